@@ -32,7 +32,7 @@ DOCS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 NOT_READ = ("docs/glossary.md",)
 DATA = ("dpcore/charts/pictures.toml", "dpcore/export/sentences.toml")
 TABLES: dict[str, Callable[[str], Iterable[str]]] = {  # of texts, and what they say
-    "dpcore/dashboard/lessons.toml": lambda text: chain(*map(Lesson.texts, read_lessons(text).values())),
+    "dpcore/dashboard/lessons.toml": lambda t: chain(*map(Lesson.texts, read_lessons(t).values())),
     **dict.fromkeys(DATA, lambda text: drawn(tomllib.loads(text))),
 }
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")

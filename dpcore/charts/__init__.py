@@ -9,8 +9,8 @@ Four rules hold for every chart.
 - What is compared from release to release keeps its axis: distances and accuracies go from 0 to 1, whatever they are.
 - Only finite numbers reach a chart: an infinite epsilon is a striped bar with a break, others are left out.
 
-What a chart says is in `pictures.toml`. It is as wide as its container, but one with panels cannot be: its `width` is
-the pixels of one panel, and the page stretches its picture.
+What a chart says is in `pictures.toml`. It is as wide as its container, but one with panels cannot
+be: its `width` is the pixels of one panel, and the page stretches its picture.
 `chart.description` is the alternative text. `specification` converts a chart, and nothing else does.
 """
 

@@ -43,7 +43,7 @@ def keyed(channel: Any, field: str, names: Iterable[str], looks: Iterable[Any], 
     return channel(f"{field}:N", scale=alt.Scale(domain=list(names), range=list(looks)), **{"title": None} | options)
 
 
-def group_colors(field: str, names: Iterable[str], colors: Sequence[str], symbol: str = "square") -> Any:
+def group_colors(field: str, names: Iterable[str], colors: Any, symbol: str = "square") -> Any:
     """The colors of two or three groups, under one legend."""
     look: Any = {"symbolType": symbol, "symbolSize": 300, "symbolOpacity": 1}
     legend = alt.Legend(**look, labelFontSize=15, labelLimit=420)

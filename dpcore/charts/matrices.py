@@ -40,7 +40,7 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     cells = _mirrored(pairs).rename(columns={"avd": "shade"})
     tooltip = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
     numbered = f"datum.shade >= {LOW}" if len(names) <= MOST_NUMBERED else ""
-    layers = _matrix("pair_heatmap", cells, tooltip, names, names, numbered)
+    layers = _matrix("pair_heatmap", cells, tooltip, (names, names), numbered)
     return present(layers, "pair_heatmap")
 
 
@@ -76,7 +76,7 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object]) -> Chart:
     tooltip = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
     how = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED}
     numbered = "true" if len(cluster) <= STEEP else ""
-    layers = _matrix("affinity", cells, tooltip, order, order, numbered, **how)
+    layers = _matrix("affinity", cells, tooltip, (order, order), numbered, **how)
     cases = {"grouped": len(groups) > 1, "below": below, "above": above}
     values: Any = {"below": below, "above": above, "pairs": len(pairs), "count": len(groups)}
     return present(layers, "affinity", cases, **values)
@@ -123,7 +123,8 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     numbered = "true" if len(across) <= 11 else ""
     place = alt.X("x:N", scale=alt.Scale(domain=across))
     head = words(alt.Chart(heads).encode(place, y=alt.value(-10)), "text", align="left", fontWeight="bold")
-    layers = _matrix("pair_tables", cells, tooltip, across, names[1], numbered, titles=titles)
+    sides = across, names[1]
+    layers = _matrix("pair_tables", cells, tooltip, sides, numbered, titles=titles)
     return present([*layers, head], "pair_tables", one=titles[0], other=titles[1])
 
 
@@ -145,8 +146,9 @@ def confusion(frame: pd.DataFrame) -> Chart:
     few = len(names) <= 5
     data = data.rename(columns={"truth": "y", "predicted": "x", "share": "shade"})
     tooltip = tooltips("y|true class", "x|predicted as", "count|rows|,", "shade|share of its class|.1%")
-    numbered, least = "datum.shade !== null" if len(names) <= MOST_WRITTEN else "", 64 if few else 40
-    layers = _matrix("confusion", data, tooltip, names, names, numbered, least=least)
+    numbered = "datum.shade !== null" if len(names) <= MOST_WRITTEN else ""
+    how = {"least": 64 if few else 40}
+    layers = _matrix("confusion", data, tooltip, (names, names), numbered, **how)
     if few:
         counted = layers[0].copy(deep=False)
         counted.encoding = layers[-1].encoding
@@ -173,7 +175,7 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
     data = data.rename(columns={"truth": "y", "reported": "x", "probability": "shade"})
     tooltip = tooltips("y|true value", "x|reported", "shade|probability|.2%")
     least = max(34, 60 - 4 * len(names))
-    layers = _matrix("channel_matrix", data, tooltip, names, names, "true", least=least)
+    layers = _matrix("channel_matrix", data, tooltip, (names, names), "true", least=least)
     return present(layers, "channel_matrix")
 
 
@@ -183,16 +185,14 @@ def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pairs, other], ignore_index=True).rename(columns={"a": "x", "b": "y"})
 
 
-def _matrix(
-    picture: str, cells: pd.DataFrame, tooltip: Any, across: Any, down: Any, numbered: str, **how: Any
-) -> list[Any]:
-    """Cells at `x`, `y`, the stronger the nearer `shade` is to 1, and the numbers of those that are `numbered`.
+def _matrix(picture: str, cells: Any, tooltip: Any, sides: Any, numbered: str, **how: Any) -> Any:
+    """Cells at `x`, `y`, the stronger the nearer `shade` is to 1, and numbers of the `numbered`.
 
     `pictures.toml` says how. A `power` below 1 tells small numbers apart. `gaps` of the names on
     each side stand for nothing; cells that are not `named` are as low as fits, and otherwise have
     `least` pixels. Letters turn as names need it.
     """
-    own = USUAL | PICTURES[picture]["matrix"] | how
+    own, (across, down) = USUAL | PICTURES[picture]["matrix"] | how, sides
     gaps, least, power, number = (own[name] for name in ("gaps", "least", "power", "number"))
     titles = how.get("titles") or [say(title) or None for title in own["titles"]]
     many, longest = len(down) - gaps, max(map(len, across), default=0)

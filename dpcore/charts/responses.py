@@ -151,8 +151,9 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     layers.append(end_labels(this_one.encode(alt.X("high:Q", **across)), "high", "text", dx=10, **bold))
     outside = data["estimate"] != data["kept"]
     cases = {"clipped": outside.head(1).any(), "repeated": repeated}
-    values: Any = {"truth": 100 * truth, "low": 100 * left, "estimate": "".join(data["text"].head(1))}
-    values |= {"high": 100 * right, "others": len(data) - 1, "outside": int(outside.sum())}
+    values: Any = {"truth": 100 * truth, "low": 100 * left, "high": 100 * right}
+    values |= {"others": len(data) - 1, "outside": int(outside.sum())}
+    values["estimate"] = "".join(data["text"].head(1))
     return present(layers, "coin_estimates", cases, height=340 if repeated else 220, **values)
 
 

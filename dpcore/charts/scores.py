@@ -94,7 +94,7 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     return _scored(data, measures, looks, chance, "classifier")
 
 
-def _scored(data: Any, kinds: list[str], looks: list[Any], majority: float, case: str, of: str = "") -> Chart:
+def _scored(data: Any, kinds: Any, looks: Any, majority: float, case: str, of: str = "") -> Chart:
     """Scores per model and kind: a mark per run, and the mean in figures; 95% t-intervals where there are several."""
     across = accuracies(of or None, majority)
     low = across["scale"].domain[0]

@@ -416,7 +416,9 @@ def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Genera
     return pd.concat([real, random], ignore_index=True)
 
 
-def correct(targets: Frame, synthetic: Frame, schema: Schema, sensitive: str, known: Quasi, attack: str) -> Flags:
+def correct(
+    targets: Frame, synthetic: Frame, schema: Schema, sensitive: str, known: Quasi, attack: str = MATCH
+) -> Flags:
     """Return for which targets an attack is right: about single rows, so not for showing.
 
     Parameters
@@ -444,7 +446,7 @@ def correct(targets: Frame, synthetic: Frame, schema: Schema, sensitive: str, kn
     return np.asarray(guess == asked[:, -1])
 
 
-def _encoded(tables: tuple[Frame, Frame], schema: Schema, sensitive: str, known: Quasi) -> AttackCodes:
+def _encoded(tables: Sequence[Frame], schema: Schema, sensitive: str, known: Quasi) -> AttackCodes:
     """Codes of both tables and their sizes: the quasi-identifiers, then the sensitive column."""
     others = [name for name in schema.names if name != sensitive]
     names = [*(others if known is None else known), sensitive]

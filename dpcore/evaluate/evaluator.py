@@ -218,8 +218,9 @@ class Evaluator:
         found = tstr(self.train, self.test, released, schema, target or schema.target or "", **how)
         learns = (found["trained_on"] == "real") & (found["model"] != MAJORITY)
         of = sample_note(len(self.train), len(self.rows))
-        notes = zip(found["note"], learns, strict=True)
-        return statistics(found.assign(note=[noted(note, of * real, self.asked) for note, real in notes]))
+        both = zip(found["note"], learns, strict=True)
+        notes = [noted(note, of * real, self.asked) for note, real in both]
+        return statistics(found.assign(note=notes))
 
     @property
     def asked(self) -> str:

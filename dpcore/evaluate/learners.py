@@ -108,11 +108,11 @@ def tstr(
     real, asked, released = (encoded(table, schema) for table in (train, test, synthetic))
     require_rows(real, asked)
     tables = {"released": released} | ({"real": real} if include_real else {})
-    every = {"released": len(synthetic), "real": len(train)}
+    n = {"released": len(synthetic), "real": len(train)}
     judged_by = sample_note(len(asked), len(test), ASKED)
     return _scores(tables, asked, schema, target, models, progress).assign(
         note=lambda found: [
-            noted(note, sample_note(len(tables[source]), every[source]) * (model != MAJORITY), judged_by)
+            noted(note, sample_note(len(tables[source]), n[source]) * (model != MAJORITY), judged_by)
             for model, source, note in found[["model", "trained_on", "note"]].itertuples(index=False)
         ]
     )

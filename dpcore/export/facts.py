@@ -94,16 +94,16 @@ def facts(release: Release) -> Facts:
     proved, data = ledger.epsilon_bound, repr(plain(release.data_name))
     where = "local" if local else "central"
     who, as_read = sentence("against", where), "as_read" if release.reconstructed else "claimed"
-    claimed = sentence("title", as_read, why=say(release.reconstructed))
+    claimed = sentence("card", as_read, why=say(release.reconstructed))
     (size, many), method = release.artifact.size, plain(release.method)
-    mode, work = sentence("title", release.parameters["mode"]), source(release.registered)
-    seed = sentence("title", "no_seed") if release.seed is None else str(release.seed)
+    mode, work = sentence("card", release.parameters["mode"]), source(release.registered)
+    seed = sentence("card", "no_seed") if release.seed is None else str(release.seed)
     noise, fit = retold(release.noise_label), "void" if release.guarantee_void else "sound"
     sure = in_odds(release, who)
-    made = sentence("title", "method", method=method, mode=mode, source=work)
+    made = sentence("card", "method", method=method, mode=mode, source=work)
     card = [
         (say("Method"), made.strip()),
-        (say("Released"), sentence("title", "released", what=say(size), many=many, data=data)),
+        (say("Released"), sentence("card", "released", what=say(size), many=many, data=data)),
         *mostly_missing(release),
         (say("Guarantee"), guarantee(release, proved)),
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
@@ -115,13 +115,13 @@ def facts(release: Release) -> Facts:
         (say("Protected against"), against(release, who)),
         *grounds_of(release),
         *rules_kept(release),
-        (say("Source of noise"), sentence("title", "sentence", sentence=noise)),
-        (say("Seed"), sentence("title", "sentence", sentence=seed)),
+        (say("Source of noise"), sentence("card", "full_stop", sentence=noise)),
+        (say("Seed"), sentence("card", "full_stop", sentence=seed)),
         (say("Publication"), sentence("publication", fit)),
-        (say("Further releases"), sentence("title", "further")),
+        (say("Further releases"), sentence("card", "further")),
     ]
     return Facts(
-        title=sentence("title", "one", what=say(release.artifact.title), method=method),
+        title=sentence("card", "title", what=say(release.artifact.title), method=method),
         verdict=verdict(release, sure),
         reasons=tuple(dict.fromkeys(entry.reason for entry in ledger.entries if entry.reason)),
         void=release.guarantee_void,
@@ -146,7 +146,7 @@ def verdict(release: Release, sure: str) -> str:
     if release.guarantee_void:
         return release.guarantee_void
     unit, ledger = release.schema.unit, release.ledger
-    proved = sentence("title", "verdict", epsilon=said(ledger.epsilon_bound, unit, ledger.delta))
+    proved = sentence("card", "verdict", epsilon=said(ledger.epsilon_bound, unit, ledger.delta))
     return f"{proved} {sure} {release.attackable}".strip()
 
 
@@ -253,4 +253,4 @@ def source(method: str) -> str:
     reference = " ".join(text.partition("\nReference")[2].split())
     if not reference:
         return ""
-    return sentence("title", "reference" if METHODS[method].paper else "own", work=reference)
+    return sentence("card", "reference" if METHODS[method].paper else "own", work=reference)

@@ -20,7 +20,7 @@ LANGUAGES = {ENGLISH: "English", "zh": "中文"}
 FIELD = re.compile(r"\{(\w+)[^}]*\}")  # a value in a message, and how it is written
 FOLDER = Path(__file__).parent
 LONGEST = 2_000  # characters
-SAID = {"mode", "why", "score"}  # values that are phrases themselves; others may be names of columns
+SAID = {"mode", "why", "score"}  # values that are phrases; others may be names of columns
 _forced: ContextVar[str | None] = ContextVar("_forced", default=None)
 _forms: set[str] = set()  # phrases with values
 _wanted: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - replaced by whoever has screens
