@@ -2,9 +2,11 @@
 
 import math
 import re
+import tomllib
 from collections.abc import Sequence
 from enum import StrEnum
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,3 +153,18 @@ def finite_or_text(value: Any) -> Any:
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return None if math.isnan(value) else "infinity"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A table of texts out of a file; texts that are broken over lines there are put on one."""
+    found: dict[str, Any] = on_one_line(tomllib.loads(path.read_text(encoding="utf-8")))
+    return found
+
+
+def on_one_line(value: Any) -> Any:
+    """The same value, with each text of several lines on one line."""
+    if isinstance(value, dict):
+        return {name: on_one_line(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [on_one_line(each) for each in value]
+    return " ".join(value.split()) if isinstance(value, str) and "\n" in value else value

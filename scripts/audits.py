@@ -48,7 +48,7 @@ def digest(root: Path, files: list[Path]) -> str:
 def digests(root: Path) -> Iterator[str]:
     """The lines of the record, as the tree is now."""
     for path in (root / "dpcore" / name for name in AUDITED):
-        files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        files = sorted([*path.rglob("*.py"), *path.rglob("*.toml")]) if path.is_dir() else [path]
         yield f"dpcore/{path.name} {digest(root, files)}"
     yield f"tests {digest(root, tests(root))}"
     yield f"{LOCK} {digest(root, [root / LOCK])}"

@@ -15,26 +15,18 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpcore.charts.base import messages as drawn
-from dpcore.dashboard.lesson_plans import Lesson, read_lessons
-from scripts.words import messages
+from scripts.words import TABLES, messages, table_texts
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "scripts" / "glossary.toml"
 CODE = ("dpcore", "pages", "app.py", "scripts", "benchmarks")
 DOCS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 NOT_READ = ("docs/glossary.md",)
-DATA = ("dpcore/charts/pictures.toml", "dpcore/export/sentences.toml")
-TABLES: dict[str, Callable[[str], Iterable[str]]] = {  # of texts, and what they say
-    "dpcore/dashboard/lessons.toml": lambda t: chain(*map(Lesson.texts, read_lessons(t).values())),
-    **dict.fromkeys(DATA, lambda text: drawn(tomllib.loads(text))),
-}
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 SNIPPETS = re.compile(r"`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+")
 COUNTS = "# How often each still stands, by file; `make words` writes all below this line.\n[counts]\n"
@@ -147,9 +139,10 @@ def of_code(file: str, tree: ast.Module, rules: Rules, methods: set[str]) -> Ite
             yield Hit(f"{word} on screens", file, line, str(text), use)
 
 
-def of_table(file: str, text: str, rules: Rules) -> Iterator[Hit]:
+def of_table(file: str, root: Path, rules: Rules) -> Iterator[Hit]:
     """What a table of texts says."""
-    for message in TABLES[file](text):
+    text = (root / file).read_text(encoding="utf-8")
+    for message in table_texts(file, root):
         for word, use in rules.found("screens", message):
             line = 1 + text.count("\n", 0, max(text.find(message[:40]), 0))
             yield Hit(f"{word} on screens", file, line, message, use)
@@ -183,9 +176,8 @@ def hits(root: Path, rules: Rules) -> list[Hit]:
         if file.startswith("dpcore/"):
             for name, line in kinds(tree):
                 defined.setdefault(name, []).append((file, line))
-    for file in TABLES:
-        if (root / file).exists():
-            found += of_table(file, (root / file).read_text(encoding="utf-8"), rules)
+    for file in filter(lambda file: (root / file).exists(), TABLES):
+        found += of_table(file, root, rules)
     for path in sorted(
         path for place in DOCS for path in [root / place, *(root / place).rglob("*.md")] if path.is_file()
     ):

@@ -18,18 +18,15 @@ import string
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 
 from babel.messages import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from dpcore.charts.base import PICTURES
-from dpcore.charts.base import messages as drawn
-from dpcore.dashboard.lesson_plans import LESSONS, Lesson
-from dpcore.export.rendering import SENTENCES
+from dpcore.dashboard.lesson_plans import LESSONS
 from dpcore.language import ENGLISH, FOLDER, LANGUAGES
+from dpcore.text import read_toml
 
 ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
@@ -37,6 +34,14 @@ TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
 SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
 DECLARED = {"Control", "Demonstration", "Preset", "both"}  # phrases but for names, which are one small word
 NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
+NOT_TEXTS = {"color", "number"}  # names in tables of which all else is texts
+LESSON_FILE = "dpcore/dashboard/lessons.toml"
+TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which texts stand there; None: all
+    LESSON_FILE: {"title", "promise", "keep", "question", "literature", "text", "after", "label"},
+    "dpcore/audit/cases.toml": {"name", "tale", "number", "other"},
+    "dpcore/charts/pictures.toml": None,
+    "dpcore/export/sentences.toml": None,
+}
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
 
@@ -90,11 +95,29 @@ def said() -> Catalog:
     catalog = Catalog()
     files = sorted(file for place in PLACES for file in (ROOT / place).rglob("*.py"))
     found = [message for file in files for message in texts(file.read_text(encoding="utf-8"))]
-    lessons = map(Lesson.texts, LESSONS.values())
-    for message in chain(found, drawn([PICTURES, SENTENCES]), *lessons):
+    for message in (*found, *(text for file in TABLES for text in table_texts(file))):
         if message:
             catalog.add(message)
     return catalog
+
+
+def table_texts(file: str, root: Path = ROOT) -> list[str]:
+    """What a table of texts says."""
+    found = texts_at(read_toml(root / file), names := TABLES[file], names is None)
+    return [text for text in found if names is None or NAMED.match(text)]
+
+
+def texts_at(value: object, names: set[str] | None, own: bool = False) -> Iterator[str]:
+    """The texts below some names of a table; `own` if the value stands below one."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            below = name not in NOT_TEXTS if names is None else name in names
+            yield from texts_at(each, names, below)
+    elif isinstance(value, list):
+        for each in value:
+            yield from texts_at(each, names, own)
+    elif own and isinstance(value, str):
+        yield value
 
 
 def brought_up(known: Catalog, wanted: Catalog) -> Catalog:
@@ -178,7 +201,7 @@ def lesson_texts() -> set[Text]:
     for page in {step.page for lesson in LESSONS.values() for step in lesson.steps}:
         files |= {ROOT / "pages" / f"{page}.py", *(dashboard / "pages" / page).glob("*.py")}
     found = {text for file in files for text in texts(file.read_text(encoding="utf-8")) if text}
-    return found.union(*(lesson.texts() for lesson in LESSONS.values()))
+    return found.union(table_texts(LESSON_FILE))
 
 
 def faults(catalog: Catalog) -> Iterator[str]:

@@ -35,7 +35,7 @@ class Case:
     key: str  # stable and unique: method, mode, and what is attacked
     name: str  # what is attacked, for a menu
     # the two tables, what the attacker looks at, and why that tells them apart or cannot
-    tale: str | tuple[str, ...]
+    tale: tuple[str, ...]  # in sentences
     schema: Schema
     pair: tuple[pd.DataFrame, pd.DataFrame]  # neighbors under the estimator's relation
     estimator: PrivateEstimator  # unfitted and without a seed
@@ -55,8 +55,7 @@ class Case:
     @property
     def story(self) -> str:
         """The tale, its sentences one after the other."""
-        parts = (self.tale,) if isinstance(self.tale, str) else self.tale
-        return " ".join(say(part, other=say(self.other)) for part in parts if part)
+        return " ".join(say(part, other=say(self.other)) for part in self.tale)
 
     @property
     def looks_at(self) -> str:

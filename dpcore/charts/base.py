@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +13,7 @@ import pandas as pd
 from dpcore.charts.colors import FADED, INK
 from dpcore.charts.frames import WIDE, wrapped
 from dpcore.language import phrase, say
+from dpcore.text import read_toml
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
@@ -31,7 +31,7 @@ SIZES = {"fontSize", "labelFontSize", "titleFontSize", "subtitleFontSize", "line
 SIZES |= {"labelLimit", "titleLimit", "symbolSize", "minExtent", "maxExtent", "labelPadding"}
 LINES = "split(datum.label, '\\n')"  # of a label that takes several
 UP = f"-8 * (length({LINES}) - 1)"  # so that its middle is where one line would be
-PICTURES = tomllib.loads(Path(__file__).with_name("pictures.toml").read_text(encoding="utf-8"))
+PICTURES = read_toml(Path(__file__).with_name("pictures.toml"))
 NEVER: Mapping[str, Any] = {}
 SAID, SIZE = ("title", "key", "seen"), ("width", "height", "autosize")  # of a picture
 DIGITS = "digits"  # the style of numbers in cells, which a phone does without
@@ -236,16 +236,6 @@ def channels(spec: dict[str, Any], *names: str) -> list[dict[str, Any]]:
     found = [part["encoding"] for part in parts(spec) if "encoding" in part]
     each = ((name, channel) for encoding in found for name, channel in encoding.items())
     return [channel for name, channel in each if isinstance(channel, dict) and (name in names or not names)]
-
-
-def messages(part: Any) -> Iterator[str]:
-    """The texts of `pictures.toml`, or of a part of it, but for colors and forms of numbers."""
-    if isinstance(part, str):
-        yield part
-    if isinstance(part, dict):
-        part = [value for name, value in part.items() if name not in ("color", "number")]
-    for value in part if isinstance(part, list) else ():
-        yield from messages(value)
 
 
 def named(chart: Any, tables: dict[str, pd.DataFrame]) -> Any:

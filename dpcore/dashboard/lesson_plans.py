@@ -1,10 +1,11 @@
 """The lessons of the guided tour, as `lessons.toml` has them: pages, settings, and what to say."""
 
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from dpcore.text import read_toml
 
 
 @dataclass(frozen=True)
@@ -46,32 +47,18 @@ class Lesson:
     question: str
     literature: str
 
-    def texts(self) -> Iterator[str]:
-        """All that it says."""
-        yield from (self.title, self.promise, *self.keep, self.question, self.literature)
-        for step in self.steps:
-            yield from filter(None, (step.text, step.after, step.act.label if step.act else ""))
 
-
-def read_lessons(text: str) -> dict[str, Lesson]:
-    """Lessons by their names, as the file has them: its lines are broken where they are long."""
-    found = tomllib.loads(text)
+def read_lessons(found: dict[str, Any]) -> dict[str, Lesson]:
+    """Lessons by their names, as the file has them."""
     acts = {name: Act(**act) for name, act in found["acts"].items()}
 
     def step(table: dict[str, Any]) -> Step:
         shared = found["settings"].get(table.pop("as", ""), {})
         settings, act = shared | table.pop("settings", {}), acts.get(table.pop("act", ""))
-        return Step(settings=settings, act=act, **on_one_line(table))
+        return Step(settings=settings, act=act, **table)
 
-    return {
-        name: Lesson(steps=tuple(map(step, lesson.pop("steps"))), **on_one_line(lesson))
-        for name, lesson in found["lessons"].items()
-    }
+    lessons = found["lessons"].items()
+    return {name: Lesson(steps=tuple(map(step, lesson.pop("steps"))), **lesson) for name, lesson in lessons}
 
 
-def on_one_line(table: dict[str, Any]) -> dict[str, Any]:
-    """The same table with each text on one line."""
-    return table | {name: " ".join(text.split()) for name, text in table.items() if isinstance(text, str)}
-
-
-LESSONS = read_lessons(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8"))
+LESSONS = read_lessons(read_toml(Path(__file__).with_name("lessons.toml")))

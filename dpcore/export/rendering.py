@@ -4,7 +4,6 @@ HTML is escaped by itself; what Markdown and Python are given was quoted before 
 for and nobody gave is an error.
 """
 
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dpcore.export.quoting import literal, plain
 from dpcore.language import phrase, say
+from dpcore.text import read_toml
 
-SENTENCES = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))
+SENTENCES = read_toml(Path(__file__).with_name("sentences.toml"))
 for text in (*SENTENCES["unit"].values(), *SENTENCES["refuted"].values()):
     phrase(text)  # a model's file keeps it, and a screen tells it later
 

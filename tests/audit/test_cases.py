@@ -11,15 +11,15 @@ from sklearn.base import clone
 from dpcore.accounting.relation import Relation
 from dpcore.audit import cases
 from dpcore.audit.bound import lower_bound_of_statistics, remembering, statistics
-from dpcore.audit.cases.naive_bayes import label_losses
-from dpcore.audit.tables import bits, difference_ratio, frame_of
+from dpcore.audit.events import difference_ratio, label_losses
+from dpcore.audit.tables import frame_of, schema_of
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods import METHODS, DiffPID3, NaiveBayesSynthesizer
 
-SCHEMA = bits("aby", "y")
-TABLE = frame_of(SCHEMA, "000", "011", "101", "110", times=3)
+SCHEMA = schema_of("aby", "y")
+TABLE = frame_of(SCHEMA, dict.fromkeys(("000", "011", "101", "110"), 3))
 OTHER = {"a": "1", "b": "1", "y": "1"}
 CAUGHT = {  # by the specification: the flaws of papers, one by one; all else that claims an epsilon stands
     ("NB-Synth", "published", "labels"),
@@ -70,7 +70,7 @@ def test_every_mode_of_every_method_has_cases_with_the_verdict_of_the_specificat
 def test_every_mode_has_a_case():
     modes = {(name, mode) for name, kind in METHODS.items() for mode in kind.modes}
     wrong = sorted(modes ^ {(case.method, case.mode) for case in cases.CASES})
-    assert not wrong, f"{wrong}: a mode of a method has a case in dpcore/audit/cases/, and no other has"
+    assert not wrong, f"{wrong}: a mode of a method has a case in dpcore/audit/cases.toml, and no other has"
 
 
 def test_every_case_can_be_run():
