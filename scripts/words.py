@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from babel.messages import Catalog, Message
 from babel.messages.mofile import write_mo
@@ -41,6 +42,7 @@ TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which
     "dpcore/audit/cases.toml": {"name", "tale", "number", "other"},
     "dpcore/charts/pictures.toml": None,
     "dpcore/export/sentences.toml": None,
+    "dpcore/experiment/figures/figures.toml": {"title", "series", "x_title", "y_title", "label", "options", "needs"},
 }
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
@@ -104,14 +106,15 @@ def said() -> Catalog:
 def table_texts(file: str, root: Path = ROOT) -> list[str]:
     """What a table of texts says."""
     found = texts_at(read_toml(root / file), names := TABLES[file], names is None)
-    return [text for text in found if names is None or NAMED.match(text)]
+    return [text for text in found if text != "{other}"]
 
 
-def texts_at(value: object, names: set[str] | None, own: bool = False) -> Iterator[str]:
-    """The texts below some names of a table; `own` if the value stands below one."""
+def texts_at(value: Any, names: set[str] | None, own: bool = False) -> Iterator[str]:
+    """The texts below some names of a table, or all of them; `own` if the value stands below one."""
     if isinstance(value, dict):
+        names = names | {"printed", "says"} if names and value.get("translate") else names
         for name, each in value.items():
-            below = name not in NOT_TEXTS if names is None else name in names
+            below = name not in NOT_TEXTS if names is None else own or name in names
             yield from texts_at(each, names, below)
     elif isinstance(value, list):
         for each in value:

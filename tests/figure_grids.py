@@ -2,12 +2,13 @@
 
 import pytest
 
-from dpcore.experiment.figures import groups, local, naive_bayes, networks, trees
+from dpcore.experiment import figures
+from dpcore.experiment.figures import studies
 
 __all__ = ["FIGURES", "RUNS", "small_grids"]
 
 MAJORITY = {"trained on real rows", "majority class"}
-FORESTS = {"majority class", trees.NOISELESS}
+FORESTS = {"majority class", "the paper's forest without noise, depth 5"}
 FIGURES = {  # by page and key: the title, what the chart has beside the runs, the name in Python, runs of a repeat
     ("naive_bayes", "figure_1"): ("Fig. 1 to 4: accuracy", MAJORITY, "000 Fig. 1 to 4", 2 * 2),
     ("networks", "figure_5"): ("Fig. 5: utility", {"without privacy"}, "001 Fig. 5", 9 * 2 + 1),
@@ -25,22 +26,28 @@ FIGURES = {  # by page and key: the title, what the chart has beside the runs, t
 RUNS: dict[str, int] = {name: runs for _, _, name, runs in FIGURES.values()}
 
 
+GRIDS = {  # two values of each axis
+    "figure_1": {"values": [0.5, 1.5], "rows": 100},
+    "figure_5": {"values": [0.2, 1.0]},
+    "figure_4": {"values": [100, 200]},
+    "figure_6": {"values": [1, 2], "values_of": {}},
+    "divisions": {"values": [1, 2]},
+    "accuracy": {"values": [0.2, 1.0]},
+    "depths": {"values": [0.5, 1.0], "depths": [2]},
+    "forests": {"values": [0.5, 1.0]},
+    "noises": {"values": [0.4, 0.9]},
+    "trees": {"values": [0.4, 0.9]},
+    "records": {"values": [1.0, 4.0]},
+}
+
+
 def small_grids(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two values of each axis."""
-    for module, name, value in (
-        (naive_bayes, "EPSILONS", (0.5, 1.5)),
-        (naive_bayes, "ROWS", 100),
-        (networks, "EPSILONS", (0.2, 1.0)),
-        (networks, "ROWS", (100, 200)),
-        (networks, "PARENTS", {"big5": (1, 2)}),
-        (groups, "EPSILONS", (0.2, 1.0)),
-        (groups, "QUERIES", 20),
-        (groups, "DIVISIONS", (1, 2)),
-        (trees, "EPSILONS", {"depths": (0.5, 1.0), "forests": (0.5, 1.0)}),
-        (trees, "DEPTHS", (2,)),
-        (trees, "TREES", 2),
-        (trees, "DEPTH", 2),
-        (local, "GRID", (0.4, 0.9)),
-        (local, "RECORD", (1.0, 4.0)),
-    ):
-        monkeypatch.setattr(module, name, value)
+    """Small forests, few queries, and few runs."""
+    monkeypatch.setattr(studies, "QUERIES", 20)
+    for table in figures.TABLES:
+        settings = table["settings"]
+        for name, value in GRIDS.get(table["key"], {}).items():
+            monkeypatch.setitem(settings, name, value)
+        for line in (*settings["methods"], settings.get("plain", {})):
+            for name in {"n_trees", "max_depth"} & {*line}:
+                monkeypatch.setitem(line, name, 2)

@@ -10,7 +10,7 @@ from dpcore import experiment
 from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard.session import Spending
 from dpcore.datasets import Dataset
-from dpcore.experiment.engine import failed_runs
+from dpcore.experiment.study import failed_runs
 from dpcore.language import retold, say
 
 

@@ -11,10 +11,10 @@ from dpcore.arguments import check_public
 from dpcore.evaluate.baselines import baselines
 from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method
 from dpcore.experiment.config import Config, Place, parameters_of
-from dpcore.experiment.engine import Run
 from dpcore.experiment.figures import figure
 from dpcore.experiment.forecasts import Forecast, forecast
 from dpcore.experiment.store import Store
+from dpcore.experiment.study import Run
 from dpcore.experiment.sweeps import COLUMNS, entry_of, stream, sweep
 
 __all__ = [

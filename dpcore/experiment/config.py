@@ -13,9 +13,10 @@ from dpcore.datasets import Content, Dataset
 from dpcore.domain.documents import json_ready, json_value
 from dpcore.domain.former_names import LABELS, renamed_parameters
 from dpcore.errors import DPCoreError, ParameterError
-from dpcore.evaluate.evaluator import MEASURES, Method
+from dpcore.evaluate.evaluator import MEASURES, Method, Pair, check_measures
 from dpcore.evaluate.labels import Label
-from dpcore.evaluate.learners import MODELS
+from dpcore.evaluate.learners import MODELS, again
+from dpcore.experiment.study import Run, Study
 from dpcore.methods import METHODS
 from dpcore.methods.other_libraries import REMOVAL
 
@@ -54,6 +55,34 @@ class Config:
     def asked(self) -> dict[str, Any]:
         """The arguments of `sweep`."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs, repeats outermost, so that a sweep that is cut short has whole curves.
+
+        A method with a `random_state` s gets s + repeat, so that repeats differ and the sweep repeats.
+        """
+        if not self.methods or not self.epsilons or self.repeats < 1:
+            raise ParameterError("The sweep has nothing to run.", "Choose a method, an epsilon and one repeat or more.")
+        return [
+            Run(
+                again(method, repeat).set_params(epsilon=float(epsilon)),
+                {"method": label, "epsilon": float(epsilon), "repeat": repeat},
+            )
+            for repeat in range(self.repeats)
+            for label, method in self.methods.items()
+            for epsilon in self.epsilons
+        ]
+
+    def pairs(self, data: Dataset) -> dict[str, list[Pair]]:
+        """What each method is scored by; ParameterError if it or the data cannot give that."""
+        how: dict[str, Any] = {"models": self.models, "label": self.label, "skip": self.skip}
+        named = self.methods.items()
+        return {name: check_measures(self.measures, data, method=method, **how) for name, method in named}
+
+    def study(self, data: Dataset) -> Study:
+        """The runs on some data, and what scores them; ParameterError as of `pairs`."""
+        return Study(data, self.runs, self.rows, self.pairs(data), self.label)
 
     def to_dict(self, data: Dataset) -> dict[str, Any]:
         """Return what would run on a data set as JSON-ready values, and nothing of its rows.

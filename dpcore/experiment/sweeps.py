@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,39 +16,18 @@ from dpcore.accounting.relation import exact
 from dpcore.accounting.tally import EPSILONS
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
-from dpcore.errors import DPCoreError, ParameterError
-from dpcore.evaluate.evaluator import MEASURES, Evaluator, Method, Pair, check_measures
+from dpcore.evaluate.evaluator import MEASURES, Method
 from dpcore.evaluate.labels import Label
-from dpcore.evaluate.learners import MODELS, again
-from dpcore.experiment import engine
+from dpcore.evaluate.learners import MODELS
 from dpcore.experiment.config import Config, Place, digest, parameters_of
-from dpcore.experiment.engine import Measure, NewLedger, Run
 from dpcore.experiment.store import Store, restored
+from dpcore.experiment.study import NewLedger, Run
 from dpcore.language import phrase
-from dpcore.methods.base import PrivateClassifier
 
 RUN = phrase("run {run:,}")
 PURPOSE = "Comparison"  # what books call its runs
 ORDER = ["method", "epsilon", "repeat", "metric", "model"]
 COLUMNS = [*ORDER, "value", *EPSILONS, "void", "relation", "seconds", "error"]
-
-
-def plan_runs(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int) -> list[Run]:
-    """The runs of a sweep, repeats outermost, so that a sweep that is cut short has whole curves.
-
-    A method with a `random_state` s gets s + repeat, so that repeats differ and the sweep repeats.
-    """
-    if not methods or not epsilons or repeats < 1:
-        raise ParameterError("The sweep has nothing to run.", "Choose a method, an epsilon and one repeat or more.")
-    return [
-        Run(
-            again(method, repeat).set_params(epsilon=float(epsilon)),
-            {"method": label, "epsilon": float(epsilon), "repeat": repeat},
-        )
-        for repeat in range(repeats)
-        for label, method in methods.items()
-        for epsilon in epsilons
-    ]
 
 
 def keys_of(runs: Sequence[Run]) -> list[str]:
@@ -63,50 +41,12 @@ def keys_of(runs: Sequence[Run]) -> list[str]:
     return keys
 
 
-@dataclass
-class Scores(Measure):
-    """What the releases of a sweep are worth, by some of the measures of `evaluate`."""
-
-    asked: Mapping[str, Sequence[Pair]] = field(default_factory=dict)  # by the runs' methods
-    label: Label | None = None  # what an SVM is to tell
-
-    @classmethod
-    def of(cls, config: Config, data: Dataset) -> Self:
-        """What a sweep is to be measured by; ParameterError if its methods or the data cannot give that."""
-        how: dict[str, Any] = {"models": config.models, "label": config.label, "skip": config.skip}
-        named = config.methods.items()
-        asked = {name: check_measures(config.measures, data, method=method, **how) for name, method in named}
-        return cls(data, config.rows, asked, config.label)
-
-    @cached_property
-    def evaluator(self) -> Evaluator:
-        """What the runs are measured against, worked out once per process."""
-        return Evaluator(self.data, self.label)
-
-    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """`metric`, `model`, `value`."""
-        pairs, fitted = self.asked[run.labels["method"]], run.method
-        if isinstance(fitted, PrivateClassifier):
-            return rows_of(pairs, self.evaluator.of_classifier(fitted, pairs))
-        return rows_of(pairs, self.evaluator.of_rows(fitted, synthetic, pairs))
-
-    def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
-        """The same without values."""
-        return rows_of(self.asked[run.labels["method"]], np.nan)
-
-
-def rows_of(pairs: Sequence[Pair], values: Sequence[float] | float) -> pd.DataFrame:
-    """What was measured, as rows."""
-    return pd.DataFrame(pairs, columns=["metric", "model"]).assign(value=values)
-
-
 def find_finished_runs(config: Config, data: Dataset, store: Place) -> dict[int, pd.DataFrame]:
     """The rows of those runs of a sweep that a place holds already, by their places in its plan."""
-    runs, records = plan_runs(config.methods, config.epsilons, config.repeats), Store(store, config, data).read()
-    asked = Scores.of(config, data).asked
+    study, records = config.study(data), Store(store, config, data).read()
     found = {
-        place: restored(records[key], run.shared, asked[run.labels["method"]])
-        for place, (run, key) in enumerate(zip(runs, keys_of(runs), strict=True))
+        place: restored(records[key], run.shared, study.pairs(run))
+        for place, (run, key) in enumerate(zip(study.runs, keys_of(study.runs), strict=True))
         if key in records
     }
     return {place: frame for place, frame in found.items() if frame is not None}
@@ -147,18 +87,19 @@ def stream(
     ParameterError, SchemaError, DataError
         As for `sweep`.
     """
-    config = Config(methods, epsilons, **how)
-    runs, measure, books = plan_runs(methods, epsilons, config.repeats), Scores.of(config, data), ledgers or {}
+    config, books = Config(methods, epsilons, **how), ledgers or {}
+    study = config.study(data)
+    runs, keys = study.runs, keys_of(study.runs)
     for table in (data.train_sample, data.test_sample):
         data.schema.encode(table)  # what does not fit is said here, once
     kept = None if store is None else Store(store, config, data)
-    keys = [] if kept is None else keys_of(runs)
     earlier = {} if store is None else find_finished_runs(config, data, store)
     for done, frame in enumerate(earlier.values(), 1):
         yield done / len(runs), frame
     missing = [place for place in range(len(runs)) if place not in earlier]
+    rest = replace(study, runs=[runs[place] for place in missing])
     how = {"ledgers": lambda run: books.get(run.labels["method"]), "n_jobs": n_jobs, "progress": progress}
-    with closing(engine.stream([runs[place] for place in missing], measure, **how)) as found:
+    with closing(rest.stream(**how)) as found:
         for done, (place, frame) in enumerate(found, len(earlier) + 1):
             if kept is not None:
                 kept.add(keys[missing[place]], frame)

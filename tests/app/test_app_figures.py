@@ -17,8 +17,8 @@ from streamlit.testing.v1 import AppTest
 from dpcore import datasets
 from dpcore.dashboard import hosting
 from dpcore.errors import DataError
-from dpcore.experiment import engine
-from dpcore.experiment.figures.base import Figure
+from dpcore.experiment import study
+from dpcore.experiment.figures.figure import Figure
 
 FRAME = people().assign(pay=np.linspace(0, 5000, 80).round(5))
 FRAME.loc[40, "pay"] = 1234.56789
@@ -31,7 +31,7 @@ def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     named = getattr(request.node, "callspec", None)
     monkeypatch.setattr(driving, "PAGE", named.params.get("name", "networks") if named else "networks")
     small_grids(monkeypatch)
-    monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
+    monkeypatch.setattr(study, "effective_n_jobs", lambda _: 1)
     monkeypatch.setattr(hosting, "offers", lambda _: False)
 
 

@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
-from dpcore.experiment.engine import failed_runs
-from dpcore.experiment.figures import base, groups, named
+from dpcore.experiment.figures import named
 from dpcore.experiment.figures.claims import PRINTED, Claim, rising, verdict
+from dpcore.experiment.figures.figure import with_failures
+from dpcore.experiment.study import failed_runs
 from dpcore.methods.local.ppnb import TRANSFORMS
 
 
@@ -29,7 +30,8 @@ def test_a_verdict_names_what_holds():
         ({("", "1"): True, ("", "2"): False, ("", "3"): True}, "holds only at 1, 3"),
     ):
         assert verdict(found) == told
-    assert Claim("nothing", lambda *_: {}, columns=()).line(pd.DataFrame()) == ""
+    frame = runs("x", {"a": LOW})
+    assert Claim("nothing", "best", {"x": "x", "own": "b"}, columns=()).line(frame) == ""
 
 
 def test_a_curve_may_fluctuate_and_rise():
@@ -51,14 +53,14 @@ FORESTS = {"DiffPRFs": {1: 0.75, 2: 0.75}, "DiffPRF": {1: 0.755, 2: 0.8}}
 DEPTHS = {"Max: depth 3": {1: 0.7, 2: 0.8}, "Max: depth 4": {1: 0.75, 2: 0.7}}
 GAINS = {"information gain: depth 3": {1: 0.705, 2: 0.8}, "information gain: depth 4": {1: 0.7, 2: 0.6}}
 SMALL, LARGE = (f"PPNB, {told}" for told in TRANSFORMS)
-PATENT = {groups.OWN: {0.1: 0.7, 1.0: 0.8}, "DiffGen": {0.1: 0.75, 1.0: 0.7}, "TaxonomyRelease": {0.1: 0.9, 1.0: 0.9}}
+PATENT = {"the patent's own form": MIXED, "DiffGen": {0.2: 0.15, 1.0: 0.1}, "TaxonomyRelease": {0.2: 0.9, 1.0: 0.9}}
 CASES = [  # the figure, which of its claims, curves, what is the same for all, data, and the verdict
     ("000 Fig. 1 to 4", 1, {"Alg": {1.5: 0.83}}, FIRST, "adult", "holds"),
     ("001 Fig. 5", 0, {"HMPrivBayes": HIGH, "NoPrivacy": {1.0: 0.05}}, FIFTH, "adult", "holds"),
     ("001 Fig. 5", 1, {"HMPrivBayes": LOW, "JTree": HIGH}, FIFTH, "adult", "holds"),
     ("001 Fig. 5", 1, {"HMPrivBayes": LOW, "JTree": MIXED}, FIFTH, "adult", "does not hold"),
-    ("000 Fig. 1 to 4", 2, {"Alg": FALLING}, FIRST, "mine", "does not hold"),
-    ("000 Fig. 1 to 4", 3, {"Alg": FALLING}, FIRST, "mine", "does not hold"),  # it is the same for all
+    ("000 Fig. 1 to 4", 2, {"Algorithm 2": FALLING}, FIRST, "mine", "does not hold"),
+    ("000 Fig. 1 to 4", 3, {"Algorithm 2": FALLING}, FIRST, "mine", "does not hold"),  # it is the same for all
     ("001 Fig. 4", 0, {"HMPrivBayes": {1: 0.3, 2: 0.2, 3: 0.1}}, {"x": "rows"}, "adult", "holds"),
     ("001 Fig. 4", 1, {"HMPrivBayes": LOW, "PrivBayes": MIXED}, {"x": "rows"}, "adult", "only at 1 "),
     ("002 Depth and splits", 0, {"a": MIXED, "b": LOW}, {"x": "divisions"}, "adult", "only for b "),
@@ -76,14 +78,14 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
 def test_the_papers_method_is_judged_and_no_other():
     wrong = runs("epsilon", {"C1-gen": {1.5: 0.7}}, data="adult", model="logistic regression").assign(mode="corrected")
     right = runs("epsilon", {"Alg": {1.5: 0.83}}, data="adult", model="logistic regression")
-    line = named("000 Fig. 1 to 4").claims[1].line(pd.concat([wrong, right], ignore_index=True))
+    line = Claim(**named("000 Fig. 1 to 4").claims[1]).line(pd.concat([wrong, right], ignore_index=True))
     assert "Here it holds" in line
 
 
 @pytest.mark.parametrize(("name", "place", "curves", "same", "data", "told"), CASES)
 def test_claims_are_judged_by_the_points(name, place, curves, same, data, told):
     frame = runs(curves=curves, data=data, **same)
-    line = named(name).claims[place].line(frame.assign(seconds=frame["value"]))
+    line = Claim(**named(name).claims[place]).line(frame.assign(seconds=frame["value"]))
     assert told in line
     assert f" ({len(frame):,} runs in the figure)." in line
 
@@ -91,7 +93,7 @@ def test_claims_are_judged_by_the_points(name, place, curves, same, data, told):
 def test_series_say_how_many_of_their_runs_failed():
     frame = runs("epsilon", {"JTree": LOW, "PrivBayes": LOW}, data="big5")
     frame.loc[[0, 1, 2], "error"] = "too large"
-    names = set(base.with_failures(frame)["series"])
+    names = set(with_failures(frame)["series"])
     assert names == {"JTree (as published: 3 of 4 runs failed)", "PrivBayes"}
     two_metrics = pd.DataFrame({"metric": ["accuracy", "balanced accuracy"], "error": "too large"})
     assert len(failed_runs([two_metrics, two_metrics.assign(error="")])) == 1

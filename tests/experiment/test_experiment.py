@@ -29,8 +29,8 @@ from dpcore.datasets import split
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.labels import Label
-from dpcore.experiment import Config, Store, engine, sweeps
-from dpcore.experiment.engine import Measure, Run
+from dpcore.experiment import Config, Store, study, sweeps
+from dpcore.experiment.study import Run, Study
 from dpcore.methods import METHODS, PPNB, DiffPRFs, HMPrivBayes, JTree, NaiveBayesSynthesizer
 
 MODELS = ("logistic regression", "Bayes net")
@@ -79,10 +79,10 @@ def test_a_sweep_is_what_direct_calls_give(swept, data):
 
 def test_repeats_differ_and_their_seeds_count_up():
     named = {mode: NaiveBayesSynthesizer(mode=mode, random_state=7) for mode in ("corrected", "published")}
-    runs = sweeps.plan_runs(named, [0.5, 1.0], 3)
+    runs = Config(named, [0.5, 1.0], 3).runs
     assert [run.labels["repeat"] for run in runs] == [0] * 4 + [1] * 4 + [2] * 4  # whole curves first
     assert {(run.labels["repeat"], run.method.random_state) for run in runs} == {(0, 7), (1, 8), (2, 9)}
-    free = sweeps.plan_runs({"free": NaiveBayesSynthesizer()}, [1.0], 2)
+    free = Config({"free": NaiveBayesSynthesizer()}, [1.0], 2).runs
     assert [run.method.random_state for run in free] == [None, None]
 
 
@@ -132,7 +132,7 @@ def test_what_no_run_could_do_is_refused_at_once(data):
             experiment.sweep(named, given, **few(**how))
 
 
-class Broken(Measure):
+class Broken(Study):
     def values(self, run, synthetic):
         raise DataError("There is nothing to measure by.", "Use other data.")
 
@@ -146,9 +146,9 @@ def test_what_cannot_be_measured_ends_the_loop_and_runs_keep_nothing_of_what_the
         return lambda: opened[-1]
 
     with pytest.raises(DataError, match="nothing to measure by"):
-        list(engine.stream(runs, Broken(data), ledgers=ledgers))
+        list(Broken(data, runs).stream(ledgers=ledgers))
     assert len(opened) == 1  # before more is spent
-    assert len(list(engine.stream(runs, Measure(data)))) == 2
+    assert len(list(Study(data, runs).stream())) == 2
     assert not [run for run in runs if hasattr(run.method, "ledger_")]
 
 
@@ -161,13 +161,13 @@ class Inline:
     closed = 0
 
     def __init__(self, count, initializer, initargs, env):
-        engine._sent.clear()
+        study._sent.clear()
         initializer(*pickle.loads(pickle.dumps(initargs)))
         assert env["OMP_NUM_THREADS"] == "1"
 
-    def submit(self, work, job):
+    def submit(self, work, *job):
         done = Future()
-        done.set_result(work(pickle.loads(pickle.dumps(job))))
+        done.set_result(work(*pickle.loads(pickle.dumps(job))))
         return done
 
     def shutdown(self, *, kill_workers):
@@ -176,8 +176,8 @@ class Inline:
 
 @pytest.fixture
 def inline(monkeypatch):
-    monkeypatch.setattr(engine, "_sent", [])
-    monkeypatch.setattr(engine.loky, "ProcessPoolExecutor", Inline)
+    monkeypatch.setattr(study, "_sent", [])
+    monkeypatch.setattr(study.loky, "ProcessPoolExecutor", Inline)
     monkeypatch.setattr(Inline, "closed", 0)
 
 
@@ -194,7 +194,7 @@ def test_progress_is_told_and_can_cancel(data, inline, n_jobs):
         experiment.sweep(methods(), data, **asked(repeats=3, n_jobs=n_jobs, progress=stop))
     assert seen == [(1 / 12, "run 1"), (2 / 12, "run 2")]
     assert Inline.closed == (1 if n_jobs == 2 else 0)
-    assert engine._hired == 0
+    assert study._hired == 0
 
 
 def test_a_stream_may_be_closed_early_and_read_in_any_order(data, whole, inline):
@@ -204,7 +204,7 @@ def test_a_stream_may_be_closed_early_and_read_in_any_order(data, whole, inline)
         runs.close()
         assert next(runs, None) is None
         assert [fraction for fraction, _ in found] == pytest.approx([(i + 1) / 8 for i in range(taken)])
-        assert engine._hired == 0
+        assert study._hired == 0
     found = [frame for _, frame in experiment.stream(methods(), data, **asked(n_jobs=2))]
     for frames in (found, found[::-1]):
         pd.testing.assert_frame_equal(without_times(sweeps.join_runs(frames)), without_times(whole))

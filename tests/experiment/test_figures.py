@@ -19,7 +19,8 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate import disclosure
 from dpcore.experiment import figures
 from dpcore.experiment.commands import figure as command
-from dpcore.experiment.figures import base, networks
+from dpcore.experiment.figures.studies import Risk, whole
+from dpcore.experiment.study import Run
 
 MARK = "do not publish"
 
@@ -73,15 +74,15 @@ def test_a_figure_from_python(name, data):
 
 def test_the_values_are_those_of_direct_calls(data):
     """Of a figure whose runs are read one by one; those of sweeps have the sweeps' tests."""
-    seeded = base.alone("PrivBayes", dp.PrivBayes(random_state=5, epsilon=0.2, relation="replace"), 1, "", rows=100)
-    measure = networks.Risk(data)
-    rows = measure.release(seeded, None, lambda *_: None)
-    order = np.random.default_rng([1, 0]).permutation(len(measure.padded))[:100]
     method = dp.PrivBayes(random_state=6, epsilon=0.2, relation="replace")
-    direct = method.fit(measure.padded.iloc[order].reset_index(drop=True), schema=measure.schema).sample(100)
+    seeded = Run(method, {"repeat": 1, "rows": 100})
+    study = Risk(data, [seeded, Run(method, {"rows": 200})])
+    rows = study.release(seeded, None, lambda *_: None)
+    order = np.random.default_rng([1, 0]).permutation(len(study.padded))[:100]
+    direct = method.fit(study.padded.iloc[order].reset_index(drop=True), schema=study.schema).sample(100)
     pd.testing.assert_frame_equal(rows, direct)
-    found = disclosure.cap(data.train, direct, measure.schema, "ill", ["age", "town"])
-    assert measure.values(seeded, rows)["value"].item() == found
+    found = disclosure.cap(data.train, direct, study.schema, "ill", ["age", "town"])
+    assert study.values(seeded, rows)["value"].item() == found
 
 
 def test_every_run_is_charged_before_it_is_drawn_if_that_is_asked(data, ledger):
@@ -138,12 +139,12 @@ def test_a_command_that_is_stopped_writes_what_is_finished(ledger, monkeypatch, 
 
 
 def test_figures_that_test_nothing_may_learn_from_all_rows(data):
-    everything = base.whole(data)
+    everything = whole(data)
     assert (everything.name, len(everything.train), len(everything.test)) == ("people, all rows", 80, 0)
     assert everything.key(b"secret") == data.key(b"secret")  # one account
     assert everything.token != data.token
     limited = dataclasses.replace(data, schema=dataclasses.replace(data.schema, max_rows=60))
-    assert base.whole(limited).schema.max_rows == 120
+    assert whole(limited).schema.max_rows == 120
     made = dp.experiment.figure("001 Fig. 5", everything, repeats=1, n_jobs=1)
     assert set(made.frame["error"]) == {""}
     assert not made.frame["metric"].str.contains("SVM").any()

@@ -23,9 +23,9 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting, one_of
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
-from dpcore.experiment.engine import NewLedger, Run
 from dpcore.experiment.figures import of_paper
-from dpcore.experiment.figures.base import Figure
+from dpcore.experiment.figures.figure import Figure
+from dpcore.experiment.study import NewLedger, Run
 from dpcore.export.facts import source
 from dpcore.export.model_file import Model
 from dpcore.language import phrase, retold, say
@@ -111,7 +111,7 @@ def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
     """The figure's charts, after what is to be chosen of them, and what came of the paper's claims."""
     areas = st.columns(max(len(figure.choices), 1))
     chosen = {
-        name: one_of(say(one.label), f"{name}.{paper}", one.options, area)
+        name: one_of(say(one["label"]), f"{name}.{paper}", one["options"], area)
         for area, (name, one) in zip(areas, figure.choices.items(), strict=False)
     }
     for part in figure.pictures(frame, **chosen):

@@ -18,8 +18,7 @@ from dpcore.errors import DPCoreError
 from dpcore.evaluate.baselines import FLOOR
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.learners import MAJORITY, again
-from dpcore.experiment import engine
-from dpcore.experiment.engine import Measure, Run
+from dpcore.experiment.study import Run, Study
 from dpcore.export.model_file import Model
 from dpcore.export.release import Release
 from dpcore.language import phrase, say
@@ -77,7 +76,7 @@ def redraws(
 
 
 @dataclass
-class Redraw(Measure):
+class Redraw(Study):
     """Releases once more, by what `read` says and `look` sees; if one fails, nothing goes on."""
 
     read: Callable[[Any], pd.DataFrame] = pd.DataFrame
@@ -110,18 +109,19 @@ def draw_again(
     ledger = spending.account(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
     made: Any = release.model if isinstance(release.artifact, Model) else release.synthetic
     read = partial(scores, release, Evaluator(data))
-    measure = Redraw(data, 0 if isinstance(release.artifact, Model) else len(made), read, look)
     told = phrase("{run:,} of {n:,}")
     runs = [Run(again(method, k), {"run": k}, told.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
+    rows = 0 if isinstance(release.artifact, Model) else len(made)
+    study = Redraw(data, runs, rows, read=read, look=look)
     frames = [read(made).assign(run=0)]
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
-    with closing(engine.stream(runs, measure, ledgers=lambda _: lambda: ledger, progress=progress)) as found:
+    with closing(study.stream(ledgers=lambda _: lambda: ledger, progress=progress)) as found:
         for _, frame in found:
             frames.append(frame[["metric", "value", "run"]])
             if len(frames) > most:
                 both = pd.concat(frames, ignore_index=True)
                 shown.redraws = both.assign(chosen=both["run"] == 0)
-                shown.looks = pd.concat(measure.looks, ignore_index=True) if measure.looks else None
+                shown.looks = pd.concat(study.looks, ignore_index=True) if study.looks else None
 
 
 def target_of(release: Release) -> str | None:

@@ -26,8 +26,8 @@ from dpcore.experiment.commands.base import (
     write,
 )
 from dpcore.experiment.config import Config, Place
-from dpcore.experiment.engine import failed_runs
-from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs, plan_runs, stream
+from dpcore.experiment.study import failed_runs
+from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs, stream
 from dpcore.export.quoting import spreadsheet_csv
 
 CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a comparison was saved to."
@@ -66,8 +66,7 @@ def made(asked: argparse.Namespace) -> int:
     books = Books(asked_path())
     place: Place = books.sweeps or {}
     earlier = find_finished_runs(config, data, place)
-    runs = plan_runs(config.methods, config.epsilons, config.repeats)
-    affordable(books, data, (run.method for count, run in enumerate(runs) if count not in earlier))
+    affordable(books, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
     frames: list[pd.DataFrame] = []
     how = {"ledgers": books.open_runs(config.methods, data, PURPOSE), "store": place, "n_jobs": asked.jobs}
     with closing(stream(data=data, **how, **config.asked)) as found:

@@ -13,8 +13,8 @@ from dpcore import datasets
 from dpcore.charts.base import REAL_DATA
 from dpcore.errors import DataError
 from dpcore.experiment.commands.base import carried_out, parser_of, room, summary, told, write
-from dpcore.experiment.engine import failed_runs
 from dpcore.experiment.figures import Made, known, named, stream
+from dpcore.experiment.study import failed_runs
 from dpcore.export import report
 from dpcore.export.quoting import spreadsheet_csv
 from dpcore.extras import need

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,24 +14,26 @@ from dpcore.accounting.store import Books, asked_path
 from dpcore.arguments import Progress, is_whole, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
-from dpcore.experiment.engine import NewLedger, Run
+from dpcore.experiment.study import NewLedger, Run
+from dpcore.text import read_toml
 
 if TYPE_CHECKING:  # workers, which load this package, do without charts
     from dpcore.charts.base import Chart
-    from dpcore.experiment.figures.base import Figure
+    from dpcore.experiment.figures.figure import Figure
 
-PAPERS = {"000": "naive_bayes", "001": "networks", "002": "groups", "003": "trees", "004": "local"}
-
-
-def of_paper(paper: str) -> tuple[Figure, ...]:
-    """All figures of a paper."""
-    found: tuple[Figure, ...] = import_module(f"{__name__}.{PAPERS[paper]}").FIGURES
-    return found
+TABLES: list[dict[str, Any]] = read_toml(Path(__file__).with_name("figures.toml"))["figures"]
 
 
 def known() -> dict[str, Figure]:
     """All figures, by the paper's number and what the paper calls them, such as "001 Fig. 5"."""
-    return {f"{paper} {one.title.partition(':')[0]}": one for paper in PAPERS for one in of_paper(paper)}
+    from dpcore.experiment.figures.figure import Figure
+
+    return {one.name: one for one in (Figure(**table) for table in TABLES)}
+
+
+def of_paper(paper: str) -> list[Figure]:
+    """All figures of a paper."""
+    return [one for one in known().values() if one.paper == paper]
 
 
 def named(name: str) -> Figure:

@@ -1,44 +1,47 @@
-"""What a paper says of a figure, judged by the points that were drawn: means over all runs, as the charts show them.
+"""What a paper says of a figure, judged by the points that were drawn: means over all runs.
 
-"Rises" and "falls" are said of the order of points: their rank correlation with the horizontal axis is `CLEARLY` or
-more, so that a curve may fluctuate, as the papers say of theirs. All else compares points.
+"Rises" and "falls" are said of the order of points: their rank correlation with the horizontal axis
+is `CLEARLY` or more, so that a curve may fluctuate, as the papers say of theirs. All else compares
+points. There is one rule for each kind of claim, and `RULES` names them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
+from dpcore.evaluate import errors_by_query_size
 from dpcore.language import plural, retold, say
 
 CLEARLY = 0.7
 PRINTED = "as published"
 MOST = 160  # characters of a list of places that anybody reads
 PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
-PLACE = {"rows": "{:,.0f} rows", "parents": "{:g} parents"}  # numbers that need a word
+# numbers that need a word
+PLACE = {"rows": "{:,.0f} rows", "parents": "{:g} parents", "depth": "depth {:g}"}
 Cases = Mapping[tuple[str, str], bool | None]
 """Whether something came out, by a part of the figure and a place in it ("": all of it); None: there are no points."""
-Judge = Callable[[str, pd.DataFrame], Cases]
-"""What judges one part of a figure, by its name and its runs."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of a paper about a figure, and what judges it, as our `note` has it.
+    """One sentence of a paper about a figure, and the rule that judges it, as our `note` has it.
 
     Judged are the runs that did not fail; each part of the figure by itself, one for each value of the `columns`.
     """
 
     says: str
-    judge: Judge
+    rule: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
-    columns: tuple[str, ...] = ("data",)
+    columns: Sequence[str] = ("data",)
 
     def line(self, frame: pd.DataFrame) -> str:
         """The sentence, and what came out here; empty if nothing that was run bears on it."""
         cases: dict[tuple[str, str], bool | None] = {}
         for name, part in parts(frame, *self.columns):
-            cases |= self.judge(name, part)
+            cases |= RULES[self.rule](name, part, **self.arguments)
         found = {place: came for place, came in cases.items() if came is not None}
         if not found:
             return ""
@@ -70,11 +73,51 @@ def verdict(found: Mapping[tuple[str, str], bool]) -> str:
     return say("holds only {listed}", listed=listed)
 
 
-def points(frame: pd.DataFrame, x: str, *, mode: str = PRINTED, value: str = "value", **only: str) -> pd.DataFrame:
-    """The points of a mode: means over runs, a row per place and a column per series; `only` chooses rows."""
-    for name, chosen in {"mode": mode, **only}.items():
+def parts(frame: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:
+    """The parts of a figure by some columns, and what they are called: only by those that have several values."""
+    names = [name for name in columns if frame[name].nunique() > 1]
+    found = frame.groupby(names, sort=False) if names else [((), frame)]
+    return [(", ".join(map(str, key)), part) for key, part in found]
+
+
+def with_depths(frame: pd.DataFrame) -> pd.DataFrame:
+    """Runs of which depths are no part of their series, but a column."""
+    series = frame["series"].str.partition(": depth ")
+    return frame.assign(series=series[0], depth=pd.to_numeric(series[2]))
+
+
+def points(
+    frame: pd.DataFrame,
+    x: str,
+    *,
+    mode: str = PRINTED,
+    value: str = "value",
+    statistic: str = "mean",
+    **only: str,
+) -> pd.DataFrame:
+    """The points of a mode, or of all: a row per place and a column per series.
+
+    They are means over runs, or another statistic; `only` chooses rows.
+    """
+    for name, chosen in (only | ({"mode": mode} if mode else {})).items():
         frame = frame[frame[name] == chosen]
-    return frame.pivot_table(value, x, "series", sort=False).sort_index()
+    how: dict[str, Any] = {"aggfunc": statistic, "dropna": statistic == "mean", "sort": False}
+    return frame.pivot_table(value, x, "series", **how).sort_index()
+
+
+def points_of(frame: pd.DataFrame, x: str, each: str = "", **how: Any) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The points at each place of another number, and what it is called; or all of them."""
+    frame = with_depths(frame) if "depth" in (x, each) else frame
+    if not each:
+        yield "", points(frame, x, **how)
+        return
+    for point, rows in frame.groupby(each):
+        yield format_point(each, point), points(rows, x, **how)
+
+
+def format_point(name: str, point: Any) -> str:
+    """A point of an axis as people read it."""
+    return PLACE.get(name, "{:g}").format(point)
 
 
 def rising(curve: pd.Series, sign: int = 1) -> bool | None:
@@ -86,30 +129,117 @@ def rising(curve: pd.Series, sign: int = 1) -> bool | None:
     return curve.nunique() > 1 and sign * float(curve.rank().corr(order)) >= CLEARLY
 
 
-def parts(frame: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:
-    """The parts of a figure by some columns, and what they are called: only by those that have several values."""
-    names = [name for name in columns if frame[name].nunique() > 1]
-    found = frame.groupby(names, sort=False) if names else [((), frame)]
-    return [(", ".join(map(str, key)), part) for key, part in found]
+def rises(name: str, part: pd.DataFrame, *, x: str, own: str = "", each: str = "", sign: int = 1, **how: Any) -> Cases:
+    """Whether curves of printed methods rise, or fall, by curve; or one series' `own`.
+
+    A variance is judged where all points have one.
+    """
+    found: dict[tuple[str, str], bool | None] = {}
+    for told, curves in points_of(part, x, each, **how):
+        for series in [own] if own else curves:
+            curve = curves.get(series, pd.Series(dtype=float))
+            known = how.get("statistic") != "var" or curve.notna().all()
+            curve_name = name if own else f"{series} {name}".strip()
+            found[curve_name, told] = rising(curve, sign) if known else None
+    return found
 
 
-def curves_rise(name: str, part: pd.DataFrame, x: str, value: str = "value", **only: str) -> Cases:
-    """Whether the curves of the printed methods rise, by curve."""
-    curves = points(part, x, value=value, **only)
-    return {(f"{series} {name}".strip(), ""): rising(curves[series]) for series in curves}
+def hardly_rises(name: str, part: pd.DataFrame, *, x: str, factor: float) -> Cases:
+    """Whether the last point of a curve is below so many times the first, by curve of any mode."""
+    curves = {way: curve.dropna() for way, curve in points(part, x, mode="").items()}
+    return {
+        (f"{way} {name}".strip(), ""): bool(curve.iloc[-1] < factor * curve.iloc[0])
+        for way, curve in curves.items()
+        if len(curve) > 1
+    }
 
 
-def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> Cases:
-    """Whether one series lies below another, place by place."""
-    if not {lower, higher} <= set(points):
-        return {}
-    both = points[[lower, higher]].dropna()
-    form = PLACE.get(str(both.index.name), "{:g}")
-    return {(part, form.format(place)): bool(row[lower] < row[higher]) for place, row in both.iterrows()}
+def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str) -> Cases:
+    """Whether errors of some releases grow less from small queries to large ones than another's."""
+    errors = errors_by_query_size(part).pivot_table("absolute", "bin", "release", sort=False)
+    growth = (errors.iloc[-1] / errors.iloc[0]).dropna()
+    ways = filter(growth.index.__contains__, own if other in growth else ())
+    return {(f"{way} {name}".strip(), ""): bool(growth[way] < growth[other]) for way in ways}
 
 
-def ahead(points: pd.DataFrame, part: str, own: str, others: Iterable[str], *, lower: bool = True) -> Cases:
-    """Whether one series lies below the lowest of some others, or above the highest, place by place."""
-    rest = points.reindex(columns=[*others])
-    both = pd.DataFrame({"own": points.get(own), "rest": rest.min(axis=1) if lower else rest.max(axis=1)})
-    return orders(both, part, "own", "rest") if lower else orders(both, part, "rest", "own")
+def lies_below(
+    name: str,
+    part: pd.DataFrame,
+    *,
+    x: str,
+    own: str,
+    others: Sequence[str] = (),
+    but: Sequence[str] = (),
+    above: bool = False,
+    mostly: bool = False,
+    where: Mapping[str, Sequence[float]] | None = None,
+    **how: Any,
+) -> Cases:
+    """Whether a series lies below the lowest of some others, or above the highest, place by place.
+
+    Others are all `but` some, if none are named. It can be enough to do so `mostly`; or it has to
+    do so above one place up to another, by data set (`where`), and nowhere else.
+    """
+    found = points(part, x, **how)
+    rest = found[[series for series in found if series in others or not (others or series in (own, *but))]]
+    both = pd.DataFrame(
+        {"own": found.reindex(columns=[own])[own], "rest": rest.max(axis=1) if above else rest.min(axis=1)}
+    )
+    pairs = (-both if above else both).dropna().itertuples()
+    came = {float(at): bool(lower < higher) for at, lower, higher in pairs}
+    if where is not None:
+        name = str(part["data"].iloc[0])
+        low, high = where.get(name, (0, 0))
+        came = {at: good == (low < at <= high) for at, good in came.items() if name in where}
+    if mostly:
+        return {(name, ""): 2 * sum(came.values()) > len(came)} if came else {}
+    return {(name, format_point(x, at)): good for at, good in came.items()}
+
+
+def best(name: str, part: pd.DataFrame, *, x: str, own: str, **how: Any) -> Cases:
+    """Whether no other printed method comes below the mean of one that is a level line."""
+    level = part[part["series"] == own]["value"].mean()
+    others = points(part[part["series"] != own], x, **how)
+    good = bool(((others >= level) | others.isna()).all(axis=None))
+    return {(name, ""): good} if others.size and not pd.isna(level) else {}
+
+
+def nearly_best(
+    name: str, part: pd.DataFrame, *, x: str, own: str, low: float, high: float, within: float, **how: Any
+) -> Cases:
+    """Whether curves are near their best at all places from one to another, by curve."""
+    curves = points(part, x, **how).filter(like=own)
+    inside = curves[curves.index.to_series().between(low, high)]
+    good = (inside.min() >= curves.max() - within).items() if len(inside) else ()
+    return {(f"{series} {name}".strip(), ""): bool(came) for series, came in good}
+
+
+def alike(
+    name: str, part: pd.DataFrame, *, x: str, own: str, other: str, within: float, each: str = "", **how: Any
+) -> Cases:
+    """Whether a series is lower than another by less than so much, place by place.
+
+    Or, at `each` place of another number, whether the two differ by less, in mean.
+    """
+    found: dict[tuple[str, str], bool | None] = {}
+    for told, curves in points_of(part, x, each, **how):
+        if {own, other} <= set(curves):
+            lost = (curves[other] - curves[own]).dropna()
+            if each:
+                found[name, told] = bool(lost.abs().mean() < within) if len(lost) else None
+            else:
+                found |= {(name, format_point(x, at)): bool(gap < within) for at, gap in lost.items()}
+    return found
+
+
+def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float, low: float, high: float) -> Cases:
+    """Whether all printed runs of a data set and a model at an epsilon lie from one value to another."""
+    for column, chosen in {"data": data, "model": model, "epsilon": epsilon, "mode": PRINTED}.items():
+        part = part[part[column] == chosen]
+    return {("", ""): bool(part["value"].between(low, high).all())} if len(part) else {}
+
+
+RULES: Mapping[str, Callable[..., Cases]] = {
+    rule.__name__: rule for rule in (rises, hardly_rises, grows_less, lies_below, best, nearly_best, alike, between)
+}
+"""What judges one part of a figure, by its name and its runs."""

@@ -56,7 +56,7 @@ def scale(tables: int, people: int, epsilon: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class MembershipStudy:
     """A study of people by their `attributes`: who takes part, and as many who do not."""
 
     of: Any
@@ -82,9 +82,9 @@ class Study:
         return self.of[self.inside] @ pull, self.of[self.outside] @ pull
 
 
-def random_study(of: Any, people: int, rng: Generator) -> Study:
+def random_study(of: Any, people: int, rng: Generator) -> MembershipStudy:
     """A study of so many people, chosen at random, and as many who are not in it."""
-    return Study(of, *rng.permutation(of.shape[0])[: 2 * people].reshape(2, people))
+    return MembershipStudy(of, *rng.permutation(of.shape[0])[: 2 * people].reshape(2, people))
 
 
 def right_share(inside: Floats, outside: Floats) -> float:
@@ -96,7 +96,7 @@ def right_share(inside: Floats, outside: Floats) -> float:
     return float((np.sign(inside[:, None] - outside[None, :]).mean() + 1) / 2)
 
 
-def right_shares(studies: list[Study], epsilons: Iterable[float], rng: Generator) -> pd.DataFrame:
+def right_shares(studies: list[MembershipStudy], epsilons: Iterable[float], rng: Generator) -> pd.DataFrame:
     """How often the right one is picked, mean over studies: `epsilon` (infinite without noise), `share`.
 
     Noise is drawn once per study, for all epsilons, and taken with either sign, which is as likely:

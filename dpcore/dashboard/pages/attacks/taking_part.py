@@ -34,7 +34,7 @@ def attributes(degree: int) -> Any:
 
 
 @remembered
-def studies(degree: int, people: int, seed: int) -> list[averages.Study]:
+def studies(degree: int, people: int, seed: int) -> list[averages.MembershipStudy]:
     """Studies of a seed, of which the first is shown."""
     rngs = [np.random.default_rng([seed, index]) for index in range(STUDIES)]
     return [averages.random_study(attributes(degree), people, rng) for rng in rngs]

@@ -18,7 +18,7 @@ from dpcore.datasets import Dataset
 from dpcore.evaluate.baselines import FLOOR, FOREST, REAL
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment import Config, Method
-from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs, plan_runs
+from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs
 from dpcore.export.protection import protects
 from dpcore.language import phrase, retold, say
 from dpcore.methods.base import PrivateClassifier
@@ -79,8 +79,7 @@ def store() -> experiment.Place:
 def find_unfinished(config: Config, data: Dataset, kept: experiment.Place) -> list[Method]:
     """The method of each run of a comparison that is not there yet."""
     finished = find_finished_runs(config, data, kept)
-    plan = plan_runs(config.methods, config.epsilons, config.repeats)
-    return [run.method for position, run in enumerate(plan) if position not in finished]
+    return [run.method for position, run in enumerate(config.runs) if position not in finished]
 
 
 def charge_of(config: Config, data: Dataset) -> str:

@@ -1,0 +1,213 @@
+"""A figure of a paper: a sweep's settings, what the paper says of it, and its chart (`figures.toml`)."""
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from dpcore import charts, evaluate
+from dpcore.arguments import Progress, no_progress
+from dpcore.datasets import Dataset
+from dpcore.errors import ParameterError
+from dpcore.evaluate.baselines import PLAIN, REAL
+from dpcore.evaluate.evaluator import Method
+from dpcore.evaluate.learners import again
+from dpcore.evaluate.reconstruction import boolean_data
+from dpcore.experiment.config import Config, tuples
+from dpcore.experiment.figures.claims import PLACES, PRINTED, Claim
+from dpcore.experiment.figures.pictures import DRAWS, Drawn
+from dpcore.experiment.figures.studies import ALL, KINDS, label_of
+from dpcore.experiment.study import NewLedger, Run, Study
+from dpcore.language import phrase, say
+from dpcore.mechanisms.randomizers import RRPH, Warner
+from dpcore.methods import METHODS
+
+MODES = {"published": PRINTED, "corrected": phrase("corrected")}
+NAMES = ("series", "method")  # of a line of settings; all else are parameters
+References = Callable[[pd.DataFrame], Mapping[str, Any]]
+"""What adds columns of baselines to every run's rows."""
+
+
+def has_classes(data: Dataset) -> bool:
+    """Whether there is a class column with categories."""
+    return data.schema.target is not None and not data.schema[data.schema.target].numeric
+
+
+CHECKS: Mapping[str, Callable[[Dataset], bool]] = {
+    "classifier": lambda data: has_classes(data) and not data.test_sample.empty,
+    "class with categories": has_classes,
+    "class and column": lambda data: data.schema.target is not None and len(data.schema) > 1,
+    "three columns": lambda data: len(data.schema) > 2,
+    "100,000 rows": lambda data: len(data.train_sample) <= 100_000,
+    "single rows": lambda data: data.schema.persons is None,
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure, as the head of `figures.toml` explains it."""
+
+    paper: str
+    key: str
+    title: str
+    printed: str
+    settings: Mapping[str, Any]
+    chart: Mapping[str, Any]
+    needs: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, Any] = field(default_factory=dict)  # options as people read them
+    claims: Sequence[Mapping[str, Any]] = ()  # what the paper says of it
+    translate: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the paper calls it, such as "001 Fig. 5"."""
+        return f"{self.paper} {self.title.partition(':')[0]}"
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """The baselines, by what charts call them."""
+        return {one["label"]: one["baseline"] for one in self.settings.get("beside", ())}
+
+    def lacks(self, data: Dataset) -> str:
+        """Why these data have none, in a sentence; empty if they do."""
+        return next((told for name, told in self.needs.items() if not CHECKS[name](data)), "")
+
+    def runs(self, data: Dataset, repeats: int) -> list[Run]:
+        """All runs on one data set, repeats outermost."""
+        made = self.settings
+        values = made.get("values_of", {}).get(data.name.removesuffix(f", {ALL}"), made.get("values", [None]))
+        rows = data.schema.max_rows or made.get("rows")
+        points = [
+            (line, {"x": x, "depth": depth, "rows": rows})
+            for line in made["methods"]
+            for depth in made.get("depths", [None])
+            for x in values
+        ]
+        points += [(line, {"x": values[-1], "rows": rows}) for line in made.get("last", ())]
+        return [self.run(*point, repeat) for repeat in range(repeats) for point in points]
+
+    def run(self, line: Mapping[str, Any], point: Mapping[str, Any], repeat: int) -> Run:
+        """A run of a method of the settings, at a point of the axes."""
+        x, depth, axis = point["x"], point.get("depth"), self.settings.get("axis", "epsilon")
+        series = line["series"] if depth is None else f"{line['series']}: depth {depth}"
+        method = method_of_line(line, point)
+        labels = {} if x is None else {axis: x}
+        if axis == "x":
+            labels["answer"] = float(answer_epsilon(line, x))
+        labels |= {"method": f"{series} | {MODES[method.mode]}", "epsilon": method.epsilon, "repeat": repeat}
+        return Run(again(method, repeat), labels, series if x is None else f"{series}, {axis} {x:,g}")
+
+    def study(self, data: Dataset, repeats: int) -> Study:
+        """The runs on one data set, and what scores them."""
+        made = self.settings
+        data = boolean_data(data, data.schema.target or "") if made.get("bits") else data
+        runs = self.runs(data, repeats)
+        if "kind" in made:
+            return KINDS[made["kind"]](data, runs)
+        label = label_of(data) if len(data.test_sample) else None
+        asked = [name for name in made.get("measures", ["accuracy"]) if label or "SVM" not in name]
+        methods = {run.labels["method"]: run.method for run in runs}
+        rows = data.schema.max_rows or made["rows"] if "rows" in made else None
+        config = Config(methods, (), measures=asked, models=made.get("models", evaluate.MODELS[:1]), label=label)
+        return Study(data, runs, rows, config.pairs(data), label)
+
+    def references(self, data: Dataset) -> References:
+        """Some of `evaluate.baselines`, by what the runs' columns call them; real rows are read once."""
+        models, plain = (self.settings.get(name, {}) for name in ("models", "plain"))
+        fitted = None
+        if plain:
+            fitted = method_of_line(plain, {}).fit(data.train_sample, schema=data.schema).predict_proba
+        kinds = [kind for kind in self.beside.values() if kind != PLAIN]
+        found = evaluate.baselines(data, kinds, models=[*models], plain=fitted)
+        values = found.set_index(["reference", "metric", "model"])["value"]
+
+        def columns(frame: pd.DataFrame) -> Mapping[str, Any]:
+            pairs = [*zip(frame["metric"], frame["model"], strict=True)]
+            return {
+                label: [values[kind, metric, model if kind == REAL else ""] for metric, model in pairs]
+                for label, kind in self.beside.items()
+            }
+
+        return columns
+
+    def stream(
+        self,
+        data: Dataset,
+        repeats: int,
+        *,
+        ledgers: Callable[[Run], NewLedger | None] = lambda _: None,
+        n_jobs: int = -1,
+        progress: Progress = no_progress,
+    ) -> Generator[tuple[float, pd.DataFrame]]:
+        """All runs on one data set as they finish: the fraction done, and the rows of one.
+
+        They have `series`, `mode`, `data`, what the run was set to, what was scored, what it cost, and `error`.
+        """
+        study = self.study(data, repeats)
+        if self.beside:
+            progress(0.0, f"learning from the real rows of {data.name}")
+        add = self.references(study.data) if self.beside else dict
+        n_jobs = n_jobs if self.settings.get("together", True) else 1
+        more = {"rows": study.rows} if study.rows else {}
+        with closing(study.stream(ledgers=ledgers, n_jobs=n_jobs, progress=progress)) as found:
+            for done, (_, frame) in enumerate(found, 1):
+                series, mode = frame["method"].iloc[0].split(" | ")
+                frame = frame.drop(columns="method").assign(series=series, mode=mode, data=data.name)
+                yield done / len(study.runs), frame.assign(**(add(frame) if self.beside else {}), **more)
+
+    def pictures(self, frame: pd.DataFrame, **chosen: str) -> Drawn:
+        """What is drawn of all runs so far, marked as what reads real rows; what is not `chosen` is the first option.
+
+        Series of which runs failed say so in their names.
+
+        ParameterError if a choice or an option is not known.
+        """
+        firsts = {name: next(iter(choice["options"])) for name, choice in self.choices.items()}
+        for name, option in chosen.items():
+            if option not in (known := self.choices.get(name, {}).get("options", {})):
+                about = f"{name}: {', '.join(known)}" if known else ", ".join(firsts) or "nothing: there is one chart"
+                raise ParameterError(f"There is no {name}={option!r} to choose of this figure.", f"Choose of {about}.")
+        good = with_failures(frame)
+        if len(good):
+            draw = {"draw": "curves", **self.chart}
+            found = DRAWS[draw.pop("draw")](good, self.beside, **draw, **firsts | chosen)
+            for part in found:
+                yield part if isinstance(part, str) else (charts.mark_real(part[0]), part[1])
+
+    def verdicts(self, frame: pd.DataFrame) -> Iterator[str]:
+        """What the paper says of the figure, and whether it came out in these runs."""
+        good = frame[frame["error"] == ""]
+        yield from filter(None, (Claim(**claim).line(good) for claim in self.claims if len(good)))
+
+
+def method_of_line(line: Mapping[str, Any], point: Mapping[str, Any]) -> Method:
+    """The method of a line of settings: "{x}" is what `point` says of x, and "none" is None."""
+    words = {"none": None} | {f"{{{name}}}": value for name, value in point.items()}
+    given = {name: tuples(value) for name, value in line.items() if name not in NAMES}
+    found = {name: words.get(value, value) if isinstance(value, str) else value for name, value in given.items()}
+    kind: Any = METHODS[line["method"]]
+    method: Method = kind(**found)
+    return method
+
+
+def answer_epsilon(line: Mapping[str, Any], x: float) -> Any:
+    """The epsilon of one answer with two values, if a method is set to x."""
+    if "p0" in line:
+        return RRPH(p0=x).epsilon
+    return Warner(p=x).epsilon if "theta" in line else x
+
+
+def with_failures(frame: pd.DataFrame) -> pd.DataFrame:
+    """The runs that did not fail; of a series of which some did, as printed or corrected, its name says how many."""
+    runs = frame.drop_duplicates(sorted({"data", "series", "mode", "repeat", "error", *PLACES} & set(frame)))
+    told: dict[str, list[str]] = {}
+    for (series, mode), own in runs.groupby(["series", "mode"], sort=False):
+        if lost := int((own["error"] != "").sum()):
+            told.setdefault(str(series), []).append(
+                say("{mode}: {lost:,} of {runs:,} runs failed", mode=say(str(mode)), lost=lost, runs=len(own))
+            )
+    names = {series: f"{series} ({'; '.join(lost)})" for series, lost in told.items()}
+    good = frame[frame["error"] == ""]
+    return good.assign(**{name: good[name].replace(names) for name in {"series", "release"} & set(good)})

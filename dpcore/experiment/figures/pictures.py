@@ -1,0 +1,129 @@
+"""How figures are drawn: by one chart of curves, or as a name in `DRAWS` says.
+
+What draws takes the runs that did not fail, the figure's chart, what the charts call its baselines,
+and what is chosen. It gives charts with the tables behind them, and sentences between them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from dpcore import charts, evaluate
+from dpcore.accounting.relation import Relation
+from dpcore.charts.base import Chart
+from dpcore.language import phrase, say
+from dpcore.text import claim, limit
+
+WIDE = 350  # pixels; two panels with their axes fill a laptop's page
+STATED = pd.DataFrame(  # of Adult
+    {"model": evaluate.MODELS[:1], "label": phrase("paper at 1.5: this or more"), "value": 0.822}
+)
+Drawn = Iterator[str | tuple[Chart, pd.DataFrame | None]]
+
+
+def curves(
+    frame: pd.DataFrame,
+    beside: Iterable[str] = (),
+    view: str = "",
+    *,
+    panel: str,
+    title: str,
+    each: bool = False,
+    data: pd.DataFrame | None = None,
+    caption: str = "",
+    **look: Any,
+) -> Drawn:
+    """A chart of runs, or one for `each` data set, and the table behind it, which may have more; then a caption.
+
+    `beside` are the columns of baselines, and `view` a metric; `look` is what `charts.curves` takes besides.
+    """
+    frame = frame[frame["metric"] == view] if view else frame
+    words = {"measure": say(view), "setting": say(look["x_title"])}
+    title, look["y_title"] = say(title, **words), say(look["y_title"], **words)
+    for name, part in frame.groupby("data", sort=False) if each else [("", frame)]:
+        how: dict[str, Any] = {"y": "value", "columns": 2, "width": WIDE}
+        how |= {"references": lines(part, panel, beside) if beside else None, **look}
+        told = say("{title}: {name}", title=title, name=name) if each else title
+        yield charts.curves(part, panel=panel, title=told, **how), (part if data is None else data)
+    if caption:
+        yield caption
+
+
+def lines(frame: pd.DataFrame, panel: str, labels: Iterable[str]) -> pd.DataFrame:
+    """References of runs as those of a chart: the panel's column, `label`, `value`."""
+    return frame[[panel, *labels]].drop_duplicates(panel).melt(panel, var_name="label")
+
+
+def curves_by_depth(frame: pd.DataFrame, beside: Iterable[str], view: str, **chart: Any) -> Drawn:
+    """A panel per score, and a curve per depth."""
+    parts = frame["series"].str.partition(": depth ")
+    chosen = [say("Chosen by {score}", score=say(score)) for score in parts[0]]
+    depths = [say("depth {depth}", depth=depth) for depth in parts[2]]
+    return curves(frame.assign(panel=chosen, series=depths), beside, view, **chart)
+
+
+def curves_by_answer(
+    frame: pd.DataFrame, beside: Iterable[str], view: str, axis: str = "x", answers: str = "", **chart: Any
+) -> Drawn:
+    """Against what is set, or against the epsilon of one answer, about which `answers` says."""
+    if axis == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
+        low = frame["series"].str.startswith("DTPD") & (frame["x"] < 0.5)
+        frame = frame.assign(series=frame["series"].where(~low, phrase("DTPD, theta below 1/2")))
+        chart |= {"x": axis, "x_title": phrase("epsilon of one answer"), "caption": answers}
+    return curves(frame, beside, view, **chart)
+
+
+def utility(frame: pd.DataFrame, _: Iterable[str], view: str, *, views: Mapping[str, Any], **chart: Any) -> Drawn:
+    """Panels of distances and errors, three per data set. The paper does not say of what its distances are."""
+    frame = frame[frame["metric"].isin(views[view])]
+    names = zip(frame["metric"].str.split(" on ").str[0], frame["data"], strict=True)
+    frame = frame.assign(panel=[say("{metric}, {data}", metric=say(name), data=data) for name, data in names])
+    level = frame["series"].str.startswith("NoPrivacy")
+    means = frame[level].groupby("panel", as_index=False)["value"].mean()
+    references = means.assign(label=phrase("without privacy"))
+    return curves(frame[~level], data=frame, references=references, **chart)
+
+
+def error_by_range(frame: pd.DataFrame, _: Iterable[str], *, title: str) -> Drawn:
+    """One chart per data set."""
+    for name, part in frame.groupby("data", sort=False):
+        binned = evaluate.errors_by_query_size(part)
+        binned["baseline"] = binned["release"].str.startswith((phrase("leaves only"), "DiffGen"))
+        yield charts.error_by_range(binned, title=say(title, name=name)), binned
+
+
+def accuracies(frame: pd.DataFrame, beside: Iterable[str], *, y_title: str, width: int) -> Drawn:
+    """Mean and variance of the accuracy against epsilon, per data set, and what all of it cost."""
+    frame = frame.sort_values(["mode", "series", "epsilon", "repeat", "model"])
+    names = zip(frame["mode"], frame["series"], strict=True)
+    frame = frame.assign(series=[say("{mode} ({method})", mode=say(mode), method=series) for mode, series in names])
+    for name, part in frame.groupby("data", sort=False):
+        relations = say(" and ").join(say(Relation(relation).short) for relation in sorted(part["relation"].unique()))
+        yield say(
+            "Here on {name}, {rows:,} synthetic rows per run; epsilon under: {relations}.",
+            name=name,
+            rows=part["rows"].iloc[0],
+            relations=relations,
+        )
+        levels = lines(part, "model", beside)
+        levels = pd.concat([levels, STATED], ignore_index=True) if name == "adult" else levels
+        yield (
+            charts.sweep(part, y="value", y_title=say(y_title), references=levels, width=width),
+            part.drop(columns=["mode", "data", "error"]),
+        )
+        if part.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
+            yield charts.sweep_variance(part, width=width), None
+        runs = part.drop_duplicates(["series", "epsilon", "repeat"])
+        costs = runs.groupby("series", sort=False)[["epsilon_claimed", "epsilon_bound"]].sum()
+        told = phrase("{series}: claimed {claimed}, it can cost up to {most}")
+        cost = [
+            say(told, series=series, claimed=claim(claimed), most=limit(bound))
+            for series, claimed, bound in costs.itertuples()
+        ]
+        yield say("Epsilon that all these runs together can cost, at most, by method: {costs}.", costs="; ".join(cost))
+
+
+DRAWS: Mapping[str, Callable[..., Drawn]] = {
+    draw.__name__: draw for draw in (curves, curves_by_depth, curves_by_answer, utility, error_by_range, accuracies)
+}

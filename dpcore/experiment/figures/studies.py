@@ -1,0 +1,116 @@
+"""What the runs of figures are scored by that sweeps are not, and on which data."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore import evaluate
+from dpcore.accounting.ledger import Ledger
+from dpcore.arguments import Progress
+from dpcore.datasets import Content, Dataset
+from dpcore.domain.column import Codes
+from dpcore.domain.range_query import RangeQuery, random_queries
+from dpcore.evaluate import disclosure
+from dpcore.experiment.study import Run, Study
+from dpcore.methods import TaxonomyRelease
+from dpcore.postprocess import count_tree_frames
+
+ALL = "all rows"
+QUERIES = 500
+
+
+def whole(data: Dataset) -> Dataset:
+    """All rows of some data to learn from, as table 1 and figure 4 of paper 001 have it; in the same books.
+
+    A public bound that is too small for them is doubled: their number would be private.
+    """
+    rows, bound = pd.concat([data.train_sample, data.test_sample], ignore_index=True), data.schema.max_rows
+    while bound and bound < len(rows):
+        bound *= 2
+    schema = replace(data.schema, max_rows=bound)
+    content = data.content or Content.of_rows(data.train_sample, data.test_sample)
+    how: dict[str, Any] = {"token": f"{data.token} {ALL}", "schema": schema, "content": content}
+    return replace(data, name=f"{data.name}, {ALL}", train=rows, test=data.test_sample.head(0), **how)
+
+
+def label_of(data: Dataset) -> evaluate.Label | None:
+    """What the paper's classifier tells: an income above 50k, an age below 50; else the last class of the target."""
+    if data.name == "big5":
+        return evaluate.Label(column="age", below=50)
+    target = data.schema.target
+    if target is None or data.schema[target].numeric:
+        return None
+    return evaluate.Label(column=target, equals=data.schema[target].categories[-1])
+
+
+@dataclass
+class RangeErrors(Study):
+    """How far the answers of a release's tree to range queries are off.
+
+    Columns take turns, so that the groups are public and the same for all but DiffGen: the queries are sums of them.
+    """
+
+    rows: int | None = 0
+    queries: list[RangeQuery] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.queries = self.queries or self.draw_queries()
+
+    def draw_queries(self) -> list[RangeQuery]:
+        """Sums of the public groups."""
+        schema, nobody = self.data.schema, self.data.train_sample.head(0)
+        public = TaxonomyRelease(with_class=False).fit(nobody, schema=schema).tree_
+        return count_tree_frames.group_queries(public, QUERIES)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The training rows' codes, once for all runs."""
+        return self.data.schema.encode(self.data.train_sample)
+
+    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
+        """`evaluate.range_queries` on the training rows."""
+        schema, series = self.data.schema, run.labels["method"].split(" | ")[0]
+        answers = {series: evaluate.range_answers(run.method, self.queries, schema)}
+        return evaluate.range_queries(self.codes, answers, schema, self.queries)
+
+
+@dataclass
+class MeanError(RangeErrors):
+    """How far the answers to random range queries are off on average, in rows."""
+
+    def draw_queries(self) -> list[RangeQuery]:
+        """Random ones."""
+        return random_queries(self.data.schema, QUERIES)
+
+    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
+        """`metric` and `value`."""
+        found = super().values(run, synthetic)
+        return pd.DataFrame([{"metric": "mean error", "value": found["absolute"].mean()}])
+
+
+@dataclass
+class Risk(Study):
+    """What a release of some of the rows, padded with random ones, betrays of the real ones."""
+
+    def __post_init__(self) -> None:
+        schema, most = self.data.schema, max(run.labels["rows"] for run in self.runs)
+        self.target, self.schema = schema.target or "", replace(schema, max_rows=most)
+        self.known = [name for name in schema.names if name != self.target][:4]
+        self.padded = disclosure.padded(self.data.train_sample, self.schema, most, np.random.default_rng(1))
+
+    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
+        """`metric` and `value` of `disclosure.cap`."""
+        found = disclosure.cap(self.data.train_sample, synthetic, self.schema, self.target, self.known)
+        return pd.DataFrame([{"metric": "CAP", "value": found}])
+
+    def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
+        """As many rows as the run says, learned from as many of the padded ones, in an order of the repeat."""
+        rows, order = run.labels["rows"], np.random.default_rng([run.labels["repeat"], 0]).permutation(len(self.padded))
+        frame = self.padded.iloc[order[:rows]].reset_index(drop=True)
+        return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
+
+
+KINDS = {kind.__name__: kind for kind in (Study, RangeErrors, MeanError, Risk)}
