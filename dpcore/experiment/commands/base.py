@@ -21,46 +21,42 @@ from dpcore.domain import formats
 from dpcore.domain.schema import Schema
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.evaluate.evaluator import Method
-from dpcore.text import finite_or_text, number
+from dpcore.text import finite_or_text, number, read_toml
 
 CODES = "Exit codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 not understood."
 READING = ("delimiter", "encoding", "decimal")
+TABLES = read_toml(Path(__file__).with_name("commands.toml"))
+TYPES: dict[str, Any] = {"int": int, "float": float, "Path": Path}
 CHARGED = "Every run is charged to your ledger (DPCORE_LEDGER), and refused there by its caps, before noise is drawn."
 
 
-def parser_of(name: str, about: str, epilog: str = "", cost: str = CHARGED) -> argparse.ArgumentParser:
-    """A parser with what all commands take, whose help says what a run does and what it costs."""
+def parser_of(name: str, **lists: Iterable[str]) -> argparse.ArgumentParser:
+    """The parser of a command, as `commands.toml` has it, whose help says what a run does and what it costs.
+
+    `lists` are what its texts name in braces, besides data sets.
+    """
+    own = TABLES[name]
+    words = {list_name: ", ".join(names) for list_name, names in lists.items()}
+    words["datasets"] = "; ".join(DATASETS)
     parser = argparse.ArgumentParser(
         prog=f"dpcore {name}",
-        description=f"{about} {cost}",
-        epilog=f"{epilog} {CODES}".strip(),
+        description=f"{own['about']} {own.get('charges', CHARGED)}",
+        epilog=f"{own.get('epilog', '').format(**words)} {CODES}".strip(),
+        usage="\n       ".join(own.get("usage", ())) or None,
         allow_abbrev=False,
     )
-    parser.add_argument("--force", action="store_true", help="replace files that are there already")
-    parser.add_argument("--json", action="store_true", help="say what was done as one JSON object on stdout")
+    groups: dict[str, Any] = {"": parser}
+    for part in ("all", *own.get("shares", ()), name):
+        for argument, given in TABLES[part]["arguments"].items():
+            kind, group = given.get("type", ""), given.get("one_of", "")
+            look = {key: value for key, value in given.items() if key not in ("type", "one_of")}
+            look |= {"help": given["help"].replace("{datasets}", words["datasets"])}
+            look |= {"type": TYPES.get(kind, kind.format)} if kind else {}
+            if group not in groups:
+                groups[group] = parser.add_mutually_exclusive_group()
+            groups[group].add_argument(argument, **look)
+    parser.set_defaults(**own.get("defaults", {}))
     return parser
-
-
-def takes_rows(parser: argparse.ArgumentParser, test_share: float) -> None:
-    """Let a command take settings, rows, and what is public about them."""
-    parser.add_argument("config", help="the settings, as the dashboard saves them")
-    about = f"a table (csv, tsv, xlsx, parquet), or one of: {'; '.join(DATASETS)}. May be left out "
-    about += "if the settings name one of these"
-    parser.add_argument("data", nargs="?", help=about)
-    schema = parser.add_mutually_exclusive_group()
-    schema.add_argument("--schema", type=Path, help="what is public about the rows: a file of any format known here")
-    about = "read the schema off the rows: this voids the guarantee"
-    schema.add_argument("--infer-schema", action="store_true", help=about)
-    about = "the share of rows set aside at random, and not learned from (default: %(default)g)"
-    parser.add_argument("--test-share", type=float, default=test_share, help=about)
-    takes_reading(parser)
-
-
-def takes_reading(parser: argparse.ArgumentParser) -> None:
-    """Let a command take the class column, and how a text file is written."""
-    parser.add_argument("--target", help="the class column, if the schema names none or another is meant")
-    for option in READING:
-        parser.add_argument(f"--{option}", help="of a text file, if it is not the usual one")
 
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 
 import pandas as pd
 
@@ -21,7 +20,6 @@ from dpcore.experiment.commands.base import (
     room,
     rows_of,
     summary,
-    takes_rows,
     told,
     write,
 )
@@ -40,17 +38,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def command() -> argparse.ArgumentParser:
     """What can be asked for."""
-    parser = parser_of(
-        "compare",
-        "Run a comparison by saved settings: a table with all runs. It is measured on real rows, without noise: do "
-        "not publish it. Runs that are finished are kept beside the ledger, and are not made again.",
-        "Settings are what the page Compare saves under “Exactly what ran”; their schema is used unless another is "
-        "given. If some runs fail the table is written all the same, and the exit code is 1.",
-    )
-    takes_rows(parser, 0.3)
-    parser.add_argument("--out", type=Path, default=Path("results.csv"), help="the table (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=-1, help="processes; by default one per core")
-    return parser
+    return parser_of("compare")
 
 
 def made(asked: argparse.Namespace) -> int:

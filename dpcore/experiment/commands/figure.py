@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
 import pandas as pd
 
@@ -27,18 +26,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def command() -> argparse.ArgumentParser:
     """What can be asked for."""
-    parser = parser_of(
-        "figure",
-        "Make a figure of a paper again: its charts (SVG) and the numbers of all runs (CSV), or one page (HTML).",
-        f"Figures: {', '.join(known())}. If some runs fail the files are written all the same, and the exit code is 1.",
-    )
-    parser.add_argument("name", help="the paper and its figure, in quotes, as in '001 Fig. 5'")
-    parser.add_argument("--data", default="sample", help=f"one of: {'; '.join(datasets.DATASETS)} (default: sample)")
-    parser.add_argument("--repeats", type=int, default=3, help="how often everything runs (default: 3)")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--to", type=Path, default=Path(), help="the folder of the files (default: this one)")
-    where.add_argument("--out", type=Path, help="one HTML page with charts and numbers instead")
-    return parser
+    return parser_of("figure", figures=known())
 
 
 def made(asked: argparse.Namespace) -> int:

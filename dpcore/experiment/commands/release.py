@@ -27,7 +27,6 @@ from dpcore.experiment.commands.base import (
     room,
     rows_of,
     summary,
-    takes_rows,
     told,
     write,
 )
@@ -63,29 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def command() -> argparse.ArgumentParser:
     """What can be asked for."""
-    parser = parser_of(
-        "release",
-        "Make a release, by a method's name or by saved settings: the zip of the tab Take home, "
-        "which holds the rows or the model, the schema, the ledger and a report.",
-        "Settings are the config.json of a release's zip, or that zip, whose schema is then used. "
-        f"Methods: {', '.join(METHODS)}.",
-    )
-    parser.usage = (
-        "dpcore release TABLE --schema FILE --method NAME --epsilon NUMBER [OPTION ...]\n"
-        "       dpcore release SETTINGS [TABLE] [OPTION ...]"
-    )
-    takes_rows(parser, 0.0)
-    parser.add_argument("--method", metavar="NAME", help="the method; the one file is then the table")
-    setting: dict[str, Any] = {"dest": "set", "action": "append", "default": []}
-    about = "a parameter of the method, as in max_depth=3, prune=false or factors=1,2"
-    parser.add_argument("--set", metavar="NAME=VALUE", help=about, **setting)
-    setting |= {"metavar": "VALUE", "help": "as --set, of the parameter of this name"}
-    for name in ("epsilon", "mode", "relation", "delta"):
-        parser.add_argument(f"--{name}", type=f"{name}={{}}".format, **setting)
-    parser.add_argument("--rows", type=int, help="of synthetic data; by default as many as the release says")
-    parser.add_argument("--out", type=Path, help="the zip (by default it is named after the data and the epsilon)")
-    parser.add_argument("--table", choices=["csv", "parquet"], default="csv", help="the format of rows")
-    return parser
+    return parser_of("release", methods=METHODS)
 
 
 def make(options: argparse.Namespace) -> int:

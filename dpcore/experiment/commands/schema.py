@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
@@ -19,7 +18,6 @@ from dpcore.experiment.commands.base import (
     reading_options,
     room,
     summary,
-    takes_reading,
     write,
 )
 from dpcore.text import canonical
@@ -42,13 +40,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def command() -> argparse.ArgumentParser:
     """What can be asked for."""
-    parser = parser_of("schema", "Propose a schema from a table's rows.", cost="It spends nothing.")
-    parser.add_argument("data", help="a table (csv, tsv, xlsx, parquet)")
-    takes_reading(parser)
-    parser.add_argument("--unit", metavar="COLUMN", help="the column that says whose row it is")
-    parser.add_argument("--max-contributions", type=int, metavar="K", help="most rows per person")
-    parser.add_argument("--out", type=Path, help="the file of the schema (default: stdout)")
-    return parser
+    return parser_of("schema")
 
 
 def make(options: argparse.Namespace) -> int:
