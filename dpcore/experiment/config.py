@@ -3,7 +3,8 @@
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
@@ -153,7 +154,7 @@ class Config:
         """
         cause, remedy = "This description of a sweep cannot be read", "Choose a file that a comparison was saved to."
         found = json_value(text, ParameterError, cause, remedy, most=MOST_TEXT)
-        try:
+        with refuse_faults(cause, remedy):
             if not isinstance(found, dict) or found.get("format") != FORMAT:
                 raise ParameterError("This is no description of a sweep.", remedy)
             methods, epsilons, repeats = (found[name] for name in ("methods", "epsilons", "repeats"))
@@ -183,10 +184,17 @@ class Config:
                 rows=rows,
                 skip=skip,
             )
-        except DPCoreError:
-            raise
-        except (ValueError, TypeError, KeyError, ArithmeticError) as error:
-            raise ParameterError(f"{cause}.", remedy) from error
+
+
+@contextmanager
+def refuse_faults(cause: str, remedy: str) -> Iterator[None]:
+    """Refuse a document of which a part is not what it should be: ParameterError with `cause` and `remedy`."""
+    try:
+        yield
+    except DPCoreError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
+        raise ParameterError(f"{cause}.", remedy) from error
 
 
 def label_of(raw: Any) -> Label:

@@ -23,6 +23,7 @@ What it leaves out
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -130,11 +131,9 @@ def expect_errors(
     found = at(method.epsilon)
     if found.columns is None or not steps or not enough(at(steps[-1])):
         return found
-    low, high = 0, len(steps) - 1  # errors fall as epsilon grows
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(at(steps[middle])) else (middle + 1, high)
-    return replace(found, enough=steps[low])
+    # errors fall as epsilon grows
+    first = bisect_left(steps, True, hi=len(steps) - 1, key=lambda step: enough(at(step)))
+    return replace(found, enough=steps[first])
 
 
 def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: float) -> Expectation:

@@ -190,10 +190,11 @@ def sweep(
     """
     frames = []
     asked: dict[str, Any] = {"measures": measures, "models": models, "label": label, "skip": skip, "ledgers": ledgers}
-    found = stream(methods, data, epsilons=epsilons, repeats=repeats, rows=rows, store=store, n_jobs=n_jobs, **asked)
-    for fraction, frame in found:
-        frames.append(frame)
-        progress(fraction, RUN.format(run=len(frames)))
+    asked |= {"epsilons": epsilons, "repeats": repeats, "rows": rows, "store": store, "n_jobs": n_jobs}
+    with closing(stream(methods, data, **asked)) as found:
+        for fraction, frame in found:
+            frames.append(frame)
+            progress(fraction, RUN.format(run=len(frames)))
     return join_runs(frames)
 
 

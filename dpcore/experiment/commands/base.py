@@ -7,21 +7,20 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 from dpcore import datasets
-from dpcore.accounting.currency import Amount, Currency
+from dpcore.accounting.relation import exact
 from dpcore.accounting.store import Books
 from dpcore.datasets import DATASETS, Dataset
 from dpcore.datasets.reading import MAX_BYTES, source_bytes
 from dpcore.domain import formats
 from dpcore.domain.schema import Schema
-from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
+from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.evaluate.evaluator import Method
-from dpcore.text import finite_or_text, number, read_toml
+from dpcore.text import finite_or_text, read_toml
 
 CODES = "Exit codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 not understood."
 READING = ("delimiter", "encoding", "decimal")
@@ -113,20 +112,13 @@ def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:
 
     Runs of which less than their epsilon, or nothing, can be proved are left to the ledger, which asks at every charge.
     """
-    needs: dict[tuple[str, float], Amount] = {}
+    needs: dict[tuple[str, float], Any] = {}
     for method in methods:
         if method.mode == "corrected" and method.random_state is None and 0 < method.epsilon < math.inf:
             asked = method.relation, method.delta
-            needs[asked] = needs.get(asked, Fraction(0)) + Currency.of(method.delta).amount(method.epsilon)
-    for (relation, delta), need in needs.items():
-        account, currency = books.account(books.key(data), relation, delta), Currency.of(delta)
-        if account is None or account.cap is None or account.totals.bound + need <= currency.amount(account.cap):
-            continue
-        raise BudgetError(
-            f"This needs epsilon {number(currency.epsilon(need))} for {account.name!r}, whose budget is capped at "
-            f"{float(account.cap):g}; {number(account.epsilon_bound)} are charged.",
-            "Nothing was drawn. Ask for less, or raise the cap on the page Ledger.",
-        )
+            needs[asked] = needs.get(asked, 0) + exact(method.epsilon)
+    for (relation, delta), epsilon in needs.items():
+        books.require_room(data, relation, float(epsilon), delta)
 
 
 def room(path: Path, *, force: bool) -> None:

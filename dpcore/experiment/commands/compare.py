@@ -3,9 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import closing
-
-import pandas as pd
+from typing import Any
 
 from dpcore.accounting.store import Books, asked_path
 from dpcore.datasets.reading import MAX_BYTES, source_bytes
@@ -24,8 +22,7 @@ from dpcore.experiment.commands.base import (
     write,
 )
 from dpcore.experiment.config import Config, Place
-from dpcore.experiment.study import failed_runs
-from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs, stream
+from dpcore.experiment.sweeps import ORDER, PURPOSE, find_finished_runs, sweep
 from dpcore.export.quoting import spreadsheet_csv
 
 CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a comparison was saved to."
@@ -55,15 +52,12 @@ def made(asked: argparse.Namespace) -> int:
     place: Place = books.sweeps or {}
     earlier = find_finished_runs(config, data, place)
     affordable(books, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
-    frames: list[pd.DataFrame] = []
-    how = {"ledgers": books.open_runs(config.methods, data, PURPOSE), "store": place, "n_jobs": asked.jobs}
-    with closing(stream(data=data, **how, **config.asked)) as found:
-        for part, frame in found:
-            frames.append(frame)
-            told(part, f"run {len(frames):,}")
-    table = join_runs(frames)
+    ledgers = books.open_runs(config.methods, data, PURPOSE)
+    how: dict[str, Any] = {"ledgers": ledgers, "store": place, "n_jobs": asked.jobs, "progress": told}
+    table = sweep(data=data, **how, **config.asked)
     write(asked.out, spreadsheet_csv(table).encode(), force=asked.force)
-    failed = failed_runs(frames)
+    runs = table.drop_duplicates(ORDER[:3])
+    failed = runs[runs["error"] != ""]
     for run in failed.itertuples():
         sys.stderr.write(f"{run.method}, epsilon {run.epsilon:g}, failed: {run.error}\n")
     summary(
@@ -72,13 +66,13 @@ def made(asked: argparse.Namespace) -> int:
             "command": "compare",
             "out": str(asked.out),
             "data": data.name,
-            "runs": len(frames),
+            "runs": len(runs),
             "runs_kept_from_earlier": len(earlier),
             "runs_failed": len(failed),
             "guarantee_void": " ".join(dict.fromkeys(text for text in table["void"] if text)),
             "uses_real_data": True,
             "ledger": str(books.path) if books.kept else "session",
         },
-        f"{asked.out}: {len(frames):,} runs, {len(failed):,} failed. Measured on real rows: do not publish.",
+        f"{asked.out}: {len(runs):,} runs, {len(failed):,} failed. Measured on real rows: do not publish.",
     )
     return int(bool(len(failed)))

@@ -18,7 +18,7 @@ from dpcore.arguments import is_whole
 from dpcore.datasets.reading import MAX_BYTES, source_bytes
 from dpcore.domain.former_names import LABELS, PUBLIC
 from dpcore.domain.schema import Schema
-from dpcore.errors import DPCoreError, ParameterError
+from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import Method
 from dpcore.experiment.commands.base import (
     affordable,
@@ -30,7 +30,7 @@ from dpcore.experiment.commands.base import (
     told,
     write,
 )
-from dpcore.experiment.config import method_of
+from dpcore.experiment.config import method_of, refuse_faults
 from dpcore.export.archive import bundle, file_name, settings_of_release
 from dpcore.export.facts import grounds_of
 from dpcore.export.model_file import Model
@@ -156,7 +156,7 @@ def value_of(text: str, parameter: Parameter | None) -> Any:
 
 def method_of_release(config: Any) -> Method:
     """The method of a release's settings, unfitted; ParameterError if they are none."""
-    try:
+    with refuse_faults(CAUSE, REMEDY):
         given = {name: math.inf if value == "infinity" else value for name, value in config["parameters"].items()}
         epsilon, rows, page = given.pop("epsilon"), config.get("rows"), config.get("page", {})
         sound = config["format"] == FORMAT and isinstance(page, dict)
@@ -166,10 +166,6 @@ def method_of_release(config: Any) -> Method:
         kind = PUBLIC.get(config.get("class"), config.get("class"))
         known = METHODS.name_of(kind, config["method"])  # a release may have a title of its own
         method: Method = method_of({"method": known, "parameters": given}).set_params(epsilon=epsilon)
-    except DPCoreError:
-        raise
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ParameterError(f"{CAUSE}.", REMEDY) from error
     return method
 
 

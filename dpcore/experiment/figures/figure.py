@@ -15,14 +15,13 @@ from dpcore.evaluate.baselines import PLAIN, REAL
 from dpcore.evaluate.evaluator import Method
 from dpcore.evaluate.learners import again
 from dpcore.evaluate.reconstruction import boolean_data
-from dpcore.experiment.config import Config, tuples
+from dpcore.experiment.config import Config, method_of
 from dpcore.experiment.figures.claims import PLACES, PRINTED, Claim
 from dpcore.experiment.figures.pictures import DRAWS, Drawn
 from dpcore.experiment.figures.studies import ALL, KINDS, label_of
 from dpcore.experiment.study import NewLedger, Run, Study
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
-from dpcore.methods import METHODS
 
 MODES = {"published": PRINTED, "corrected": phrase("corrected")}
 NAMES = ("series", "method")  # of a line of settings; all else are parameters
@@ -185,11 +184,9 @@ class Figure:
 def method_of_line(line: Mapping[str, Any], point: Mapping[str, Any]) -> Method:
     """The method of a line of settings: "{x}" is what `point` says of x, and "none" is None."""
     words = {"none": None} | {f"{{{name}}}": value for name, value in point.items()}
-    given = {name: tuples(value) for name, value in line.items() if name not in NAMES}
-    found = {name: words.get(value, value) if isinstance(value, str) else value for name, value in given.items()}
-    kind: Any = METHODS[line["method"]]
-    method: Method = kind(**found)
-    return method
+    given = {name: value for name, value in line.items() if name not in NAMES}
+    parameters = {name: words.get(str(value), value) for name, value in given.items()}
+    return method_of({"method": line["method"], "parameters": parameters})
 
 
 def answer_epsilon(line: Mapping[str, Any], x: float) -> Any:
