@@ -1,6 +1,7 @@
 """A case about one's own row: the table as it is beside the same without that person, or with other values."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,15 @@ from sklearn.base import clone
 
 from dpcore.accounting.relation import Relation
 from dpcore.audit.game import Case
+from dpcore.audit.tables import TABLE
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
-from dpcore.language import phrase
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.synthesizer import Synthesizer
 
-TRIALS, SAMPLED = 100, 2_000  # the latter stands in a text below
+TRIALS, SAMPLED = 100, 2_000  # the latter stands in a text of cases.toml
 Row = Mapping[str, Any]
 Statistic = Callable[[PrivateEstimator], float]
 
@@ -51,66 +52,40 @@ def own_row(
     first = frame.loc[:, [*names, *whose]].reset_index(drop=True)
     person = np.arange(len(first)) if unit is None else unit.persons(first)
     mine, rest = first.iloc[[row]], first[person != person[row]]
-    if relation is Relation.REPLACE:
-        if other is None or not set(names) <= set(other):
-            raise ParameterError("There is no other row with every column of the schema.", "Give all of its values.")
-        put = pd.DataFrame([{name: other[name] for name in names}]).assign(
-            **{name: mine[name].iloc[0] for name in whose}
-        )
+    replaced = relation is Relation.REPLACE
+    if replaced and (other is None or not set(names) <= set(other)):
+        raise ParameterError("There is no other row with every column of the schema.", "Give all of its values.")
+    second = rest.reset_index(drop=True)
+    if replaced and other is not None:
+        put = pd.DataFrame([{name: other[name] for name in names}]).assign(**mine[whose].iloc[0])
         second = pd.concat([rest, put] if len(rest) else [put], ignore_index=True)
-        twins = phrase("Your table as it is, and the same table in which one person has other values.")
-    else:
-        second = rest.reset_index(drop=True)
-        twins = phrase("Your table as it is, and the same table in which one person is missing.")
-    moved = phrase(
-        "One row of many moves a release little: that the two worlds look alike here proves nothing about rows that "
-        "stand out more."
-    )
-    if unit is not None:
-        moved = phrase(
-            "One person of many moves a release little: that the two worlds look alike here proves nothing about "
-            "persons that stand out more."
-        )
     schema.encode(second)  # refuses values that do not fit, before anything is run
-    method = next((name for name, kind in METHODS.items() if type(estimator) is kind), estimator.title)
-    if isinstance(estimator, Synthesizer):
-        statistic = near(schema, mine)
-        looks_at = phrase("How alike 2,000 synthetic rows are to the row: columns that agree, and one more if all do")
-    else:
-        statistic = chance_of_class(estimator, schema, mine)
-        looks_at = phrase("Predicted probability of the row’s own class")
+    codes, target = schema.encode(mine)[0], estimator.get_params().get("target") or schema.target
+    statistic: Statistic = partial(agreement, schema, codes)
+    if not isinstance(estimator, Synthesizer):
+        if target is None:
+            raise ParameterError("The classifier has no class column.", "Set the schema's target.")
+        statistic = partial(probability_of_class, mine, int(codes[schema.index(target)]))
+    tale, numbers = TABLE["own_row"]["tale"], TABLE["own_row"]["number"]
     return Case(
-        key=f"{method}/{estimator.mode}/own/{relation}",
-        name=phrase("A row of your own table"),
-        tale=(twins, moved),
+        key=f"{METHODS.name_of(type(estimator).__name__, estimator.title)}/{estimator.mode}/own/{relation}",
+        name=TABLE["own_row"]["name"],
+        tale=(tale["worlds"][replaced], tale["row" if unit is None else "person"]),
         schema=schema,
         pair=(first, second),
         estimator=clone(estimator).set_params(relation=str(relation), random_state=None),
-        number=looks_at,
+        number=numbers["rows" if isinstance(estimator, Synthesizer) else "class"],
         statistic=statistic,
         trials=trials,
     )
 
 
-def near(schema: Schema, mine: pd.DataFrame) -> Statistic:
+def agreement(schema: Schema, codes: Codes, fitted: Any) -> float:
     """In how many columns synthetic rows agree with one row, on average, and how often in all of them."""
-    codes: Codes = schema.encode(mine)[0]
-
-    def statistic(fitted: Any) -> float:
-        agree = schema.encode(fitted.sample(SAMPLED)) == codes
-        return float(agree.sum(axis=1).mean() + agree.all(axis=1).mean())
-
-    return statistic
+    agree = schema.encode(fitted.sample(SAMPLED)) == codes
+    return float(agree.sum(axis=1).mean() + agree.all(axis=1).mean())
 
 
-def chance_of_class(estimator: PrivateEstimator, schema: Schema, mine: pd.DataFrame) -> Statistic:
+def probability_of_class(mine: pd.DataFrame, own_class: int, fitted: Any) -> float:
     """The probability that a released classifier gives to the row's own class."""
-    target = estimator.get_params().get("target") or schema.target
-    if target is None:
-        raise ParameterError("The classifier has no class column.", "Set the schema's target.")
-    place = int(schema.encode(mine)[0, schema.index(target)])
-
-    def statistic(fitted: Any) -> float:
-        return round(float(fitted.predict_proba(mine)[0, place]), 9)
-
-    return statistic
+    return round(float(fitted.predict_proba(mine)[0, own_class]), 9)

@@ -264,10 +264,9 @@ class Stage:
             self.schema, unit=None, max_rows=max(round((self.schema.max_rows or self.rows) * share), len(codes))
         )
         method = clone(self.method).set_params(noise="laplace", random_state=self.seed + place)
-        if epsilon == NO_NOISE:  # of the sizes that it has at an epsilon of 1
-            method = method.set_params(epsilon=as_much(method, 1.0, share)).at_epsilon(NO_NOISE)
-        else:
-            method.set_params(epsilon=as_much(method, epsilon, share))
+        noiseless = epsilon == NO_NOISE  # of the sizes that it has at an epsilon of 1
+        method.set_params(epsilon=as_much(method, 1.0 if noiseless else epsilon, share))
+        method = method.at_epsilon(NO_NOISE) if noiseless else method
         method.set_params(**method.implied(count))
         frame = bound.decode(codes, self.lots(4, place))
         method.fit(frame, schema=bound, ledger=Ledger(method.relation, delta=method.delta))

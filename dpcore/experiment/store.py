@@ -12,7 +12,8 @@ Nothing of the data is in it but aggregates; yet they were measured on real rows
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pandas as pd
@@ -53,10 +54,8 @@ class Store:
 
     def __init__(self, place: Place, config: Config, data: Dataset) -> None:
         self.place = place
-        try:
+        with refuse_unusable(place):
             self.name = f"{yardstick_of(config, data, place)}.jsonl"
-        except OSError as error:
-            raise unusable(place, error) from error
 
     def read(self) -> dict[str, dict[str, Any]]:
         """Return what is finished, by key: a dict of numbers and values for each run.
@@ -77,12 +76,9 @@ class Store:
     def _content(self) -> bytes:
         if isinstance(self.place, dict):
             return self.place.get(self.name, b"")
-        try:
-            return (self.place / self.name).read_bytes()
-        except FileNotFoundError:
-            return b""
-        except OSError as error:
-            raise unusable(self.place / self.name, error) from error
+        path = self.place / self.name
+        with refuse_unusable(path):
+            return path.read_bytes() if path.exists() else b""
 
     def add(self, key: str, frame: pd.DataFrame) -> None:
         """Write down a finished run.
@@ -116,7 +112,7 @@ class Store:
             self.place[self.name] = self._content() + line
             return
         path = self.place / self.name
-        try:
+        with refuse_unusable(path):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
             try:
@@ -126,15 +122,16 @@ class Store:
                 os.fsync(file)
             finally:
                 os.close(file)
-        except OSError as error:
-            raise unusable(path, error) from error
 
 
-def unusable(path: Place, error: OSError) -> DataError:
-    """The refusal of a folder that fails."""
-    return DataError(
-        f"The finished runs in {path} cannot be read or written: {error.strerror}.", "Choose another folder, or none."
-    )
+@contextmanager
+def refuse_unusable(path: Place) -> Iterator[None]:
+    """Refuse a folder that fails: DataError."""
+    try:
+        yield
+    except OSError as error:
+        cause = f"The finished runs in {path} cannot be read or written: {error.strerror}."
+        raise DataError(cause, "Choose another folder, or none.") from error
 
 
 def sound(record: Mapping[str, Any]) -> bool:

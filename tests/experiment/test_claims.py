@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from dpcore.experiment.figures import named
-from dpcore.experiment.figures.claims import PRINTED, Claim, rising, verdict
+from dpcore.experiment.figures.claims import PRINTED, Claim, by_curve, rising, verdict
 from dpcore.experiment.figures.figure import with_failures
 from dpcore.experiment.study import failed_runs
 from dpcore.methods.local.ppnb import TRANSFORMS
@@ -39,7 +39,7 @@ def test_a_curve_may_fluctuate_and_rise():
     assert rising(pd.Series([0.5, 0.4, 0.1], [1, 10, 100]), -1)
     for flat in ([0.1, 0.5, 0.1, 0.5], [0.2, 0.2, 0.2, 0.2], [0.5, 0.4, 0.3, 0.2]):
         assert not rising(pd.Series(flat, [1, 2, 3, 4]))
-    assert rising(pd.Series([0.1], [1])) is None
+    assert by_curve("", pd.DataFrame({"a": [0.1]}, [1]), rising) == {("a", ""): None}
 
 
 LOW, HIGH = {0.2: 0.15, 1.0: 0.12}, {0.2: 0.28, 1.0: 0.2}

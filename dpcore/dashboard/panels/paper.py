@@ -23,9 +23,8 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting, one_of
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
-from dpcore.experiment.figures import of_paper
+from dpcore.experiment.figures import booked, of_paper
 from dpcore.experiment.figures.figure import Figure
-from dpcore.experiment.study import NewLedger, Run
 from dpcore.export.facts import source
 from dpcore.export.model_file import Model
 from dpcore.language import phrase, retold, say
@@ -86,18 +85,12 @@ def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, re
     """Make a figure; what is finished replaces earlier runs, and is kept if somebody cancels."""
     frames: list[pd.DataFrame] = []
     notes: dict[Any, Ledger] = {}
-    opened: dict[str, NewLedger] = {}
 
     def within(part: float, text: str = "") -> None:
         progress(part, f"{len(frames):,} done{text and '; '}{text}")
 
-    def ledger_of(run: Run) -> NewLedger:
-        method = str(run.labels["method"])
-        if method not in opened:
-            opened.update(spending.books.open_runs({method: run.method}, data, figure.title))
-        return opened[method]
-
-    stream = figure.stream(data, repeats, ledgers=ledger_of, n_jobs=-1, progress=within)
+    ledgers = booked(spending.books, data, figure.title)
+    stream = figure.stream(data, repeats, ledgers=ledgers, n_jobs=-1, progress=within)
     with closing(stream) as found:
         for part, frame in found:
             frames.append(frame)

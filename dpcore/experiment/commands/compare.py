@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from dpcore.accounting.store import Books, asked_path
@@ -28,14 +29,12 @@ from dpcore.export.quoting import spreadsheet_csv
 CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a comparison was saved to."
 
 
+command = partial(parser_of, "compare")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the comparison, and say where its table is; the exit code."""
     return carried_out(made, command().parse_intermixed_args(arguments))
-
-
-def command() -> argparse.ArgumentParser:
-    """What can be asked for."""
-    return parser_of("compare")
 
 
 def made(asked: argparse.Namespace) -> int:

@@ -19,14 +19,14 @@ from dpcore.export.quoting import spreadsheet_csv
 from dpcore.extras import need
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Make the figure and say where it is; the exit code."""
-    return carried_out(made, command().parse_intermixed_args(arguments))
-
-
 def command() -> argparse.ArgumentParser:
     """What can be asked for."""
     return parser_of("figure", figures=known())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the figure and say where it is; the exit code."""
+    return carried_out(made, command().parse_intermixed_args(arguments))
 
 
 def made(asked: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ import math
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,9 @@ FORMAT = "dpcore release 1"
 MOST_ROWS = 100_000_000
 
 
+command = partial(parser_of, "release", methods=METHODS)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Make the release, and say what it can cost; the exit code."""
     parser = command()
@@ -58,11 +62,6 @@ def main(arguments: Sequence[str]) -> int:
             parser.error("--method takes one file, the table: leave out the settings")
         options.data = options.config
     return carried_out(make, options)
-
-
-def command() -> argparse.ArgumentParser:
-    """What can be asked for."""
-    return parser_of("release", methods=METHODS)
 
 
 def make(options: argparse.Namespace) -> int:

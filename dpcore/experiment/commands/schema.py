@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 
@@ -29,6 +30,9 @@ the top; each release says how many lines were left "proposed".
 """
 
 
+command = partial(parser_of, "schema")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Propose the schema, and say what to do with it; the exit code."""
     parser = command()
@@ -36,11 +40,6 @@ def main(arguments: Sequence[str]) -> int:
     if options.unit is not None and options.max_contributions is None:
         parser.error("--unit needs --max-contributions, a public number")
     return carried_out(make, options)
-
-
-def command() -> argparse.ArgumentParser:
-    """What can be asked for."""
-    return parser_of("schema")
 
 
 def make(options: argparse.Namespace) -> int:

@@ -125,18 +125,14 @@ def stream(
         raise ParameterError(f"There is no figure {name!r} of these data: {lacking}", "Use other data.")
     if not is_whole(repeats, 1):
         raise ParameterError("The 'repeats' parameter is no whole number of 1 or more.", "Choose one.")
-    how: dict[str, Any] = {"ledgers": booked(data, name)} if durable else {}
+    how: dict[str, Any] = {"ledgers": booked(Books(asked_path()), data, name)} if durable else {}
     found = asked.stream(data, repeats, n_jobs=n_jobs, progress=progress, **how)
     for count, (part, frame) in enumerate(found, 1):
         progress(part, f"run {count:,}")
         yield frame
 
 
-def booked(data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
-    """Ledgers of runs in the user's file: one line per series, that of a comparison."""
-    open_once = cache(partial(Books(asked_path()).open_run, data))
-
-    def ledger(run: Run) -> NewLedger:
-        return open_once(str(run.method.relation), f"{purpose}: {run.labels['method']}").ledger
-
-    return ledger
+def booked(books: Books, data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
+    """Ledgers of runs in a file: one line per series, that of a comparison."""
+    open_once = cache(partial(books.open_run, data))
+    return lambda run: open_once(str(run.method.relation), f"{purpose}: {run.labels['method']}").ledger

@@ -7,6 +7,7 @@ points. There is one rule for each kind of claim, and `RULES` names them.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ PRINTED = "as published"
 MOST = 160  # characters of a list of places that anybody reads
 PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
 # numbers that need a word
-PLACE = {"rows": "{:,.0f} rows", "parents": "{:g} parents", "depth": "depth {:g}"}
+PLACE = {"": "", "rows": "{:,.0f} rows", "parents": "{:g} parents", "depth": "depth {:g}"}
 Cases = Mapping[tuple[str, str], bool | None]
 """Whether something came out, by a part of the figure and a place in it ("": all of it); None: there are no points."""
 
@@ -108,10 +109,7 @@ def points(
 def points_of(frame: pd.DataFrame, x: str, each: str = "", **how: Any) -> Iterator[tuple[str, pd.DataFrame]]:
     """The points at each place of another number, and what it is called; or all of them."""
     frame = with_depths(frame) if "depth" in (x, each) else frame
-    if not each:
-        yield "", points(frame, x, **how)
-        return
-    for point, rows in frame.groupby(each):
+    for point, rows in frame.groupby(each) if each else [("", frame)]:
         yield format_point(each, point), points(rows, x, **how)
 
 
@@ -120,11 +118,8 @@ def format_point(name: str, point: Any) -> str:
     return PLACE.get(name, "{:g}").format(point)
 
 
-def rising(curve: pd.Series, sign: int = 1) -> bool | None:
-    """Whether a curve rises with its index, or falls with `sign` -1; None if it has no two points."""
-    curve = curve.dropna()
-    if len(curve) < 2:
-        return None
+def rising(curve: pd.Series, sign: int = 1) -> bool:
+    """Whether a curve rises with its index, or falls with `sign` -1."""
     order = pd.Series(curve.index, curve.index).rank()
     return curve.nunique() > 1 and sign * float(curve.rank().corr(order)) >= CLEARLY
 
@@ -136,30 +131,30 @@ def rises(name: str, part: pd.DataFrame, *, x: str, own: str = "", each: str = "
     """
     found: dict[tuple[str, str], bool | None] = {}
     for told, curves in points_of(part, x, each, **how):
-        for series in [own] if own else curves:
-            curve = curves.get(series, pd.Series(dtype=float))
-            known = how.get("statistic") != "var" or curve.notna().all()
-            curve_name = name if own else f"{series} {name}".strip()
-            found[curve_name, told] = rising(curve, sign) if known else None
+        curves = curves.dropna(axis="columns") if how.get("statistic") == "var" else curves
+        curves = curves.reindex(columns=[own]).rename(columns={own: ""}) if own else curves
+        found |= by_curve(name, curves, partial(rising, sign=sign), told)
     return found
 
 
 def hardly_rises(name: str, part: pd.DataFrame, *, x: str, factor: float) -> Cases:
     """Whether the last point of a curve is below so many times the first, by curve of any mode."""
-    curves = {way: curve.dropna() for way, curve in points(part, x, mode="").items()}
-    return {
-        (f"{way} {name}".strip(), ""): bool(curve.iloc[-1] < factor * curve.iloc[0])
-        for way, curve in curves.items()
-        if len(curve) > 1
-    }
+    return by_curve(name, points(part, x, mode=""), lambda curve: curve.iloc[-1] < factor * curve.iloc[0])
+
+
+def by_curve(name: str, curves: pd.DataFrame, holds: Callable[[pd.Series], Any], told: str = "") -> Cases:
+    """Whether something holds of each curve; None of those that have no two points."""
+    known = {f"{series} {name}".strip(): curve.dropna() for series, curve in curves.items()}
+    return {(own, told): holds(curve) if len(curve) > 1 else None for own, curve in known.items()}
 
 
 def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str) -> Cases:
     """Whether errors of some releases grow less from small queries to large ones than another's."""
     errors = errors_by_query_size(part).pivot_table("absolute", "bin", "release", sort=False)
     growth = (errors.iloc[-1] / errors.iloc[0]).dropna()
-    ways = filter(growth.index.__contains__, own if other in growth else ())
-    return {(f"{way} {name}".strip(), ""): bool(growth[way] < growth[other]) for way in ways}
+    limit = growth.get(other)
+    curves = errors[[way for way in own if way in growth and limit is not None]]
+    return by_curve(name, curves, lambda curve: growth[str(curve.name)] < limit)
 
 
 def lies_below(
@@ -168,8 +163,7 @@ def lies_below(
     *,
     x: str,
     own: str,
-    others: Sequence[str] = (),
-    but: Sequence[str] = (),
+    others: Sequence[str],
     above: bool = False,
     mostly: bool = False,
     where: Mapping[str, Sequence[float]] | None = None,
@@ -177,16 +171,12 @@ def lies_below(
 ) -> Cases:
     """Whether a series lies below the lowest of some others, or above the highest, place by place.
 
-    Others are all `but` some, if none are named. It can be enough to do so `mostly`; or it has to
-    do so above one place up to another, by data set (`where`), and nowhere else.
+    It can be enough to do so `mostly`; or it has to do so above one place up to another, by data
+    set (`where`), and nowhere else.
     """
-    found = points(part, x, **how)
-    rest = found[[series for series in found if series in others or not (others or series in (own, *but))]]
-    both = pd.DataFrame(
-        {"own": found.reindex(columns=[own])[own], "rest": rest.max(axis=1) if above else rest.min(axis=1)}
-    )
-    pairs = (-both if above else both).dropna().itertuples()
-    came = {float(at): bool(lower < higher) for at, lower, higher in pairs}
+    found = points(part, x, **how).reindex(columns=[own, *others]) * (-1 if above else 1)
+    both = pd.DataFrame({"own": found[own], "rest": found[[*others]].min(axis=1)}).dropna()
+    came = {float(at): bool(lower < higher) for at, lower, higher in both.itertuples()}
     if where is not None:
         name = str(part["data"].iloc[0])
         low, high = where.get(name, (0, 0))
@@ -208,27 +198,36 @@ def nearly_best(
     name: str, part: pd.DataFrame, *, x: str, own: str, low: float, high: float, within: float, **how: Any
 ) -> Cases:
     """Whether curves are near their best at all places from one to another, by curve."""
-    curves = points(part, x, **how).filter(like=own)
-    inside = curves[curves.index.to_series().between(low, high)]
-    good = (inside.min() >= curves.max() - within).items() if len(inside) else ()
-    return {(f"{series} {name}".strip(), ""): bool(came) for series, came in good}
+
+    def holds(curve: pd.Series) -> Any:
+        inside = curve.loc[low:high]
+        return inside.min() >= curve.max() - within if len(inside) else None
+
+    return by_curve(name, points(part, x, **how).filter(like=own), holds)
 
 
 def alike(
-    name: str, part: pd.DataFrame, *, x: str, own: str, other: str, within: float, each: str = "", **how: Any
+    name: str,
+    part: pd.DataFrame,
+    *,
+    x: str,
+    each: str,
+    own: str,
+    other: str,
+    within: float,
+    signed: bool = False,
+    **how: Any,
 ) -> Cases:
-    """Whether a series is lower than another by less than so much, place by place.
+    """Whether a series differs by less than so much from another, in mean, at each place of a number.
 
-    Or, at `each` place of another number, whether the two differ by less, in mean.
+    If `signed`, it may be higher by more.
     """
     found: dict[tuple[str, str], bool | None] = {}
     for told, curves in points_of(part, x, each, **how):
         if {own, other} <= set(curves):
             lost = (curves[other] - curves[own]).dropna()
-            if each:
-                found[name, told] = bool(lost.abs().mean() < within) if len(lost) else None
-            else:
-                found |= {(name, format_point(x, at)): bool(gap < within) for at, gap in lost.items()}
+            far = (lost if signed else lost.abs()).mean()
+            found[name, told] = bool(far < within) if len(lost) else None
     return found
 
 

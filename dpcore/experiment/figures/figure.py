@@ -19,7 +19,7 @@ from dpcore.experiment.config import Config, method_of
 from dpcore.experiment.figures.claims import PLACES, PRINTED, Claim
 from dpcore.experiment.figures.pictures import DRAWS, Drawn
 from dpcore.experiment.figures.studies import ALL, KINDS, label_of
-from dpcore.experiment.study import NewLedger, Run, Study
+from dpcore.experiment.study import Run, Study
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
 
@@ -132,13 +132,7 @@ class Figure:
         return columns
 
     def stream(
-        self,
-        data: Dataset,
-        repeats: int,
-        *,
-        ledgers: Callable[[Run], NewLedger | None] = lambda _: None,
-        n_jobs: int = -1,
-        progress: Progress = no_progress,
+        self, data: Dataset, repeats: int, n_jobs: int = -1, progress: Progress = no_progress, **how: Any
     ) -> Generator[tuple[float, pd.DataFrame]]:
         """All runs on one data set as they finish: the fraction done, and the rows of one.
 
@@ -150,7 +144,7 @@ class Figure:
         add = self.references(study.data) if self.beside else dict
         n_jobs = n_jobs if self.settings.get("together", True) else 1
         more = {"rows": study.rows} if study.rows else {}
-        with closing(study.stream(ledgers=ledgers, n_jobs=n_jobs, progress=progress)) as found:
+        with closing(study.stream(n_jobs=n_jobs, progress=progress, **how)) as found:
             for done, (_, frame) in enumerate(found, 1):
                 series, mode = frame["method"].iloc[0].split(" | ")
                 frame = frame.drop(columns="method").assign(series=series, mode=mode, data=data.name)

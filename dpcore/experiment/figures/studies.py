@@ -1,6 +1,6 @@
 """What the runs of figures are scored by that sweeps are not, and on which data."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -54,13 +54,10 @@ class RangeErrors(Study):
     """
 
     rows: int | None = 0
-    queries: list[RangeQuery] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.queries = self.queries or self.draw_queries()
-
-    def draw_queries(self) -> list[RangeQuery]:
-        """Sums of the public groups."""
+    @cached_property
+    def queries(self) -> list[RangeQuery]:
+        """Sums of the public groups, the same in every process."""
         schema, nobody = self.data.schema, self.data.train_sample.head(0)
         public = TaxonomyRelease(with_class=False).fit(nobody, schema=schema).tree_
         return count_tree_frames.group_queries(public, QUERIES)
@@ -81,8 +78,9 @@ class RangeErrors(Study):
 class MeanError(RangeErrors):
     """How far the answers to random range queries are off on average, in rows."""
 
-    def draw_queries(self) -> list[RangeQuery]:
-        """Random ones."""
+    @cached_property
+    def queries(self) -> list[RangeQuery]:
+        """Random ones, the same in every process."""
         return random_queries(self.data.schema, QUERIES)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
