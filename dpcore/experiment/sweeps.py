@@ -189,9 +189,9 @@ def sweep(
     1      1.0  1-way AVD              1.0
     """
     frames = []
-    asked: dict[str, Any] = {"measures": measures, "models": models, "label": label, "skip": skip, "ledgers": ledgers}
-    asked |= {"epsilons": epsilons, "repeats": repeats, "rows": rows, "store": store, "n_jobs": n_jobs}
-    with closing(stream(methods, data, **asked)) as found:
+    how: dict[str, Any] = {"epsilons": epsilons, "repeats": repeats, "rows": rows, "store": store, "n_jobs": n_jobs}
+    how |= {"measures": measures, "models": models, "label": label, "skip": skip, "ledgers": ledgers}
+    with closing(stream(methods, data, **how)) as found:
         for fraction, frame in found:
             frames.append(frame)
             progress(fraction, RUN.format(run=len(frames)))

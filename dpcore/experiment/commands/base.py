@@ -47,9 +47,8 @@ def parser_of(name: str, **lists: Iterable[str]) -> argparse.ArgumentParser:
     groups: dict[str, Any] = {"": parser}
     for part in ("all", *own.get("shares", ()), name):
         for argument, given in TABLES[part]["arguments"].items():
-            kind, group = given.get("type", ""), given.get("one_of", "")
-            look = {key: value for key, value in given.items() if key not in ("type", "one_of")}
-            look |= {"help": given["help"].replace("{datasets}", words["datasets"])}
+            look = given | {"help": given["help"].format(**words)}
+            kind, group = look.pop("type", ""), look.pop("one_of", "")
             look |= {"type": TYPES.get(kind, kind.format)} if kind else {}
             if group not in groups:
                 groups[group] = parser.add_mutually_exclusive_group()

@@ -132,7 +132,7 @@ def stream(
         yield frame
 
 
-def booked(books: Books, data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
+def booked(store: Books, data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
     """Ledgers of runs in a file: one line per series, that of a comparison."""
-    open_once = cache(partial(books.open_run, data))
+    open_once = cache(partial(store.open_run, data))
     return lambda run: open_once(str(run.method.relation), f"{purpose}: {run.labels['method']}").ledger

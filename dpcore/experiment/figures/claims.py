@@ -130,10 +130,10 @@ def rises(name: str, part: pd.DataFrame, *, x: str, own: str = "", each: str = "
     A variance is judged where all points have one.
     """
     found: dict[tuple[str, str], bool | None] = {}
-    for told, curves in points_of(part, x, each, **how):
+    for where, curves in points_of(part, x, each, **how):
         curves = curves.dropna(axis="columns") if how.get("statistic") == "var" else curves
         curves = curves.reindex(columns=[own]).rename(columns={own: ""}) if own else curves
-        found |= by_curve(name, curves, partial(rising, sign=sign), told)
+        found |= by_curve(name, curves, partial(rising, sign=sign), where)
     return found
 
 
@@ -142,10 +142,10 @@ def hardly_rises(name: str, part: pd.DataFrame, *, x: str, factor: float) -> Cas
     return by_curve(name, points(part, x, mode=""), lambda curve: curve.iloc[-1] < factor * curve.iloc[0])
 
 
-def by_curve(name: str, curves: pd.DataFrame, holds: Callable[[pd.Series], Any], told: str = "") -> Cases:
+def by_curve(name: str, curves: pd.DataFrame, holds: Callable[[pd.Series], Any], where: str = "") -> Cases:
     """Whether something holds of each curve; None of those that have no two points."""
     known = {f"{series} {name}".strip(): curve.dropna() for series, curve in curves.items()}
-    return {(own, told): holds(curve) if len(curve) > 1 else None for own, curve in known.items()}
+    return {(own, where): holds(curve) if len(curve) > 1 else None for own, curve in known.items()}
 
 
 def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str) -> Cases:

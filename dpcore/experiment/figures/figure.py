@@ -193,12 +193,11 @@ def answer_epsilon(line: Mapping[str, Any], x: float) -> Any:
 def with_failures(frame: pd.DataFrame) -> pd.DataFrame:
     """The runs that did not fail; of a series of which some did, as printed or corrected, its name says how many."""
     runs = frame.drop_duplicates(sorted({"data", "series", "mode", "repeat", "error", *PLACES} & set(frame)))
+    counts = runs["error"].ne("").groupby([runs["series"], runs["mode"]], sort=False).agg(["sum", "size"])
     told: dict[str, list[str]] = {}
-    for (series, mode), own in runs.groupby(["series", "mode"], sort=False):
-        if lost := int((own["error"] != "").sum()):
-            told.setdefault(str(series), []).append(
-                say("{mode}: {lost:,} of {runs:,} runs failed", mode=say(str(mode)), lost=lost, runs=len(own))
-            )
+    for (series, mode), lost, count in counts[counts["sum"] > 0].itertuples():
+        failed = say("{mode}: {lost:,} of {runs:,} runs failed", mode=say(mode), lost=lost, runs=count)
+        told.setdefault(series, []).append(failed)
     names = {series: f"{series} ({'; '.join(lost)})" for series, lost in told.items()}
     good = frame[frame["error"] == ""]
     return good.assign(**{name: good[name].replace(names) for name in {"series", "release"} & set(good)})
