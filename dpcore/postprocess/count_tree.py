@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import log, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from dpcore.domain.partition import Partition
 from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.postprocess.forest import require
+from dpcore.postprocess.forest import Document, require
 from dpcore.postprocess.least_squares import Consistent, TreeLeastSquares
 from dpcore.postprocess.simplex import project
 
@@ -32,12 +32,14 @@ HUGE = 1e100  # stands for the variance of noise that says nothing, where a numb
 SURE = log(20) / sqrt(2)
 
 
-class ReleasedTree:
+class ReleasedTree(Document):
     """Noisy counts of partitions that refine each other, from coarse to fine.
 
     By level: `noisy` are the counts of its cells, an empty array where nothing was measured; `variances` those of a
     cell's noise, 0 if the counts are public, infinite if nothing was measured. With `whole_noise` it is whole numbers.
     """
+
+    title = "tree of counts"
 
     def __init__(
         self,
@@ -154,25 +156,20 @@ class ReleasedTree:
         return {"whole_noise": self.whole_noise, "levels": levels}
 
     @classmethod
-    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> ReleasedTree:
-        """The inverse of `to_dict`."""
+    def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
         partition, partitions, noisy, variances = Partition.whole(schema), [], [], []
-        try:
-            whole_noise = bool(document["whole_noise"])
-            for level in document["levels"]:
-                for change in level["divides"]:
-                    blocks = np.array(change["blocks"], dtype=np.intp)
-                    size, numbers = schema[change["column"]].size, range(len(change["names"]))
-                    require([len(blocks), *np.unique(blocks)] == [size, *numbers])
-                    partition = partition.refined(change["column"], blocks, change["names"])
-                partitions.append(partition)
-                noisy.append(np.array(level["noisy"], dtype=float))
-                variances.append(np.inf if level["variance"] is None else float(level["variance"]))
-                require(len(noisy[-1]) == (partition.size if variances[-1] < np.inf else 0))
-            require(bool(variances) and variances[-1] != np.inf)
-        except (KeyError, TypeError, ValueError):
-            raise ParameterError("This is no tree of counts of that schema.", "Use one that was released.") from None
-        return cls(partitions, noisy, variances, whole_noise=whole_noise)
+        for level in document["levels"]:
+            for change in level["divides"]:
+                blocks = np.array(change["blocks"], dtype=np.intp)
+                size, numbers = schema[change["column"]].size, range(len(change["names"]))
+                require([len(blocks), *np.unique(blocks)] == [size, *numbers])
+                partition = partition.refined(change["column"], blocks, change["names"])
+            partitions.append(partition)
+            noisy.append(np.array(level["noisy"], dtype=float))
+            variances.append(np.inf if level["variance"] is None else float(level["variance"]))
+            require(len(noisy[-1]) == (partition.size if variances[-1] < np.inf else 0))
+        require(bool(variances) and variances[-1] != np.inf)
+        return cls(partitions, noisy, variances, whole_noise=bool(document["whole_noise"]))
 
 
 def count_name(names: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ a node side by side.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -32,8 +32,51 @@ CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probabilit
 CHILDREN = ("grouped", "values", "one_vs_rest", "halves")
 
 
+class Document:
+    """Base of what is released as JSON-ready values beside a schema, and read back from them."""
+
+    title: ClassVar[str]  # in errors
+
+    @classmethod
+    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` gave.
+
+        Parameters
+        ----------
+        schema : Schema
+            The schema that it was learned with.
+        document : mapping
+            The values.
+
+        Returns
+        -------
+        Document
+            An equal one.
+
+        Raises
+        ------
+        SchemaError
+            If the document is damaged or does not fit the schema.
+        """
+        try:
+            found = cls._read(schema, document)
+            found._check()
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError, SchemaError):
+            told = f"This is no {cls.title} of this schema."
+            raise SchemaError(told, "Choose a file that this program exported.") from None
+        return found
+
+    @classmethod
+    def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """What a document says; any error if it is damaged."""
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        """Raise ValueError unless all fits together, and the schema."""
+
+
 @dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(Document):
     """Decision trees and what they predict. All arrays have one entry per node.
 
     Attributes
@@ -81,16 +124,17 @@ class Forest:
     probabilities: Floats
     spent: Floats
 
+    title: ClassVar[str] = "forest"
     deepest: ClassVar[int] = 100  # no node of a file has more levels above it
 
     @classmethod
-    def of_one(cls, parent: Sequence[int], *, classes: Floats, **told: Any) -> Self:
-        """Return a forest of one tree, of nodes level by level, without counts of records.
+    def of(cls, parent: Ints, *, classes: Floats, **told: Any) -> Self:
+        """Return a forest of nodes level by level, children side by side in their parents' order.
 
         Parameters
         ----------
-        parent : sequence of int
-            The position of each node's parent; the first node is the root.
+        parent : int array of shape (nodes,)
+            The position of each node's parent; -1 for the roots, which come first.
         classes : float array of shape (nodes, classes)
             Consistent noisy counts by class, 0 or more.
         **told
@@ -99,35 +143,32 @@ class Forest:
         Returns
         -------
         Forest
-            The tree.
+            The trees.
 
         Raises
         ------
         ValueError
-            If it is too deep.
+            If one is too deep.
         """
-        level = [0]
-        for above in parent[1:]:
-            level.append(level[above] + 1)
-        require(level[-1] <= cls.deepest)
-        fanout, nothing = np.bincount(parent[1:], minlength=len(parent)), np.full(len(parent), np.nan)
-        found = cls(
-            vote="probability",
-            tree=np.zeros(len(parent), dtype=np.intp),
-            level=np.array(level),
-            parent=np.array(parent),
-            first=np.where(fanout > 0, 1 + np.cumsum(fanout) - fanout, 0),
-            fanout=fanout,
-            low=nothing.copy(),
-            noisy=nothing,
-            counts=classes.sum(axis=1),
-            classes=classes,
-            spent=nothing,
-            **told,
-        )
+        roots, nothing = int((parent < 0).sum()), np.full(len(parent), np.nan)
+        fanout = np.bincount(parent[roots:], minlength=len(parent))
+        level, tree = np.zeros(len(parent), dtype=np.intp), np.arange(len(parent))
+        start, end, depth = 0, roots, 0
+        while end < len(parent):
+            start, end, depth = end, end + int(fanout[start:end].sum()), depth + 1
+            require(start < end and depth <= cls.deepest)
+            level[start:end], tree[start:end] = depth, tree[parent[start:end]]
+        first = np.where(fanout > 0, roots + np.cumsum(fanout) - fanout, 0)
+        places = {"parent": parent, "level": level, "tree": tree, "first": first, "fanout": fanout}
+        counts = {"classes": classes, "counts": classes.sum(axis=1), "noisy": nothing, "spent": nothing}
+        found = cls(**{**places, **counts, "low": nothing.copy(), **told})
         for _, here, low, _ in found.ranges():
             found.low[here] = low
         return found
+
+    def rebuilt(self, **changes: Any) -> Self:
+        """The forest with other nodes: what follows from them is worked out anew."""
+        return self.of(**{name: part for name, part in vars(self).items() if name not in DERIVED} | changes)
 
     @property
     def trees(self) -> int:
@@ -243,38 +284,11 @@ class Forest:
         return {"format": FORMAT, **told, "nodes": {name: encoded(getattr(self, name)) for name in ARRAYS}}
 
     @classmethod
-    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
-        """Read a forest from what `to_dict` gave.
-
-        Parameters
-        ----------
-        schema : Schema
-            The schema that it was learned with.
-        document : mapping
-            The values.
-
-        Returns
-        -------
-        Forest
-            An equal forest.
-
-        Raises
-        ------
-        SchemaError
-            If the document is damaged or does not fit the schema.
-        """
-        try:
-            require(document["format"] == FORMAT)
-            given: dict[str, Any] = {name: str(document[name]) for name in TEXTS}
-            given["children"] = VALUES["categorical_splits"].get(given["children"], given["children"])
-            given |= {name: decoded(document["nodes"][name], kind) for name, kind in ARRAYS.items()}
-            found = cls(schema=schema, **given)
-            found._check()
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
-            raise SchemaError(
-                "This is not a forest of this schema.", "Choose a file that this program exported."
-            ) from None
-        return found
+    def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        require(document["format"] == FORMAT)
+        given: dict[str, Any] = {name: str(document[name]) for name in TEXTS}
+        given["children"] = VALUES["categorical_splits"].get(given["children"], given["children"])
+        return cls(schema=schema, **given | {name: decoded(document["nodes"][name], ARRAYS[name]) for name in ARRAYS})
 
     def to_json(self) -> str:
         """Return the forest with its schema, as text that `from_json` reads back."""
@@ -314,19 +328,13 @@ class Forest:
         wide = n, self.schema.columns[target].size
         require(self.vote in VOTES and self.cuts in CUTS and self.children in CHILDREN)
         require(n > 0 and all(getattr(self, name).shape == (wide if name in BY_CLASS else (n,)) for name in ARRAYS))
-        inner, roots = np.flatnonzero(~self.leaf), self.trees
-        fan = self.fanout[inner]
         require(((self.column >= -1) & (self.column < d) & (self.column != target)).all())
-        require((fan >= 2).all() and fan.sum() == n - roots and not self.fanout[self.leaf].any())
         # Nodes stand level by level, and children side by side in their parents' order.
-        above = np.repeat(inner, fan)
-        require((self.parent[:roots] == -1).all() and (self.parent[roots:] == above).all())
-        require((above < np.arange(roots, n)).all() and (np.diff(self.level) >= 0).all())
-        require(self.level[-1] <= self.deepest)
-        require((self.first[inner] == roots + np.cumsum(fan) - fan).all())
-        require((self.level[:roots] == 0).all() and (self.level[roots:] == self.level[above] + 1).all())
-        require((self.tree[:roots] == np.arange(roots)).all() and (self.tree[roots:] == self.tree[above]).all())
-        for attribute, here, low, high in self.ranges():
+        require((np.diff(self.parent, prepend=-1) >= 0).all() and (self.parent < np.arange(n)).all())
+        found, inner = self.rebuilt(), ~self.leaf
+        require(np.array_equal(self.fanout >= 2, inner) and np.array_equal(self.first[inner], found.first[inner]))
+        require(all(np.array_equal(getattr(self, name), getattr(found, name)) for name in ("tree", "level", "fanout")))
+        for attribute, here, low, high in found.ranges():
             require((self.fanout[here] == attribute.fanout(low, high)).all())
             require((self.low[here] == low).all())
             require(fits(attribute, self.cut[here], low, high))
@@ -382,6 +390,7 @@ def fits(attribute: Attribute, cut: Floats, low: Floats, high: Floats) -> bool:
 
 TEXTS = ("target", "cuts", "children", "vote")
 BY_CLASS = ("classes", "probabilities")
+DERIVED = ("tree", "level", "first", "fanout", "low", "counts")
 ARRAYS: dict[str, Any] = {
     **dict.fromkeys(("tree", "level", "parent", "column", "first", "fanout"), np.intp),
     **dict.fromkeys(("cut", "low", "noisy", "counts", *BY_CLASS, "spent"), float),
@@ -407,24 +416,23 @@ def decoded(values: Any, kind: Any) -> NDArray[Any]:
     return np.array(values, dtype=kind)
 
 
-def recounted(forest: Forest, cells: Floats) -> Forest:
-    """The same trees with other counts of classes in their leaves, shape (nodes, classes)."""
-    return replace(forest, **summed_up(forest.level, forest.parent, forest.leaf, cells, cells))
+def recounted(forest: Forest, cells: Floats, shown: Floats | None = None) -> Forest:
+    """The same trees with other counts of classes in their leaves, shape (nodes, classes), maybe to be shown otherwise.
 
-
-def summed_up(level: Ints, parent: Ints, leaf: Flags, cells: Floats, shown: Floats) -> dict[str, Any]:
-    """Counts, classes and probabilities of all nodes, from those of classes in leaves."""
-    classes = np.where(leaf[:, None], np.maximum(shown, 0.0), 0.0)
-    levels = [np.flatnonzero(level == depth) for depth in range(1, int(level.max(initial=0)) + 1)]
+    Counts, classes and probabilities of all nodes follow.
+    """
+    parent, leaf = forest.parent, forest.leaf[:, None]
+    classes = np.where(leaf, np.maximum(cells if shown is None else shown, 0.0), 0.0)
+    levels = [np.flatnonzero(forest.level == depth) for depth in range(1, int(forest.level.max(initial=0)) + 1)]
     for below in reversed(levels):
         np.add.at(classes, parent[below], classes[below])
-    said = np.where(leaf[:, None], cells, classes)
+    said = np.where(leaf, cells, classes)
     probabilities = shares(said)
     # from the top, so that a chain of empty nodes takes after the last one that is not
     for below in levels:
         empty = below[(np.abs(said[below]) <= NOTHING).all(axis=1)]
         probabilities[empty] = probabilities[parent[empty]]
-    return {"counts": classes.sum(axis=1), "classes": classes, "probabilities": probabilities}
+    return replace(forest, counts=classes.sum(axis=1), classes=classes, probabilities=probabilities)
 
 
 def shares(counts: Floats) -> Floats:
@@ -467,14 +475,8 @@ def pruned(forest: Forest) -> Forest:
     for level in range(1, int(forest.level.max(initial=0)) + 1):
         at = np.flatnonzero(forest.level == level)
         kept[at] = kept[forest.parent[at]] & (column[forest.parent[at]] >= 0)
-    number = np.cumsum(kept) - 1
-    put = {name: getattr(forest, name)[kept] for name in ARRAYS}
-    put["column"] = column[kept]
-    leaf = put["column"] < 0
-    put["parent"] = np.where(put["parent"] < 0, -1, number[np.maximum(put["parent"], 0)])
-    # A leaf's first child does not matter; the others kept all their children side by side.
-    inside = np.minimum(put["first"], len(number) - 1)
-    put["first"] = np.where(leaf, 0, number[inside])
-    put["fanout"] = np.where(leaf, 0, put["fanout"])
-    put["cut"], put["low"] = np.where(leaf, np.nan, put["cut"]), np.where(leaf, np.nan, put["low"])
-    return replace(forest, **put)
+    leaf, parent = column[kept] < 0, forest.parent[kept]
+    put = {name: getattr(forest, name)[kept] for name in ARRAYS if name not in DERIVED}
+    put["cut"] = np.where(leaf, np.nan, put["cut"])
+    put["parent"] = np.where(parent < 0, -1, (np.cumsum(kept) - 1)[parent])
+    return forest.rebuilt(**put | {"column": column[kept]})

@@ -13,7 +13,6 @@ from dpcore.domain.column import Column
 from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Blocks
-from dpcore.errors import SchemaError
 from dpcore.postprocess.forest import Forest, require
 
 Document = Mapping[str, Any]
@@ -28,6 +27,7 @@ class GroupTree(Forest):
     """A decision tree over generalized rows; `groups` has the group of every code, by the columns that it asks."""
 
     groups: Mapping[str, Ints]
+    title = "tree of groups"
     deepest = 1_000  # a column of many groups is asked for one after the other
 
     @property
@@ -53,19 +53,13 @@ class GroupTree(Forest):
         return {"format": FORMAT, "target": self.target, "groups": groups, "nodes": nodes}
 
     @classmethod
-    def from_dict(cls, schema: Schema, document: Document) -> Self:
-        """The inverse of `to_dict`; SchemaError if the document is damaged or does not fit the schema."""
-        try:
-            require(document["format"] == FORMAT)
-            groups = {str(name): np.array(codes, dtype=np.intp) for name, codes in document["groups"].items()}
-            for name, codes in groups.items():
-                known = np.unique(codes)
-                require(codes.shape == (schema[name].size,) and np.array_equal(known, np.arange(len(known))))
-            found = cls.planted(schema, str(document["target"]), groups, document["nodes"])
-            found._check()
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, SchemaError):
-            raise SchemaError("This is no tree of that schema.", "Choose a file that this program exported.") from None
-        return found
+    def _read(cls, schema: Schema, document: Document) -> Self:
+        require(document["format"] == FORMAT)
+        groups = {str(name): np.array(codes, dtype=np.intp) for name, codes in document["groups"].items()}
+        for name, codes in groups.items():
+            known = np.unique(codes)
+            require(codes.shape == (schema[name].size,) and np.array_equal(known, np.arange(len(known))))
+        return cls.planted(schema, str(document["target"]), groups, document["nodes"])
 
     @classmethod
     def planted(cls, schema: Schema, target: str, groups: Mapping[str, Ints], nodes: Sequence[Document]) -> Self:
@@ -81,20 +75,18 @@ class GroupTree(Forest):
         stand, asked = [nodes[place] for place in order], {name: Blocks(schema[name], groups[name]) for name in groups}
         classes = np.array([node["classes"] for node in stand], dtype=float)
         totals, even = classes.sum(axis=1, keepdims=True), np.full(classes.shape, 1 / classes.shape[1])
-        told: dict[str, Any] = {
-            "schema": schema,
-            "target": target,
-            "cuts": "bins",
-            "children": "grouped",
-            "groups": groups,
-        }
-        return cls.of_one(
-            parent,
+        return cls.of(
+            np.array(parent),
+            schema=schema,
+            target=target,
+            cuts="bins",
+            children="grouped",
+            vote="probability",
+            groups=groups,
             column=np.array([schema.index(node["column"]) if node["column"] else -1 for node in stand]),
             cut=np.array([asked[n["column"]].cut(n["goes_left"]) if n["column"] else np.nan for n in stand]),
             classes=classes,
             probabilities=np.divide(classes, totals, out=even, where=totals > 0),
-            **told,
         )
 
 

@@ -30,6 +30,8 @@ from dpcore.postprocess import junction_tree
 from dpcore.postprocess.bayes_net import margin
 from dpcore.postprocess.junction_tree import Edge, Scope
 
+Known = dict[tuple[int, frozenset[int]], tuple[Floats, Scope]]
+
 LEAST = 1e-300
 SMALL = 1e-5  # L1 distance of a table from what is given that is as good as none
 
@@ -96,73 +98,42 @@ class MaximalEntropy:
         for child, parent in enumerate(self.parents):
             if parent >= 0:
                 self._children[parent].append(child)
+        self._below = [frozenset(clique) for clique in self.cliques]  # columns of each subtree
+        for child in reversed(range(1, len(self.cliques))):
+            self._below[self.parents[child]] |= self._below[child]
         self._held: list[list[Given]] = [[] for _ in self.cliques]
         for given in self.given:
             holders = [i for i, clique in enumerate(self.cliques) if set(given.scope) <= set(clique)]
             self._held[min(holders, key=lambda i: self.beliefs[i].size)].append(given)
 
-    def table(self, scope: Scope) -> Floats:
-        """The table of any columns, by summing the others out along the tree."""
-        for clique, belief in zip(self.cliques, self.beliefs, strict=True):
-            if set(scope) <= set(clique):
-                return margin(belief, clique, scope)
-        found = self._towards(0, frozenset(scope))
-        assert found is not None
-        table, columns = found
+    def table(self, scope: Scope, known: Known | None = None) -> Floats:
+        """The table of any columns, by summing the others out from the leaves of the tree up to where all have met."""
+        meet = max(i for i, below in enumerate(self._below) if below >= set(scope))
+        table, columns = self._towards(meet, frozenset(scope), {} if known is None else known)
         return np.ascontiguousarray(table.transpose([columns.index(j) for j in scope]))
 
-    def _towards(self, i: int, wanted: frozenset[int]) -> tuple[Floats, Scope] | None:
-        """The table of the wanted columns in a subtree and its separator; None if that has none of its own."""
-        below = [(self._towards(child, wanted), child) for child in self._children[i]]
-        parts = [(found, child) for found, child in below if found is not None]
-        clique, shared = self.cliques[i], self._shared[i]
-        if not parts and not (wanted & set(clique)) - set(shared):
-            return None
-        operands: list[tuple[Floats, Scope]] = [(self.beliefs[i], clique)]
-        for (table, scope), child in parts:
-            own = margin(self.beliefs[i], clique, self._shared[child])
-            operands.append((table / np.maximum(_along(own, self._shared[child], scope), LEAST), scope))
-        columns = dict.fromkeys(j for _, scope in operands for j in scope)
-        kept = tuple(j for j in columns if j in wanted or j in shared)
+    def _towards(self, i: int, wanted: frozenset[int], known: Known) -> tuple[Floats, Scope]:
+        """The table of the wanted columns in a subtree; `known` keeps those of parts of it, with their separators."""
+        operands: list[tuple[Floats, Scope]] = [(self.beliefs[i], self.cliques[i])]
+        for child in self._children[i]:
+            shared = self._shared[child]
+            if own := (wanted & self._below[child]).difference(shared):
+                if (child, own) not in known:
+                    table, scope = self._towards(child, own.union(shared), known)
+                    given = _along(margin(self.beliefs[i], self.cliques[i], shared), shared, scope)
+                    known[child, own] = table / np.maximum(given, LEAST), scope
+                operands.append(known[child, own])
+        kept = tuple(dict.fromkeys(j for _, scope in operands for j in scope if j in wanted))
         return _summed(operands, kept), kept
 
     def pairs(self) -> dict[Edge, Floats]:
-        """The tables of all pairs of columns that hang together: from each column outwards along the tree."""
-        chances: dict[tuple[int, Scope, Scope], tuple[Floats, Scope]] = {}
-
-        def chance(i: int, known: Scope, wanted: Scope) -> tuple[Floats, Scope]:
-            """P(wanted | known) in a clique, and the columns of its axes."""
-            if (i, known, wanted) not in chances:
-                own = tuple(sorted({*known, *wanted}))
-                ratio = np.maximum(margin(self.beliefs[i], self.cliques[i], known), LEAST)
-                table = margin(self.beliefs[i], self.cliques[i], own)
-                chances[i, known, wanted] = table / _along(ratio, known, own), own
-            return chances[i, known, wanted]
-
-        found: dict[Edge, Floats] = {}
-
-        def visit(a: int, i: int, before: int, known: Scope, table: Floats) -> None:
-            """Go on from a clique, given the table of column a and of a separator that does not hold it."""
-
-            def beside(wanted: Scope) -> Floats:
-                if a in self.cliques[i]:
-                    own = tuple(sorted({a, *wanted}))
-                    return _summed([(margin(self.beliefs[i], self.cliques[i], own), own)], (a, *wanted))
-                return _summed([(table, (a, *known)), chance(i, known, wanted)], (a, *wanted))
-
-            for b in self.cliques[i]:
-                if a < b and (a, b) not in found:
-                    found[a, b] = beside((b,))
-            for place in [*self._children[i], self.parents[i]]:
-                shared = self._shared[i if place == self.parents[i] else place]
-                if place not in (before, -1) and shared:
-                    kept = tuple(j for j in shared if j != a)
-                    visit(a, place, i, kept, beside(kept))
-
-        for a in range(len(self.sizes)):
-            start = next(i for i, clique in enumerate(self.cliques) if a in clique)
-            visit(a, start, -1, (), np.ones(1))
-        return found
+        """The tables of all pairs of columns."""
+        known, part, columns = Known(), junction_tree.parts(self.cliques), range(len(self.sizes))
+        alone = [self.table((j,)) for j in columns]
+        return {
+            (a, b): self.table((a, b), known) if part[a] is part[b] else np.outer(alone[a], alone[b])
+            for a, b in combinations(columns, 2)
+        }
 
     def sweep(self) -> float:
         """Fit every given table once or twice; the largest L1 distance of one from what was given, before."""

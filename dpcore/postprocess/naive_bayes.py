@@ -13,8 +13,7 @@ import pandas as pd
 
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
-from dpcore.errors import SchemaError
-from dpcore.postprocess.forest import decoded, require
+from dpcore.postprocess.forest import Document, decoded, require
 from dpcore.postprocess.simplex import rows_to_one
 
 FORMAT = "dpcore naive bayes 1"
@@ -22,7 +21,7 @@ SUMS = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Bayes:
+class Bayes(Document):
     """A naive Bayes classifier; its tables and normal distributions go by their columns' names."""
 
     schema: Schema
@@ -30,6 +29,7 @@ class Bayes:
     prior: Floats  # shape (classes,)
     tables: Mapping[str, Floats]  # P(code | class), positive, shape (classes, codes)
     normals: Mapping[str, Floats]  # mean and variance by class, shape (classes, 2)
+    title = "naive Bayes classifier"
 
     @property
     def columns(self) -> list[str]:
@@ -67,23 +67,15 @@ class Bayes:
         }
 
     @classmethod
-    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`; SchemaError if the document is damaged or does not fit the schema."""
-        try:
-            require(document["format"] == FORMAT)
-            found = cls(
-                schema=schema,
-                target=str(document["target"]),
-                prior=decoded(document["prior"], float),
-                tables={str(name): decoded(table, float) for name, table in document["tables"].items()},
-                normals={str(name): decoded(pairs, float) for name, pairs in document["normals"].items()},
-            )
-            found._check()
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
-            raise SchemaError(
-                "This is not a naive Bayes classifier of this schema.", "Choose a file that this program exported."
-            ) from None
-        return found
+    def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        require(document["format"] == FORMAT)
+        return cls(
+            schema=schema,
+            target=str(document["target"]),
+            prior=decoded(document["prior"], float),
+            tables={str(name): decoded(table, float) for name, table in document["tables"].items()},
+            normals={str(name): decoded(pairs, float) for name, pairs in document["normals"].items()},
+        )
 
     def _check(self) -> None:
         """Raise ValueError unless all shapes fit the schema and all distributions are such."""

@@ -81,16 +81,8 @@ class NoisyTables:
 
     def expected(self, scopes: Sequence[Scope]) -> list[Floats]:
         """The model's tables of columns and pairs, as counts."""
-        singles = [self.counts((j,)) for j in range(len(self.model.sizes))]
-        pairs = {pair: table * self.rows for pair, table in self.model.pairs().items()}
-        return [
-            singles[scope[0]]
-            if len(scope) == 1
-            else pairs[scope]
-            if scope in pairs
-            else np.outer(singles[scope[0]], singles[scope[1]]) / self.rows
-            for scope in scopes
-        ]
+        pairs = self.model.pairs()
+        return [pairs[scope] * self.rows if scope in pairs else self.counts(scope) for scope in scopes]
 
     def counts(self, scope: Scope) -> Floats:
         """The model's table of some columns, as counts."""

@@ -6,7 +6,7 @@ children sum to their parents; so a tree has no more nodes of some support than 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import attributes_of
 from dpcore.mechanisms.scores.base import xlog2
-from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.forest import Forest, recounted
 
 Ranges = Mapping[int, tuple[float, float]]
 LEAST = 1e-9  # bits; below it there is but one class
@@ -108,13 +108,10 @@ def grow(
                 votes = shares(division.classes[side], node.votes)
                 nodes.append(Node(estimates[side], votes, known, node.level + 1, place, left))
         places = [start + i for i, node in enumerate(nodes[start:]) if stops.leave_open(node, total)]
-    for node in reversed(nodes):
-        if node.fanout:
-            node.classes = np.sum([child.classes for child in nodes[node.first : node.first + node.fanout]], axis=0)
-    names = {"column": "column", "cut": "cut", "classes": "classes", "probabilities": "votes"}
+    names = {"parent": "parent", "column": "column", "cut": "cut", "classes": "classes", "probabilities": "votes"}
     told: dict[str, Any] = {name: np.array([getattr(node, own) for node in nodes]) for name, own in names.items()}
-    told |= {"schema": schema, "target": target, "cuts": cuts, "children": children}
-    return Forest.of_one([node.parent for node in nodes], **told)
+    forest = Forest.of(**told, schema=schema, target=target, cuts=cuts, children=children, vote="probability")
+    return replace(recounted(forest, forest.classes), probabilities=forest.probabilities)
 
 
 def shares(classes: Floats, otherwise: Floats) -> Floats:

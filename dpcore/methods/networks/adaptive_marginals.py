@@ -286,11 +286,12 @@ class _Rounds:
 
     def _expected(self, candidates: Sequence[Candidate]) -> list[Floats]:
         """The model's table of counts of every candidate, at its resolution."""
-        pairs, fine, found = self.model.pairs(), dict[Edge, Floats](), []
+        pairs, part = self.model.pairs(), junction_tree.parts(self.model.cliques)
+        fine, found = dict[Edge, Floats](), list[Floats]()
         spread = [own.spread for own in self.resolutions]
         for pair, levels in candidates:
             first, second = (self.resolutions[j] for j in pair)
-            if pair not in pairs:  # independent: the same table round by round
+            if part[pair[0]] is not part[pair[1]]:  # independent: the same table round by round
                 if (pair, levels) not in self.apart:
                     margins = first.counts(levels[0]), second.counts(levels[1])
                     self.apart[pair, levels] = np.outer(*margins) / self.columns.rows

@@ -1,7 +1,6 @@
 """What methods share that fit the distribution of maximal entropy to tables of columns and pairs that they measured."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -97,12 +96,8 @@ class MeasuredTables(CliqueSynthesizer):
 
     def _expected(self, size: int) -> dict[Edge, Floats]:
         """The counts of all pairs of columns' values that so many rows are expected to have."""
-        model, within = MaximalEntropy(self.tables_, self._scopes), self._within
-        found, share = model.pairs(), size / self.tables_[0].sum()
-        for a, b in combinations(range(len(within)), 2):
-            if (a, b) not in found:
-                found[a, b] = np.outer(model.table((a,)), model.table((b,))) / self.tables_[0].sum()
-        return {(a, b): within[a].T @ (table * share) @ within[b] for (a, b), table in found.items()}
+        model, within = MaximalEntropy([table / table.sum() for table in self.tables_], self._scopes), self._within
+        return {(a, b): within[a].T @ (table * size) @ within[b] for (a, b), table in model.pairs().items()}
 
     @property
     def _within(self) -> list[Floats]:

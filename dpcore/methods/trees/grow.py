@@ -8,7 +8,7 @@ What comes of it is post-processing: a forest whose noisy counts were made to ag
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from dpcore.domain.splits import Attribute, Groups
 from dpcore.door import Division, PrivateNodes
 from dpcore.language import phrase
 from dpcore.methods.trees.plan import Plan
-from dpcore.postprocess.forest import Forest, summed_up
+from dpcore.postprocess.forest import Forest, recounted
 from dpcore.postprocess.least_squares import TreeLeastSquares
 
 LEVEL = phrase("level {level:d}: {nodes:,} nodes")
@@ -31,16 +31,12 @@ MOST_NODES = 200_000  # per level
 class Grown:
     """One level as it was released: arrays with an entry per node, as in `Forest`, and the noise in each count.
 
-    Places of parents and children are within the levels above and below.
+    Places of parents are within the level above.
     """
 
-    tree: Ints
     parent: Ints
     column: Ints
-    first: Ints
-    fanout: Ints
     cut: Floats
-    low: Floats
     noisy: Floats
     noisy_variance: float
     class_counts: Floats  # NaN for nodes that are divided
@@ -66,7 +62,7 @@ def grow(
         low[:, position], high[:, position] = attribute.start
         real[position] = not isinstance(attribute, Groups)
     nodes, levels, spent = roots, list[Grown](), exact(0)
-    tree, parent = np.arange(roots.size), np.full(roots.size, -1)
+    parent = np.full(roots.size, -1)
     for level in range(plan.depth + 1):
         progress(level / (plan.depth + 1), LEVEL.format(level=level, nodes=nodes.size))
         size, name, budget = nodes.size, f"level {level}", plan.budget
@@ -108,13 +104,9 @@ def grow(
         further = float(spent + budget.choices[level]) if len(going) else np.nan
         levels.append(
             Grown(
-                tree=tree,
                 parent=parent,
                 column=division.column,
-                first=first,
-                fanout=fanout,
                 cut=division.cut,
-                low=np.where(goes_on, low[each, own], np.nan),
                 noisy=noisy,
                 noisy_variance=nodes.count_variance(asked),
                 class_counts=classes,
@@ -129,7 +121,7 @@ def grow(
         # What is public of the children: their ranges.
         above = np.repeat(each, fanout)
         child, column = np.arange(len(above)) - first[above], own[above]
-        low, high, tree, parent = low[above], high[above], tree[above], above
+        low, high, parent = low[above], high[above], above
         for position in np.unique(column).tolist():
             at = np.flatnonzero(column == position)
             low[at, position], high[at, position] = attributes[position].ranges(
@@ -184,18 +176,18 @@ def forest_of(levels: Sequence[Grown], schema: Schema, target: str, *, consisten
     shown of them is moved to 0 or more on the way down, so that children sum to their parents. What leaves vote is not:
     among many small leaves that would side with the larger class. A leaf without any records votes as its parent does.
     """
-    sizes = [len(level.tree) for level in levels]
-    starts = np.cumsum([0, *sizes])
+    starts = np.cumsum([0, 0, *(len(level.parent) for level in levels)])
     put: dict[str, Any] = {
         name: np.concatenate([getattr(level, name) for level in levels])
-        for name in ("tree", "column", "fanout", "cut", "low", "noisy", "spent")
+        for name in ("column", "cut", "noisy", "spent", "class_counts")
     }
-    put["level"] = np.repeat(np.arange(len(levels)), sizes)
-    put["parent"] = np.concatenate([level.parent + (starts[i - 1] if i else 0) for i, level in enumerate(levels)])
-    put["first"] = np.concatenate([level.first + starts[i + 1] for i, level in enumerate(levels)])
-    cells, shown = agreed(levels) if consistent else (np.concatenate([level.class_counts for level in levels]),) * 2
-    filled = summed_up(put["level"], put["parent"], put["column"] < 0, cells, shown)
-    return Forest(schema=schema, target=target, **how, **put, **filled)
+    parent = np.concatenate([level.parent + start for level, start in zip(levels, starts, strict=False)])
+    counts = put.pop("class_counts")
+    cells, shown = agreed(levels) if consistent else (counts, counts)
+    forest = Forest.of(parent, schema=schema, target=target, classes=counts, probabilities=counts, **how, **put)
+    # files have had a place of children for leaves, too
+    first = forest.trees + np.cumsum(forest.fanout) - forest.fanout
+    return recounted(replace(forest, first=first), cells, shown)
 
 
 def agreed(levels: Sequence[Grown]) -> tuple[Floats, Floats]:
@@ -204,7 +196,7 @@ def agreed(levels: Sequence[Grown]) -> tuple[Floats, Floats]:
     0 for nodes that are divided. The tree of counts has every node, and below each leaf its classes.
     """
     classes = levels[0].class_counts.shape[1]
-    measured, variances, parents = [levels[0].noisy], [np.full(len(levels[0].tree), levels[0].noisy_variance)], []
+    measured, variances, parents = [levels[0].noisy], [np.full(len(levels[0].parent), levels[0].noisy_variance)], []
     leaves = [np.flatnonzero(level.column < 0) for level in levels]
     for i, level in enumerate(levels):
         cells, owners = level.class_counts[leaves[i]].ravel(), np.repeat(leaves[i], classes)
@@ -217,12 +209,12 @@ def agreed(levels: Sequence[Grown]) -> tuple[Floats, Floats]:
             np.concatenate([np.full(len(nodes), below.noisy_variance if below else 0.0), np.full(len(cells), spread)])
         )
         parents.append(np.concatenate([below.parent, owners]) if below else owners)
-    fitted = TreeLeastSquares(parents, roots=len(levels[0].tree)).fit(measured, variances)
+    fitted = TreeLeastSquares(parents, roots=len(levels[0].parent)).fit(measured, variances)
     found = []
     for counts in (fitted.counts, fitted.non_negative()):
-        cells_of = [np.zeros((len(level.tree), classes)) for level in levels]
+        cells_of = [np.zeros((len(level.parent), classes)) for level in levels]
         for i, here in enumerate(cells_of):
-            behind = len(levels[i + 1].tree) if i + 1 < len(levels) else 0
+            behind = len(levels[i + 1].parent) if i + 1 < len(levels) else 0
             here[leaves[i]] = counts[i + 1][behind:].reshape(-1, classes)
         found.append(np.concatenate(cells_of))
     return found[0], found[1]
