@@ -8,9 +8,9 @@ classifier.
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -28,10 +28,22 @@ from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
+from dpcore.mechanisms.scores import Score
 from dpcore.methods.measurement import Measurement
 from dpcore.methods.noises import NOISES, taught
 from dpcore.methods.other_libraries import ATTRIBUTES, advise
-from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
+from dpcore.methods.parameters import (
+    CORRECTED,
+    Choice,
+    Control,
+    Declared,
+    choice,
+    is_learned,
+    learned,
+    number,
+    text,
+    whole,
+)
 from dpcore.methods.presets import INFERRED, Preset
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
@@ -46,9 +58,19 @@ SEED = phrase(
 )
 
 
+def public_total(table: PrivateTable) -> int | None:
+    """The number of rows, where it is public."""
+    return table.public_rows if table.relation is Relation.REPLACE else None
+
+
 def said_of_delta(method: Any, _: Schema) -> str:
     """What is risked."""
     return say(DELTA, **told_of(method.delta)) if method.delta else ""
+
+
+def only(mode: str) -> Any:
+    """The parameter of methods that have one mode."""
+    return choice(default=mode, options=(mode,), about="There is no other.")
 
 
 def with_delta() -> Any:
@@ -72,7 +94,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     reference: ClassVar[str] = ""  # who published it, and when
     paper: ClassVar[str] = ""
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
-    modes: ClassVar[tuple[str, ...]] = (phrase("corrected"), phrase("published"))
+    modes: ClassVar[Collection[str]]  # the options of `mode`
     best_for: ClassVar[str] = ""  # in a few words
     provable_printed: ClassVar[str] = ""  # of the source's epsilon, as printed
     provable: ClassVar[str] = "epsilon"  # corrected
@@ -80,8 +102,6 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     presets: ClassVar[tuple[Preset, ...]] = ()
     # by name and mode, if not as it is
     compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
-    # that the tests of all methods fit in corrected mode
-    variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     # what is released besides rows: attributes, less their "_"
     artifacts: ClassVar[tuple[str, ...]] = ()
     # why published mode is this project's reading of its source, in a sentence
@@ -109,8 +129,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         default=1.0,
         about="Privacy budget of the whole fit: of a row, or of a person if a column names persons.",
     )
-    mode: str = text(
-        default="corrected", kind="{'corrected', 'published'}", about="The version with a proof, or the source's."
+    mode: str = choice(
+        default="corrected",
+        options=(phrase("corrected"), phrase("published")),
+        about="The version with a proof, or the source's.",
     )
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
     noise: str = text(
@@ -134,6 +156,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
+        cls.modes = cast(Choice, cls.parameters()["mode"]).options
         cls.title = vars(cls).get("title", cls.__name__)
         lacking = [name for name in ("reference", "best_for", "page", "presets") if not getattr(cls, name)]
         # of the package, which imports this
@@ -239,7 +262,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             run.void_because(INFERRED)
         if self.random_state is not None:
             run.void_because(SEEDED)
-        self.noise_label_ = source.label  # a reference without noise says otherwise
+        self.noise_label_ = source.label if "corrected" in self.modes else NoNoise.label.capitalize()
         try:
             method._fit(table, progress)
             self.__dict__.update({name: found for name, found in vars(method).items() if is_learned(name)})
@@ -351,12 +374,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         schema = require_schema(schema)
         for name, parameter in self.parameters().items():
             parameter.check(name, getattr(self, name), self, schema)
-        relation = Relation.parse(self.relation)
-        if relation not in self.relations:
-            allowed = " or ".join(self.relations)
-            raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
-        if self.mode not in self.modes:
-            raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
+        relation, known = Relation.parse(self.relation), self.relations_in(self.mode)
+        if relation not in known:
+            told = f"{self.title}{' as published' * self._published} is not defined under {relation}."
+            raise ParameterError(told, f"Use the relation {' or '.join(known)}.")
         if self._published and self.delta:
             raise ParameterError(f"{self.title} as published has no delta.", "Use delta=0, or mode='corrected'.")
         Currency.of(self.delta)
@@ -486,6 +507,11 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         columns = len(table.schema)
         cells = (table.public_rows or 0) * columns / 200_000 * (columns / 15) ** 0.5
         return float(self.seconds[self._published] * (0.25 + 0.35 * cells))
+
+    def _check_score(self, score: Score, schema: Schema) -> None:
+        """Refuse a score that needs a public bound on the number of rows where there is none."""
+        if self.relation == Relation.ADD_REMOVE:
+            score.bounds([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)
 
     def _check(self, schema: Schema) -> None:
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""

@@ -57,7 +57,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
-from dpcore.methods.base import with_delta
+from dpcore.methods.base import public_total, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.parameters import Control, choice, learned, number, text, whole
 from dpcore.methods.presets import Preset
@@ -93,7 +93,6 @@ class NaiveBayesSynthesizer(Synthesizer):
         "NB-Synth": {"corrected": {"x_source": "model"}, "published": {"variant": "Alg2"}},
         "NB-Synth C1 (random rows)": {"corrected": {}},
     }
-    variants = ({}, {"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"}, {"delta": 1e-9})
     paper = "000"
     controls = (Control("smoothing", "Smoothing (pseudo-count)", within=(0.01, 1000.0)),)
     delta: float = with_delta()
@@ -168,8 +167,8 @@ class NaiveBayesSynthesizer(Synthesizer):
         families: list[tuple[str, ...]] = [(self.target_, feature) for feature in self.features_] or [(self.target_,)]
         noisy = [t.reshape(len(t), -1) for t in table.counts(families, epsilon=self._budget(table))]
         totals = combine_row_sums(noisy)
-        public_total = float(table.public_rows or 0) if table.relation is Relation.REPLACE else totals.sum()
-        totals = project(totals, public_total)
+        public = public_total(table)
+        totals = project(totals, totals.sum() if public is None else float(public))
         self.class_totals_ = totals
         self.tables_ = [project_rows(spread_difference(t, totals), totals) for t in noisy] if self.features_ else []
 

@@ -13,11 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arguments import Flags, Floats, Ints
-from dpcore.errors import ParameterError
-
-AGREE = 1e-6  # exact counts may differ by rounding, not by more
-
+from dpcore.arguments import Floats, Ints
 
 class TreeLeastSquares:
     """A public tree of counts, level by level.
@@ -27,42 +23,24 @@ class TreeLeastSquares:
     """
 
     def __init__(self, parents: Sequence[Ints], roots: int = 1) -> None:
-        _require(roots >= 1, "A tree has no roots.", "Give it one or more.")
-        self.parents: tuple[Ints, ...] = ()
-        self.leaves: tuple[Flags, ...] = ()
-        self.sizes: tuple[int, ...] = (int(roots),)
-        for level, given in enumerate(parents):
-            above, size = np.asarray(given), self.sizes[-1]
-            listed = above.ndim == 1 and above.size > 0 and above.dtype.kind in "iu"
-            _require(listed, f"parents[{level}] is not a list of places.", "Give one integer for each node below.")
-            inside = above.min() >= 0 and above.max() < size
-            _require(inside, f"parents[{level}] names a missing node.", f"Level {level} has places 0 to {size - 1}.")
-            self.parents += (above.astype(np.intp),)
-            self.sizes += (len(above),)
-            self.leaves += (np.bincount(self.parents[level], minlength=size) == 0,)
-        self.leaves += (np.ones(self.sizes[-1], dtype=bool),)
+        self.parents, self.sizes = parents, [roots, *map(len, parents)]
+        children = [np.bincount(above, minlength=size) for above, size in zip(parents, self.sizes, strict=False)]
+        self.leaves = [*(count == 0 for count in children), np.ones(self.sizes[-1], dtype=bool)]
 
     def fit(self, measured: Sequence[Floats], variances: Sequence[Floats | float]) -> Consistent:
         """The best linear unbiased estimate of all counts; a number as a variance holds for its whole level.
 
         Variance 0: exact. Infinite: not measured, and the value, which may be NaN, is ignored; not for leaves.
         """
-        values, noise = self._levels(measured), self._levels(variances)
         up, spread, sums, pooled = ([np.empty(0)] * len(self.sizes) for _ in range(4))
         for level in reversed(range(len(self.sizes))):
-            leaf, variance = self.leaves[level], noise[level]
+            leaf, variance = self.leaves[level], np.broadcast_to(variances[level], self.sizes[level])
             known = variance < np.inf
-            value = np.where(known, values[level], 0.0)
-            _require((variance >= 0).all(), f"Level {level} has a variance below 0 or NaN.", "Give 0 or more.")
-            _require(np.isfinite(value).all(), f"Level {level} has a measurement that is no number.", "Give numbers.")
-            _require(known[leaf].all(), f"Level {level} has a leaf that was not measured.", "Measure every leaf.")
+            value = np.where(known, measured[level], 0.0)
             # What the children say of the node: the sum of their estimates, and its variance. Nothing at leaves.
             total, q = np.zeros((2, len(value)))
             if level < len(self.parents):
                 total, q = self._over_children(level, up[level + 1]), self._over_children(level, spread[level + 1])
-            exact = ~leaf & (variance == 0) & (q == 0)
-            agree = np.abs(value - total)[exact] <= AGREE * np.maximum(1.0, np.abs(total[exact]))
-            _require(agree.all(), f"Level {level} has an exact count that exact counts below contradict.", "Drop one.")
             # The measurement's weight: 1 at a leaf or for an exact count, 0 if there is none or the children are exact.
             weight = np.divide(q, q + variance, out=leaf.astype(float), where=~leaf & known & (q > 0))
             up[level] = weight * value + (1.0 - weight) * total
@@ -92,7 +70,6 @@ class TreeLeastSquares:
         one back until they make up their parent; ties go to the first. Only leaves are read, as in `sums`.
         """
         leaves = self._leaf_values(counts)
-        _require(all((v >= 0).all() for v in leaves), "A count is negative.", "Use non_negative first.")
         # In fixed point, sums and remainders are free of rounding, so no parent is out of its children's reach.
         unit = 2.0 ** np.floor(52 - np.log2(max(1.0, sum(float(v.sum()) for v in leaves))))
         precise = [total / unit for total in self.sums([np.rint(v * unit) for v in leaves])]
@@ -110,19 +87,10 @@ class TreeLeastSquares:
     def _over_children(self, level: int, below: Floats) -> Floats:
         return np.asarray(np.bincount(self.parents[level], weights=below, minlength=self.sizes[level]), dtype=float)
 
-    def _levels(self, given: Sequence[Floats | float]) -> list[Floats]:
-        raw, sizes = [np.asarray(v, dtype=float) for v in given], self.sizes
-        fits = [len(raw) == len(sizes), *(v.shape in ((), (n,)) for v, n in zip(raw, sizes, strict=False))]
-        _require(all(fits), "The values do not fit the tree.", f"Its levels have {sizes} nodes.")
-        return [np.broadcast_to(v, n) for v, n in zip(raw, sizes, strict=True)]
-
     def _leaf_values(self, given: Sequence[Floats] | Floats) -> list[Floats]:
         if isinstance(given, np.ndarray):
-            _require(not any(map(np.any, self.leaves[:-1])), "Leaves are on several levels.", "Give one array each.")
-            given = [*(np.zeros(size) for size in self.sizes[:-1]), given]
-        values = [np.where(leaf, v, 0.0) for leaf, v in zip(self.leaves, self._levels(given), strict=True)]
-        _require(all(np.isfinite(v).all() for v in values), "A leaf's value is not finite.", "Give it a number.")
-        return values
+            given = [*map(np.zeros, self.sizes[:-1]), given]
+        return [np.where(leaf, value, 0.0) for leaf, value in zip(self.leaves, given, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +152,6 @@ class Consistent:
             if (moved[active] > 0).all():
                 return np.where(active, moved, fixed)
             active &= moved > 0
-
-
-def _require(holds: bool | np.bool_, cause: str, remedy: str) -> None:
-    if not holds:
-        raise ParameterError(cause, remedy)
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

@@ -161,7 +161,7 @@ def test_what_hangs_on_the_number_of_rows_needs_a_public_bound(small_frame, smal
         METHODS[name](relation="replace", **extra).check(unbounded)
     for kind in METHODS.values():  # as printed they know it
         if "published" in kind.modes and kind.printed_relations == ("replace",):
-            refused(kind, "number of rows", small_frame, small_schema, mode="published", relation="add_remove")
+            refused(kind, "as published", small_frame, small_schema, mode="published", relation="add_remove")
     for name in ("PPNB", "DTPD", "DTCRD"):  # whose every person answers
         refused(METHODS[name], "add_remove", small_frame, small_schema, relation="add_remove")
 

@@ -96,7 +96,6 @@ class GroupClassifier(Specializer, PrivateClassifier):
     """Base of methods that release counts of groups by class, and a tree learned from them."""
 
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
-    variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     controls = (CRITERION,)
     criterion: str = choice(
         default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."

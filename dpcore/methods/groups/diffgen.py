@@ -76,7 +76,6 @@ class DiffGen(Specializer, GeneralizingSynthesizer):
     provable_printed = phrase("none with numbers")
     page = "taxonomy"
     presets = both("DiffGen: one value at a time", "DiffGen, as its authors' code has it", CODE)
-    variants = ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     paper = "002, 003"
     score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")
 

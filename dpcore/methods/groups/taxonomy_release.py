@@ -122,13 +122,6 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             remark=LEVELS,
         ),
     )
-    variants = (
-        {},
-        {"with_class": False, "iterations": 3, "level_shares": (0, 1, 0, 2)},
-        {"measure": "leaves", "score": "entropy", "fanout": 4, "max_per_attribute": 1},
-        {"level_shares": "geometric", "order": "chosen", "consistency": False, "non_negative": False},
-        {"level_shares": "equal"},
-    )
     paper = "002"
     reconstructed = phrase("The patent's formulas are lost: scores and shares of epsilon are ours.")
     controls = (
@@ -214,8 +207,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         target = self._class(schema)
         if target is not None:
             check_leaves(self.max_leaves, schema[target].size)
-        if target is not None and self.score == "entropy" and self.relation == Relation.ADD_REMOVE:
-            SCORES[self.score].bounds([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)
+            self._check_score(SCORES[self.score], schema)
 
     def _class(self, schema: Schema) -> str | None:
         if not self.with_class or (self.target is None and schema.target is None):

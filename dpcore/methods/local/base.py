@@ -1,5 +1,6 @@
 """What the classifiers share that learn from randomized answers."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -63,20 +64,23 @@ class LocalClassifier(PrivateClassifier):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("everyone reports"))
-        questions, reasons, schema, recoded = self._survey(table)
-        paper, own = self._published, table.recode(schema, recoded) if recoded else table
-        told = own.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
-        target = self._target(table.schema, self.target)
-        self.reports_ = replace(told, rows=table.schema, recoded=recoded, target=target)
+        self.reports_ = self._collect(table)
         self.noise_label_ = self._noise_of(self.reports_)
         self._learn(progress)
 
+    def _collect(self, table: PrivateTable) -> Reports:
+        """What everybody answers."""
+        questions, reasons, schema, recoded = self._survey(table)
+        paper, own = self._published, table.recode(schema, recoded) if recoded else table
+        told = own.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
+        return replace(told, rows=table.schema, recoded=recoded, target=self._target(table.schema, self.target))
+
+    @abstractmethod
     def _survey(self, table: PrivateTable) -> Survey:
         """What everybody reports, of their rows or of what public rules make of them.
 
         Record by record, and free. What a paper prints claims no epsilon, for reasons by family.
         """
-        raise NotImplementedError
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         questions, _, schema, _ = self._survey(table)

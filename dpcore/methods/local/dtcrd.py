@@ -105,7 +105,6 @@ class DTCRD(LocalTree):
         "Uniform or normal noise has no finite epsilon, and the class is handed in as it is. "
         "The ledger will show what can be proved.",
     )
-    variants = ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1})
     controls = (
         Control("randomizer", "Noise of numbers", NOISES, when=PUBLISHED),
         Control("privacy", WIDTH, steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0), when=PUBLISHED),

@@ -95,7 +95,6 @@ class DTPD(LocalTree):
         "Turned together, bits hide a person among their exact opposites only. The ledger will show what can "
         "be proved.",
     )
-    variants = ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0})
     controls = (
         Control("theta", SENT, steps=tuple(p for p in P0 if p != 0.5), note=of_one_bit, when=PUBLISHED),
         Control("groups", "Turned round", GROUPS, when=PUBLISHED),

@@ -48,7 +48,6 @@ Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chines
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import cycle
 from math import inf
 from typing import Any
@@ -61,11 +60,12 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, say
-from dpcore.mechanisms.noise import NoNoise, generator
+from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
+from dpcore.methods.base import only
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier, Survey
 from dpcore.methods.local.bayes_from_reports import DEVIATIONS, FINISHES, answerable, bayes_of, coarser, untold
-from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, choice, flag, learned, number, numbers, text, whole
+from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, choice, flag, learned, number, numbers, whole
 from dpcore.methods.presets import Preset, both
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
@@ -164,15 +164,6 @@ class PPNB(LocalClassifier):
         "PPNB-LDP: naive Bayes from randomized answers",
         "PPNB",
         "The class is handed in as it is, and numbers have no finite epsilon. The ledger will show what can be proved.",
-    )
-    variants = (
-        {},
-        {"numbers": "moments", "protocol": "ERRPH", "reconstruction": "likelihood", "class_share": 0.4},
-        {"n_questions": 1, "pairs": False, "protocol": "OUE", "reconstruction": "project", "alpha": 1.0},
-        {"n_questions": 3, "protocol": "OLH", "numbers": "moments"},
-        {"n_questions": None, "reconstruction": "likelihood", "merge": False},
-        {"n_questions": 2, "protocol": "OUE", "reconstruction": "project"},
-        {"pairs": False, "n_questions": None, "alpha": 0.5},
     )
     controls = (
         Control("p0", TRUE_ON_PURPOSE, steps=P0, note=of_one, when=PUBLISHED),
@@ -360,9 +351,10 @@ class NonPrivateNaiveBayes(LocalClassifier):
     """Naive Bayes classifier without privacy, as a baseline; `epsilon` has no effect."""
 
     title = "Non-private naive Bayes"
-    reference = phrase("Zhang and Tang 2007")
     best_for = "non-private baseline"
     provable_printed = "none"
+    mode: str = only("published")
+    reference = phrase("Zhang and Tang 2007")
     presets = (
         Preset(
             "Non-private naive Bayes",
@@ -370,8 +362,6 @@ class NonPrivateNaiveBayes(LocalClassifier):
             remark="Every person tells the truth. For comparison on this screen only.",
         ),
     )
-    modes = ("published",)
-    mode: str = text(default="published", kind="{'published'}", about="There is no other.")
     numbers: str = choice(
         default="moments", options=("moments", "bins"), about="Normal distributions, or the schema's bins."
     )
@@ -383,18 +373,16 @@ class NonPrivateNaiveBayes(LocalClassifier):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("counting"))
-        schema, target = table.schema, self._target(table.schema, self.target)
+        reports = self._collect(table)  # not kept
+        self.bayes_ = bayes_of(reports, reconstruction="clip", alpha=self.alpha, as_printed=False)
+
+    def _survey(self, table: PrivateTable) -> Survey:
         channels: dict[Family, Channel] = {}
-        for column in schema:
+        for column in table.schema:
             number = self.numbers == "moments" and column.numeric
             truth = TRR(factors=np.ones(1), offsets=np.zeros(1)) if number else ERRPH(column.size, p0=1.0)
             channels[(column.name,)] = truth
-        reasons = dict.fromkeys(channels, TRUTH)
-        # not kept
-        reports = table.randomize(Questionnaire(channels), claimed_epsilon=inf, reasons=reasons)
-        told = replace(reports, target=target)
-        self.bayes_ = bayes_of(told, reconstruction="clip", alpha=self.alpha, as_printed=False)
-        self.noise_label_ = NoNoise.label.capitalize()
+        return Questionnaire(channels), dict.fromkeys(channels, TRUTH), table.schema, ()
 
     def measurements(self, table: PrivateTable) -> None:
         return None

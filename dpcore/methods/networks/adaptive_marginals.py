@@ -63,7 +63,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import with_delta
+from dpcore.methods.base import public_total, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.columns import Columns, variances_of
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
@@ -140,7 +140,6 @@ class AdaptiveMarginals(MeasuredTables):
     reference = phrase("dpcore, after McKenna et al. 2022")
     best_for = "closest synthetic data in most cases"
     presets = (Preset("Adaptive marginals: pairs that the model is most wrong about"),)
-    variants = ({}, {"target": "grade"}, {"delta": 1e-9})
     seconds = (0.9, 0.9)
     delta: float = with_delta()
     target: str | None = text(
@@ -152,7 +151,7 @@ class AdaptiveMarginals(MeasuredTables):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, budget = table.schema, self._budget(table)
         at = self._class_at(schema)
-        public = table.public_rows if table.relation is Relation.REPLACE else None
+        public = public_total(table)
         progress(0.0, phrase("Measuring columns"))
         left, rough = budget, float(public or 0)
         if public is None:

@@ -55,14 +55,14 @@ from itertools import combinations
 import numpy as np
 
 from dpcore.accounting.currency import Amount
-from dpcore.accounting.relation import Relation, exact
+from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import with_delta
+from dpcore.methods.base import public_total, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.measured import MeasuredTables
 from dpcore.methods.parameters import Control, pairs
@@ -93,7 +93,6 @@ class AIM(MeasuredTables):
     reference = phrase("McKenna et al. 2022")
     best_for = "published baseline: marginals in rounds"
     presets = (Preset("AIM: rounds of tables, as published"),)
-    variants = ({}, {"delta": 1e-9})
     seconds = (1.1, 1.1)
     controls = (Control("workload", "Pairs that matter (empty: all)", help=MATTER),)
     delta: float = with_delta()
@@ -152,8 +151,7 @@ class _Rounds:
         self.pairs = [pair for pair in sorted(workload) if cells_of(pair, schema.sizes) <= MOST_TABLE]
         self.weights = weights(len(schema), self.pairs)
         self.scopes = [clique for clique in (*columns, *self.pairs) if self.weights[clique]]
-        public = table.public_rows if table.relation is Relation.REPLACE else None
-        self.measured = NoisyTables(public)
+        self.measured = NoisyTables(public_total(table))
         noisy = table.counts([[name] for name in schema.names], epsilon=each * len(schema))
         for scope, cells in zip(columns, noisy, strict=True):
             self.measured.add(scope, cells, table.cell_variance(each))

@@ -19,7 +19,7 @@ from dpcore.door.network_growth import Growth
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import MutualInformation, R, TableScore
+from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
 from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
 from dpcore.methods.synthesizer import Synthesizer
@@ -208,7 +208,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     clusters_: list[tuple[str, ...]] = learned("list of tuples of bit names", "The bits of each cluster.")
 
     def _check(self, schema: Schema) -> None:
-        check_relation(self, schema, bounded=True)
+        self._check_score(Entropy(), schema)
         self._check_parents(schema, self.max_parents)
 
     @property
@@ -272,18 +272,6 @@ class ClusteredSynthesizer(NetworkSynthesizer):
             for lot in (measured if self._published else [every])
         ]
         self._keep(every, [cells for noisy, _ in asked for cells in noisy], [each for _, own in asked for each in own])
-
-
-def check_relation(method: Synthesizer, schema: Schema, *, bounded: bool) -> None:
-    """Refuse add_remove as published, and where rows are to be `bounded` and are not in public."""
-    if method.relation == Relation.ADD_REMOVE:
-        if method.mode == "published":
-            raise ParameterError(f"{method.title} as published knows the number of rows.", "Use relation replace.")
-        if bounded and schema.max_rows is None:
-            raise ParameterError(
-                f"{method.title} compares entropies, which needs a public bound on the number of rows.",
-                "Declare the schema's max_rows, or use the relation replace.",
-            )
 
 
 def list_families(

@@ -77,9 +77,10 @@ from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import NoNoise, generator
+from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
+from dpcore.methods.base import only
 from dpcore.methods.networks.base import (
     CLUSTERING,
     SCORES,
@@ -165,7 +166,6 @@ class HMPrivBayes(FilteredSynthesizer):
     seconds = (0.55, 0.55)
     presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)
     overlap = CLUSTERS
-    variants = ({}, {"score": "MI", "affinity": "published"}, {"partition": "public", "n_clusters": 2})
     score: str = choice(
         default="R",
         options=SCORES,
@@ -254,13 +254,12 @@ class NoPrivacy(FilteredSynthesizer):
     reference = phrase("Zhang, Shen and Yang 2022")
     best_for = "non-private baseline"
     provable_printed = "none"
+    mode: str = only("published")
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations
     controls = (Control("relation", "What is protected: one row", initial="replace"), *CLUSTERING)
     presets = (Preset("No privacy: the reference without noise", "published", remark=NO_NOISE),)
-    modes = ("published",)
     epsilon: float = number(default=1.0, about="Not used.")
-    mode: str = text(default="published", kind="{'published'}", about="There is no other.")
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but in the ledger.")
     noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}", about="Not used.")
     random_state: int | None = whole(default=None, least=0, about="Of the clustering and the sampling.")
@@ -278,7 +277,6 @@ class NoPrivacy(FilteredSynthesizer):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("Scoring pairs of bits"))
-        self.noise_label_ = NoNoise.label.capitalize()
         bits = self._bits(table.noiseless(NOISELESS, claimed_epsilon=inf))
         d = len(bits.schema)
         self.rows_ = float(bits.counts([()], epsilon=1)[0])

@@ -22,7 +22,7 @@ from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.base import with_delta
+from dpcore.methods.base import only, public_total, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.presets import Preset
@@ -37,10 +37,9 @@ class IndependentMarginals(NetworkSynthesizer):
     title = "Independent marginals"
     reference = phrase("McKenna et al. 2021")
     paper = ""
-    modes = ("corrected",)
+    mode: str = only("corrected")
     best_for = "baseline to beat"
     presets = (Preset("Independent marginals: every column by itself"),)
-    variants = ({}, {"delta": 1e-9})
     delta: float = with_delta()
     _binary = False
 
@@ -48,8 +47,8 @@ class IndependentMarginals(NetworkSynthesizer):
         self.families_ = [(name,) for name in table.schema.names]
         weights = self._weights(table)
         noisy, prices = self._ask(table, self.families_, self._budget(table), weights=weights)
-        public = table.public_rows if self.relation == "replace" else None
-        self.rows_ = max(float(sum(cells.sum() for cells in noisy) / len(noisy)) if public is None else public, 1.0)
+        public, totals = public_total(table), [cells.sum() for cells in noisy]
+        self.rows_ = max(float(sum(totals) / len(noisy)) if public is None else public, 1.0)
         self._keep(self.families_, noisy, prices)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:

@@ -62,8 +62,9 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
+from dpcore.methods.base import public_total
 from dpcore.methods.measurement import Measurement, clique, clique_before
-from dpcore.methods.networks.base import RELATION, SCORE, SCORES, check_relation
+from dpcore.methods.networks.base import RELATION, SCORE, SCORES
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.methods.presets import both
@@ -98,7 +99,6 @@ class JTree(CliqueSynthesizer):
     printed_relations = (Relation.REPLACE,)
     controls = (SCORE,)
     presets = both("JTree: a junction tree", "JTree")
-    variants = ({}, {"score": "MI"}, {"edges": 0})
     paper = "001"
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
     structure_share: float = number(default=0.2, most=1, open="()", about="epsilon1 / epsilon.")
@@ -128,7 +128,7 @@ class JTree(CliqueSynthesizer):
     epsilons_: list[float] = learned("list of float", "What each cluster's marginal was charged.")
 
     def _check(self, schema: Schema) -> None:
-        check_relation(self, schema, bounded=self.score == "MI")
+        self._check_score(SCORES[self.score], schema)
         if sum(schema.sizes) > MOST_CELLS:
             raise ParameterError(f"The columns alone have more than {MOST_CELLS:,} codes.", "Use fewer, or fewer bins.")
         # so that in corrected mode all tables together stay below MOST_CELLS
@@ -157,7 +157,7 @@ class JTree(CliqueSynthesizer):
         noisy = table.counts(column_names(schema, clusters), epsilon=left)
         self.epsilons_ = [float(left / len(clusters))] * len(clusters)
         progress(0.9, phrase("Making the tables agree"))
-        measured = NoisyTables(table.public_rows if table.relation is Relation.REPLACE else None)
+        measured = NoisyTables(public_total(table))
         for cluster, counts in zip(clusters, noisy, strict=True):
             measured.add(cluster, counts, 1.0)
         measured.fit(SWEEPS, cliques)

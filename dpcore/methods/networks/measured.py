@@ -10,8 +10,9 @@ from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.partition import numbered
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.methods.base import only
 from dpcore.methods.networks.base import list_families
-from dpcore.methods.parameters import learned, text
+from dpcore.methods.parameters import learned
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
@@ -47,8 +48,7 @@ class MeasuredTables(CliqueSynthesizer):
     They release as well what tells values apart that the model has as one.
     """
 
-    modes = ("corrected",)
-    mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")
+    mode: str = only("corrected")
     rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
     margins_: list[Floats] = learned("list of arrays of shape (values,)", "Per column: the released counts.")
     groups_: list[Ints] = learned(

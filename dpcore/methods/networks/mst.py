@@ -41,12 +41,11 @@ from math import sqrt
 import numpy as np
 
 from dpcore.accounting.currency import Amount
-from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import with_delta
+from dpcore.methods.base import public_total, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
 from dpcore.methods.presets import Preset
@@ -69,7 +68,6 @@ class MST(MeasuredTables):
     reference = phrase("McKenna et al. 2021")
     best_for = "published baseline: tree of marginals"
     presets = (Preset("MST: a tree of pairs, as published"),)
-    variants = ({}, {"delta": 1e-9})
     seconds = (0.2, 0.2)
     delta: float = with_delta()
 
@@ -81,7 +79,7 @@ class MST(MeasuredTables):
         noisy = table.counts([[name] for name in schema.names], epsilon=third)
         variance = table.cell_variance(third / len(schema))
         groups = [frequent_apart(cells, variance) for cells in noisy]
-        measured = NoisyTables(table.public_rows if table.relation is Relation.REPLACE else None)
+        measured = NoisyTables(public_total(table))
         for j, (cells, own) in enumerate(zip(noisy, groups, strict=True)):
             measured.add((j,), np.bincount(own, cells).astype(float), variance * np.bincount(own).astype(float))
         measured.fit(0)

@@ -56,7 +56,6 @@ from dpcore.methods.networks.base import (
     SCORES,
     WHOLE,
     NetworkSynthesizer,
-    check_relation,
     grow_from,
     to_measure,
 )
@@ -85,14 +84,6 @@ class PrivBayes(NetworkSynthesizer):
         Preset(label, mode, {"variant": variant}, remark=RIGHT, holds=True)
         for mode in ("corrected", "published")
         for label, variant in ((phrase("PrivBayes on columns"), "general"), (phrase("PrivBayes on bits"), "binary"))
-    )
-    variants = (
-        {},
-        {"variant": "binary"},
-        {"variant": "binary", "score": "MI", "theta": 0.01},
-        {"score": "MI"},
-        {"delta": 1e-9},
-        {"delta": 1e-6, "variant": "binary"},
     )
     controls = (
         replace(
@@ -151,7 +142,7 @@ class PrivBayes(NetworkSynthesizer):
             raise ParameterError(
                 "The score F takes too long for more than 3 parents.", "Use max_parents=3, or MI or R."
             )
-        check_relation(self, schema, bounded=self._score == "MI")
+        self._check_score(ALL_SCORES[self._score], schema)
         self._check_parents(schema, self.max_parents)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -69,7 +69,6 @@ class PrivSCBN(ClusteredSynthesizer):
     provable_printed = "thousands of times epsilon"
     seconds = (0.5, 0.5)
     presets = both("PrivSCBN (reconstructed): clusters by Jaccard's index", "PrivSCBN (reconstructed)")
-    variants = ({}, {"score": "MI", "max_parents": 1})
     reconstructed = phrase(
         "The source was not to be had: what is claimed here is our reading of its abstract and of Zhang, Shen and Yang "
         "(2022)."

@@ -40,14 +40,14 @@ from itertools import pairwise, permutations
 import numpy as np
 
 from dpcore.accounting.currency import Amount
-from dpcore.accounting.relation import Relation, shares_of
+from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import with_delta
+from dpcore.methods.base import only, public_total, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
@@ -82,11 +82,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
     reference = phrase("dpcore, after Zhang et al. 2017")
     best_for = "synthetic data to train classifiers, fast"
     presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
-    variants = ({}, {"target": "grade"}, {"delta": 1e-9})
     delta: float = with_delta()
     paper = ""
-    modes = ("corrected",)
-    mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")
+    mode: str = only("corrected")
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
     target: str | None = text(
         default=None,
@@ -184,7 +182,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
             totals = np.mean([cells.sum(axis=0) for cells in flat], axis=0)
         else:  # the class is the only column
             totals, flat = flat[0][:, 0], []
-        public = table.public_rows if self.relation == Relation.REPLACE else None
+        public = public_total(table)
         rows = max(totals.sum() if public is None else float(public), 1.0)
         self.class_totals_ = np.maximum(project(totals, rows), TRACE)
         self.rows_ = float(self.class_totals_.sum())

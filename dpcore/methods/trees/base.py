@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcore.accounting.currency import PURE
-from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, NumberCut, attributes_of
@@ -134,10 +134,8 @@ class TreeClassifier(PrivateClassifier):
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
         criterion = self.get_params().get("criterion")
-        score = CRITERIA.get(criterion) if isinstance(criterion, str) else None
-        if score is not None and self.relation == Relation.ADD_REMOVE:
-            # refuses, where it needs a public bound
-            score.bounds([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)
+        if criterion in CRITERIA:
+            self._check_score(CRITERIA[criterion], schema)
 
     def _per_node(self, schema: Schema, by_default: str = "sqrt") -> int | None:
         """How many columns a node of a forest may choose from; None: all."""

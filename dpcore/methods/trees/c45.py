@@ -52,7 +52,6 @@ class DiffPC45(TreeClassifier):
     best_for = "one tree with numeric split points"
     provable_printed = phrase("epsilon (add)")
     presets = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True, within="add_remove")
-    variants = ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False})
     seconds = (0.06, 0.2)
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
     criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)

@@ -66,7 +66,6 @@ class DiffPRF(TreeClassifier):
         "Its proof leaves out that a bootstrap sample holds a row several times. The ledger will show what can "
         "be proved.",
     )
-    variants = ({}, {"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"})
     reconstructed = phrase(
         "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) have it."
     )

@@ -95,26 +95,6 @@ class DiffPRFs(ForestClassifier):
         "The paper's proof is wrong: whether a node's rows are all of one class is read off the rows "
         "without noise, and bootstrap samples hold a row several times. The ledger will show what can be proved.",
     )
-    variants = (
-        {},
-        {
-            "n_trees": 4,
-            "max_depth": 3,
-            "resample": "poisson",
-            "rate": 0.5,
-            "criterion": "entropy",
-            "split_selection": "two_stage",
-        },
-        {"n_trees": 3, "max_depth": 2, "resample": "full", "cuts": "bins", "count_share": 0.0, "leaf_share": 0.4},
-        {
-            "n_trees": 1,
-            "max_features": 2,
-            "vote": "probability",
-            "consistency": False,
-            "categorical_splits": "values",
-            "count_share": 0.4,
-        },
-    )
     controls = (
         *(replace(each, when=CORRECTED) for each in CONTROLS if each.name == "cuts"),
         Control("categorical_splits", "Categories fall into", lambda method, _: NODES[method.mode]),

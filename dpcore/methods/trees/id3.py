@@ -70,7 +70,6 @@ class SuLQID3(ID3):
     title = "SuLQ-ID3"
     reference = phrase("Blum et al. 2005")
     presets = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True, within="add_remove")
-    variants = ({}, {"max_depth": 1})
     _chooser = NoisyGain(one_by_one=True)
 
 
@@ -82,7 +81,6 @@ class PINQID3(ID3):
 
     title = "PINQ-ID3"
     presets = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True, within="add_remove")
-    variants = ({}, {"max_depth": 4})
     _chooser = NoisyGain(one_by_one=False)
 
 
@@ -98,7 +96,6 @@ class DiffPID3(ID3):
     presets = both(
         "DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True, within="add_remove"
     )
-    variants = ({}, {"criterion": "InfoGain"})
     criterion: str = choice(
         default="Max",
         options=CRITERIA,

@@ -19,8 +19,8 @@ import numpy as np
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import NoNoise
-from dpcore.methods.parameters import choice, number, text, whole
+from dpcore.methods.base import only
+from dpcore.methods.parameters import choice, number, whole
 from dpcore.methods.presets import NO_NOISE, Preset
 from dpcore.methods.trees.base import (
     CRITERIA,
@@ -42,12 +42,11 @@ class NonPrivateForest(ForestClassifier):
 
     title = "Non-private forest"
     reference = phrase("Breiman 2001")
+    presets = (Preset("Non-private forest", "published", remark=NO_NOISE),)
     best_for = "non-private baseline"
     provable_printed = "none"
-    presets = (Preset("Non-private forest", "published", remark=NO_NOISE),)
+    mode: str = only("published")
     seconds = (0.35, 0.35)
-    modes = ("published",)
-    mode: str = text(default="published", kind="{'published'}", about="There is no other.")
     n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True, about="How many trees.")
     max_depth: int | None = whole(default=5, most=MOST_DEPTH, optional=True, about=DEPTH)
     max_features: int | str | None = whole(default="sqrt", words=("sqrt", "all"), optional=True, about=FEATURES)
@@ -75,4 +74,3 @@ class NonPrivateForest(ForestClassifier):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         super()._fit(table.noiseless(REASON, claimed_epsilon=inf, random_ties=True), progress)
         self.forest_ = replace(self.forest_, spent=np.full(len(self.forest_.spent), np.nan))
-        self.noise_label_ = NoNoise.label.capitalize()
