@@ -3,7 +3,8 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import comb, isfinite
+from itertools import combinations
+from math import comb, inf, isfinite
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,11 +20,13 @@ from dpcore.door.network_growth import Growth
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
+from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
 from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
+from dpcore.postprocess.clustering import Clusters, spectral_clusters
 from dpcore.postprocess.noisy_tables import NoisyTables
 from dpcore.text import finite_or_text
 
@@ -40,6 +43,7 @@ NAMES = {
 }
 AFFINITIES = {"fixed": phrase("Repaired: like with like"), "published": phrase("As printed: like apart")}
 PARTITIONS = {"learned": phrase("Noisy scores"), "public": phrase("The columns' order (free)")}
+SCORED = phrase("Scoring {pairs:,} pairs of bits")
 PLACED = phrase("{placed:d} of {bits:d} bits placed")
 CLUSTERING = (
     Control("affinity", "Clustering", AFFINITIES, initial=lambda method, _: method._affinity),
@@ -211,6 +215,44 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         self._check_score(Entropy(), schema)
         self._check_parents(schema, self.max_parents)
 
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        bits = self._bits(table)
+        d = len(bits.schema)
+        for_bits, for_pairs, for_networks, for_tables = self._shares(d)
+        self.rows_ = float(table.public_rows or 0)
+        progress(0.0, SCORED.format(pairs=d * (d - 1) // 2))
+        entropies = self._entropies(bits, for_bits)
+        self.similarity_ = self._similarity(bits, for_pairs)
+        clusters = self._clusters(table.schema, min(self.n_clusters, d))
+        networks = self._learn(bits, clusters, for_networks, progress)
+        progress(0.9, phrase("Measuring tables"))
+        self._measure_networks(bits, networks, for_tables, self._weights(bits, entropies))
+
+    @abstractmethod
+    def _shares(self, d: int) -> Sequence[Epsilon]:
+        """What is spent on d bits by themselves, on their pairs, on networks and on tables."""
+
+    def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
+        """The entropy of every bit, shape (d,), if tables are weighed by it; also sets `rows_` where n is private."""
+        return np.zeros(len(bits.schema))
+
+    def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
+        """The noisy scores of all pairs, per record, shape (d, d)."""
+        return self._pair_scores(bits, self._rating, epsilon)
+
+    def _pair_scores(self, bits: PrivateTable, score: TableScore, epsilon: Epsilon, **claim: Any) -> Floats:
+        pairs = list(combinations(bits.schema.names, 2))
+        values = bits.noisy_scores(score, pairs, epsilon=epsilon, **claim) if pairs else np.zeros(0)
+        return pair_matrix(values, len(bits.schema))
+
+    def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
+        """Clusters by the scores of pairs."""
+        return spectral_clusters(self.similarity_, k, generator(self.random_state, 1), **how)
+
+    def _weights(self, bits: PrivateTable, entropies: Floats) -> dict[str, float]:
+        """The weight of a table in the last split, by its child."""
+        return dict(zip(bits.schema.names, np.exp(-entropies).tolist(), strict=True))
+
     @property
     def _rating(self) -> TableScore:
         """What rates families."""
@@ -219,13 +261,10 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         d = sum(bit_widths(table.schema.sizes))
         tables = max(d - min(self.n_clusters, d) * self.max_parents, 1)
-        share = self._for_tables(d) / tables
+        share = self._shares(d)[-1] * (min(self.n_clusters, d) if self._published else 1) / tables
+        share = share if "corrected" in self.modes else inf
         torn = TORN if self._published and isfinite(share) else 1.0
         return self._measured_bits(table, self.max_parents, share, torn)
-
-    @abstractmethod
-    def _for_tables(self, d: int) -> Epsilon:
-        """What is spent on the tables of d bits in all."""
 
     def _choices(self, size: int) -> int:
         """How many questions `_network` asks in a cluster of so many bits."""

@@ -64,20 +64,19 @@ segmentation (in Chinese), Computer Systems & Applications 31(10), 2022.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import combinations
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
-from dpcore.arguments import Floats, Progress
+from dpcore.arguments import Floats
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
 from dpcore.methods.base import only
@@ -86,13 +85,11 @@ from dpcore.methods.networks.base import (
     SCORES,
     ClusteredSynthesizer,
     grow_from,
-    pair_matrix,
-    to_measure,
 )
 from dpcore.methods.parameters import Control, choice, number, text, whole
 from dpcore.methods.presets import NO_NOISE, Preset, both
 from dpcore.postprocess.bayes_net import Family
-from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns, spectral_clusters
+from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
 
 READ = phrase(
@@ -100,7 +97,6 @@ READ = phrase(
     "entropies not even then. Its MIC is, on bits, mutual information; where it prints l' = min(|C| - 1, d), we read "
     "l. The ledger will show what can be proved."
 )
-SCORED = phrase("Scoring {pairs:,} pairs of bits")
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
 PAIRS = phrase(
     "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."
@@ -138,9 +134,8 @@ class FilteredSynthesizer(ClusteredSynthesizer):
     def _affinity(self) -> str:
         return self.affinity or ("published" if self._published else "fixed")
 
-    def _clusters(self, k: int) -> Clusters:
-        rng = generator(self.random_state, 1)
-        return spectral_clusters(self.similarity_, k, rng, affinity=self._affinity, sigma=self.sigma, k1=self.k1)
+    def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
+        return super()._clusters(schema, k, affinity=self._affinity, sigma=self.sigma, k1=self.k1)
 
     def _network(
         self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
@@ -183,65 +178,45 @@ class HMPrivBayes(FilteredSynthesizer):
         if self._published and self.partition == "public":
             raise ParameterError("The paper's clusters are learned.", "Use partition='learned', or corrected mode.")
 
-    def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        bits, paper = self._bits(table), self._published
-        d = len(bits.schema)
-        k = min(self.n_clusters, d)
-        for_pairs, for_networks, for_tables = self._shares(d)
-        self.rows_ = float(table.public_rows or 0)
-        if not paper:
-            progress(0.0, phrase("Measuring bits"))
-            entropies = self._entropies(bits, for_tables * ONE_WAYS)
-            for_tables -= for_tables * ONE_WAYS
-        progress(0.05, SCORED.format(pairs=d * (d - 1) // 2))
-        if self.partition == "public" or d == 1:
-            for_tables, self.similarity_ = for_tables + for_pairs, np.zeros((0, 0))
-            clusters = contiguous_clusters(list(Binarization(table.schema).groups), k)
-        else:
-            self.similarity_ = self._similarity(bits, for_pairs)
-            clusters = self._clusters(k)
-        networks = self._learn(bits, clusters, for_networks, progress)
-        if paper:
-            entropies = self._noiseless_entropies(bits)
-        weights = dict(zip(bits.schema.names, np.exp(-entropies).tolist(), strict=True))
-        progress(0.9, phrase("Measuring tables"))
-        self._measure_networks(bits, networks, for_tables, weights)
+    def _apart(self, d: int) -> bool:
+        """Whether no scores say which bits go together."""
+        return self.partition == "public" or d == 1
 
-    def _shares(self, d: int) -> list[Epsilon]:
-        """Of pairs, networks and tables, for d bits."""
+    def _shares(self, d: int) -> Sequence[Epsilon]:
         k = min(self.n_clusters, d)
-        return shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
-
-    def _for_tables(self, d: int) -> Epsilon:
-        for_pairs, _, share = self._shares(d)
-        if self._published:
-            return share * min(self.n_clusters, d)
-        return share * (1 - ONE_WAYS) + (for_pairs if self.partition == "public" or d == 1 else 0)
+        for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
+        for_bits = 0 if self._published else for_tables * ONE_WAYS
+        return for_bits, for_pairs, for_networks, for_tables - for_bits + (for_pairs if self._apart(d) else 0)
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
-        """Entropy per bit from noisy one-way tables, shape (d,); also sets `rows_` where n is private."""
+        if self._published:
+            return super()._entropies(bits, epsilon)
         margins = bits.counts([(name,) for name in bits.schema.names], epsilon=epsilon)
         if self.relation == Relation.ADD_REMOVE:
             self.rows_ = max(float(combine_row_sums([margin[None, :] for margin in margins])[0]), 1.0)
         shares = project_rows(np.array(margins), np.full(len(margins), self.rows_)) / max(self.rows_, 1.0)
         return np.asarray(-xlog2(shares).sum(axis=1))
 
-    def _noiseless_entropies(self, bits: PrivateTable) -> Floats:
-        codes = bits.unprotected(WEIGHED, claimed_epsilon=0)
-        ones = codes.mean(axis=0) if len(codes) else np.zeros(codes.shape[1])
-        return np.asarray(-xlog2(np.array([ones, 1 - ones])).sum(axis=0))
+    def _weights(self, bits: PrivateTable, entropies: Floats) -> dict[str, float]:
+        if self._published:
+            codes = bits.unprotected(WEIGHED, claimed_epsilon=0)
+            ones = codes.mean(axis=0) if len(codes) else np.zeros(codes.shape[1])
+            entropies = np.asarray(-xlog2(np.array([ones, 1 - ones])).sum(axis=0))
+        return super()._weights(bits, entropies)
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
-        """The noisy scores of all pairs, per record."""
-        names, d = bits.schema.names, len(bits.schema)
-        pairs = list(combinations(names, 2))
+        d = len(bits.schema)
+        if self._apart(d):
+            return np.zeros((0, 0))
         if self._published:  # floor(d/2) pairs at a time for one epsilon, as the paper has it
             together = exact(epsilon) * (d // 2)
-            scores = bits.noisy_scores(SCORES["MI"], pairs, epsilon=together, claimed_epsilon=epsilon, reason=PAIRS)
-        else:
-            scores = bits.noisy_scores(SCORES[self.score], pairs, epsilon=epsilon)
+            return self._pair_scores(bits, self._rating, together, claimed_epsilon=epsilon, reason=PAIRS)
         per_record = self.rows_ if self.relation == Relation.ADD_REMOVE else 1.0
-        return pair_matrix(scores / per_record, d)
+        return super()._similarity(bits, epsilon) / per_record
+
+    def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
+        groups = list(Binarization(schema).groups)
+        return super()._clusters(schema, k) if self.similarity_.size else contiguous_clusters(groups, k)
 
 
 class NoPrivacy(FilteredSynthesizer):
@@ -272,16 +247,16 @@ class NoPrivacy(FilteredSynthesizer):
     def _check(self, schema: Schema) -> None:
         self._check_parents(schema, self.max_parents)
 
-    def _for_tables(self, d: int) -> Epsilon:
-        return inf
+    def _shares(self, d: int) -> Sequence[Epsilon]:
+        return [1] * 4
 
-    def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        progress(0.0, phrase("Scoring pairs of bits"))
-        bits = self._bits(table.noiseless(NOISELESS, claimed_epsilon=inf))
-        d = len(bits.schema)
+    def _bits(self, table: PrivateTable) -> PrivateTable:
+        return super()._bits(table.noiseless(NOISELESS, claimed_epsilon=inf))
+
+    def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         self.rows_ = float(bits.counts([()], epsilon=1)[0])
-        pairs = list(combinations(bits.schema.names, 2))
-        self.similarity_ = pair_matrix(bits.noisy_scores(self._rating, pairs, epsilon=1) if pairs else np.zeros(0), d)
-        networks = self._learn(bits, self._clusters(self.n_clusters), 1, progress)
-        measured = [family for network in networks for family in to_measure(network, self.max_parents)]
-        self._keep(measured, bits.counts(measured, epsilon=1), [inf] * len(measured))
+        return super()._entropies(bits, epsilon)
+
+    def _ask(self, *asked: Any, **how: Any) -> tuple[list[Floats], list[float]]:
+        noisy, prices = super()._ask(*asked, **how)
+        return noisy, [inf] * len(prices)

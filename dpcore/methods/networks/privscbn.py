@@ -38,18 +38,15 @@ from itertools import combinations
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
-from dpcore.arguments import Floats, Progress
+from dpcore.arguments import Floats
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, Jaccard
 from dpcore.methods.networks.base import ClusteredSynthesizer, pair_matrix
 from dpcore.methods.presets import both
 from dpcore.postprocess.bayes_net import Family
-from dpcore.postprocess.clustering import spectral_clusters
 
-COMPARED = phrase("Comparing {pairs:,} pairs of bits")
 PAIRS = phrase("One person can move Jaccard's index by 1, not by 1/n; and everybody is in every pair of columns.")
 CLUSTERS = phrase(
     "The source pays for its clusters of columns as if they held different people. Everybody is in every cluster."
@@ -76,37 +73,17 @@ class PrivSCBN(ClusteredSynthesizer):
     exhaustive = False
     overlap = CLUSTERS
 
-    def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        bits = self._bits(table)
-        d = len(bits.schema)
-        for_pairs, for_networks, for_tables = shares_of(self.epsilon, 3)
-        self.rows_ = float(table.public_rows or 0)
-        progress(0.0, COMPARED.format(pairs=d * (d - 1) // 2))
-        self.similarity_ = self._similarity(bits, for_pairs)
-        clusters = spectral_clusters(self.similarity_, self.n_clusters, generator(self.random_state, 1))
-        networks = self._learn(bits, clusters, for_networks, progress)
-        progress(0.9, phrase("Measuring tables"))
-        self._measure_networks(bits, networks, for_tables, dict.fromkeys(bits.schema.names, 1.0))
-
-    def _for_tables(self, d: int) -> Epsilon:
-        return exact(self.epsilon) / 3 * (min(self.n_clusters, d) if self._published else 1)
+    def _shares(self, d: int) -> Sequence[Epsilon]:
+        return [0, *shares_of(self.epsilon, 3)]
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
-        """Jaccard's index of all pairs, noisy or from noisy tables; also sets `rows_` where n is private."""
+        """See the base: Jaccard's index, noisy or from noisy tables; also sets `rows_` where n is private."""
         d = len(bits.schema)
-        pairs: list[Family] = list(combinations(bits.schema.names, 2))
-        if not pairs:  # one bit: its margin is asked for instead, for the number of rows
-            pairs = [bits.schema.names]
         if self._published and d > 1:
-            scores = bits.noisy_scores(
-                Jaccard(),
-                pairs,
-                epsilon=exact(epsilon) * (d // 2),
-                claimed_epsilon=epsilon,
-                claimed_sensitivity=1 / max(self.rows_, 1.0),
-                reason=PAIRS,
-            )
-            return pair_matrix(scores, d)
+            claim = {"claimed_epsilon": epsilon, "claimed_sensitivity": 1 / max(self.rows_, 1.0), "reason": PAIRS}
+            return self._pair_scores(bits, Jaccard(), exact(epsilon) * (d // 2), **claim)
+        # of one bit its margin is asked for instead, for the number of rows
+        pairs: list[Family] = list(combinations(bits.schema.names, 2)) or [bits.schema.names]
         tables = np.array(bits.counts(pairs, epsilon=epsilon)).reshape(len(pairs), -1)
         if self.relation == Relation.ADD_REMOVE:
             self.rows_ = max(float(tables.sum(axis=1).mean()), 1.0)
