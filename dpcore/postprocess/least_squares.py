@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
 
+
 class TreeLeastSquares:
     """A public tree of counts, level by level.
 

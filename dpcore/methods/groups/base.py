@@ -91,6 +91,19 @@ class Specializer(PrivateEstimator):
     def _check(self, schema: Schema) -> None:
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
+    def _specialize(self, table: PrivateTable, rated_by: SplitScore, progress: Progress) -> ReleasedTree:
+        """Counts of the groups that specializing makes, with all of epsilon."""
+        self.target_ = self._target(table.schema, self.target)
+        way = Descent(table, self.target_, rated_by, max_leaves=self.max_leaves, paper=self._published)
+        self._descend(way, progress)
+        self.steps_ = way.steps
+        progress(0.7, phrase("Counting groups"))
+        return way.release(self.epsilon)
+
+    @abstractmethod
+    def _descend(self, way: Descent, progress: Progress) -> None:
+        """Specialize values with at most half of epsilon."""
+
 
 class GroupClassifier(Specializer, PrivateClassifier):
     """Base of methods that release counts of groups by class, and a tree learned from them."""
@@ -105,19 +118,11 @@ class GroupClassifier(Specializer, PrivateClassifier):
     classifier_: GroupTree = learned("GroupTree", "What predicts.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        target, rated_by = self._target(table.schema, self.target), SCORES[self.criterion]
-        way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=self._published)
-        self._descend(way, progress)
-        self.steps_ = way.steps
-        progress(0.7, phrase("Counting groups"))
-        self.tree_ = tree = way.release(self.epsilon)
+        self.tree_ = tree = self._specialize(table, SCORES[self.criterion], progress)
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
         progress(0.9, phrase("Learning a tree"))
-        self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, target, deviation=tree.variances[-1] ** 0.5)
-
-    @abstractmethod
-    def _descend(self, way: Descent, progress: Progress) -> None:
-        """Specialize values with at most half of epsilon."""
+        deviation = tree.variances[-1] ** 0.5
+        self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, self.target_, deviation=deviation)
 
 
 def check_leaves(max_leaves: int, classes: int) -> None:

@@ -62,7 +62,36 @@ OWN_CODE = phrase("The published code cuts intervals up to the data's largest va
 SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
 
-class DiffGen(Specializer, GeneralizingSynthesizer):
+class TopDown(Specializer):
+    """Base of methods that choose values first, and where to cut a number's interval in a choice of its own."""
+
+    def _descend(self, way: Descent, progress: Progress) -> None:
+        """Cut an interval as soon as it is there, before anybody knows whether it will be specialized."""
+        numeric, schema = way.numeric, way.table.schema
+        share = exact(self.epsilon) / (2 * (len(numeric) + 2 * self.rounds))
+        progress(0.0, phrase("Choosing cuts"))
+        for name in numeric:
+            way.cut[name] = tuple(halved(way, way.table, name, value, share) for value in way.cut[name])
+            way.spent += share
+        for done in range(self.rounds):
+            progress(0.7 * done / self.rounds, DONE.format(done=done, rounds=self.rounds))
+            open_ = list(way.open())
+            if not open_:
+                break
+            chosen = 0
+            if len(open_) > 1:  # a single candidate is no choice
+                divisions = [(name, value.division(schema[name].size)) for name, value in open_]
+                chosen = way.choose(Specialization(**way.how, divisions=divisions), share)
+                way.spent += share
+            name, value = open_[chosen]
+            children = value.children
+            if name in numeric and any(len(half.codes) > 1 for half in children):
+                children = both_halved(way, name, value, share)
+                way.spent += share  # in parallel
+            way.specialize(name, value, children)
+
+
+class DiffGen(TopDown, GeneralizingSynthesizer):
     """Synthetic rows from generalized groups by top-down specialization.
 
     Mohammed et al. 2011: as its authors' code has it, and corrected. See the module for steps and
@@ -80,15 +109,10 @@ class DiffGen(Specializer, GeneralizingSynthesizer):
     score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        self.target_ = self._target(table.schema, self.target)
-        way = Descent(table, self.target_, SCORES[self.score], max_leaves=self.max_leaves, paper=self._published)
-        specialized(way, self.epsilon, self.rounds, progress)
-        self.steps_ = way.steps
-        progress(0.7, phrase("Counting groups"))
-        self._keep(way.release(self.epsilon))
+        self._keep(self._specialize(table, SCORES[self.score], progress))
 
 
-class DiffGenTree(GroupClassifier):
+class DiffGenTree(TopDown, GroupClassifier):
     """Decision tree learned from DiffGen's generalized groups.
 
     Mohammed et al. 2011: as its authors' code makes it, and corrected. See the module for steps and
@@ -106,38 +130,6 @@ class DiffGenTree(GroupClassifier):
         "The ledger will show what can be proved.",
     )
     paper = "003, 002"
-
-    def _descend(self, way: Descent, progress: Progress) -> None:
-        specialized(way, self.epsilon, self.rounds, progress)
-
-
-def specialized(way: Descent, epsilon: Epsilon, rounds: int, progress: Progress) -> None:
-    """DiffGen's way down: values first, where to cut a number's interval in a choice of its own.
-
-    An interval is cut as soon as it is there, before anybody knows whether it will be specialized.
-    """
-    numeric, schema = way.numeric, way.table.schema
-    share = exact(epsilon) / (2 * (len(numeric) + 2 * rounds))
-    progress(0.0, phrase("Choosing cuts"))
-    for name in numeric:
-        way.cut[name] = tuple(halved(way, way.table, name, value, share) for value in way.cut[name])
-        way.spent += share
-    for done in range(rounds):
-        progress(0.7 * done / rounds, DONE.format(done=done, rounds=rounds))
-        open_ = list(way.open())
-        if not open_:
-            break
-        chosen = 0
-        if len(open_) > 1:  # a single candidate is no choice
-            divisions = [(name, value.division(schema[name].size)) for name, value in open_]
-            chosen = way.choose(Specialization(**way.how, divisions=divisions), share)
-            way.spent += share
-        name, value = open_[chosen]
-        children = value.children
-        if name in numeric and any(len(half.codes) > 1 for half in children):
-            children = both_halved(way, name, value, share)
-            way.spent += share  # in parallel
-        way.specialize(name, value, children)
 
 
 def halved(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: Epsilon) -> Value:

@@ -163,11 +163,10 @@ class DTCRD(LocalTree):
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """The people in a node: their places, the interval of each in every column, and the node's depth."""
+    """The people in a node: their places, and the interval of each in every column."""
 
     rows: Ints
     intervals: list[Ints]
-    level: int
 
 
 class Reconstruction:
@@ -203,13 +202,13 @@ class Reconstruction:
         everybody = np.arange(reports.people)
         found = [self.placed(j, [everybody]) for j in range(len(names))]
         self.distributions = {name: shares for name, (shares, _) in zip(names, found, strict=True)}
-        self.root = Held(everybody, [intervals_of for _, (intervals_of,) in found], 0)
+        self.root = Held(everybody, [intervals_of for _, (intervals_of,) in found])
 
     def tree(self, stops: Stops, progress: Progress) -> Forest:
         """Grown by the Gini impurity, with cuts at the boundaries of intervals."""
 
         def divide(nodes: Sequence[Node]) -> list[Division | None]:
-            level = nodes[0].held.level
+            level = nodes[0].level
             progress(0.3 + 0.7 * level / (stops.max_depth + 1), LEVEL.format(level=level))
             if self.variant == "local" and level:
                 self.place_anew(nodes)
@@ -262,10 +261,7 @@ class Reconstruction:
             return None
         j, at, found = best
         below = held.intervals[j] <= at
-        children = [
-            Held(held.rows[side], [intervals[side] for intervals in held.intervals], held.level + 1)
-            for side in (below, ~below)
-        ]
+        children = [Held(held.rows[side], [own[side] for own in held.intervals]) for side in (below, ~below)]
         return Division(self.positions[j], float(self.ticks[j][at]), found, children)
 
     def allowed(self, node: Node, j: int) -> Flags:

@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import exact
-from dpcore.arguments import Floats, Progress, is_number
+from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Groups, attributes_of
@@ -57,7 +57,7 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods.local.base import NO_EPSILON, P0, UNLESS, LocalTree, Survey
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy, grow
-from dpcore.methods.parameters import PUBLISHED, Control, choice, number, text
+from dpcore.methods.parameters import PUBLISHED, Control, choice, number
 from dpcore.methods.presets import both
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, Reports, families
@@ -110,9 +110,8 @@ class DTPD(LocalTree):
         options=("one", "each"),
         about="As published: whether all bits are kept or flipped together, or each by itself.",
     )
-    min_entropy: float | None = text(
+    min_entropy: float | None = number(
         default=None,
-        kind="float",
         about=f"Nodes with a smaller entropy of the classes, in bits, are leaves; {UNLESS} 0 and .05.",
     )
     certainty: float = number(
@@ -126,9 +125,6 @@ class DTPD(LocalTree):
         super()._check(schema)
         if self.theta == 0.5:
             raise ParameterError("The 'theta' parameter is 1/2, at which reports tell nothing.", "Try 0.7.")
-        least = 0.0 if self.min_entropy is None else self.min_entropy
-        if not (is_number(least) and least >= 0):  # an infinite one is a tree of one leaf
-            raise ParameterError("The 'min_entropy' parameter is negative or no number.", "Try 0.05.")
 
     def _survey(self, table: PrivateTable) -> Survey:
         schema = table.schema

@@ -36,13 +36,14 @@ Bayesian network classifiers, Machine Learning 29, 1997 (a tree with the class i
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
 
 from dpcore.accounting.currency import Amount
 from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Floats, Ints, Progress
-from dpcore.domain.column import Codes, code_dtype
+from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
@@ -53,14 +54,13 @@ from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
 from dpcore.methods.parameters import learned, text
 from dpcore.methods.presets import Preset
-from dpcore.postprocess.bayes_net import Family
+from dpcore.postprocess.bayes_net import Family, sample_network
+from dpcore.postprocess.max_entropy import one_hot
 from dpcore.postprocess.simplex import (
-    draw_given,
     fit_margins,
     merge_rare,
     project,
     project_rows,
-    rows_to_one,
 )
 
 ONE_WAYS, TREE, EDGES = Fraction(85, 100), Fraction(3, 100), Fraction(12, 100)
@@ -123,7 +123,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
             for name, margin in zip(names, self.margins_, strict=True)
         ]
         coarse = {
-            name: add_up(margin, groups)
+            name: one_hot(groups) @ margin
             for name, margin, groups in zip(names, self.margins_, self.groups_, strict=True)
             if groups.max() > 0
         }
@@ -235,35 +235,21 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self.families_, self.tables_, self.epsilons_ = map(list, zip(*found, strict=True))
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
-        schema = self.schema_
-        names = [name for name in schema.names if name != self.class_]
-        codes: Codes = np.empty((n, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
-        nothing: Ints = np.zeros(n, dtype=np.intp)
-        classes = len(self.class_totals_)
-        label = draw_given(rows_to_one(self.class_totals_[None]), nothing, rng)
-        if self.class_:
-            codes[:, schema.index(self.class_)] = label
-        margins = dict(zip(names, self.margins_, strict=True))
-        groups = dict(zip(names, self.groups_, strict=True))
-        coarse: dict[str, Ints] = {}
-        tree = dict(zip((child for child, _ in self.edges_), self.edge_tables_, strict=True))
-        parents = dict(self.edges_)
+        """Rows along a network of the class, and of every column's coarse values before its own."""
+        families: list[tuple[Any, ...]] = [(self.class_,)]
+        tables, parents = [self.class_totals_], dict(self.edges_)
+        tree = dict(zip(parents, self.edge_tables_, strict=True))
+        names = [name for name in self.schema_.names if name != self.class_]
+        known = dict(zip(names, zip(self.margins_, self.groups_, strict=True), strict=True))
         for name in [name for name in names if name not in tree] + list(tree):
-            if name in tree:
-                by_parent = tree[name].transpose(1, 2, 0)  # (parent, class, child)
-                given, chances = coarse[parents[name]] * classes + label, by_parent.reshape(-1, by_parent.shape[2])
-            else:
-                given, chances = label, add_up(margins[name], groups[name]).T
-            coarse[name] = draw_given(rows_to_one(chances), given, rng)
-            within = np.arange(groups[name].max() + 1)[:, None] == groups[name]  # (groups, values)
-            fine = (within[:, None] * margins[name].T[None]).reshape(-1, len(margins[name]))
-            codes[:, schema.index(name)] = draw_given(rows_to_one(fine), coarse[name] * classes + label, rng)
-        return codes
-
-
-def add_up(margin: Floats, groups: Ints) -> Floats:
-    """A margin, shape (values, classes), of the coarse column, shape (groups, classes)."""
-    return np.stack([margin[groups == group].sum(axis=0) for group in range(groups.max() + 1)])
+            margin, groups = known[name]
+            above = [("coarse", parents[name])] if name in tree else []
+            families += [(("coarse", name), *above, self.class_), (name, ("coarse", name), self.class_)]
+            tables.append(tree[name] if name in tree else one_hot(groups) @ margin)
+            tables.append(one_hot(groups).T[:, :, None] * margin[:, None])
+        order = [family[0] for family in families]
+        codes = sample_network(order, families, tables, n, rng)
+        return codes[:, [order.index(name) for name in self.schema_.names]]
 
 
 def weights_of(sizes: Sequence[int], families: list[tuple[int, ...]]) -> list[float]:

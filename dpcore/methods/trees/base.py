@@ -20,7 +20,7 @@ from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, Sp
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import Control, choice, learned, number, whole
-from dpcore.methods.trees.controls import CONTROLS
+from dpcore.methods.trees.controls import CHILDREN, CONTROLS, CUTS, FEATURES, SAMPLING, VOTES
 from dpcore.methods.trees.grow import forest_of, grow
 from dpcore.methods.trees.plan import FEWEST, Budget, Chooser, Exponential, Plan
 from dpcore.postprocess.forest import Forest
@@ -32,17 +32,14 @@ CRITERIA: dict[str, SplitScore] = {
     "entropy": ConditionalEntropy(),
     "InfoGain": InfoGain(),
 }
-RESAMPLING = ("disjoint", "poisson", "full")
 RIGHT = phrase("Here the source is right: its proof holds where a person is added or removed.")
 MOST_DEPTH, MOST_TREES = 20, 1_000
 DEPTH = "The most splits from the root to a leaf."
-FEATURES = "How many columns a node may choose from: a number, the root of theirs, or all."
+COLUMNS = "How many columns a node may choose from: a number, the root of theirs, or all."
 CRITERION = "How splits are scored."
-CUTS = ("numbers", "bins")
 WHERE = "Whether numbers are cut anywhere, or between the schema's bins."
 SAMPLE = "Which rows a tree sees. As published, bootstrap samples."
 RATE = "Of Poisson samples."
-VOTES = ("majority", "probability")
 VOTE = "Whether trees vote for a class, or their probabilities are averaged."
 MIXED = "Gini then Max"
 SIZES = "By default the paper's 25 trees of depth 5, and by `sizes_for` in corrected mode."
@@ -160,8 +157,8 @@ class ForestClassifier(TreeClassifier):
     max_depth: int | None = whole(default=None, most=MOST_DEPTH, about=f"{DEPTH} {SIZES}")
     max_features: int | str | None = whole(
         default=None,
-        words=("sqrt", "all"),
-        about=f"{FEATURES} By default the root of theirs as published, all in corrected mode.",
+        words=FEATURES,
+        about=f"{COLUMNS} By default the root of theirs as published, all in corrected mode.",
     )
     criterion: str | None = choice(
         default=None,
@@ -179,7 +176,7 @@ class ForestClassifier(TreeClassifier):
     )
     categorical_splits: str = choice(
         default="grouped",
-        options=("grouped", "values", "one_vs_rest"),
+        options=CHILDREN,
         about="What categories fall into (`attributes_of`). As published, single values, or one value and the "
         "rest: 'grouped' is read as 'values' there.",
     )
@@ -189,7 +186,7 @@ class ForestClassifier(TreeClassifier):
         about="Corrected mode: column and cut at once, or the paper's cuts first, one for each column that is cut "
         "in two.",
     )
-    resample: str = choice(default="disjoint", options=RESAMPLING, about=SAMPLE)
+    resample: str = choice(default="disjoint", options=SAMPLING, about=SAMPLE)
     rate: float = number(default=0.2, most=1, open="()", about=RATE)
     count_share: float = number(
         default=0.0,

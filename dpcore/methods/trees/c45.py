@@ -35,7 +35,8 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.methods.parameters import choice, flag, whole
 from dpcore.methods.presets import both
-from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
+from dpcore.methods.trees.base import CRITERIA, CRITERION, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
+from dpcore.methods.trees.controls import CUTS
 from dpcore.methods.trees.plan import FEWEST, Budget, Exponential, Plan
 from dpcore.postprocess.forest import pruned
 

@@ -32,19 +32,18 @@ from dpcore.language import phrase
 from dpcore.methods.parameters import choice, number, whole
 from dpcore.methods.presets import both
 from dpcore.methods.trees.base import (
+    COLUMNS,
     CRITERIA,
     CRITERION,
     DEPTH,
-    FEATURES,
     MOST_DEPTH,
     MOST_TREES,
     RATE,
-    RESAMPLING,
     SAMPLE,
     VOTE,
-    VOTES,
     TreeClassifier,
 )
+from dpcore.methods.trees.controls import FEATURES, SAMPLING, VOTES
 from dpcore.methods.trees.plan import Exponential, Plan
 
 
@@ -71,9 +70,9 @@ class DiffPRF(TreeClassifier):
     )
     n_trees: int = whole(default=25, most=MOST_TREES, about="How many trees.")
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
-    max_features: int | str = whole(default="sqrt", words=("sqrt", "all"), about=FEATURES)
+    max_features: int | str = whole(default="sqrt", words=FEATURES, about=COLUMNS)
     criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)
-    resample: str = choice(default="disjoint", options=RESAMPLING, about=SAMPLE)
+    resample: str = choice(default="disjoint", options=SAMPLING, about=SAMPLE)
     rate: float = number(default=0.2, most=1, open="()", about=RATE)
     vote: str = choice(default="majority", options=VOTES, about=VOTE)
 

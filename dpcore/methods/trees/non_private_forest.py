@@ -23,16 +23,16 @@ from dpcore.methods.base import only
 from dpcore.methods.parameters import choice, number, whole
 from dpcore.methods.presets import NO_NOISE, Preset
 from dpcore.methods.trees.base import (
+    COLUMNS,
     CRITERIA,
     CRITERION,
     DEPTH,
-    FEATURES,
     MIXED,
     MOST_DEPTH,
     MOST_TREES,
-    RESAMPLING,
     ForestClassifier,
 )
+from dpcore.methods.trees.controls import FEATURES, SAMPLING
 
 REASON = phrase("This is the reference without privacy.")
 
@@ -49,9 +49,9 @@ class NonPrivateForest(ForestClassifier):
     seconds = (0.35, 0.35)
     n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True, about="How many trees.")
     max_depth: int | None = whole(default=5, most=MOST_DEPTH, optional=True, about=DEPTH)
-    max_features: int | str | None = whole(default="sqrt", words=("sqrt", "all"), optional=True, about=FEATURES)
+    max_features: int | str | None = whole(default="sqrt", words=FEATURES, optional=True, about=COLUMNS)
     criterion: str | None = choice(default="Gini", options=(MIXED, *CRITERIA), optional=True, about=CRITERION)
-    resample: str = choice(default="bootstrap", options=(*RESAMPLING, "bootstrap"), about="Which rows a tree sees.")
+    resample: str = choice(default="bootstrap", options=(*SAMPLING, "bootstrap"), about="Which rows a tree sees.")
     _consistent = True
     count_share: float = number(
         default=0.5,
