@@ -12,9 +12,6 @@ that at which they sum to the total: no other counts with this total have a smal
 Post-processing: no private input, no cost.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
@@ -59,7 +56,7 @@ def _likely(noisy: Floats, ends: Floats, scale: float, total: float, neighbors: 
     for shape in SHAPES:
         mass = np.maximum(np.diff(gammainc(shape, ends * (shape * len(noisy) / total))), 1e-300)
         logs = np.array([likelihood[last] - likelihood[first] + np.log(mass) for first, last in groups])
-        beliefs.append(_Belief(groups, counts, logs).at_total(total, scale))
+        beliefs.append(_Belief(groups, counts, logs, total, scale))
     weights = np.exp([belief.evidence - max(other.evidence for other in beliefs) for belief in beliefs])
     chances = np.tensordot(weights / weights.sum(), [belief.chances(len(noisy)) for belief in beliefs], axes=1)
     below = np.cumsum(chances, axis=1)
@@ -91,44 +88,37 @@ def _halves(first: int, last: int) -> list[tuple[int, int]]:
     return [(first, last), *_halves(first, middle), *_halves(middle, last)]
 
 
-@dataclass
 class _Belief:
-    """What is likely of groups (first value, behind the last) at one shape.
+    """What is likely of groups (first value, behind the last) at one shape, with a total.
 
-    `logs` has the logarithm of each group's chance of every count, not normalized.
+    `logs` has the logarithm of each group's chance of every count, not normalized. A factor makes the expected counts
+    sum to the total.
     """
 
-    groups: list[tuple[int, int]]
-    counts: Floats
-    logs: Floats
-    evidence: float = 0.0
-
-    def at_total(self, total: float, scale: float) -> _Belief:
-        """With the factor that makes the expected counts sum to the total."""
-        self.sizes = np.array([last - first for first, last in self.groups])
+    def __init__(self, groups: list[tuple[int, int]], counts: Floats, logs: Floats, total: float, scale: float) -> None:
+        self.groups, self.counts, self.logs = groups, counts, logs
+        self.sizes = np.array([last - first for first, last in groups])
         low, high = -20 / scale, 20 / scale
         for _ in range(HALVINGS):
             factor = (low + high) / 2
-            low, high = (factor, high) if self._tilted(factor) > total else (low, factor)
-        self.evidence += factor * total
-        return self
+            evidence, expected = self._tilted(factor)
+            low, high = (factor, high) if expected > total else (low, factor)
+        self.evidence = evidence + factor * total
 
-    def _tilted(self, factor: float) -> float:
-        """Evidence, weights of groups and the expected total with a factor."""
+    def _tilted(self, factor: float) -> tuple[float, float]:
+        """Evidence and the expected total with a factor; sets the groups' weights."""
         tilted = self.logs - factor * self.sizes[:, None] * self.counts
         best = tilted.max(axis=1)
         chances = np.exp(tilted - best[:, None])
         sums = chances.sum(axis=1)
         self._normal = chances / sums[:, None]
-        logs = best + np.log(sums)
-        means = self._normal @ self.counts
+        logs, means = best + np.log(sums), self._normal @ self.counts
         self._weights = np.zeros(len(self.groups))
-        self.evidence = expected = 0.0
-        place = 0
+        evidence, expected, place = 0.0, 0.0, 0
         while place < len(self.groups):
-            behind, evidence, mean = self._weigh(place, logs, means)
-            self.evidence, expected, place = self.evidence + evidence, expected + mean, behind
-        return expected
+            place, more, mean = self._weigh(place, logs, means)
+            evidence, expected = evidence + more, expected + mean
+        return evidence, expected
 
     def _weigh(self, place: int, logs: Floats, means: Floats) -> tuple[int, float, float]:
         """The place behind a group and all within it, their evidence, and the sum of their counts."""

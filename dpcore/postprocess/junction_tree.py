@@ -38,7 +38,7 @@ def triangulate(edges: Iterable[Edge], sizes: Sequence[int]) -> list[Scope]:
     Columns are eliminated by least fill-in, ties by the fewest cells. A graph that is triangulated already gets no
     fill-in: its own cliques are returned.
     """
-    return sorted(_eliminate(_graph(edges, len(sizes)), sizes))
+    return sorted(_eliminate(_graph(edges, range(len(sizes))), sizes))
 
 
 def joined(
@@ -66,11 +66,8 @@ def joined(
         if len(path) == 1:
             yield (a, b), [], []
             continue
-        graph: Graph = {j: set() for i in path for j in cliques[i]}
-        for one, other in [*(edge for i in path for edge in combinations(cliques[i], 2)), (a, b)]:
-            graph[one].add(other)
-            graph[other].add(one)
-        yield (a, b), path, _eliminate(graph, sizes)
+        scopes = [cliques[i] for i in path]
+        yield (a, b), path, _eliminate(_graph({*pairs_within(scopes), (a, b)}, set().union(*scopes)), sizes)
 
 
 def largest_with(
@@ -140,8 +137,8 @@ def merge_scopes(scopes: Sequence[Scope], sizes: Sequence[int], max_cells: int) 
         merged = [*(scope for k, scope in enumerate(merged) if k not in (i, j)), union]
 
 
-def _graph(edges: Iterable[Edge], columns: int) -> Graph:
-    graph: Graph = {j: set() for j in range(columns)}
+def _graph(edges: Iterable[Edge], columns: Iterable[int]) -> Graph:
+    graph: Graph = {j: set() for j in columns}
     for a, b in edges:
         graph[a].add(b)
         graph[b].add(a)

@@ -95,11 +95,9 @@ class MaximalEntropy:
             for clique, parent in zip(self.cliques, self.parents, strict=True)
         ]
         self._children: list[list[int]] = [[] for _ in self.cliques]
-        for child, parent in enumerate(self.parents):
-            if parent >= 0:
-                self._children[parent].append(child)
         self._below = [frozenset(clique) for clique in self.cliques]  # columns of each subtree
         for child in reversed(range(1, len(self.cliques))):
+            self._children[self.parents[child]].insert(0, child)
             self._below[self.parents[child]] |= self._below[child]
         self._held: list[list[Given]] = [[] for _ in self.cliques]
         for given in self.given:
@@ -138,7 +136,8 @@ class MaximalEntropy:
     def sweep(self) -> float:
         """Fit every given table once or twice; the largest L1 distance of one from what was given, before."""
         worst = self._visit(0)
-        self._spread(0)
+        for child in range(1, len(self.cliques)):
+            self._tell(self.parents[child], child, self._shared[child])
         return worst
 
     def fit(self, sweeps: int) -> float:
@@ -159,11 +158,6 @@ class MaximalEntropy:
         if self._children[i]:
             self._fit(i)
         return worst
-
-    def _spread(self, i: int) -> None:
-        for child in self._children[i]:
-            self._tell(i, child, self._shared[child])
-            self._spread(child)
 
     def _tell(self, source: int, target: int, shared: Scope) -> None:
         """Give a clique the margin that another one has on their separator."""

@@ -45,15 +45,17 @@ class Questionnaire:
     together: Sequence[Sequence[Family]] = ()
 
     def __post_init__(self) -> None:
-        if set(self.optional) - set(self.channels) or not bool(self.optional) <= self.asked <= len(self.optional):
-            raise ParameterError("People cannot be asked that many of these questions.", "Ask 1 or more of those.")
-        if not all(self.channels) or len(set(self.optional)) < len(self.optional):
-            raise ParameterError("A question is about no column, or is there twice.", "Ask each once.")
         tied = [family for group in self.together for family in group]
-        if len(set(tied)) < len(tied) or set(tied) - set(self.channels) or set(tied) & set(self.optional):
-            raise ParameterError("Answers that share a lot are asked of everybody, and once.", "Mend the groups.")
-        if not all(isinstance(self.channels[family], KeepOrDraw) for family in tied):
-            raise ParameterError("Only reports that are values can share a lot.", "Report them by ERRPH or Warner.")
+        asked = [*self.optional, *tied]
+        if not (
+            all(self.channels)
+            and len({*asked}) == len(asked)
+            and {*asked} <= self.channels.keys()
+            and bool(self.optional) <= self.asked <= len(self.optional)
+            and all(isinstance(self.channels[family], KeepOrDraw) for family in tied)
+        ):
+            told = "These questions cannot be asked: each is of some column, asked once, and shares at most one lot."
+            raise ParameterError(told, "Ask 1 or more of the optional ones; lots are for reports that are values.")
 
 
 @dataclass(frozen=True, eq=False)

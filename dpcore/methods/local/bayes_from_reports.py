@@ -129,52 +129,46 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
     Both of shape (classes, values): the nearest joint shares, and the variances of joint / prior - sum over classes of
     joint, before moving them there.
     """
-    channel, by, each = reports.category(family), (target,), prior[:, None]
+    channel, each = reports.category(family), prior[:, None]
+    found, people = joint(reports, target, family)
+    nearest = project(found / max(people, 1), 1.0)
+    values, unknown = nearest.sum(axis=0), np.full(nearest.shape, np.inf)
     if paired(family):
-        people = len(reports.values[family])
-        found = reports.counts(family).reshape(len(prior), -1) / max(people, 1)
-        nearest = project(found, 1.0)
         # what it would be if the column knew nothing of the class
-        alone = np.outer(prior, nearest.sum(axis=0))
-        own = channel.variance(alone.ravel(), people).reshape(found.shape)
-        if np.isinf(own).any():
-            return nearest, np.full(nearest.shape, np.inf)
+        own = channel.variance(np.outer(prior, values).ravel(), people).reshape(found.shape)
         # cells vary nearly on their own
-        return nearest, own * (1 / each**2 - 2 / each) + own.sum(axis=0)
-    _, sizes = reports.support(family, by)
-    total = max(float(sizes.sum()), 1.0)
-    nearest = project(reports.counts(family, by) / total, 1.0)
-    values, label = nearest.sum(axis=0), reports.grouping(by)
+        return nearest, unknown if np.isinf(own).any() else own * (1 / each**2 - 2 / each) + own.sum(axis=0)
+    label, sizes = reports.grouping((target,)), reports.support(family, (target,))[1]
     if not channel.gain or not label.gain:
-        return nearest, np.full(nearest.shape, np.inf)
+        return nearest, unknown
     # Counts of each reported class vary by the values' channel, and the inverse of the class's channel mixes them: its
     # columns sum to 1, so that a reported class adds (inverse / prior - 1) times its counts to the difference.
-    within = np.stack([channel.variance(values, n) * (n / total) ** 2 if n else np.zeros_like(values) for n in sizes])
+    within = np.stack([channel.variance(values, n) * (n / people) ** 2 if n else np.zeros_like(values) for n in sizes])
     # in closed form: never singular
     inverse = (np.eye(label.size) - label.base[:, None]) / label.gain
     return nearest, np.asarray((inverse / each - 1) ** 2 @ within)
 
 
+def joint(reports: Reports, target: str, family: Family) -> tuple[Floats, int]:
+    """Unbiased numbers of people by class and value, shape (classes, values), and how many were asked."""
+    found = reports.counts(family, None if paired(family) else (target,))
+    return found.reshape(reports.schema[target].size, -1), len(reports.values[family])
+
+
 def joint_counts(reports: Reports, target: str, family: Family, reconstruction: str) -> Floats:
     """Numbers of people by class and value, 0 or more, shape (classes, values)."""
-    channel = reports.category(family)
-    if paired(family):
-        found = reports.counts(family)
-        if reconstruction != "clip":
-            how = reconstruction if channel.gain and isinstance(channel, KeepOrDraw) else "project"
-            people = np.array([float(len(reports.values[family]))])
-            found = shares(found, how, channel=channel, people=people) * people
-        return np.asarray(np.maximum(found.reshape(reports.schema[target].size, -1), 0.0))
-    by = (target,)
-    answered, label = reports.support(family, by), reports.category(by)
-    both = channel.gain and label.gain
-    if reconstruction == "likelihood" and isinstance(channel, KeepOrDraw) and isinstance(label, KeepOrDraw) and both:
-        return np.asarray(most_likely(channel.matrix, answered[0], by=label.matrix) * answered[1].sum())
-    found = reports.counts(family, by)
+    channel, label, how = reports.category(family), reports.channels.get((target,)), "project"
+    found, people = joint(reports, target, family)
     if reconstruction == "clip":
         return np.maximum(found, 0.0)
-    people = answered[1].sum(keepdims=True)
-    return np.asarray(shares(found.reshape(1, -1), "project", people=people) * people).reshape(found.shape)
+    if reconstruction == "likelihood" and isinstance(channel, KeepOrDraw) and channel.gain:
+        if paired(family):
+            how = reconstruction
+        elif isinstance(label, KeepOrDraw) and label.gain:
+            answered = reports.support(family, (target,))[0]
+            return np.asarray(most_likely(channel.matrix, answered, by=label.matrix) * people)
+    everybody = np.array([float(people)])
+    return (shares(found.reshape(1, -1), how, channel=channel, people=everybody) * people).reshape(found.shape)
 
 
 def conditional(joint: Floats, alpha: float) -> Floats:

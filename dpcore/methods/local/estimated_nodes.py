@@ -100,7 +100,8 @@ def grow(
             low, high = node.ranges.get(division.column, attribute.start)
             node.column, node.cut = division.column, division.cut
             node.first, node.fanout, node.held = len(nodes), len(division.held), None
-            estimates = settled(division.classes, float(node.classes.sum()))
+            even = np.full(division.classes.shape, 1 / division.classes.size)
+            estimates = shares(division.classes, even) * node.classes.sum()
             ranges = np.full((3, node.fanout), [[low], [high], [division.cut]])
             ends = attribute.ranges(ranges[0], ranges[1], ranges[2], np.arange(node.fanout))
             for side, known in enumerate(division.held):
@@ -119,13 +120,6 @@ def shares(classes: Floats, otherwise: Floats) -> Floats:
     clipped = np.maximum(classes, 0.0)
     total = float(clipped.sum())
     return clipped / total if total > 0 else otherwise
-
-
-def settled(classes: Floats, total: float) -> Floats:
-    """Estimates of children, shape (children, classes), moved to 0 or more and scaled to their parent's total."""
-    clipped = np.maximum(classes, 0.0)
-    found = float(clipped.sum())
-    return np.asarray(clipped * (total / found) if found > 0 else np.full(classes.shape, total / classes.size))
 
 
 def entropy(classes: Floats) -> Floats:

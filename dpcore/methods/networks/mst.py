@@ -49,7 +49,7 @@ from dpcore.methods.base import public_total, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
 from dpcore.methods.presets import Preset
-from dpcore.postprocess.junction_tree import Edge
+from dpcore.postprocess.junction_tree import Edge, parts
 from dpcore.postprocess.noisy_tables import LEAST, NoisyTables
 
 RARE = 3.0  # standard deviations of noise
@@ -117,16 +117,14 @@ class MST(MeasuredTables):
         """Pairs that join all columns, each chosen among those that join two parts (Kruskal's algorithm)."""
         names, columns = table.schema.names, range(len(table.schema))
         expected = {pair: measured.counts(pair) for pair in combinations(columns, 2)}
-        part, tree = {j: {j} for j in columns}, list[Edge]()
+        tree = list[Edge]()
         while len(tree) < len(names) - 1:
             progress(0.1 + 0.7 * len(tree) / len(names), CHOSEN.format(done=len(tree), pairs=len(names) - 1))
+            part = parts([*((j,) for j in columns), *tree])
             candidates = [(a, b) for a, b in expected if part[a] is not part[b]]
             score = DistanceFromMargins([expected[pair] for pair in candidates], 0.0)
             families = [(names[a], names[b]) for a, b in candidates]
-            chosen = candidates[int(table.choose(score, families, epsilon=share))]
-            tree.append(chosen)
-            joined = part[chosen[0]] | part[chosen[1]]
-            part |= dict.fromkeys(joined, joined)
+            tree.append(candidates[int(table.choose(score, families, epsilon=share))])
         return tree
 
 
