@@ -16,8 +16,8 @@ GIVEN = {"epsilon": 1.0, "noise": "auto", "random_state": 3}  # of all fits that
 # What tests of all methods fit in corrected mode, besides the defaults.
 OTHERS = {
     "NB-Synth": [{"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"}, {"delta": 1e-9}],
-    **dict.fromkeys(("Adaptive marginals", "PrivBayes refined"), [{"target": "grade"}, {"delta": 1e-9}]),
-    **dict.fromkeys(("MST", "AIM", "Independent marginals"), [{"delta": 1e-9}]),
+    **{name: [{"target": "grade"}, {"delta": 1e-9}] for name in ("Adaptive marginals", "PrivBayes refined")},
+    **{name: [{"delta": 1e-9}] for name in ("MST", "AIM", "Independent marginals")},
     "HMPrivBayes": [{"score": "MI", "affinity": "published"}, {"partition": "public", "n_clusters": 2}],
     "PrivSCBN": [{"score": "MI", "max_parents": 1}],
     "PrivBayes": [
@@ -59,9 +59,8 @@ OTHERS = {
     "DiffP-ID3": [{"criterion": "InfoGain"}],
     "PINQ-ID3": [{"max_depth": 4}],
     "SuLQ-ID3": [{"max_depth": 1}],
-    **dict.fromkeys(
-        ("DT-Diff", "DiffGen tree"), [{"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}]
-    ),
+    "DT-Diff": [{"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}],
+    "DiffGen tree": [{"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}],
     "PPNB": [
         {"numbers": "moments", "protocol": "ERRPH", "reconstruction": "likelihood", "class_share": 0.4},
         {"n_questions": 1, "pairs": False, "protocol": "OUE", "reconstruction": "project", "alpha": 1.0},

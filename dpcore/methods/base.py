@@ -6,7 +6,6 @@ in the door's place. A `Synthesizer` (`synthesizer`) releases rows, a `PrivateCl
 classifier.
 """
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -158,14 +157,6 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         super().__init_subclass__(**how)
         cls.modes = cast(Choice, cls.parameters()["mode"]).options
         cls.title = vars(cls).get("title", cls.__name__)
-        lacking = [name for name in ("reference", "best_for", "page", "presets") if not getattr(cls, name)]
-        # of the package, which imports this
-        registered = vars(sys.modules["dpcore.methods"])["METHODS"].classes
-        if lacking and registered.get(cls.__name__) == f"{cls.__module__.removeprefix('dpcore.')}:{cls.__name__}":
-            told = f"The registered method {cls.__name__} does not say its {', '.join(lacking)}."
-            raise TypeError(
-                f"{told} Write each as an attribute of the class, such as reference = phrase('Warner 1965')."
-            )
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Parameters are kept as Python's numbers, of whichever kind they are given."""

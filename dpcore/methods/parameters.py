@@ -70,6 +70,7 @@ class Parameter(ABC):
     default: Any
     about: str
     optional: bool = False
+    words: Collection[str] = ()  # that it may be besides
 
     @abstractmethod
     def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
@@ -85,14 +86,18 @@ class Parameter(ABC):
 
     def check(self, name: str, value: Any, method: Any = None, schema: Any = None) -> None:
         """Raise ParameterError unless it may have this value, of a method that will run on a schema."""
-        if value is None:
-            if self.optional:
-                return
+        if value is None and not self.optional:
             raise ParameterError(f"The {name!r} parameter is None.", f"Use {self.default!r}, as usual.")
+        if value is None or (isinstance(value, str) and value in self.words):
+            return
         if not is_plain(value):
             raise ParameterError(
                 f"The {name!r} parameter is no text, truth value or number (of 18 digits, if whole).",
                 "Pass a plain value, such as float(…) of another kind of number.",
+            )
+        if isinstance(value, str) and self.words:
+            raise ParameterError(
+                f"The {name!r} parameter is not known.", f"Use {' or '.join(self.words)}, or a number."
             )
         if (found := self.refusal(name, value, method, schema)) is not None:
             raise ParameterError(f"The {name!r} parameter {found[0]}.", found[1])
@@ -104,12 +109,8 @@ class Whole(Parameter):
 
     least: int = 1
     most: float = inf
-    words: Collection[str] = ()
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
-        if isinstance(value, str) and self.words:
-            known = " or ".join(("a number", *self.words))
-            return None if value in self.words else ("is not known", f"Use {known}.")
         if not is_whole(value, self.least):
             return f"is not a whole number of {self.least} or more", f"Try {max(self.least, 3)}."
         return ("is too large", f"At most {self.most:,}.") if value > self.most else None
@@ -155,13 +156,10 @@ class NumberList(Number):
     things: Callable[[Any, Any], Sequence[object]]  # by the method and the schema
     request: str  # a sentence that asks for {n} numbers, for {things}
     one_for_all: bool = False
-    words: Collection[str] = ()
     # whether so many numbers may stand together
     fit: Callable[[Sequence[float]], bool] = lambda _: True
 
     def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
-        if isinstance(value, str) and self.words:
-            return None if value in self.words else ("is not known", f"Choose one of {', '.join(self.words)}.")
         found = [value] if self.one_for_all and is_number(value) else value
         right = isinstance(found, list | tuple) and all(map(self.holds, found))
         if schema is None:

@@ -24,7 +24,7 @@ from dpcore.errors import BudgetError, ParameterError
 from dpcore.export.model_file import Model
 from dpcore.export.release import make_release
 from dpcore.mechanisms.noise import generator
-from dpcore.methods import METHODS, MST, DiffPRFs
+from dpcore.methods import METHODS, DiffPRFs
 from dpcore.methods.parameters import choice, text
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.forest_frames import side_of
@@ -174,12 +174,13 @@ def test_fit_keeps_no_row_leaves_extra_columns_alone_and_passes_progress_on(smal
     assert not any(isinstance(value, np.ndarray) and len(small_frame) in value.shape for value in kept)
 
 
-def test_a_method_without_words_for_screens_runs_and_a_registered_one_is_told_which_it_lacks(monkeypatch):
+@pytest.mark.listed
+def test_a_method_without_words_for_screens_runs_and_a_registered_one_has_them():
     assert type("Untitled", (Margins,), {"__module__": __name__}).title == "Untitled"
-    monkeypatch.setitem(METHODS.classes, "Mine", f"{__name__}:Mine")
-    with pytest.raises(TypeError, match=r"does not say its best_for, presets\."):
-        type("Mine", (Margins,), {"__module__": __name__, "reference": "Warner 1965", "page": "networks"})
-    type("Mine", (MST,), {"__module__": __name__})  # all of it is said by a class above
+    for name, kind in METHODS.items():
+        for words in ("reference", "best_for", "page", "presets"):
+            told = f"{name} does not say its {words}: an attribute of the class, as reference = phrase('Warner 1965')."
+            assert getattr(kind, words), told
 
 
 FOREST = DiffPRFs(epsilon=30.0, n_trees=2, max_depth=3, random_state=1)

@@ -25,20 +25,18 @@ LEAST = 1e-9  # bits; below it there is but one class
 class Node:
     """A node that grows, as in a `Forest`.
 
-    `classes` are estimated numbers of people, 0 or more, and `votes` the classes' shares. `held` is what the method
+    `classes` are estimated numbers of people, 0 or more, and `probabilities` the classes' shares. `held` is what the method
     knows of the node; `ranges` what is left of the columns, by position, if it is not all.
     """
 
     classes: Floats
-    votes: Floats
+    probabilities: Floats
     held: Any
     level: int = 0
     parent: int = -1
     ranges: Ranges = field(default_factory=dict)
     column: int = -1
     cut: float = np.nan
-    first: int = 0
-    fanout: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ class Stops:
         """Whether a node may be divided."""
         people = float(node.classes.sum())
         supported = people > 0 and people >= self.min_support * total
-        mixed = float(entropy(node.votes)) >= max(self.min_entropy, LEAST)
+        mixed = float(entropy(node.probabilities)) >= max(self.min_entropy, LEAST)
         return node.level < self.max_depth and supported and mixed
 
 
@@ -98,19 +96,19 @@ def grow(
                 continue
             attribute = attributes[division.column]
             low, high = node.ranges.get(division.column, attribute.start)
-            node.column, node.cut = division.column, division.cut
-            node.first, node.fanout, node.held = len(nodes), len(division.held), None
+            node.column, node.cut, node.held = division.column, division.cut, None
             even = np.full(division.classes.shape, 1 / division.classes.size)
             estimates = shares(division.classes, even) * node.classes.sum()
-            ranges = np.full((3, node.fanout), [[low], [high], [division.cut]])
-            ends = attribute.ranges(ranges[0], ranges[1], ranges[2], np.arange(node.fanout))
+            every = np.arange(len(division.held))
+            ranges = np.full((3, len(every)), [[low], [high], [division.cut]])
+            ends = attribute.ranges(ranges[0], ranges[1], ranges[2], every)
             for side, known in enumerate(division.held):
                 left = {**node.ranges, division.column: (float(ends[0][side]), float(ends[1][side]))}
-                votes = shares(division.classes[side], node.votes)
+                votes = shares(division.classes[side], node.probabilities)
                 nodes.append(Node(estimates[side], votes, known, node.level + 1, place, left))
         places = [start + i for i, node in enumerate(nodes[start:]) if stops.leave_open(node, total)]
-    names = {"parent": "parent", "column": "column", "cut": "cut", "classes": "classes", "probabilities": "votes"}
-    told: dict[str, Any] = {name: np.array([getattr(node, own) for node in nodes]) for name, own in names.items()}
+    names = ("parent", "column", "cut", "classes", "probabilities")
+    told: dict[str, Any] = {name: np.array([getattr(node, name) for node in nodes]) for name in names}
     forest = Forest.of(**told, schema=schema, target=target, cuts=cuts, children=children, vote="probability")
     return replace(recounted(forest, forest.classes), probabilities=forest.probabilities)
 
