@@ -198,8 +198,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         if self._variant == "Alg1":
             labels = self._most_probable(table, queries)
         elif self._variant == "C2":
-            share = self._budget(table) * Fraction(1, size)
-            labels = table.choose(score, [], epsilon=share, draws=size)
+            labels = table.choose(score, [], epsilon=self._budget(table) * Fraction(1, size), draws=size)
         else:
             unit = LOG_BASES[self.log_base]  # q in this base is q in nats over the unit
             labels = table.choose(

@@ -39,12 +39,11 @@ def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Gener
     # So few that they seldom change the same cells.
     at_once = int(np.clip(len(tables.over) / len(expected) / 2, FEWEST_AT_ONCE, MOST_AT_ONCE))
     for j in rng.permutation(columns):
-        column = tables.beside(j)
         meeting = rng.permutation(rows)[: rows // 2 * 2].reshape(2, -1)
         meeting = meeting[:, own[meeting[0], j] != own[meeting[1], j]]
         for start in range(0, meeting.shape[1], at_once):
             first, second = meeting[:, start : start + at_once]
-            better = tables.exchange(column, own[first], own[second])
+            better = tables.exchange(j, own[first], own[second])
             first, second = first[better], second[better]
             own[first, j], own[second, j] = own[second, j], own[first, j]
     codes[:] = own
@@ -74,14 +73,11 @@ class _Tables:
             start += table.size
         self.over, self.weights = np.concatenate(over), np.concatenate(weights)
 
-    def beside(self, j: int) -> tuple[int, Ints, Ints, Ints, Ints]:
-        """A column; the others, where their tables with it start, and their steps and its own along these."""
-        others = np.flatnonzero(np.arange(len(self.starts)) != j)
-        return j, others, self.starts[j, others], self.strides[others, j], self.strides[j, others]
-
-    def exchange(self, column: tuple[int, Ints, Ints, Ints, Ints], first: Codes, second: Codes) -> Ints:
+    def exchange(self, j: int, first: Codes, second: Codes) -> Ints:
         """Positions of those pairs of rows that had better exchange their values in a column, as they now have."""
-        j, others, starts, along, own = column
+        others = np.flatnonzero(np.arange(len(self.starts)) != j)
+        # where tables of it with others start, and steps along these
+        starts, along, own = self.starts[j, others], self.strides[others, j], self.strides[j, others]
         here, there = starts + first[:, others] * along, starts + second[:, others] * along
         value, other = first[:, j, None] * own, second[:, j, None] * own
         cells = np.stack([here + value, there + other, here + other, there + value])

@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, Floats, Ints
+from dpcore.domain.column import Codes
 from dpcore.domain.documents import json_value
 from dpcore.domain.former_names import VALUES
 from dpcore.domain.schema import Schema
@@ -75,8 +76,20 @@ class Document:
         """Raise ValueError unless all fits together, and the schema."""
 
 
+class Predictor(Document):
+    """Base of what predicts the class of rows."""
+
+    schema: Schema
+    target: str
+
+    def encode(self, frame: pd.DataFrame) -> dict[str, Codes]:
+        """The codes of rows, by column, but for the class, which they need not have; DataError if they do not fit."""
+        names = [name for name in self.schema.names if name != self.target]
+        return dict(zip(names, self.schema.select(names).encode(frame).T, strict=True)) if names else {}
+
+
 @dataclass(frozen=True, eq=False)
-class Forest(Document):
+class Forest(Predictor):
     """Decision trees and what they predict. All arrays have one entry per node.
 
     Attributes
@@ -215,15 +228,10 @@ class Forest(Document):
         """
         roots = np.flatnonzero(self.level == 0)
         at = np.repeat(roots[None, :], len(frame), axis=0)
-        names = [name for name in self.schema.names if name != self.target]
-        if not names:
-            return at
-        codes = self.schema.select(names).encode(frame)
-        places = {p: names.index(self.schema.names[p]) for p in np.unique(self.column[~self.leaf]).tolist()}
-        every = self.attributes
-        attributes = {position: every[position] for position in places}
+        codes, every = self.encode(frame), self.attributes
+        attributes = {position: every[position] for position in np.unique(self.column[~self.leaf]).tolist()}
         ticks = ticks_of(self.schema, frame, attributes)
-        values = {position: ticks.get(position, codes[:, place]) for position, place in places.items()}
+        values = {position: ticks.get(position, codes[self.schema.names[position]]) for position in attributes}
         flat_at = at.ravel()
         row = np.repeat(np.arange(len(frame), dtype=np.intp), len(roots))
         moving = np.arange(len(flat_at))

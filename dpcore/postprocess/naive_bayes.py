@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
-from dpcore.postprocess.forest import Document, decoded, require
+from dpcore.postprocess.forest import Predictor, decoded, require
 from dpcore.postprocess.simplex import rows_to_one
 
 FORMAT = "dpcore naive bayes 1"
@@ -21,7 +21,7 @@ SUMS = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Bayes(Document):
+class Bayes(Predictor):
     """A naive Bayes classifier; its tables and normal distributions go by their columns' names."""
 
     schema: Schema
@@ -39,16 +39,11 @@ class Bayes(Document):
     def joint_log(self, frame: pd.DataFrame) -> Floats:
         """log P(c) + sum of log P(z_k | c), shape (n, classes); DataError if rows do not fit. They need no class."""
         found = np.tile(np.log(self.prior), (len(frame), 1))
-        names = [name for name in self.schema.names if name != self.target]
-        if not names:
-            return found
-        public = self.schema.select(names)
-        codes = public.encode(frame)
-        for place, name in enumerate(names):
+        for name, codes in self.encode(frame).items():
             if name in self.tables:
-                found += np.log(self.tables[name]).T[codes[:, place]]
+                found += np.log(self.tables[name]).T[codes]
             elif name in self.normals:
-                found += normal(public.columns[place].numbers(frame[name]), self.normals[name])
+                found += normal(self.schema[name].numbers(frame[name]), self.normals[name])
         return found
 
     def probability(self, frame: pd.DataFrame) -> Floats:
@@ -79,25 +74,22 @@ class Bayes(Document):
 
     def _check(self) -> None:
         """Raise ValueError unless all shapes fit the schema and all distributions are such."""
-        classes, known = self.schema[self.target].size, {*self.tables, *self.normals}
-        fits = (
-            not self.schema[self.target].numeric
-            and self.prior.shape == (classes,)
-            and self.target not in known
-            and not set(self.tables) & set(self.normals)
-        )
+        label, known = self.schema[self.target], [*self.tables, *self.normals]
+        require(not label.numeric and self.target not in known and len({*known}) == len(known))
+        require(self.prior.shape == (label.size,) and are_distributions(self.prior[None]))
         for name, table in self.tables.items():
-            fits &= table.shape == (classes, self.schema[name].size)
-            fits &= bool((table > 0).all()) and np.allclose(table.sum(axis=1), 1.0, atol=SUMS)
+            require(table.shape == (label.size, self.schema[name].size) and are_distributions(table))
         for name, pairs in self.normals.items():
             column = self.schema[name]
-            fits &= pairs.shape == (classes, 2) and column.numeric and bool((pairs[:, 1] > 0).all())
-            if fits:  # numbers are moved into the bounds, and between them logs are no less than at the worse end
-                with np.errstate(over="ignore"):
-                    ends = normal(np.array([column.lower, column.upper], dtype=float), pairs)
-                fits = bool(np.isfinite(ends).all())
-        fits &= bool((self.prior > 0).all()) and np.isclose(self.prior.sum(), 1.0, atol=SUMS)
-        require(fits)
+            require(pairs.shape == (label.size, 2) and column.numeric and bool((pairs[:, 1] > 0).all()))
+            # numbers are moved into the bounds, and between them logs are no less than at the worse end
+            with np.errstate(over="ignore"):
+                require(np.isfinite(normal(np.array([column.lower, column.upper], dtype=float), pairs)).all())
+
+
+def are_distributions(rows: Floats) -> bool:
+    """Whether rows are positive and sum to 1, but for rounding."""
+    return bool((rows > 0).all()) and np.allclose(rows.sum(axis=1), 1.0, atol=SUMS)
 
 
 def normal(values: Floats, moments: Floats) -> Floats:

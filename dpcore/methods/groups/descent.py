@@ -107,6 +107,13 @@ class Descent:
                 if value.children and self.fits(name, len(value.children)):
                     yield name, value
 
+    def choose_among(self, many: int, score: Score, epsilon: Epsilon) -> int:
+        """The place of one of so many candidates, which is paid for; a single one is no choice."""
+        if many == 1:
+            return 0
+        self.spent += epsilon
+        return self.choose(score, epsilon)
+
     def choose(self, score: Score, epsilon: Epsilon, table: PrivateTable | None = None) -> int:
         """The place of one of a score's candidates, among all rows or those of another table."""
         claimed = score.bounds([], Relation.REPLACE, None).sensitivity if self.paper else None

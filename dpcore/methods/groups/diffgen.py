@@ -78,12 +78,9 @@ class TopDown(Specializer):
             open_ = list(way.open())
             if not open_:
                 break
-            chosen = 0
-            if len(open_) > 1:  # a single candidate is no choice
-                divisions = [(name, value.division(schema[name].size)) for name, value in open_]
-                chosen = way.choose(Specialization(**way.how, divisions=divisions), share)
-                way.spent += share
-            name, value = open_[chosen]
+            divisions = [(name, value.division(schema[name].size)) for name, value in open_]
+            score = Specialization(**way.how, divisions=divisions)
+            name, value = open_[way.choose_among(len(open_), score, share)]
             children = value.children
             if name in numeric and any(len(half.codes) > 1 for half in children):
                 children = both_halved(way, name, value, share)

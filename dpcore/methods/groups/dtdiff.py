@@ -74,12 +74,9 @@ class DTDiff(GroupClassifier):
             places = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
             if not open_ and not places:
                 break
-            chosen = 0
-            if len(open_) + len(places) > 1:  # a single candidate is no choice
-                divisions = [(name, value.division(schema[name].size)) for name, value in open_]
-                score = JointSpecialization(**way.how, divisions=divisions, intervals=spans)
-                chosen = way.choose(score, share)
-                way.spent += share
+            divisions = [(name, value.division(schema[name].size)) for name, value in open_]
+            score = JointSpecialization(**way.how, divisions=divisions, intervals=spans)
+            chosen = way.choose_among(len(open_) + len(places), score, share)
             if chosen < len(open_):
                 name, value = open_[chosen]
                 way.specialize(name, value, value.children)

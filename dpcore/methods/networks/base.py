@@ -146,13 +146,11 @@ class NetworkSynthesizer(Synthesizer):
         found = dict(zip(measured, zip(noisy, prices, strict=True), strict=True))
         self.tables_, self.epsilons_ = [], []
         for family in self.families_:
-            if family in found:
-                cells, price = found[family]
-            else:
+            if family not in found:
                 holder = next(other for other in measured if contained(family, other))
-                cells, price = margin(np.maximum(found[holder][0], 0), holder, family), 0.0
-            self.tables_.append(cells)
-            self.epsilons_.append(price)
+                found[family] = margin(np.maximum(found[holder][0], 0), holder, family), 0.0
+            self.tables_.append(found[family][0])
+            self.epsilons_.append(found[family][1])
 
     def _agreed(self, families: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> list[Floats]:
         """The tables as `NoisyTables` makes them agree, with `rows_` as their total."""
