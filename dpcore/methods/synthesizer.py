@@ -23,7 +23,6 @@ MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 # bytes: what every row takes, and a cell in codes, in drawing and as a value
 PER_ROW, PER_CELL = 100, 24
 BLOCK, MOST_CELLS = 1 << 17, 1 << 23  # rows and cells that are made together for a file
-WRITTEN = phrase("{rows:,} rows written")
 
 
 def most_rows(schema: Schema) -> int:
@@ -116,7 +115,7 @@ class Synthesizer(PrivateEstimator):
         def frames() -> Iterator[pd.DataFrame]:
             made = 0
             for codes in self._blocks(block_sizes(n, self.schema_), rng):
-                progress(made / n, WRITTEN.format(rows=made))
+                progress(made / n, phrase("{rows:,} rows written").format(rows=made))
                 yield rule_repair.decode(self.schema_, codes, rng)
                 made += len(codes)
 

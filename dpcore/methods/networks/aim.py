@@ -114,17 +114,9 @@ class AIM(MeasuredTables):
         while rounds.left:
             progress(0.9 * rounds.used, MEASURED.format(n=len(rounds.bought)))
             rounds.one_more()
-        measured, columns = rounds.measured, range(len(schema))
-        measured.fit(LAST_SWEEPS)
-        self._keep(
-            schema,
-            measured.model,
-            rows=measured.rows,
-            margins=[measured.counts((j,)) for j in columns],
-            groups=[np.arange(size) for size in schema.sizes],
-            pairs=[scope for scope, _ in rounds.bought[len(schema) :]],
-            bought=rounds.bought,
-        )
+        rounds.measured.fit(LAST_SWEEPS)
+        pairs = [scope for scope, _ in rounds.bought[len(schema) :]]
+        self._keep_measured(schema, rounds.measured, list(map(np.arange, schema.sizes)), pairs, rounds.bought)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, budget, d = table.schema.sizes, self._budget(table), len(table.schema)

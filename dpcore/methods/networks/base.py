@@ -43,7 +43,6 @@ NAMES = {
 }
 AFFINITIES = {"fixed": phrase("Repaired: like with like"), "published": phrase("As printed: like apart")}
 PARTITIONS = {"learned": phrase("Noisy scores"), "public": phrase("The columns' order (free)")}
-SCORED = phrase("Scoring {pairs:,} pairs of bits")
 PLACED = phrase("{placed:d} of {bits:d} bits placed")
 CLUSTERING = (
     Control("affinity", "Clustering", AFFINITIES, initial=lambda method, _: method._affinity),
@@ -218,7 +217,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         d = len(bits.schema)
         for_bits, for_pairs, for_networks, for_tables = self._shares(d)
         self.rows_ = float(table.public_rows or 0)
-        progress(0.0, SCORED.format(pairs=d * (d - 1) // 2))
+        progress(0.0, phrase("Scoring {pairs:,} pairs of bits").format(pairs=d * (d - 1) // 2))
         entropies = self._entropies(bits, for_bits)
         self.similarity_ = self._similarity(bits, for_pairs)
         clusters = self._clusters(table.schema, min(self.n_clusters, d))

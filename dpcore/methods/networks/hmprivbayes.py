@@ -101,9 +101,6 @@ ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that wei
 PAIRS = phrase(
     "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."
 )
-CLUSTERS = phrase(
-    "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
-)
 NOISELESS = phrase("There is no noise at all: a reference for comparison, not to be published.")
 WEIGHED = phrase(
     "The paper scales its noise by noiseless entropies of the data. The scale betrays them; no epsilon bounds that."
@@ -160,7 +157,9 @@ class HMPrivBayes(FilteredSynthesizer):
     provable_printed = "none"
     seconds = (0.55, 0.55)
     presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)
-    overlap = CLUSTERS
+    overlap = phrase(
+        "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
+    )
     score: str = choice(
         default="R",
         options=SCORES,

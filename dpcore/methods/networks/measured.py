@@ -17,6 +17,7 @@ from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
+from dpcore.postprocess.noisy_tables import NoisyTables
 from dpcore.postprocess.simplex import draw_given, rows_to_one
 
 
@@ -81,6 +82,19 @@ class MeasuredTables(CliqueSynthesizer):
         for scope, price in bought:
             holder = next(i for i, clique in enumerate(model.cliques) if set(scope) <= set(clique))
             self.epsilons_[holder] += price
+
+    def _keep_measured(
+        self,
+        schema: Schema,
+        measured: NoisyTables,
+        groups: list[Ints],
+        pairs: Sequence[Scope],
+        bought: Sequence[tuple[Scope, float]],
+    ) -> None:
+        """The same for a model of noisy tables; what became one value is drawn evenly from its values."""
+        margins = [(measured.counts((j,)) / np.bincount(own))[own] for j, own in enumerate(groups)]
+        model, rows = measured.model, measured.rows
+        self._keep(schema, model, rows=rows, margins=margins, groups=groups, pairs=pairs, bought=bought)
 
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""

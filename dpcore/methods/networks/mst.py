@@ -73,7 +73,7 @@ class MST(MeasuredTables):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, budget = table.schema, self._budget(table)
-        columns, edges = range(len(schema)), len(schema) - 1
+        edges = len(schema) - 1
         third = budget / 3 if edges else budget
         progress(0.0, phrase("Measuring columns"))
         noisy = table.counts([[name] for name in schema.names], epsilon=third)
@@ -91,16 +91,9 @@ class MST(MeasuredTables):
             for pair, cells in zip(tree, recoded.counts(names, epsilon=third), strict=True):
                 measured.add(pair, cells, table.cell_variance(third / edges))
         measured.fit(SWEEPS)
-        for_pair = 2 * float(third) / max(edges, 1)
-        self._keep(
-            schema,
-            measured.model,
-            rows=measured.rows,
-            margins=[(measured.counts((j,)) / np.bincount(own))[own] for j, own in enumerate(groups)],
-            groups=groups,
-            pairs=tree,
-            bought=[((j,), float(third) / len(schema)) for j in columns] + [(pair, for_pair) for pair in tree],
-        )
+        alone, paired = float(third) / len(schema), 2 * float(third) / max(edges, 1)
+        bought = [*(((j,), alone) for j in range(len(schema))), *((pair, paired) for pair in tree)]
+        self._keep_measured(schema, measured, groups, tree, bought)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, pairs = table.schema.sizes, list(pairwise(range(len(table.schema))))

@@ -48,9 +48,6 @@ from dpcore.methods.presets import both
 from dpcore.postprocess.bayes_net import Family
 
 PAIRS = phrase("One person can move Jaccard's index by 1, not by 1/n; and everybody is in every pair of columns.")
-CLUSTERS = phrase(
-    "The source pays for its clusters of columns as if they held different people. Everybody is in every cluster."
-)
 
 
 class PrivSCBN(ClusteredSynthesizer):
@@ -71,7 +68,9 @@ class PrivSCBN(ClusteredSynthesizer):
         "(2022)."
     )
     exhaustive = False
-    overlap = CLUSTERS
+    overlap = phrase(
+        "The source pays for its clusters of columns as if they held different people. Everybody is in every cluster."
+    )
 
     def _shares(self, d: int) -> Sequence[Epsilon]:
         return [0, *shares_of(self.epsilon, 3)]

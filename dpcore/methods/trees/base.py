@@ -111,13 +111,13 @@ class TreeClassifier(PrivateClassifier):
         """Whether all counts of a tree are made to agree."""
         return self.mode == "corrected" and bool(self.get_params().get("consistency", True))
 
-    def _equal_plan(self, budget: Epsilon, chooser: Chooser, depth: int, **how: Any) -> Plan:
+    def _equal_plan(self, budget: Epsilon, chooser: Chooser, depth: int, steps: int = 1, **how: Any) -> Plan:
         """What most sources print: the same for all levels.
 
         Corrected, leaves have what their records did not need further down, and a single record is not divided.
         """
         corrected = self.mode == "corrected"
-        shares = Budget.equal(budget, depth, refund=corrected)
+        shares = Budget.equal(budget, depth, steps=steps, refund=corrected)
         return Plan(choosers=[chooser] * depth, budget=shares, fewest=FEWEST if corrected else 0.0, **how)
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:

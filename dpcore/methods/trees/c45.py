@@ -29,7 +29,7 @@ Reference  Friedman and Schuster, Data mining with differential privacy, KDD 201
            Quinlan, C4.5: programs for machine learning, 1993.
 """
 
-from dpcore.accounting.relation import Epsilon, exact
+from dpcore.accounting.relation import Epsilon
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
@@ -37,7 +37,7 @@ from dpcore.methods.parameters import choice, flag, whole
 from dpcore.methods.presets import both
 from dpcore.methods.trees.base import CRITERIA, CRITERION, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
 from dpcore.methods.trees.controls import CUTS
-from dpcore.methods.trees.plan import FEWEST, Budget, Exponential, Plan
+from dpcore.methods.trees.plan import Exponential, Plan
 from dpcore.postprocess.forest import pruned
 
 
@@ -62,14 +62,8 @@ class DiffPC45(TreeClassifier):
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         target = self._target(table.schema, self.target)
         numbers = sum(column.numeric and column.name != target for column in table.schema)
-        depth, paper = self.max_depth, self._published
-        unit = exact(budget) / ((2 + numbers) * depth + 2)
-        counts, choices = [unit] * (depth + 1), [(numbers + 1) * unit] * depth
-        return Plan(
-            choosers=[Exponential(score=CRITERIA[self.criterion], selection="two_stage", ordinary=paper)] * depth,
-            budget=Budget.of(budget, counts=counts, choices=choices, refund=not paper),
-            fewest=0.0 if paper else FEWEST,
-        )
+        chooser = Exponential(score=CRITERIA[self.criterion], selection="two_stage", ordinary=self._published)
+        return self._equal_plan(budget, chooser, self.max_depth, numbers + 1)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         super()._fit(table, progress)

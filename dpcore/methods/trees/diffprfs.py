@@ -125,5 +125,5 @@ class DiffPRFs(ForestClassifier):
         if not self._published:
             return super()._plan(table, budget)
         chooser = Exponential(score=CRITERIA[self.criterion or "InfoGain"], selection="two_stage", ordinary=True)
-        how = {"per_node": self._per_node(table.schema), "purity": PURITY, "noisy_stop": False}
+        how: dict[str, Any] = {"per_node": self._per_node(table.schema), "purity": PURITY, "noisy_stop": False}
         return self._equal_plan(budget, chooser, self.max_depth_, **how)

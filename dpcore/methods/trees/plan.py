@@ -127,10 +127,10 @@ class Budget:
         return cls(counts=tuple(counts), choices=tuple(choices), leaves=tuple(leaves), total=whole)
 
     @classmethod
-    def equal(cls, total: Epsilon, depth: int, *, refund: bool) -> Budget:
-        """Equal parts for all levels, half of each for counts."""
-        unit = exact(total) / (2 * (depth + 1))
-        return cls.of(total, counts=[unit] * (depth + 1), choices=[unit] * depth, refund=refund)
+    def equal(cls, total: Epsilon, depth: int, *, steps: int = 1, refund: bool) -> Budget:
+        """Equal parts for all levels: one for counts, and one for every step of a choice, or for classes."""
+        unit = exact(total) / ((1 + steps) * depth + 2)
+        return cls.of(total, counts=[unit] * (depth + 1), choices=[steps * unit] * depth, refund=refund)
 
     @classmethod
     def shared(cls, total: Epsilon, depth: int, *, counts: float, leaves: float, growth: float) -> Budget:
