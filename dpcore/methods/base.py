@@ -62,6 +62,12 @@ def public_total(table: PrivateTable) -> int | None:
     return table.public_rows if table.relation is Relation.REPLACE else None
 
 
+def count_rows(table: PrivateTable, share: Amount) -> tuple[float, Amount]:
+    """The number of rows, noisy unless it is public, and what it cost."""
+    public = public_total(table)
+    return (float(table.counts([()], epsilon=share)[0]), share) if public is None else (float(public), 0)
+
+
 def said_of_delta(method: Any, _: Schema) -> str:
     """What is risked."""
     return say(DELTA, **told_of(method.delta)) if method.delta else ""

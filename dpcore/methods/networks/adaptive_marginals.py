@@ -63,7 +63,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import public_total, with_delta
+from dpcore.methods.base import count_rows, public_total, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.columns import Columns, variances_of
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
@@ -151,14 +151,10 @@ class AdaptiveMarginals(MeasuredTables):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, budget = table.schema, self._budget(table)
         at = self._class_at(schema)
-        public = public_total(table)
         progress(0.0, phrase("Measuring columns"))
-        left, rough = budget, float(public or 0)
-        if public is None:
-            rough = float(table.counts([()], epsilon=budget * ROUGH)[0])
-            left -= budget * ROUGH
-        plan = self._plan(table, max(rough, 1.0))
-        known = rough, 0.0 if public is not None else table.cell_variance(budget * ROUGH)
+        rough, spent = count_rows(table, budget * ROUGH)
+        left, plan = budget - spent, self._plan(table, max(rough, 1.0))
+        known = rough, 0.0 if public_total(table) is not None else table.cell_variance(spent)
         columns = Columns(table, left * plan.one_ways, at if plan.with_class else -1, known)
         left -= left * plan.one_ways
         rounds, done = _Rounds(table, columns, left, plan.rounds), 0

@@ -46,7 +46,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
-from dpcore.methods.base import with_delta
+from dpcore.methods.base import count_rows, with_delta
 from dpcore.methods.measurement import Measurement, clique, clique_before
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
@@ -148,11 +148,8 @@ class PrivBayes(NetworkSynthesizer):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("Preparing"))
         total = self._budget(table)
-        if self.relation == Relation.REPLACE:
-            self.rows_ = float(table.public_rows or 0)
-        else:
-            self.rows_ = max(float(table.counts([()], epsilon=total * FOR_ROWS)[0]), 1.0)
-            total -= total * FOR_ROWS
+        rows, spent = count_rows(table, total * FOR_ROWS)
+        self.rows_, total = rows if self.relation == Relation.REPLACE else max(rows, 1.0), total - spent
         for_network = total * exact(self.beta)
         if self._binary:
             self._fit_bits(self._bits(table), for_network, total - for_network, progress)
