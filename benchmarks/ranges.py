@@ -24,7 +24,7 @@ from dpcore.datasets import Dataset
 from dpcore.domain.range_query import exact_answers, random_queries
 from dpcore.evaluate import tree_errors
 from dpcore.methods import DiffGen, TaxonomyRelease
-from dpcore.postprocess import count_tree_frames
+from dpcore.postprocess import count_tree
 
 RUNS = 10
 LEAVES_ONLY = "leaves only"
@@ -91,7 +91,7 @@ def group_errors(data: Dataset) -> pd.DataFrame:
             name: TaxonomyRelease(random_state=run, **options).fit(data.train, schema=data.schema).tree_
             for name, options in TREES.items()
         }
-        queries = count_tree_frames.group_queries(trees[LEAVES_ONLY], 1_000, seed=run)
+        queries = count_tree.group_queries(trees[LEAVES_ONLY], 1_000, seed=run)
         answers = {name: tree.answers(queries) for name, tree in trees.items()}
         answers |= {f"{name}, raw": trees[name].noisy_answers(queries)[0] for name in ("leaves first", "equal")}
         frames.append(evaluate.range_queries(data.train, answers, data.schema, queries).assign(repeat=run))

@@ -16,8 +16,7 @@ from dpcore.evaluate.distances import value_shares, with_floors
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.reconstruction import normal_shares
 from dpcore.evaluate.statistics import Statistics, statistics
-from dpcore.postprocess.count_tree import ReleasedTree
-from dpcore.postprocess.count_tree_frames import level_names
+from dpcore.postprocess.count_tree import ReleasedTree, level_names
 from dpcore.postprocess.forest import Forest, recounted
 from dpcore.postprocess.forest_frames import side_of
 from dpcore.postprocess.naive_bayes import Bayes

@@ -28,7 +28,7 @@ from dpcore.export.model_file import Model
 from dpcore.export.release import Release
 from dpcore.export.rendering import part, render
 from dpcore.extras import lacking, there
-from dpcore.postprocess import count_tree_frames, forest_frames
+from dpcore.postprocess import count_tree, forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
@@ -130,7 +130,7 @@ def pictures_of(release: Release) -> Iterable[Picture]:
         yield artifact.picture(LONGEST)
     tree = artifact.released.get("tree")
     if isinstance(tree, ReleasedTree):
-        nodes = count_tree_frames.nodes(tree, most=MOST_NODES)
+        nodes = count_tree.nodes(tree, most=MOST_NODES)
         yield charts.count_tree(nodes, width=PAGE - 180), nodes
     forest = artifact.released.get("forest")
     if isinstance(forest, Forest):

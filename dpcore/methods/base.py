@@ -29,7 +29,6 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
 from dpcore.mechanisms.scores import Score
 from dpcore.methods.measurement import Measurement
-from dpcore.methods.noises import NOISES, taught
 from dpcore.methods.other_libraries import ATTRIBUTES, advise
 from dpcore.methods.parameters import (
     CORRECTED,
@@ -43,7 +42,7 @@ from dpcore.methods.parameters import (
     text,
     whole,
 )
-from dpcore.methods.presets import INFERRED, Preset
+from dpcore.methods.presets import INFERRED, NOISES, Preset, taught
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data.")
@@ -73,7 +72,7 @@ def said_of_delta(method: Any, _: Schema) -> str:
     return say(DELTA, **told_of(method.delta)) if method.delta else ""
 
 
-def only(mode: str) -> Any:
+def single_mode(mode: str) -> Any:
     """The parameter of methods that have one mode."""
     return choice(default=mode, options=(mode,), about="There is no other.")
 

@@ -1,4 +1,4 @@
-"""Ways to run a method that the dashboard offers, as they are called there."""
+"""Ways to run a method and sources of noise that the dashboard offers: their names, and what is said of them."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -6,11 +6,16 @@ from typing import Any
 
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import exactly_sampled
+from dpcore.mechanisms.noise import TEACHING, exactly_sampled
 
 INFERRED = phrase("The schema was inferred from the private rows: the guarantee is void.")
 WRONG = phrase("The paper's proof is wrong. The ledger will show what can be proved.")
 NO_NOISE = phrase("No noise at all. For comparison on this screen only.")
+NOISES = {
+    "auto": phrase("Exactly sampled (for publication)"),
+    "laplace": phrase("NumPy, continuous (teaching)"),
+    "geometric": phrase("NumPy, whole numbers (teaching)"),
+}
 
 
 @dataclass(frozen=True)
@@ -65,3 +70,12 @@ def offered(method: Any, offer: Preset) -> bool:
     """Whether a method's mode, relation and parameters are those of an offer."""
     fits = offer.mode == method.mode and offer.within in ("", method.relation)
     return fits and all(getattr(method, name) == value for name, value in offer.parameters.items())
+
+
+def taught(method: Any, _: Schema) -> str:
+    """What a source of noise is not good for."""
+    if method.noise in ("laplace", "geometric"):
+        return TEACHING
+    if method.noise == "auto" and method.random_state is not None:
+        return phrase("Exactly sampled noise takes no seed: NumPy's continuous noise will be used, for teaching.")
+    return ""

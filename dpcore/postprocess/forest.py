@@ -33,7 +33,7 @@ CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probabilit
 CHILDREN = ("grouped", "values", "one_vs_rest", "halves")
 
 
-class Document:
+class ReleasedDocument:
     """Base of what is released as JSON-ready values beside a schema, and read back from them."""
 
     title: ClassVar[str]  # in errors
@@ -76,7 +76,7 @@ class Document:
         """Raise ValueError unless all fits together, and the schema."""
 
 
-class Predictor(Document):
+class Predictor(ReleasedDocument):
     """Base of what predicts the class of rows."""
 
     schema: Schema
@@ -141,7 +141,7 @@ class Forest(Predictor):
     deepest: ClassVar[int] = 100  # no node of a file has more levels above it
 
     @classmethod
-    def of(cls, parent: Ints, *, classes: Floats, **told: Any) -> Self:
+    def from_parents(cls, parent: Ints, *, classes: Floats, **told: Any) -> Self:
         """Return a forest of nodes level by level, children side by side in their parents' order.
 
         Parameters
@@ -179,9 +179,9 @@ class Forest(Predictor):
             found.low[here] = low
         return found
 
-    def rebuilt(self, **changes: Any) -> Self:
+    def rebuild(self, **changes: Any) -> Self:
         """The forest with other nodes: what follows from them is worked out anew."""
-        return self.of(**{name: part for name, part in vars(self).items() if name not in DERIVED} | changes)
+        return self.from_parents(**{name: part for name, part in vars(self).items() if name not in DERIVED} | changes)
 
     @property
     def trees(self) -> int:
@@ -339,7 +339,7 @@ class Forest(Predictor):
         require(((self.column >= -1) & (self.column < d) & (self.column != target)).all())
         # Nodes stand level by level, and children side by side in their parents' order.
         require((np.diff(self.parent, prepend=-1) >= 0).all() and (self.parent < np.arange(n)).all())
-        found, inner = self.rebuilt(), ~self.leaf
+        found, inner = self.rebuild(), ~self.leaf
         require(np.array_equal(self.fanout >= 2, inner) and np.array_equal(self.first[inner], found.first[inner]))
         require(all(np.array_equal(getattr(self, name), getattr(found, name)) for name in ("tree", "level", "fanout")))
         for attribute, here, low, high in found.ranges():
@@ -487,4 +487,4 @@ def pruned(forest: Forest) -> Forest:
     put = {name: getattr(forest, name)[kept] for name in ARRAYS if name not in DERIVED}
     put["cut"] = np.where(leaf, np.nan, put["cut"])
     put["parent"] = np.where(parent < 0, -1, (np.cumsum(kept) - 1)[parent])
-    return forest.rebuilt(**put | {"column": column[kept]})
+    return forest.rebuild(**put | {"column": column[kept]})

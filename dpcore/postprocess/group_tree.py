@@ -75,7 +75,7 @@ class GroupTree(Forest):
         stand, asked = [nodes[place] for place in order], {name: Blocks(schema[name], groups[name]) for name in groups}
         classes = np.array([node["classes"] for node in stand], dtype=float)
         totals, even = classes.sum(axis=1, keepdims=True), np.full(classes.shape, 1 / classes.shape[1])
-        return cls.of(
+        return cls.from_parents(
             np.array(parent),
             schema=schema,
             target=target,

@@ -66,8 +66,8 @@ def joined(
         if len(path) == 1:
             yield (a, b), [], []
             continue
-        scopes = [cliques[i] for i in path]
-        yield (a, b), path, _eliminate(_graph({*pairs_within(scopes), (a, b)}, set().union(*scopes)), sizes)
+        between = [cliques[i] for i in path]
+        yield (a, b), path, _eliminate(_graph({*pairs_within(between), (a, b)}, set().union(*between)), sizes)
 
 
 def largest_with(

@@ -30,7 +30,7 @@ from dpcore.postprocess import junction_tree
 from dpcore.postprocess.bayes_net import margin
 from dpcore.postprocess.junction_tree import Edge, Scope
 
-Known = dict[tuple[int, frozenset[int]], tuple[Floats, Scope]]
+PartTables = dict[tuple[int, frozenset[int]], tuple[Floats, Scope]]
 
 LEAST = 1e-300
 SMALL = 1e-5  # L1 distance of a table from what is given that is as good as none
@@ -104,13 +104,13 @@ class MaximalEntropy:
             holders = [i for i, clique in enumerate(self.cliques) if set(given.scope) <= set(clique)]
             self._held[min(holders, key=lambda i: self.beliefs[i].size)].append(given)
 
-    def table(self, scope: Scope, known: Known | None = None) -> Floats:
+    def table(self, scope: Scope, known: PartTables | None = None) -> Floats:
         """The table of any columns, by summing the others out from the leaves of the tree up to where all have met."""
         meet = max(i for i, below in enumerate(self._below) if below >= set(scope))
         table, columns = self._towards(meet, frozenset(scope), {} if known is None else known)
         return np.ascontiguousarray(table.transpose([columns.index(j) for j in scope]))
 
-    def _towards(self, i: int, wanted: frozenset[int], known: Known) -> tuple[Floats, Scope]:
+    def _towards(self, i: int, wanted: frozenset[int], known: PartTables) -> tuple[Floats, Scope]:
         """The table of the wanted columns in a subtree; `known` keeps those of parts of it, with their separators."""
         operands: list[tuple[Floats, Scope]] = [(self.beliefs[i], self.cliques[i])]
         for child in self._children[i]:
@@ -126,7 +126,7 @@ class MaximalEntropy:
 
     def pairs(self) -> dict[Edge, Floats]:
         """The tables of all pairs of columns."""
-        known, part, columns = Known(), junction_tree.parts(self.cliques), range(len(self.sizes))
+        known, part, columns = PartTables(), junction_tree.parts(self.cliques), range(len(self.sizes))
         alone = [self.table((j,)) for j in columns]
         return {
             (a, b): self.table((a, b), known) if part[a] is part[b] else np.outer(alone[a], alone[b])

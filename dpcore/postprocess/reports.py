@@ -46,16 +46,16 @@ class Questionnaire:
 
     def __post_init__(self) -> None:
         tied = [family for group in self.together for family in group]
-        asked = [*self.optional, *tied]
+        named = [*self.optional, *tied]
         if not (
             all(self.channels)
-            and len({*asked}) == len(asked)
-            and {*asked} <= self.channels.keys()
+            and len({*named}) == len(named)
+            and {*named} <= self.channels.keys()
             and bool(self.optional) <= self.asked <= len(self.optional)
             and all(isinstance(self.channels[family], KeepOrDraw) for family in tied)
         ):
-            told = "These questions cannot be asked: each is of some column, asked once, and shares at most one lot."
-            raise ParameterError(told, "Ask 1 or more of the optional ones; lots are for reports that are values.")
+            told = "These questions do not fit: each is of some column, asked once, and shares one random draw at most."
+            raise ParameterError(told, "Ask 1 or more of the optional ones; only reports that are values share a draw.")
 
 
 @dataclass(frozen=True, eq=False)

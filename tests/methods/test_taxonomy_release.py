@@ -17,7 +17,7 @@ from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods import TaxonomyRelease
 from dpcore.methods.groups.base import leaf_share
-from dpcore.postprocess.count_tree_frames import group_queries
+from dpcore.postprocess.count_tree import group_queries
 
 HUGE = 1e9
 SCHEMA = Schema(

@@ -16,7 +16,7 @@ from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.evaluate import disclosure
 from dpcore.experiment.study import Run, Study
 from dpcore.methods import TaxonomyRelease
-from dpcore.postprocess import count_tree_frames
+from dpcore.postprocess import count_tree
 
 ALL = "all rows"
 QUERIES = 500
@@ -60,7 +60,7 @@ class RangeErrors(Study):
         """Sums of the public groups, the same in every process."""
         schema, nobody = self.data.schema, self.data.train_sample.head(0)
         public = TaxonomyRelease(with_class=False).fit(nobody, schema=schema).tree_
-        return count_tree_frames.group_queries(public, QUERIES)
+        return count_tree.group_queries(public, QUERIES)
 
     @cached_property
     def codes(self) -> Codes:

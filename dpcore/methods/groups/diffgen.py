@@ -62,7 +62,7 @@ OWN_CODE = phrase("The published code cuts intervals up to the data's largest va
 SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
 
-class TopDown(Specializer):
+class TopDownSpecializer(Specializer):
     """Base of methods that choose values first, and where to cut a number's interval in a choice of its own."""
 
     def _descend(self, way: Descent, progress: Progress) -> None:
@@ -88,7 +88,7 @@ class TopDown(Specializer):
             way.specialize(name, value, children)
 
 
-class DiffGen(TopDown, GeneralizingSynthesizer):
+class DiffGen(TopDownSpecializer, GeneralizingSynthesizer):
     """Synthetic rows from generalized groups by top-down specialization.
 
     Mohammed et al. 2011: as its authors' code has it, and corrected. See the module for steps and
@@ -109,7 +109,7 @@ class DiffGen(TopDown, GeneralizingSynthesizer):
         self._keep(self._specialize(table, SCORES[self.score], progress))
 
 
-class DiffGenTree(TopDown, GroupClassifier):
+class DiffGenTree(TopDownSpecializer, GroupClassifier):
     """Decision tree learned from DiffGen's generalized groups.
 
     Mohammed et al. 2011: as its authors' code makes it, and corrected. See the module for steps and

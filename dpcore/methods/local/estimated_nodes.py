@@ -109,7 +109,7 @@ def grow(
         places = [start + i for i, node in enumerate(nodes[start:]) if stops.leave_open(node, total)]
     names = ("parent", "column", "cut", "classes", "probabilities")
     told: dict[str, Any] = {name: np.array([getattr(node, name) for node in nodes]) for name in names}
-    forest = Forest.of(**told, schema=schema, target=target, cuts=cuts, children=children, vote="probability")
+    forest = Forest.from_parents(**told, schema=schema, target=target, cuts=cuts, children=children, vote="probability")
     return replace(recounted(forest, forest.classes), probabilities=forest.probabilities)
 
 

@@ -62,7 +62,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
-from dpcore.methods.base import only
+from dpcore.methods.base import single_mode
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier, Survey
 from dpcore.methods.local.bayes_from_reports import DEVIATIONS, FINISHES, answerable, bayes_of, coarser, untold
 from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, choice, flag, learned, number, numbers, whole
@@ -353,7 +353,7 @@ class NonPrivateNaiveBayes(LocalClassifier):
     title = "Non-private naive Bayes"
     best_for = "non-private baseline"
     provable_printed = "none"
-    mode: str = only("published")
+    mode: str = single_mode("published")
     reference = phrase("Zhang and Tang 2007")
     presets = (
         Preset(

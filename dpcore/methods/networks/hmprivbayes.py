@@ -79,7 +79,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
-from dpcore.methods.base import only
+from dpcore.methods.base import single_mode
 from dpcore.methods.networks.base import (
     CLUSTERING,
     SCORES,
@@ -177,7 +177,7 @@ class HMPrivBayes(FilteredSynthesizer):
         if self._published and self.partition == "public":
             raise ParameterError("The paper's clusters are learned.", "Use partition='learned', or corrected mode.")
 
-    def _apart(self, d: int) -> bool:
+    def _skips_scores(self, d: int) -> bool:
         """Whether no scores say which bits go together."""
         return self.partition == "public" or d == 1
 
@@ -185,7 +185,7 @@ class HMPrivBayes(FilteredSynthesizer):
         k = min(self.n_clusters, d)
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
         for_bits = 0 if self._published else for_tables * ONE_WAYS
-        return for_bits, for_pairs, for_networks, for_tables - for_bits + (for_pairs if self._apart(d) else 0)
+        return for_bits, for_pairs, for_networks, for_tables - for_bits + (for_pairs if self._skips_scores(d) else 0)
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         if self._published:
@@ -205,7 +205,7 @@ class HMPrivBayes(FilteredSynthesizer):
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         d = len(bits.schema)
-        if self._apart(d):
+        if self._skips_scores(d):
             return np.zeros((0, 0))
         if self._published:  # floor(d/2) pairs at a time for one epsilon, as the paper has it
             together = exact(epsilon) * (d // 2)
@@ -228,7 +228,7 @@ class NoPrivacy(FilteredSynthesizer):
     reference = phrase("Zhang, Shen and Yang 2022")
     best_for = "non-private baseline"
     provable_printed = "none"
-    mode: str = only("published")
+    mode: str = single_mode("published")
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations
     controls = (Control("relation", "What is protected: one row", initial="replace"), *CLUSTERING)
@@ -256,6 +256,6 @@ class NoPrivacy(FilteredSynthesizer):
         self.rows_ = float(bits.counts([()], epsilon=1)[0])
         return super()._entropies(bits, epsilon)
 
-    def _ask(self, *asked: Any, **how: Any) -> tuple[list[Floats], list[float]]:
-        noisy, prices = super()._ask(*asked, **how)
-        return noisy, [inf] * len(prices)
+    def _ask(self, *query: Any, **how: Any) -> tuple[list[Floats], list[float]]:
+        noisy, losses = super()._ask(*query, **how)
+        return noisy, [inf] * len(losses)

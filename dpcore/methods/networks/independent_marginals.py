@@ -22,7 +22,7 @@ from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.base import only, public_total, with_delta
+from dpcore.methods.base import public_total, single_mode, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.presets import Preset
@@ -37,7 +37,7 @@ class IndependentMarginals(NetworkSynthesizer):
     title = "Independent marginals"
     reference = phrase("McKenna et al. 2021")
     paper = ""
-    mode: str = only("corrected")
+    mode: str = single_mode("corrected")
     best_for = "baseline to beat"
     presets = (Preset("Independent marginals: every column by itself"),)
     delta: float = with_delta()

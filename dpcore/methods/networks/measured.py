@@ -10,7 +10,7 @@ from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.partition import numbered
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.methods.base import only
+from dpcore.methods.base import single_mode
 from dpcore.methods.networks.base import list_families
 from dpcore.methods.parameters import learned
 from dpcore.methods.synthesizer import Synthesizer
@@ -49,7 +49,7 @@ class MeasuredTables(CliqueSynthesizer):
     They release as well what tells values apart that the model has as one.
     """
 
-    mode: str = only("corrected")
+    mode: str = single_mode("corrected")
     rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
     margins_: list[Floats] = learned("list of arrays of shape (values,)", "Per column: the released counts.")
     groups_: list[Ints] = learned(
@@ -89,12 +89,12 @@ class MeasuredTables(CliqueSynthesizer):
         measured: NoisyTables,
         groups: list[Ints],
         pairs: Sequence[Scope],
-        bought: Sequence[tuple[Scope, float]],
+        losses: Sequence[tuple[Scope, float]],
     ) -> None:
         """The same for a model of noisy tables; what became one value is drawn evenly from its values."""
         margins = [(measured.counts((j,)) / np.bincount(own))[own] for j, own in enumerate(groups)]
         model, rows = measured.model, measured.rows
-        self._keep(schema, model, rows=rows, margins=margins, groups=groups, pairs=pairs, bought=bought)
+        self._keep(schema, model, rows=rows, margins=margins, groups=groups, pairs=pairs, bought=losses)
 
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""

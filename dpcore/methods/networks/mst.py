@@ -92,8 +92,8 @@ class MST(MeasuredTables):
                 measured.add(pair, cells, table.cell_variance(third / edges))
         measured.fit(SWEEPS)
         alone, paired = float(third) / len(schema), 2 * float(third) / max(edges, 1)
-        bought = [*(((j,), alone) for j in range(len(schema))), *((pair, paired) for pair in tree)]
-        self._keep_measured(schema, measured, groups, tree, bought)
+        losses = [*(((j,), alone) for j in range(len(schema))), *((pair, paired) for pair in tree)]
+        self._keep_measured(schema, measured, groups, tree, losses)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, pairs = table.schema.sizes, list(pairwise(range(len(table.schema))))

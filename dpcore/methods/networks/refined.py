@@ -48,7 +48,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import only, public_total, with_delta
+from dpcore.methods.base import public_total, single_mode, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
@@ -84,7 +84,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
     delta: float = with_delta()
     paper = ""
-    mode: str = only("corrected")
+    mode: str = single_mode("corrected")
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
     target: str | None = text(
         default=None,

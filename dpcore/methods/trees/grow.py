@@ -184,7 +184,9 @@ def forest_of(levels: Sequence[Grown], schema: Schema, target: str, *, consisten
     parent = np.concatenate([level.parent + start for level, start in zip(levels, starts, strict=False)])
     counts = put.pop("class_counts")
     cells, shown = agreed(levels) if consistent else (counts, counts)
-    forest = Forest.of(parent, schema=schema, target=target, classes=counts, probabilities=counts, **how, **put)
+    forest = Forest.from_parents(
+        parent, schema=schema, target=target, classes=counts, probabilities=counts, **how, **put
+    )
     # files have had a place of children for leaves, too
     first = forest.trees + np.cumsum(forest.fanout) - forest.fanout
     return recounted(replace(forest, first=first), cells, shown)

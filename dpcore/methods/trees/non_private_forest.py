@@ -19,7 +19,7 @@ import numpy as np
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.base import only
+from dpcore.methods.base import single_mode
 from dpcore.methods.parameters import choice, number, whole
 from dpcore.methods.presets import NO_NOISE, Preset
 from dpcore.methods.trees.base import (
@@ -45,7 +45,7 @@ class NonPrivateForest(ForestClassifier):
     presets = (Preset("Non-private forest", "published", remark=NO_NOISE),)
     best_for = "non-private baseline"
     provable_printed = "none"
-    mode: str = only("published")
+    mode: str = single_mode("published")
     seconds = (0.35, 0.35)
     n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True, about="How many trees.")
     max_depth: int | None = whole(default=5, most=MOST_DEPTH, optional=True, about=DEPTH)

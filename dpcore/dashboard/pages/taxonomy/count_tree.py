@@ -27,8 +27,7 @@ from dpcore.evaluate.ranges import covered, one_answer, true_answers
 from dpcore.export.artifacts import CountTree
 from dpcore.language import phrase, say
 from dpcore.methods.synthesizer import Synthesizer
-from dpcore.postprocess.count_tree import SURE, ReleasedTree
-from dpcore.postprocess.count_tree_frames import ALL, group_queries, nodes
+from dpcore.postprocess.count_tree import ALL, SURE, ReleasedTree, group_queries, nodes
 from dpcore.rows import HeldRows, Rows
 
 PAGE = "taxonomy"
