@@ -6,7 +6,7 @@ that the noise alone explains, generalized rows. Values inside a cell count as u
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import log, sqrt
@@ -57,9 +57,6 @@ class ReleasedTree(ReleasedDocument):
         self.whole_noise = whole_noise
         self.tree = TreeLeastSquares([fine.parents(coarse) for coarse, fine in pairwise(partitions)])
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ReleasedTree) and self.schema == other.schema and self.to_dict() == other.to_dict()
-
     @property
     def schema(self) -> Schema:
         """The schema whose domain is divided."""
@@ -81,12 +78,15 @@ class ReleasedTree(ReleasedDocument):
         values = [n if len(n) else np.zeros(size) for n, size in zip(self.noisy, self.tree.sizes, strict=True)]
         return self.tree.fit(values, self.variances)
 
+    def _weights(self, queries: Sequence[RangeQuery]) -> Iterator[Floats]:
+        """How much of each leaf each query covers."""
+        return (self.leaves.weights(query.sets(self.schema)) for query in queries)
+
     def answers(self, queries: Sequence[RangeQuery], leaves: Floats | None = None) -> Floats:
         """Sums of leaves, the consistent ones by default; a leaf that is covered in part counts in part."""
         counts = self.consistent.counts[-1] if leaves is None else leaves
-        shares = (self.leaves.weights(query.sets(self.schema)) for query in queries)
         # BLAS threads make small products slower
-        return np.array([(share * counts).sum() for share in shares])
+        return np.array([(share * counts).sum() for share in self._weights(queries)])
 
     def margin(self, variance: Floats | float) -> Floats:
         """Half the width of a 95% interval around an estimate of that variance.
@@ -102,8 +102,7 @@ class ReleasedTree(ReleasedDocument):
 
         Not in it: that values inside a leaf are no more uniform than they are, and what a later projection moves.
         """
-        variances = [self.consistent.query_variance(self.leaves.weights(query.sets(self.schema))) for query in queries]
-        return self.margin(np.array(variances))
+        return self.margin(np.array(list(map(self.consistent.query_variance, self._weights(queries)))))
 
     def noisy_answers(self, queries: Sequence[RangeQuery]) -> tuple[Floats, Floats]:
         """Answers without consistency, and half the widths of their 95% intervals.

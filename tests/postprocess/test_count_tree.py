@@ -118,12 +118,11 @@ def test_a_tree_survives_a_document(seeds):
     for seed in seeds(20):
         tree, queries = random_tree(seed)
         back = ReleasedTree.from_dict(tree.schema, json.loads(json.dumps(tree.to_dict(), allow_nan=False)))
-        assert back == tree
+        assert (back.schema, back.to_dict()) == (tree.schema, tree.to_dict())
         assert back.variances == tree.variances
         for one, other in zip(back.partitions, tree.partitions, strict=True):
             assert [axis.names for axis in one.axes] == [axis.names for axis in other.axes]
         np.testing.assert_array_equal(back.answers(queries), tree.answers(queries))
-        assert back != random_tree(seed + 100)[0]
     levels = four([np.empty(0), *HAY[1:]], (np.inf, HUGE, 2.0)).to_dict()["levels"]
     assert [level["variance"] for level in levels] == [None, HUGE, 2.0]
     assert [level["noisy"] for level in levels] == [[], [6, 3], [2, 1, 3, 4]]
