@@ -95,7 +95,6 @@ class DiffGen(TopDownSpecializer, GeneralizingSynthesizer):
     privacy.
     """
 
-    title = "DiffGen"
     reference = phrase("Mohammed et al. 2011")
     survey_row = SURVEY_ROW
     best_for = "generalized rows for a classifier"

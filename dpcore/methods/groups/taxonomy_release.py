@@ -105,7 +105,6 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     After a Chinese patent: as published, and corrected. See the module for steps and privacy.
     """
 
-    title = "TaxonomyRelease"
     reference = phrase("a Chinese patent; our copy names no inventors and no year")
     best_for = "range queries with intervals"
     provable_printed = "epsilon; our reconstruction: per level"

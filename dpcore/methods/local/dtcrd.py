@@ -96,7 +96,6 @@ class DTCRD(LocalTree):
     Agrawal and Srikant 2000: as published, and corrected. See the module for steps and privacy.
     """
 
-    title = "DTCRD"
     reference = phrase("Agrawal and Srikant 2000")
     provable_printed = "none (none claimed)"
     presets = both(

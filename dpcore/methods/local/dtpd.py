@@ -86,7 +86,6 @@ class DTPD(LocalTree):
     Du and Zhan 2003: as published, and corrected. See the module for steps and privacy.
     """
 
-    title = "DTPD"
     reference = phrase("Du and Zhan 2003")
     provable_printed = "none, or per bit (none claimed)"
     presets = both(

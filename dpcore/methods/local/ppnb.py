@@ -156,7 +156,6 @@ class PPNB(LocalClassifier):
     privacy.
     """
 
-    title = "PPNB"
     reference = phrase("Zhang and Tang 2007")
     best_for = "learning without a trusted collector"
     provable_printed = "none (none claimed)"

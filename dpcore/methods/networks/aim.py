@@ -89,7 +89,6 @@ class AIM(MeasuredTables):
     McKenna et al. 2022. See the module for steps and privacy.
     """
 
-    title = "AIM"
     reference = phrase("McKenna et al. 2022")
     best_for = "published baseline: marginals in rounds"
     presets = (Preset("AIM: rounds of tables, as published"),)

@@ -151,7 +151,6 @@ class HMPrivBayes(FilteredSynthesizer):
     Zhang, Shen and Yang 2022: as published, and corrected. See the module for steps and privacy.
     """
 
-    title = "HMPrivBayes"
     reference = phrase("Zhang, Shen and Yang 2022")
     best_for = "seeing what clustering changes"
     provable_printed = "none"
@@ -224,7 +223,6 @@ class NoPrivacy(FilteredSynthesizer):
     It shows what noise costs. See the module.
     """
 
-    title = "NoPrivacy"
     reference = phrase("Zhang, Shen and Yang 2022")
     best_for = "non-private baseline"
     provable_printed = "none"

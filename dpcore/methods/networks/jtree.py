@@ -91,7 +91,6 @@ class JTree(CliqueSynthesizer):
     R. Chen et al. 2015: as published, and corrected. See the module for steps and privacy.
     """
 
-    title = "JTree"
     reference = phrase("R. Chen et al. 2015")
     best_for = "columns that depend on each other"
     provable_printed = "none"

@@ -64,7 +64,6 @@ class MST(MeasuredTables):
     McKenna et al. 2021. See the module for steps and privacy.
     """
 
-    title = "MST"
     reference = phrase("McKenna et al. 2021")
     best_for = "published baseline: tree of marginals"
     presets = (Preset("MST: a tree of pairs, as published"),)

@@ -76,7 +76,6 @@ class PrivBayes(NetworkSynthesizer):
     Zhang et al. 2014, 2017: as published, and corrected. See the module for steps and privacy.
     """
 
-    title = "PrivBayes"
     reference = phrase("Zhang et al. 2014, 2017")
     best_for = "synthetic data of few columns"
     provable_printed = "epsilon"

@@ -57,7 +57,6 @@ class PrivSCBN(ClusteredSynthesizer):
     privacy.
     """
 
-    title = "PrivSCBN"
     reference = phrase("Hong et al. 2022")
     best_for = "comparison"
     provable_printed = "thousands of times epsilon"

@@ -54,7 +54,6 @@ class DiffPRF(TreeClassifier):
     privacy.
     """
 
-    title = "DiffPRF"
     reference = phrase("Patil and Singh 2014")
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     best_for = "predicting a target from bins"

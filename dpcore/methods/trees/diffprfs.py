@@ -85,7 +85,6 @@ class DiffPRFs(ForestClassifier):
     True
     """
 
-    title = "DiffPRFs"
     reference = phrase("Mu et al. 2016")
     best_for = "predicting a target"
     provable_printed = "none"
