@@ -82,7 +82,7 @@ class Predictor(ReleasedDocument):
     schema: Schema
     target: str
 
-    def encode(self, frame: pd.DataFrame) -> dict[str, Codes]:
+    def _encode(self, frame: pd.DataFrame) -> dict[str, Codes]:
         """The codes of rows, by column, but for the class, which they need not have; DataError if they do not fit."""
         names = [name for name in self.schema.names if name != self.target]
         return dict(zip(names, self.schema.select(names).encode(frame).T, strict=True)) if names else {}
@@ -179,7 +179,7 @@ class Forest(Predictor):
             found.low[here] = low
         return found
 
-    def rebuild(self, **changes: Any) -> Self:
+    def _rebuild(self, **changes: Any) -> Self:
         """The forest with other nodes: what follows from them is worked out anew."""
         return self.from_parents(**{name: part for name, part in vars(self).items() if name not in DERIVED} | changes)
 
@@ -228,7 +228,7 @@ class Forest(Predictor):
         """
         roots = np.flatnonzero(self.level == 0)
         at = np.repeat(roots[None, :], len(frame), axis=0)
-        codes, every = self.encode(frame), self.attributes
+        codes, every = self._encode(frame), self.attributes
         attributes = {position: every[position] for position in np.unique(self.column[~self.leaf]).tolist()}
         ticks = ticks_of(self.schema, frame, attributes)
         values = {position: ticks.get(position, codes[self.schema.names[position]]) for position in attributes}
@@ -339,7 +339,7 @@ class Forest(Predictor):
         require(((self.column >= -1) & (self.column < d) & (self.column != target)).all())
         # Nodes stand level by level, and children side by side in their parents' order.
         require((np.diff(self.parent, prepend=-1) >= 0).all() and (self.parent < np.arange(n)).all())
-        found, inner = self.rebuild(), ~self.leaf
+        found, inner = self._rebuild(), ~self.leaf
         require(np.array_equal(self.fanout >= 2, inner) and np.array_equal(self.first[inner], found.first[inner]))
         require(all(np.array_equal(getattr(self, name), getattr(found, name)) for name in ("tree", "level", "fanout")))
         for attribute, here, low, high in found.ranges():
@@ -487,4 +487,4 @@ def pruned(forest: Forest) -> Forest:
     put = {name: getattr(forest, name)[kept] for name in ARRAYS if name not in DERIVED}
     put["cut"] = np.where(leaf, np.nan, put["cut"])
     put["parent"] = np.where(parent < 0, -1, (np.cumsum(kept) - 1)[parent])
-    return forest.rebuild(**put | {"column": column[kept]})
+    return forest._rebuild(**put | {"column": column[kept]})

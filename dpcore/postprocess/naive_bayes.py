@@ -39,7 +39,7 @@ class Bayes(Predictor):
     def joint_log(self, frame: pd.DataFrame) -> Floats:
         """log P(c) + sum of log P(z_k | c), shape (n, classes); DataError if rows do not fit. They need no class."""
         found = np.tile(np.log(self.prior), (len(frame), 1))
-        for name, codes in self.encode(frame).items():
+        for name, codes in self._encode(frame).items():
             if name in self.tables:
                 found += np.log(self.tables[name]).T[codes]
             elif name in self.normals:
