@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -189,6 +190,11 @@ class Forest(Predictor):
         return int((self.level == 0).sum())
 
     @property
+    def levels(self) -> list[Ints]:
+        """The positions of the nodes of every level, roots first."""
+        return np.split(np.arange(len(self.level)), np.flatnonzero(np.diff(self.level)) + 1)
+
+    @property
     def attributes(self) -> Mapping[int, Attribute]:
         """What trees split by, by the column's position."""
         return attributes_of(self.schema, self.target, cuts=self.cuts, children=self.children)
@@ -235,7 +241,7 @@ class Forest(Predictor):
         flat_at = at.ravel()
         row = np.repeat(np.arange(len(frame), dtype=np.intp), len(roots))
         moving = np.arange(len(flat_at))
-        for _ in range(int(self.level.max(initial=0))):
+        for _ in self.levels[1:]:
             moving = moving[self.column[flat_at[moving]] >= 0]
             asked = self.column[flat_at[moving]]
             for position, attribute in attributes.items():
@@ -277,12 +283,10 @@ class Forest(Predictor):
         or are all 0 if nothing was split to any effect.
         """
         weight = self.counts * (1 - (self.probabilities**2).sum(axis=1))
-        gain = np.zeros(len(self.schema))
-        inner = ~self.leaf
-        below = np.bincount(self.parent[self.parent >= 0], weights=weight[self.parent >= 0], minlength=len(weight))
-        np.add.at(gain, self.column[inner], (weight - below)[inner])
-        gain = np.maximum(gain, 0.0)
-        named = pd.Series(gain, index=list(self.schema.names)).drop(self.target)
+        inner, child = ~self.leaf, self.parent >= 0
+        below = np.bincount(self.parent[child], weights=weight[child], minlength=len(weight))
+        gain = np.bincount(self.column[inner], weights=(weight - below)[inner], minlength=len(self.schema))
+        named = pd.Series(np.maximum(gain, 0.0), index=list(self.schema.names)).drop(self.target)
         total = float(named.sum())
         return named / total if total > 0 else named
 
@@ -364,8 +368,7 @@ class Forest(Predictor):
         low, high : float arrays of shape (k,)
             What their ancestors left of its range.
         """
-        levels = [np.flatnonzero(self.level == depth) for depth in range(1, int(self.level.max()) + 1)]
-        attributes = self.attributes
+        levels, attributes = self.levels[1:], self.attributes
         for position in np.unique(self.column[~self.leaf]).tolist():
             attribute = attributes[position]
             low, high = (np.full(len(self.level), end) for end in attribute.start)
@@ -431,7 +434,7 @@ def recounted(forest: Forest, cells: Floats, shown: Floats | None = None) -> For
     """
     parent, leaf = forest.parent, forest.leaf[:, None]
     classes = np.where(leaf, np.maximum(cells if shown is None else shown, 0.0), 0.0)
-    levels = [np.flatnonzero(forest.level == depth) for depth in range(1, int(forest.level.max(initial=0)) + 1)]
+    levels = forest.levels[1:]
     for below in reversed(levels):
         np.add.at(classes, parent[below], classes[below])
     said = np.where(leaf, cells, classes)
@@ -472,16 +475,14 @@ def pruned(forest: Forest) -> Forest:
     counts = forest.classes.sum(axis=1)
     own = pessimistic(counts, counts - forest.classes.max(axis=1))
     column, errors = forest.column.copy(), own.copy()
-    for level in range(int(forest.level.max(initial=0)) - 1, -1, -1):
-        at = np.flatnonzero((forest.level == level) & (forest.column >= 0))
-        below = forest.level == level + 1
+    for at, below in reversed(list(pairwise(forest.levels))):
+        at = at[~forest.leaf[at]]
         sums = np.bincount(forest.parent[below], weights=errors[below], minlength=len(counts))[at]
         better = own[at] <= sums + 1e-9
         column[at[better]] = -1
         errors[at] = np.where(better, own[at], sums)
     kept = np.ones(len(column), dtype=bool)
-    for level in range(1, int(forest.level.max(initial=0)) + 1):
-        at = np.flatnonzero(forest.level == level)
+    for at in forest.levels[1:]:
         kept[at] = kept[forest.parent[at]] & (column[forest.parent[at]] >= 0)
     leaf, parent = column[kept] < 0, forest.parent[kept]
     put = {name: getattr(forest, name)[kept] for name in ARRAYS if name not in DERIVED}
