@@ -20,63 +20,42 @@ OTHERS = {
     **{name: [{"delta": 1e-9}] for name in ("MST", "AIM", "Independent marginals")},
     "HMPrivBayes": [{"score": "MI", "affinity": "published"}, {"partition": "public", "n_clusters": 2}],
     "PrivSCBN": [{"score": "MI", "max_parents": 1}],
-    "PrivBayes": [
-        {"variant": "binary"},
-        {"variant": "binary", "score": "MI", "theta": 0.01},
-        {"score": "MI"},
-        {"delta": 1e-9},
-        {"delta": 1e-6, "variant": "binary"},
-    ],
+    "PrivBayes": [{"variant": "binary"}, {"variant": "binary", "score": "MI", "theta": 0.01}, {"score": "MI"},
+                  {"delta": 1e-9}, {"delta": 1e-6, "variant": "binary"}],
     "JTree": [{"score": "MI"}, {"edges": 0}],
     "TaxonomyRelease": [
         {"with_class": False, "iterations": 3, "level_shares": (0, 1, 0, 2)},
         {"measure": "leaves", "score": "entropy", "fanout": 4, "max_per_attribute": 1},
         {"level_shares": "geometric", "order": "chosen", "consistency": False, "non_negative": False},
-        {"level_shares": "equal"},
-    ],
+        {"level_shares": "equal"}],
     "DiffGen": [{"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60}],
     "DiffPRFs": [
-        {
-            "n_trees": 4,
-            "max_depth": 3,
-            "resample": "poisson",
-            "rate": 0.5,
-            "criterion": "entropy",
-            "split_selection": "two_stage",
-        },
+        {"n_trees": 4, "max_depth": 3, "resample": "poisson", "rate": 0.5, "criterion": "entropy",
+         "split_selection": "two_stage"},
         {"n_trees": 3, "max_depth": 2, "resample": "full", "cuts": "bins", "count_share": 0.0, "leaf_share": 0.4},
-        {
-            "n_trees": 1,
-            "max_features": 2,
-            "vote": "probability",
-            "consistency": False,
-            "categorical_splits": "values",
-            "count_share": 0.4,
-        },
-    ],
+        {"n_trees": 1, "max_features": 2, "vote": "probability", "consistency": False, "categorical_splits": "values",
+         "count_share": 0.4}],
     "DiffPRF": [{"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"}],
     "DiffP-C4.5": [{"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False}],
     "DiffP-ID3": [{"criterion": "InfoGain"}],
     "PINQ-ID3": [{"max_depth": 4}],
     "SuLQ-ID3": [{"max_depth": 1}],
-    "DT-Diff": [{"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}],
-    "DiffGen tree": [{"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}],
+    **{name: [{"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}]
+       for name in ("DT-Diff", "DiffGen tree")},
     "PPNB": [
         {"numbers": "moments", "protocol": "ERRPH", "reconstruction": "likelihood", "class_share": 0.4},
         {"n_questions": 1, "pairs": False, "protocol": "OUE", "reconstruction": "project", "alpha": 1.0},
         {"n_questions": 3, "protocol": "OLH", "numbers": "moments"},
         {"n_questions": None, "reconstruction": "likelihood", "merge": False},
         {"n_questions": 2, "protocol": "OUE", "reconstruction": "project"},
-        {"pairs": False, "n_questions": None, "alpha": 0.5},
-    ],
+        {"pairs": False, "n_questions": None, "alpha": 0.5}],
     "DTPD": [{"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0}],
     "DTCRD": [{"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1}],
-}
+}  # fmt: skip
 VARIANTS = {name: ({}, *OTHERS.get(name, ())) for name, kind in METHODS.items() if "corrected" in kind.modes}
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
 RELATED = [(name, extra, str(relation)) for name, extra in CORRECTED for relation in METHODS[name].relations]
-# What can be proved of published mode, beside what it claims: more, nothing at all, or, where the paper is right, no
-# more.
+# What can be proved of published mode, beside what it claims: more, nothing at all, or, if it is right, no more.
 PUBLISHED = [
     ("NB-Synth", {}, "more"),
     ("NB-Synth", {"variant": "Alg1"}, "nothing"),

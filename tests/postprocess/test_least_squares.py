@@ -86,15 +86,6 @@ def test_estimates_and_variances_are_those_of_dense_least_squares(seeds):
         assert found == pytest.approx(query @ covariance @ query, rel=1e-9, abs=1e-9)
 
 
-def test_one_array_will_do_when_all_leaves_are_at_the_last_level():
-    tree = TreeLeastSquares(BINARY)
-    fitted = tree.fit([np.zeros(size) for size in tree.sizes], [1, np.inf, 2])
-    weights = np.array([1.0, 2.0, 0.0, -1.0])
-    assert fitted.query_variance(weights) == fitted.query_variance([np.zeros(1), np.zeros(2), weights])
-    assert [list(level) for level in tree.sums(weights)] == [[2], [3, -1], [1, 2, 0, -1]]
-    assert [list(level) for level in tree.whole_numbers(abs(weights))] == [[4], [3, 1], [1, 2, 0, 1]]
-
-
 def nearest(estimates, variances, total):
     """The quadratic program of one family, by trying every set of positive children."""
     exact = variances == 0

@@ -206,10 +206,9 @@ class JTree(CliqueSynthesizer):
 
     def _joinable(self, pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[int]) -> list[Edge]:
         """Of these pairs, those that share no clique yet and could be joined with no clique above the bound."""
-        tree, parents = junction_tree.junction_tree(cliques)
-        joined = junction_tree.joined(pairs, tree, parents, sizes)
-        largest = ((pair, max((cells([clique], sizes) for clique in new), default=math.inf)) for pair, _, new in joined)
-        return [pair for pair, most in largest if most <= self.max_cells_]
+        held = junction_tree.pairs_within(cliques)
+        largest = junction_tree.largest_with(pairs, *junction_tree.junction_tree(cliques), sizes)
+        return [pair for pair, most in largest.items() if pair not in held and most <= self.max_cells_]
 
     def _useful_cells(self, rows: float, relation: Relation, columns: int) -> int:
         """The default of `max_cells`: see the module."""
