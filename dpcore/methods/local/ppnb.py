@@ -121,18 +121,11 @@ def categories_of(schema: Schema, target: str | None) -> list[str]:
 def of_one(method: Any, schema: Schema) -> str:
     """What one answer gives away."""
     given, names = each_p0(method.p0), categories_of(schema, method.target)
-    if len(given) != 1:
-        costs = [float(ERRPH(schema[name].size, p0=p).epsilon) for name, p in zip(names, given, strict=False)]
-        if len(given) != len(names):
-            return ""  # the run is refused
-        told = phrase("Local epsilon of one answer: **{least}** to **{most}**, by column. A person's answers add up.")
-        return say(told, least=rounded_up(min(costs)), most=rounded_up(max(costs)))
-    two, four, many = (rounded_up(float(ERRPH(k, p0=given[0]).epsilon)) for k in (2, 4, 16))
-    told = phrase(
-        "Local epsilon of one answer with 2 values: **{two}**, 4 values: **{four}**, 16 values: **{many}**. A person's "
-        "answers add up."
-    )
-    return say(told, two=two, four=four, many=many)
+    if not names or len(given) not in (1, len(names)):
+        return ""  # or the run is refused
+    costs = [float(ERRPH(schema[name].size, p0=p).epsilon) for name, p in zip(names, cycle(given), strict=False)]
+    told = phrase("Local epsilon of one answer: **{least}** to **{most}**, by column. A person's answers add up.")
+    return say(told, least=rounded_up(min(costs)), most=rounded_up(max(costs)))
 
 
 def several(method: Any, schema: Schema) -> dict[int, str]:
