@@ -1,14 +1,16 @@
-"""Exact counts of records in the nodes of trees. Private: for the door only.
+"""Exact counts of records in the nodes of trees, block by block. Private: for the door only.
 
-A record may be in several trees, and in one tree several times (a bootstrap sample): each time is a *place* here.
-All nodes of a level, in all trees, are counted at once. Counts of classes are shaped groups x classes x candidates, as
-scores take them.
+A record may be in several trees, and in one tree several times (a bootstrap sample). Of every record a node's number is
+kept for each sample that it may be in (one to four bytes): one sample if trees have disjoint rows, and one per tree if
+not. Everything else is read again: all columns of a level at once, in all trees, in as many passes as it takes for what
+is counted in each to fit into `PILE`. How many these are depends on the number of rows; how much memory each needs does
+not. Counts of classes are shaped groups x classes x candidates, as scores take them.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import floor
 from typing import Any, Self
 
 import numpy as np
@@ -16,10 +18,14 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.splits import CodeCut, Groups, NumberCut, OneValue
-from dpcore.door.tree_records import HeldRecords, Records, by_radix
+from dpcore.door.tree_records import CELL, Pile, Records
+from dpcore.mechanisms.noise import Noise
 from dpcore.rows import exact_counts
 
-DENSE = 1  # cells per place, up to which counting all of them is faster than sorting the places
+NOWHERE = -1
+PILE = 1 << 25  # keys that are counted in one pass, of four bytes each; among thousands of nodes of eight
+CANDIDATES = 1 << 19  # of nodes that are asked together; a node alone may have more
+PLACES = 4 * exact_counts.BLOCK  # of records in samples, that are worked on together
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,48 +42,120 @@ class Cuts:
     high: Floats
 
 
-class Nodes(ABC):
-    """The nodes of one level of all trees, `size` in number, and what is counted of the records in them."""
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A column that some nodes are counted by, in increasing order.
+
+    `rank` says for some values, and which of these nodes their records are in, what they are counted as: numbers below
+    `size`, or that one for nothing.
+    """
+
+    position: int
+    nodes: Ints
+    size: int
+    rank: Callable[[NDArray[Any], Ints], NDArray[Any]]
+    numeric: bool = False  # whether values are of the column's numbers; of its codes otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows:
+    """The nodes of one level of all trees, `size` in number, and what is counted of the records in them.
+
+    `node` has the node of each record in each sample, shape (samples, n), and `times` how often it was drawn, if not
+    once. `number` has, for each node that `node` names, its number here, or `NOWHERE`. `piles` are what was counted
+    already, by position.
+    """
 
     records: Records
+    node: NDArray[np.signedinteger[Any]]
+    times: NDArray[np.uint8] | None
+    number: Ints
     size: int
+    piles: Mapping[int, tuple[Query, Pile]] = field(default_factory=dict)
 
-    @property
-    @abstractmethod
+    @cached_property
     def classes(self) -> NDArray[np.int64]:
         """Counts of nodes x classes."""
+        classes, every = self.records.classes, np.arange(self.size)
+        counts = np.zeros(self.size * classes, dtype=np.int64)
+        for *_, node, label, _ in self._met([Query(self.records.target, every, classes, as_they_are)]):
+            counts += np.bincount(node * classes + label, minlength=len(counts))
+        return counts.reshape(self.size, classes)
 
-    @abstractmethod
     def only(self, keep: Ints) -> Self:
         """Some of the nodes, which are numbered anew in the given order."""
+        found = replace(self, number=renumbered(self.number, self.size, keep), size=len(keep), piles={})
+        found.__dict__["classes"] = self.classes[keep]
+        return found
 
-    @abstractmethod
     def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
         """The next level, of `size` nodes.
 
         Per node of this one: the position of the column that divides it, where, the lower end of its range, and the
         number of its first child.
         """
-
-    @abstractmethod
-    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
-        """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
-
-    @abstractmethod
-    def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
-        """Counts by a column's codes and by class, shape (nodes, codes, classes) or (nodes, codes)."""
-
-    @abstractmethod
-    def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
-        """The ticks of a column that occur in some nodes: how many in each, which, and counts of classes x ticks."""
+        children = np.full(self.node.shape, NOWHERE, np.min_scalar_type(-max(size, 1)))
+        every = np.flatnonzero
+        queries = [
+            self._by_side(position, nodes, cut[nodes], low[nodes])
+            for position in np.unique(column).tolist()
+            for nodes in [every(column == position)]
+        ]
+        classes = self.records.classes
+        counts = np.zeros(size * classes, dtype=np.int64)
+        for query, (block, place), node, side, label in self._met(queries):
+            child, part = first[query.nodes].take(node) + side, children[block]
+            part[np.divmod(place, part.shape[1]) if len(part) > 1 else (0, place)] = child
+            counts += np.bincount(child * classes + label, minlength=len(counts))
+        found = type(self)(self.records, children, self.times, unchanged(size), size)
+        found.__dict__["classes"] = counts.reshape(size, classes)
+        return found
 
     def lots(self, offered: Flags, known: Flags, cuts: Floats, low: Floats) -> Iterator[tuple[int, int, Self]]:
         """Nodes whose candidates are asked for together: the first, the one behind the last, and what counts them.
 
         Arrays are those of `PrivateNodes.choose`; `known` says of which columns the cuts are given. What counts a lot
-        is asked about that lot alone, before the next one is taken. Here all nodes are one.
+        is asked about that lot alone, before the next one is taken. They are nodes that can be counted in one pass, and
+        of these those that have few candidates.
         """
-        yield 0, self.size, self
+
+        def query(position: int, nodes: Ints) -> Query:
+            if known[position]:
+                return self._by_side(position, nodes, cuts[nodes, position], low[nodes, position])
+            cut_anywhere = isinstance(self.records.attributes[position], NumberCut)
+            return self._by_step(position, nodes) if cut_anywhere else self._by_code(position, nodes)
+
+        every, classes, records = np.arange(self.size), self.records.classes, self.classes.sum(axis=1)
+        positions = np.flatnonzero(offered.any(axis=0))
+        sizes = np.array([query(position, every[:0]).size for position in positions.tolist()])
+        whole = np.minimum(CELL * classes * sizes * offered[:, positions].sum(axis=0), records @ offered[:, positions])
+        order = np.argsort(whole, kind="stable")
+        # Columns of few values are counted for all nodes in the first pass, so that further ones are about the others.
+        light = np.cumsum(whole[order]) <= PILE // 2
+        few, others = positions[order[light]], positions[order[~light]]
+        piles: dict[int, tuple[Query, Pile]] = {}
+        found = replace(self, piles=piles)
+        found.__dict__["classes"] = self.classes
+        room = PILE - int(whole[order[light]].sum())
+        for first, end in spans(0, self.size, offered[:, others], records, CELL * classes * sizes[order[~light]], room):
+            nodes = every[first:end]
+            counted = [query(position, nodes[offered[first:end, position]]) for position in others.tolist()]
+            if not first:
+                counted += [query(position, every[offered[:, position]]) for position in few.tolist()]
+            piles |= {one.position: (one, pile) for one, pile in self._piled(counted)}
+            for lot in spans(first, end, offered[:, positions], records, sizes, CANDIDATES):
+                yield *lot, found
+            for position in others.tolist():
+                del piles[position]  # whoever was given it asks no more
+
+    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
+        """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
+        return np.moveaxis(self._table(self._by_side(position, nodes, cut, low)), 0, -1)
+
+    def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
+        """Counts by a column's codes and by class, shape (nodes, codes, classes) or (nodes, codes)."""
+        found = self._table(self._by_code(position, nodes))
+        return found if by_class else found.sum(axis=2)
 
     def candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Iterator[Cuts]:
         """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups."""
@@ -139,190 +217,149 @@ class Nodes(ABC):
         upper[ends] = high
         return Cuts(np.repeat(nodes, wide), tables, lower, upper)
 
-
-@dataclass(frozen=True, eq=False)
-class NodeRows(Nodes):
-    """The places of one level of all trees: the record at each, and the node that it is in, in increasing order.
-
-    Where every record has one place, these are in the order of the records instead, and `row` is all of them: so
-    nothing has to be looked up or moved.
-    """
-
-    records: HeldRecords
-    row: NDArray[np.int32] | slice
-    node: Ints
-    size: int
-
-    @cached_property
-    def label(self) -> NDArray[Any]:
-        """The class at each place."""
-        return self.records.labels[self.row]
-
-    @cached_property
-    def classes(self) -> NDArray[np.int64]:
-        every = np.arange(self.size)
-        return self._counted(((number, self.label[at]) for at, number in self._places(every, self.size)), self.size)
-
-    def only(self, keep: Ints) -> Self:
-        if self._every(keep):
-            return self
-        at, number = self._moved(keep)
-        row = at.astype(np.int32) if isinstance(self.row, slice) else self.row[at]
-        found = replace(self, row=row, node=number, size=len(keep))
-        found.__dict__.update(label=self.label[at], classes=self.classes[keep])
-        return found
-
-    def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
-        positions = np.unique(column).tolist()
-        which = np.searchsorted(positions, column).astype(np.min_scalar_type(len(positions)))
-        child = np.empty(len(self.node), dtype=np.intp)
-        for here, node in self._places(np.arange(self.size)):
-            by = which[node]
-            for number, position in enumerate(positions):
-                at = np.flatnonzero(by == number)
-                own = node[at]
-                at += here.start
-                child[at] = first[own] + self._side(position, at, cut[own], low[own])
-        if isinstance(self.row, slice):
-            found, label = replace(self, node=child, size=size), self.label
-        else:
-            order = by_radix(child, size)
-            found, label = replace(self, row=self.row[order], node=child[order], size=size), self.label[order]
-        found.__dict__["label"] = label
-        return found
-
-    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
-        sides = (
-            (self._side(position, at, cut[number], low[number]), number, self.label[at])
-            for at, number in self._places(nodes, len(nodes))
-        )
-        left = self._counted(((number[side == 0], label[side == 0]) for side, number, label in sides), len(nodes)).T
-        return np.stack([left, self.classes[nodes].T - left])
-
-    def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
-        size = self.records.attributes[position].column.size
-        counts = self._crossed(self.records.codes[:, position], size, nodes)
-        return counts if by_class else counts.sum(axis=2)
-
     def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
-        values, rank = self.records.occurring[position][0], self.records.rank(position)
-        known, size = len(values), len(nodes) * len(values)
-        if size <= DENSE * len(self.node):
-            every = self._crossed(rank, known + 1, nodes)[:, :known]  # the last are missing
-            every = every.reshape(size, self.records.classes)
-            where = np.flatnonzero(reduce(np.bitwise_or, every.T))
-            counts = np.ascontiguousarray(every[where].T)
-        else:
-            order, number, place = self._ordered(position, nodes)
-            where, counts = self._occupied(self.label[order], number, place, known)
-        start = np.arange(len(nodes)) * known
-        many = np.diff(np.searchsorted(where, start), append=len(where))
-        return many, values[where - np.repeat(start, many)], counts
+        """The steps of a column that occur in some nodes: how many in each, which, and counts of classes x steps."""
+        query, classes = self._by_step(position, nodes), self.records.classes
+        keys, times = self._keys(query)
+        group = keys // classes
+        new = np.diff(group, prepend=-1) > 0
+        counts = np.zeros((classes, np.count_nonzero(new)), dtype=np.int64)
+        counts[keys - group * classes, np.cumsum(new) - 1] = times
+        start, group = np.arange(len(nodes)) * query.size, group[new]
+        many = np.diff(np.searchsorted(group, start), append=len(group))
+        return many, self.records.occurring[position][0][group - np.repeat(start, many)], counts
 
-    def _ordered(self, position: int, nodes: Ints) -> tuple[Ints, NDArray[Any], NDArray[np.int32]]:
-        """The places of some nodes where a column has a tick, by node and tick; and which these are of all."""
-        rank, most = self.records.rank(position), len(self.records.occurring[position][0])
-        if isinstance(self.row, slice):  # rows are in order already, for all levels
-            order: NDArray[Any] = self.records.order(position)
-            number = self._number(nodes).astype(np.min_scalar_type(-self.size))[self.node[order]]
-            if not self._every(nodes):
-                here = np.flatnonzero(number >= 0)
-                order, number = order[here], number[here]
-        else:
-            at, number = self._at(nodes)
-            by_tick = by_radix(rank[self.row[at]], most)
-            order, number = (by_tick if isinstance(at, slice) else at[by_tick]), number[by_tick]
-        by_node = by_radix(number, len(nodes))
-        order, number = order[by_node], number[by_node]
-        place = self._of(rank, order)
-        if place.max(initial=0) == most:
-            here = np.flatnonzero(place < most)
-            order, number, place = order[here], number[here], place[here]
-        return order, number, place
+    def _table(self, query: Query) -> NDArray[np.int64]:
+        """Counts of nodes x ranks x classes."""
+        keys, times = self._keys(query)
+        table = np.zeros((len(query.nodes), query.size, self.records.classes), dtype=np.int64)
+        table.reshape(-1)[keys] = times
+        return table
 
-    def _occupied(
-        self, label: NDArray[Any], number: NDArray[Any], place: NDArray[np.int32], values: int
-    ) -> tuple[Ints, NDArray[np.int64]]:
-        """Which pairs of a node and a value hold places, as one number, and counts of classes x pairs.
+    def _keys(self, query: Query) -> tuple[Ints, NDArray[Any]]:
+        """Which (node, rank, class), as one number, records have, and how many have each."""
+        whole, pile = self.piles.get(query.position) or self._piled([query])[0]
+        first, wide = np.searchsorted(whole.nodes, query.nodes[:1]).sum(), query.size * self.records.classes
+        return pile.between(first * wide, (first + len(query.nodes)) * wide)
 
-        Places are in the order of these pairs.
+    def _by_code(self, position: int, nodes: Ints) -> Query:
+        return Query(position, nodes, self.records.attributes[position].column.size, as_they_are)
+
+    def _by_step(self, position: int, nodes: Ints) -> Query:
+        def rank(values: NDArray[Any], _: Ints) -> NDArray[Any]:
+            return self.records.ranks(position, values)
+
+        return Query(position, nodes, len(self.records.occurring[position][0]), rank, numeric=True)
+
+    def _by_side(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> Query:
+        records, attribute = self.records, self.records.attributes[position]
+        numbered = position in records.rows.numbered
+        cut = records.rank_below(position, cut) if numbered else cut
+
+        def rank(values: NDArray[Any], node: Ints) -> NDArray[Any]:
+            return attribute.side(records.ranks(position, values) if numbered else values, cut[node], low[node])
+
+        return Query(position, nodes, 2, rank, numbered)
+
+    def _piled(self, queries: list[Query]) -> list[tuple[Query, Pile]]:
+        """What is counted of all records, in one pass."""
+        classes, records = self.records.classes, self.classes.sum(axis=1)
+        piles = {one: Pile(len(one.nodes) * one.size * classes, int(records[one.nodes].sum())) for one in queries}
+        for one, _, node, rank, label in self._met(queries):
+            keys = np.multiply(node, one.size, dtype=piles[one].kind)
+            keys += rank
+            keys *= classes
+            keys += label
+            piles[one].add(keys if rank.max(initial=0) < one.size else keys[rank < one.size])
+        for pile in piles.values():
+            pile.end()
+        return [*piles.items()]
+
+    def _met(self, queries: list[Query]) -> Iterator[tuple[Query, Any, Ints, NDArray[Any], NDArray[Any]]]:
+        """Block by block and column by column, of the records in the nodes that are counted.
+
+        Where `node` has each, which of the nodes that is, its rank and its class.
         """
-        first = np.ones(len(number), dtype=bool)
-        np.not_equal(number[1:], number[:-1], out=first[1:])
-        first[1:] |= place[1:] != place[:-1]
-        starts = np.flatnonzero(first)
-        where = number[starts] * np.intp(values) + place[starts]
-        pair = np.cumsum(first)
-        pair += (label * np.intp(len(where))) - 1
-        classes = self.records.classes
-        return where, np.bincount(pair, minlength=classes * len(where)).reshape(classes, len(where))
+        ordered = sorted(queries, key=lambda one: (one.numeric, len(one.nodes)))
+        numbers: list[Ints] = []
+        for one, before in zip(ordered, [None, *ordered], strict=False):
+            alike = before is not None and np.array_equal(one.nodes, before.nodes)
+            numbers.append(numbers[-1] if alike else renumbered(self.number, self.size, one.nodes))
+        wanted = np.logical_or.reduce([number != NOWHERE for number in numbers])
+        codes, others = ([one.position for one in ordered if one.numeric == which] for which in (False, True))
+        start, samples = 0, len(self.node)
+        for labels, *columns in self.records.blocks([self.records.target, *codes], others):
+            rows, many = len(labels), min(max(PLACES // len(labels), 1), samples)
+            row_of = np.tile(np.arange(rows, dtype=np.int32), many) if many > 1 else None
+            for first in range(0, samples, many):
+                block = np.s_[first : first + many, start : start + rows]
+                every = self.node[block].ravel()
+                place = np.flatnonzero(wanted.take(every))
+                if self.times is not None:
+                    place = place.repeat(self.times[block].ravel().take(place))
+                every, last = every.take(place), None
+                for one, number, values in zip(ordered, numbers, columns, strict=True):
+                    if number is not last:
+                        at, node, last = place, number.take(every), number
+                        if node.min(initial=0) == NOWHERE:
+                            here = np.flatnonzero(node != NOWHERE)
+                            at, node = place.take(here), node.take(here)
+                        own = at if row_of is None else row_of.take(at)
+                        label = labels.take(own)
+                    yield one, (block, at), node, one.rank(values.take(own), node), label
+            start += rows
 
-    def _crossed(self, values: NDArray[Any], size: int, nodes: Ints) -> NDArray[np.int64]:
-        """Counts of nodes x values x classes, of what records have, which is below `size`."""
-        if isinstance(self.row, slice) and len(nodes) < self.size and 2 * self._extent[0][nodes].sum() > len(self.node):
-            return self._crossed(values, size, np.arange(self.size))[nodes]  # faster than to look for their places
-        places = self._places(nodes, len(nodes) * size)
-        groups = ((number * size + self._of(values, at), self.label[at]) for at, number in places)
-        return self._counted(groups, len(nodes) * size).reshape(len(nodes), size, self.records.classes)
 
-    def _counted(self, groups: Iterable[tuple[Ints, NDArray[Any]]], size: int) -> NDArray[np.int64]:
-        """Counts of groups x classes of some places, by their groups and classes."""
-        classes = self.records.classes
-        counts = np.zeros(size * classes, dtype=np.int64)
-        for group, label in groups:
-            counts += np.bincount(group * classes + label, minlength=len(counts))
-        return counts.reshape(size, classes)
+def as_they_are(values: NDArray[Any], _: Ints) -> NDArray[Any]:
+    """Codes, which are counted as such."""
+    return values
 
-    def _of(self, values: NDArray[Any], at: NDArray[Any] | slice) -> NDArray[Any]:
-        """What some places have of the records' values."""
-        found: NDArray[Any] = values[at if isinstance(self.row, slice) else self.row[at]]
-        return found
 
-    def _side(self, position: int, at: Ints | slice, cut: Floats, low: Floats) -> Ints:
-        """Into which child a column sends some places."""
-        rows = self.records.rows
-        values = rows.numbers(position) if position in rows.numbered else rows.codes[:, position]
-        return self.records.attributes[position].side(self._of(values, at), cut, low)
+def unchanged(size: int) -> Ints:
+    """Numbers of nodes as they are; the last is of `NOWHERE`."""
+    return np.append(np.arange(size), NOWHERE)
 
-    def _number(self, nodes: Ints) -> Ints:
-        """Of every node, which of these it is; -1 if it is none."""
-        number = np.full(self.size, -1, dtype=np.intp)
-        number[nodes] = np.arange(len(nodes))
-        return number
 
-    def _every(self, nodes: Ints) -> bool:
-        """Whether these are all nodes, in their order."""
-        return len(nodes) == self.size and bool((nodes == np.arange(self.size)).all())
+def renumbered(number: Ints, size: int, keep: Ints) -> Ints:
+    """Numbers of nodes among some that are kept."""
+    new = np.full(size + 1, NOWHERE)
+    new[keep] = np.arange(len(keep))
+    return np.asarray(new[number], dtype=np.int32)
 
-    def _at(self, nodes: Ints) -> tuple[Any, Ints]:
-        """The places of some nodes, and which of these nodes each is in; of all nodes, places are a slice."""
-        if self._every(nodes):
-            return slice(None), self.node
-        return self._moved(nodes)
 
-    def _moved(self, nodes: Ints) -> tuple[Ints, Ints]:
-        """The same, node after node."""
-        sizes, starts = self._extent
-        length = sizes[nodes]
-        moved = np.repeat(starts[nodes] - (np.cumsum(length) - length), length)
-        moved += np.arange(len(moved))
-        return self._by_node[moved] if isinstance(self.row, slice) else moved, np.repeat(np.arange(len(nodes)), length)
+def spans(first: int, end: int, offered: Flags, records: Ints, cells: Ints, most: int) -> Iterator[tuple[int, int]]:
+    """Nodes, one or more at a time, that have so many cells at most or, by column, whose records are as few."""
+    while first < end:
+        here = offered[first:end]
+        come = np.cumsum(here * records[first:end, None], axis=0)
+        costs = np.minimum(np.cumsum(here, axis=0) * cells, come).sum(axis=1)
+        stop = first + max(int(np.searchsorted(costs, most, side="right")), 1)
+        yield first, stop
+        first = stop
 
-    def _places(self, nodes: Ints, cells: int = 0) -> Iterator[tuple[Any, Ints]]:
-        """The same in blocks that the processor's cache holds; longer where every block fills so many cells."""
-        at, number = self._at(nodes)
-        long = max(exact_counts.BLOCK, cells)
-        for start in range(0, max(len(number), 1), long):
-            end = min(start + long, len(number))
-            yield slice(start, end) if isinstance(at, slice) else at[start:end], number[start:end]
 
-    @cached_property
-    def _extent(self) -> tuple[Ints, Ints]:
-        """How many places every node has, and where they begin in the order of nodes."""
-        sizes = np.bincount(self.node, minlength=self.size)
-        return sizes, np.cumsum(sizes) - sizes
+def roots(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
+    """Every tree's records. A rate is rounded down to what lots can have, so that it is none too high."""
+    n, rate, kind = len(records), floor(rate * 2.0**53) / 2.0**53, np.min_scalar_type(-trees)
+    if resample == "disjoint":
+        node = np.zeros((1, n), dtype=kind)
+        for here, lots in uniform_blocks(noise, n) if trees > 1 else ():
+            node[0, here] = np.minimum(lots * trees, trees - 1)
+        return NodeRows(records, node, None, unchanged(trees), trees)
+    node = np.repeat(np.arange(trees, dtype=kind)[:, None], n, axis=1)
+    times = np.zeros(node.shape, dtype=np.uint8) if resample == "bootstrap" else None
+    for tree in range(trees) if resample != "full" else ():
+        for here, lots in uniform_blocks(noise, n):
+            if times is None:
+                node[tree, here][lots >= rate] = NOWHERE
+            else:  # more than 255 of one row: less likely than 1 in 10^500
+                np.add.at(times[tree], np.minimum(lots * n, n - 1).astype(np.intp), 1)
+    return NodeRows(records, node, times, unchanged(trees), trees)
 
-    @cached_property
-    def _by_node(self) -> Ints:
-        """All places in the order of their nodes."""
-        return by_radix(self.node, self.size)
+
+def uniform_blocks(noise: Noise, rows: int) -> Iterator[tuple[slice, Floats]]:
+    """One lot of every row, and where these rows are, some at a time."""
+    start = 0
+    for lots in noise.lots_by_blocks(rows):
+        yield slice(start, start + len(lots)), lots
+        start += len(lots)

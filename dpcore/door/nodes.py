@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from math import floor
 from typing import Any, Unpack
 
 import numpy as np
@@ -39,13 +38,12 @@ from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.splits import NumberCut
-from dpcore.door import prices, streamed_node_counts
+from dpcore.door import prices
 from dpcore.door.door import Door
-from dpcore.door.exact_node_counts import Cuts, NodeRows, Nodes
+from dpcore.door.exact_node_counts import Cuts, NodeRows
 from dpcore.door.prices import Claim, Claimed
-from dpcore.door.tree_records import HeldRecords, Records
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.noise import Noise, Weights
+from dpcore.mechanisms.noise import Weights
 from dpcore.mechanisms.scores import SplitScore
 
 LOT = 1 << 17  # candidates that are drawn among together: what the processor's cache holds
@@ -93,7 +91,7 @@ class PrivateNodes:
     A question to them is charged to `ledger`, an account for one record's way through one tree.
     """
 
-    def __init__(self, door: Door, rows: Nodes) -> None:
+    def __init__(self, door: Door, rows: NodeRows) -> None:
         self._door, self._rows, self._records, self.ledger = door, rows, rows.records, door.ledger
         self.size, self.classes = rows.size, rows.records.classes
 
@@ -228,7 +226,7 @@ class PrivateNodes:
 
     def _offers(
         self,
-        rows: Nodes,
+        rows: NodeRows,
         score: SplitScore,
         nodes: Ints,
         offered: Flags,
@@ -294,23 +292,3 @@ def tree_budget(
     every, budget = account(ledger, trees, epsilon, resample, rate, rows)
     part = every.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
     return part, budget if plainly_claimed else part.share_of(budget)
-
-
-def sample(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> Nodes:
-    """The roots: every tree's records. A rate is rounded down to what lots can have, so that it is none too high."""
-    n, rate = len(records), floor(rate * 2.0**53) / 2.0**53
-    if not isinstance(records, HeldRecords):
-        return streamed_node_counts.roots(records, noise, trees, resample, rate)
-    if resample == "disjoint":
-        tree = np.minimum(noise.lots(n) * trees, trees - 1).astype(np.intp) if trees > 1 else np.zeros(n, np.intp)
-        return NodeRows(records, slice(None), tree, trees)
-    rows = []
-    for _ in range(trees):
-        if resample == "poisson":
-            rows.append(np.flatnonzero(noise.lots(n) < rate))
-        elif resample == "bootstrap":
-            rows.append(np.sort(np.minimum(noise.lots(n) * n, n - 1).astype(np.int32)))
-        else:
-            rows.append(np.arange(n))
-    tree = np.repeat(np.arange(trees), [len(found) for found in rows])
-    return NodeRows(records, np.concatenate(rows).astype(np.int32), tree, trees)

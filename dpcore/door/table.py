@@ -21,9 +21,10 @@ from dpcore.domain.splits import Attribute
 from dpcore.door import nodes, prices, responses
 from dpcore.door.door import Door
 from dpcore.door.exact_family_scores import FamilySearch
+from dpcore.door.exact_node_counts import roots
 from dpcore.door.network_growth import Growth
 from dpcore.door.prices import Claimed
-from dpcore.door.tree_records import records_of
+from dpcore.door.tree_records import Records
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.noise.histograms import WIDEST, Spread
@@ -363,8 +364,8 @@ class PrivateTable:
         way = trees, exact(epsilon), resample, rate, len(self._rows)
         part, budget = nodes.tree_budget(self.ledger, *way, plainly_claimed=plainly_claimed)
         place, classes = self.schema.index(target), self.schema[target].size
-        records = records_of(self._rows, dict(attributes), place, classes)
-        rows = nodes.sample(records, self._door.noise, trees, resample, rate)
+        records = Records(self._rows, dict(attributes), place, classes)
+        rows = roots(records, self._door.noise, trees, resample, rate)
         return nodes.PrivateNodes(self._door.on(part), rows), budget
 
     def _need_pure(self, what: str) -> None:

@@ -1,5 +1,6 @@
-"""Private rows as trees see them: codes, classes, and the ticks of numbers. Private: for the door only."""
+"""Private rows as trees see them: codes, classes, and the ranks of numbers. Private: for the door only."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -9,15 +10,19 @@ from numpy.typing import NDArray
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.splits import GRID, STEP, Attribute
 from dpcore.rows import HeldRows, Rows
+from dpcore.rows.exact_counts import Block
 
 STEPS = GRID // STEP + 1
+CELL = 4  # keys that take as much memory as a cell while it is counted
+DENSE = 1 << 21  # cells that are counted, and no keys sorted, where at least half as many keys come
 
 
 class Records:
-    """Columns, ticks and classes of all rows.
+    """Columns, ranks and classes of all rows, wherever they are.
 
     Attributes are by the column's position; the rows' numbers are the steps of the columns that are cut anywhere
-    (`NumberCut.steps`): `STEPS` different ones at most, however many rows there are.
+    (`NumberCut.steps`): `STEPS` different ones at most, however many rows there are. A number's rank is its place among
+    those that occur; of NaN it is their number. Ranks of rows in memory are worked out once.
     """
 
     def __init__(self, rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
@@ -28,7 +33,7 @@ class Records:
 
     @cached_property
     def occurring(self) -> dict[int, tuple[Floats, NDArray[np.int32]]]:
-        """By column: its steps that occur, in order, and the place of every step among them; the last is of NaN."""
+        """By column: its steps that occur, in order, and the rank of every step; the last is of NaN."""
         positions = sorted(self.rows.numbered)
         there = np.zeros((len(positions), STEPS + 1), dtype=bool)
         for block in self.rows.blocks((), positions):
@@ -43,43 +48,27 @@ class Records:
             for position, own in zip(positions, there, strict=True)
         }
 
-    def ranks(self, position: int, steps: Floats) -> NDArray[np.int32]:
-        """The places of some steps of a column among those that occur; their number, where NaN."""
-        found: NDArray[np.int32] = self.occurring[position][1][numbers_of(steps)]
-        return found
+    @cached_property
+    def _held(self) -> HeldRows | None:
+        """Rows in memory, with ranks in the place of numbers."""
+        if not isinstance(self.rows, HeldRows):
+            return None
+        found: dict[int, Any] = {j: ranks[numbers_of(self.rows.numbers(j))] for j, (_, ranks) in self.occurring.items()}
+        return HeldRows(self.rows.codes, self.rows.sizes, found)
 
+    def blocks(self, columns: list[int], numbers: list[int]) -> Iterator[Block]:
+        """The codes of some columns, and what `ranks` makes ranks of, as `Rows.blocks`."""
+        return (self._held or self.rows).blocks(columns, numbers)
 
-class HeldRecords(Records):
-    """Those that are in memory, and what is worked out from them once."""
+    def ranks(self, position: int, values: NDArray[Any]) -> NDArray[Any]:
+        """The ranks of what blocks have of a column's numbers."""
+        if self._held is not None:
+            return values
+        return self.occurring[position][1][numbers_of(self.rows.made(position, values))]
 
-    rows: HeldRows
-
-    def __init__(self, rows: HeldRows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
-        super().__init__(rows, attributes, target, classes)
-        self.codes, self.labels = rows.codes, rows.codes[:, target]
-        self._ranks: dict[int, NDArray[np.int32]] = {}
-        self._orders: dict[int, NDArray[np.int32]] = {}
-
-    def rank(self, position: int) -> NDArray[np.int32]:
-        """Every row's place among the steps of a column."""
-        if position not in self._ranks:
-            self._ranks[position] = self.ranks(position, self.rows.numbers(position))
-        return self._ranks[position]
-
-    def order(self, position: int) -> NDArray[np.int32]:
-        """All rows by a column's steps, missing ones at the end."""
-        if position not in self._orders:
-            self._orders[position] = by_radix(self.rank(position), len(self.occurring[position][0])).astype(np.int32)
-        return self._orders[position]
-
-
-def by_radix(numbers: NDArray[Any], most: int) -> Ints:
-    """The places of whole numbers up to so many, in their order.
-
-    NumPy sorts short integers by radix, in the time of a few passes.
-    """
-    order = np.argsort(numbers.astype(np.uint8 if most < 1 << 8 else np.uint16), kind="stable")
-    return order if most < 1 << 16 else order[np.argsort((numbers >> 16).astype(np.uint16)[order], kind="stable")]
+    def rank_below(self, position: int, cuts: Floats) -> Floats:
+        """The largest rank of a step at or below each cut, as cuts of ranks; -1 if there is none."""
+        return np.asarray(np.searchsorted(self.occurring[position][0], cuts, side="right") - 1.0)
 
 
 def numbers_of(steps: Floats) -> NDArray[np.int32]:
@@ -87,8 +76,47 @@ def numbers_of(steps: Floats) -> NDArray[np.int32]:
     return np.fmin(steps / STEP, STEPS).astype(np.int32)
 
 
-def records_of(rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> Records:
-    """The records of rows, wherever those are."""
-    if isinstance(rows, HeldRows):
-        return HeldRecords(rows, attributes, target, classes)
-    return Records(rows, attributes, target, classes)
+class Pile:
+    """How often each key comes, of those below `cells`, when `most` come in all.
+
+    Kept are a count for each cell where these are few, and else the keys themselves, sorted at the end.
+    """
+
+    def __init__(self, cells: int, most: int) -> None:
+        dense = CELL * cells <= most or cells <= min(2 * most, DENSE)
+        self.kind = np.int32 if cells < 1 << 30 else np.int64
+        self._counts = np.zeros(cells, dtype=np.uint32) if dense else None
+        self._keys = np.empty(0 if self._counts is not None else most, self.kind)
+        self._waiting: list[Ints] = []
+        self._many = 0
+
+    def add(self, keys: Ints) -> None:
+        """Count some keys."""
+        if self._counts is None:
+            self._keys[self._many : self._many + len(keys)] = keys
+            self._many += len(keys)
+        else:
+            self._waiting.append(keys)
+            self._many += len(keys)
+            if self._many > len(self._counts):  # so that cells are gone through a few times only
+                self.end()
+
+    def end(self) -> None:
+        """After all keys have been added: before, nobody may ask."""
+        if self._counts is None:
+            self._keys = self._keys[: self._many]
+            self._keys.sort()
+        elif self._many:
+            found = np.bincount(np.concatenate(self._waiting), minlength=len(self._counts))
+            np.add(self._counts, found, out=self._counts, casting="unsafe")
+            self._waiting, self._many = [], 0
+
+    def between(self, first: int, end: int) -> tuple[Ints, NDArray[Any]]:
+        """The keys from one to the one before another that came, less the first, and how often each did."""
+        if self._counts is not None:
+            part = self._counts[first:end]
+            found = np.flatnonzero(part != 0)  # of truth values, in a third of the time
+            return found, part[found]
+        own = self._keys[slice(*np.searchsorted(self._keys, np.array([first, end], dtype=self._keys.dtype)))]
+        starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])[: len(own)])
+        return own[starts].astype(np.int64) - first, np.diff(starts, append=len(own))

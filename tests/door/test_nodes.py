@@ -6,7 +6,6 @@ What each question costs is in `test_questions`.
 import math
 from fractions import Fraction
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,8 +17,9 @@ from dpcore.domain.column import Column
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
-from dpcore.door import Division, exact_node_counts
-from dpcore.door.exact_node_counts import HeldRecords, NodeRows
+from dpcore.door import Division, tree_records
+from dpcore.door.exact_node_counts import NOWHERE, NodeRows, unchanged
+from dpcore.door.tree_records import Pile, Records
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max
@@ -162,7 +162,8 @@ def test_which_rows_a_tree_holds():
     held, codes = {}, np.tile(TREES, (500, 1))
     for resample in ("disjoint", "poisson", "full", "bootstrap"):
         _, nodes, _ = roots(noise=make_noise("laplace", 3), codes=codes, trees=5, resample=resample, rate=0.3)
-        held[resample] = [np.arange(3000)[nodes._rows.row][nodes._rows.node == tree] for tree in range(5)]
+        row, node = places(nodes._rows)
+        held[resample] = [row[node == tree] for tree in range(5)]
     assert sorted(np.concatenate(held["disjoint"])) == list(range(3000))
     for disjoint, poisson, full, bootstrap in zip(*held.values(), strict=True):
         assert abs(len(disjoint) - 600) < 5 * math.sqrt(480)
@@ -179,7 +180,7 @@ def test_a_rate_between_two_that_lots_can_have_is_the_lower_one():
     noise = make_noise("auto", None)
     noise.lots = lambda count: np.arange(count) / 2.0**53
     _, nodes, _ = roots(noise=noise, resample="poisson", rate=3.9 / 2**53)
-    assert nodes._rows.row.tolist() == [0, 1, 2]
+    assert places(nodes._rows)[0].tolist() == [0, 1, 2]
 
 
 PATHS = {"a": ("left",), "b": ("left",), "c": ("single", "right"), "d": ("right",), "e": ("right",)}
@@ -210,23 +211,29 @@ def records(n, rng, *, classes=CLASSES, missing=0.15):
     ticks = STEP * rng.choice([0.0, LAST, 1.0, MIDDLE, MIDDLE, MIDDLE + 1, LAST - 1, float(rng.integers(0, LAST))], n)
     ticks[rng.random(n) < missing] = np.nan
     sizes = [*(c.size for c in columns), classes]
-    return HeldRecords(HeldRows(codes.astype(np.uint8), sizes, {NUMBER: ticks}), ATTRIBUTES, TARGET, classes)
+    return Records(HeldRows(codes.astype(np.uint8), sizes, {NUMBER: ticks}), ATTRIBUTES, TARGET, classes)
 
 
 def random_rows(seed, *, most=60, missing=0.15):
     """Places in some trees' nodes: a record may be in a node twice, and some nodes are empty."""
-    rng, size = np.random.default_rng(seed), 7
+    rng, size, samples = np.random.default_rng(seed), 7, 1 + seed % 3
     n = int(rng.integers(0, most))
-    known, places = records(n, rng, missing=missing), int(rng.integers(0, 3 * n + 1))
-    node = rng.choice(rng.choice(size, size - 2, replace=False), places if n else 0)
-    if seed % 3 == 0:  # every record once, in their order
-        return NodeRows(known, slice(None), np.resize(node, n if len(node) else 0), size), rng
-    row = rng.integers(0, max(n, 1), len(node))
-    return NodeRows(known, row.astype(np.int32), np.sort(node), size), rng
+    node = rng.choice([*rng.choice(size, size - 2, replace=False), NOWHERE], (samples, n)).astype(np.int8)
+    times = rng.integers(0, 3, node.shape, np.uint8) if samples > 1 else None
+    return NodeRows(records(n, rng, missing=missing), node, times, unchanged(size), size), rng
 
 
-def rows_at(rows):
-    return np.arange(len(rows.records))[rows.row]
+def places(rows):
+    """The rows at all places, and the nodes that they are in."""
+    times = np.ones(rows.node.size, int) if rows.times is None else rows.times.ravel()
+    node = np.repeat(rows.number[rows.node].ravel(), times)
+    row = np.repeat(np.tile(np.arange(len(rows.records)), len(rows.node)), times)
+    return row[node != NOWHERE], node[node != NOWHERE]
+
+
+def rows_in(rows, node):
+    row, nodes = places(rows)
+    return row[nodes == node]
 
 
 RANGES = {NUMBER: (START, END), CODES: (0.0, 6.0), ORDER: (0.0, 3.0), ONE: (0.0, 7.0), GROUPS: (0.0, 0.0)}
@@ -237,7 +244,7 @@ GIVEN = {NUMBER: [START, 0.0, QUARTER, QUARTER + 1, QUARTER + STEP, GRID - 1], C
 def child(known, position, row, cut, place=0):
     if position == NUMBER:
         return int(not known.rows.numbers(NUMBER)[row] <= cut)  # missing goes right
-    code = known.codes[row, position]
+    code = known.rows.codes[row, position]
     if position in (GROUPS, VALUES):
         return ATTRIBUTES[position].child_of[int(place)][code]
     return int(code != cut if position == ONE else not code < cut)
@@ -246,8 +253,8 @@ def child(known, position, row, cut, place=0):
 def counted(rows, node, group, groups=2):
     """Groups x classes of one node, record by record; `group(row)` is the record's."""
     table = np.zeros((groups, rows.records.classes), dtype=int)
-    for row in rows_at(rows)[rows.node == node].tolist():
-        table[group(row), rows.records.labels[row]] += 1
+    for row in rows_in(rows, node).tolist():
+        table[group(row), rows.records.rows.codes[row, TARGET]] += 1
     return table
 
 
@@ -262,10 +269,10 @@ def whole(rows, position):
 def places_of(rows, rng):
     """Places of a taxonomy that all records of a node fit to."""
     inner = [place for place, found in enumerate(ATTRIBUTES[GROUPS].children) if len(found) >= 2]
-    places = rng.choice(inner, rows.size).astype(float)
-    outside = ATTRIBUTES[GROUPS].child_of[places[rows.node].astype(int), rows.records.codes[rows.row, GROUPS]] < 0
-    places[rows.node[outside]] = 0.0
-    return places
+    found, (row, node) = rng.choice(inner, rows.size).astype(float), places(rows)
+    outside = ATTRIBUTES[GROUPS].child_of[found[node].astype(int), rows.records.rows.codes[row, GROUPS]] < 0
+    found[node[outside]] = 0.0
+    return found
 
 
 def test_classes_and_tables(seeds):
@@ -275,7 +282,7 @@ def test_classes_and_tables(seeds):
             np.testing.assert_array_equal(rows.classes[node], counted(rows, node, lambda _: 0, 1)[0])
         some = np.sort(rng.choice(rows.size, 4, replace=False))
         for (position, column), nodes in product(((CODES, BINNED), (GROUPS, TREE)), (np.arange(rows.size), some)):
-            codes, table = rows.records.codes[:, position], rows.tables(position, nodes)
+            codes, table = rows.records.rows.codes[:, position], rows.tables(position, nodes)
             expected = [counted(rows, node, codes.__getitem__, column.size) for node in nodes.tolist()]
             np.testing.assert_array_equal(table, expected)
             np.testing.assert_array_equal(rows.tables(position, nodes, by_class=False), table.sum(axis=2))
@@ -287,14 +294,12 @@ def test_only_some_nodes_in_any_order(known_first, seeds):
         rows, rng = random_rows(seed)
         keep = rng.permutation(rows.size)[:4]
         if known_first:
-            assert rows.classes.sum() == len(rows_at(rows))
+            assert rows.classes.sum() == len(places(rows)[0])
         part = rows.only(keep)
         np.testing.assert_array_equal(part.classes, rows.classes[keep])
         for i, node in enumerate(keep.tolist()):
-            assert sorted(rows_at(part)[part.node == i]) == sorted(rows_at(rows)[rows.node == node])
-        np.testing.assert_array_equal(part.label, rows.records.labels[rows_at(part)])
+            assert sorted(rows_in(part, i)) == sorted(rows_in(rows, node))
         np.testing.assert_array_equal(part.only(np.array([3, 1])).classes, rows.classes[keep[[3, 1]]])
-        assert rows.only(np.arange(rows.size)) is rows
         assert rows.only(np.empty(0, dtype=np.intp)).classes.shape == (0, CLASSES)
 
 
@@ -305,13 +310,14 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
     """
     for seed, position, how in product(seeds(12), ATTRIBUTES, ({}, {"most": 1}, {"missing": 1.0})):
         rows, rng = random_rows(seed, **how)
-        monkeypatch.setattr(exact_node_counts, "DENSE", 4 * (seed % 2))
+        for name in ("CELL", "DENSE"):
+            monkeypatch.setattr(tree_records, name, 99 * (seed % 2 == (name == "CELL")))
         some = np.sort(rng.choice(rows.size, 5, replace=False))
-        places = places_of(rows, rng)[some] if position == GROUPS else np.full(5, RANGES[position][0])
+        starts = places_of(rows, rng)[some] if position == GROUPS else np.full(5, RANGES[position][0])
         seen = []
-        for cuts in rows.candidates(position, some, places, np.full(5, RANGES[position][1])):
+        for cuts in rows.candidates(position, some, starts, np.full(5, RANGES[position][1])):
             for i, node in enumerate(cuts.nodes.tolist()):
-                low, high, place = cuts.low[i], cuts.high[i], places[some == node][0]
+                low, high, place = cuts.low[i], cuts.high[i], starts[some == node][0]
                 seen.append((node, low, high))
                 # Of an interval its lower end is a cut, and its upper one is not; in front nothing goes left.
                 for at in {low, np.floor((low + high) / 2), high - 1} if high > low else {low} - {END}:
@@ -324,7 +330,7 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
             np.testing.assert_array_equal(np.moveaxis(tables, -1, 0), expected)
         wanted = []
         for node in some.tolist():
-            ticks = rows.records.rows.numbers(NUMBER)[rows_at(rows)[rows.node == node]]
+            ticks = rows.records.rows.numbers(NUMBER)[rows_in(rows, node)]
             distinct = np.unique(ticks[~np.isnan(ticks)])
             ends = {
                 NUMBER: list(zip([START, *distinct], [*distinct, END], strict=True)),
@@ -338,8 +344,8 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
 
 def test_a_nodes_own_range_ends_its_candidates():
     known = records(4, np.random.default_rng(0))
-    known.rows.numbers(NUMBER)[:], known.codes[:, CODES] = STEP * np.array([25, 30, np.nan, 70]), [2, 3, 4, 1]
-    rows = NodeRows(known, np.arange(4, dtype=np.int32), np.array([0, 0, 0, 1], np.int32), 3)
+    known.rows.numbers(NUMBER)[:], known.rows.codes[:, CODES] = STEP * np.array([25, 30, np.nan, 70]), [2, 3, 4, 1]
+    rows = NodeRows(known, np.array([[0, 0, 0, 1]], np.int8), None, unchanged(3), 3)
     (cuts,) = rows.candidates(NUMBER, np.arange(3), *(STEP * np.array([[24.0, 60, 10], [40, 70, 20]])))
     assert cuts.nodes.tolist() == [0, 0, 0, 1, 1, 2]
     assert (cuts.low / STEP).tolist() == [24, 25, 30, 60, 70, 10]
@@ -355,8 +361,8 @@ def test_two_numbers_by_hand():
     known = records(2, np.random.default_rng(0), classes=2)
     known.rows.numbers(NUMBER)[:] = NumberCut(REAL, by_length=True).steps(np.array([2.0, 5.0]))
     assert known.rows.numbers(NUMBER).tolist() == [52_429 * STEP, 2**31]  # .2 and .5 of 2^18 steps, rounded up
-    known.labels[:] = [0, 1]
-    (cuts,) = whole(NodeRows(known, np.arange(2, dtype=np.int32), np.zeros(2, np.int32), 1), NUMBER)
+    known.rows.codes[:, TARGET] = [0, 1]
+    (cuts,) = whole(NodeRows(known, np.zeros((1, 2), np.int8), None, unchanged(1), 1), NUMBER)
     values = Max().of_many(cuts.tables, Relation.ADD_REMOVE)
     assert values.tolist() == [1, 2, 1]
     weights = (cuts.high - cuts.low) * 2.0**values
@@ -381,25 +387,17 @@ def test_the_next_level_holds_every_place_once(seeds):
         fan = np.array([len(table) for table in tables])
         below = rows.divided(column, cut, low, np.cumsum(fan) - fan, int(fan.sum()))
         np.testing.assert_array_equal(below.classes, np.concatenate(tables))
-        above = np.repeat(np.arange(rows.size), fan)[below.node]
-        assert sorted(zip(rows_at(below), above, strict=True)) == sorted(zip(rows_at(rows), rows.node, strict=True))
-        np.testing.assert_array_equal(below.label, rows.records.labels[rows_at(below)])
+        row, node = places(below)
+        above = zip(row, np.repeat(np.arange(rows.size), fan)[node], strict=True)
+        assert sorted(above) == sorted(zip(*places(rows), strict=True))
         np.testing.assert_array_equal(below.only(np.arange(1, below.size)).classes, np.concatenate(tables)[1:])
 
 
 @pytest.mark.parametrize("values", [1_000, 2**31 - 1])
 def test_pairs_of_nodes_and_values_are_told_apart_however_many_there_could_be(values):
     """With two nodes and classes, the larger number of values takes more than 32 bits."""
-    label, number = np.array([0, 1, 0, 1, 1], dtype=np.uint8), np.array([0, 0, 1, 1, 1], dtype=np.int8)
-    place = np.array([values - 1, values - 1, 0, values - 1, values - 1], dtype=np.int32)
-    nodes = NodeRows.__new__(NodeRows)
-    object.__setattr__(nodes, "records", SimpleNamespace(classes=2))
-    where, counts = nodes._occupied(label, number, place, values)
-    assert where.tolist() == [values - 1, values, 2 * values - 1]
-    assert counts.tolist() == [[1, 1, 0], [1, 0, 2]]
-
-
-@pytest.mark.parametrize("most", [0, 255, 256, (1 << 16) - 1, 1 << 16, (1 << 31) - 1])
-def test_places_come_in_the_order_of_numbers_of_any_size(most):
-    numbers = np.append(np.random.default_rng(0).integers(0, most + 1, 500), [most, 0, most]).astype(np.int32)
-    np.testing.assert_array_equal(exact_node_counts.by_radix(numbers, most), np.argsort(numbers, kind="stable"))
+    keys = np.array([4 * values - 1, 1, 4 * values - 1, 2 * values, 0])
+    pile = Pile(4 * values, len(keys))
+    pile.add(keys.astype(pile.kind))
+    pile.end()
+    assert [part.tolist() for part in pile.between(1, 4 * values)] == [[0, 2 * values - 1, 4 * values - 2], [1, 1, 2]]
