@@ -3,7 +3,7 @@
 Zhang and Tang (2007) tried private naive Bayes on 50,000 customers of a bank, 5,000 more to test on, with a class
 "customer value". Those rows were never published. These have the same kind of columns; their numbers are our own.
 
-A row is drawn in four steps, all of them from the tables `CLASSES` and `DRAWN` below:
+A row is drawn in four steps, all of them from `CLASSES` below and what `files/published.toml` says:
 
 1. Its class, by the shares in `CLASSES`.
 2. A score for every attribute, standard normal, independent of the class and of one another.
@@ -20,6 +20,7 @@ itself by *pairs*: whoever keeps large deposits has small loans, and whoever pay
 high-value customers have more of both. Naive Bayes does not see that; a forest does.
 """
 
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats
-from dpcore.datasets.published import listed, numeric
+from dpcore.datasets.published import declared_schema, descriptions
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 
@@ -45,44 +46,17 @@ class Attribute(NamedTuple):
     factor: str  # the one of `FACTORS` that moves it in the dependent table
     loading: float  # how strongly, between -1 and 1: the correlation of score and factor
     # per class a number's mean and deviation, before rounding and clipping, or the categories' shares, which sum to 1
-    classes: tuple[tuple[float, ...], ...]
-
-
-COLUMNS = (
-    numeric("age", 20, 79, "Age in years", bins=12),
-    listed("education", "basic secondary bachelor graduate", "Highest level of education", kind="ordered"),
-    listed("occupation", "manual service clerical professional manager", "Kind of work"),
-    listed("marital-status", "single married divorced widowed", "Marital status"),
-    numeric("income", 0, 200, "Yearly income, in thousands", kind="continuous", bins=20),
-    numeric("cards", 1, 10, "Number of bank cards", bins=10),
-    numeric("uses-per-month", 0, 59, "Card payments in a month", bins=12),
-    numeric("spending-per-use", 0, 200, "Mean sum of a payment", kind="continuous", bins=20),
-    numeric("deposits", 0, 200, "Deposits, in thousands", kind="continuous", bins=20),
-    numeric("loans", 0, 200, "Loans taken, in thousands", kind="continuous", bins=20),
-)
-DRAWN: dict[str, tuple[str, float, tuple[tuple[float, ...], ...]]] = {
-    "age": ("age", 0.7, ((50, 10), (44, 10), (38, 10))),
-    "education": ("wealth", 0.7, ((0.05, 0.20, 0.40, 0.35), (0.10, 0.35, 0.38, 0.17), (0.20, 0.45, 0.27, 0.08))),
-    "occupation": (
-        "wealth",
-        0.7,
-        ((0.05, 0.10, 0.15, 0.35, 0.35), (0.12, 0.18, 0.25, 0.27, 0.18), (0.25, 0.25, 0.25, 0.15, 0.10)),
-    ),
-    "marital-status": ("age", 0.7, ((0.20, 0.62, 0.12, 0.06), (0.28, 0.54, 0.13, 0.05), (0.38, 0.44, 0.14, 0.04))),
-    "income": ("wealth", 0.7, ((88, 25), (62, 20), (43, 15))),
-    "cards": ("wealth", 0.3, ((4.6, 1.5), (3.5, 1.3), (2.8, 1.1))),
-    "uses-per-month": ("habit", 0.85, ((28, 9), (20, 8), (14, 6))),
-    "spending-per-use": ("habit", -0.85, ((90, 25), (70, 22), (53, 20))),
-    "deposits": ("thrift", 0.85, ((85, 30), (60, 25), (42, 20))),
-    "loans": ("thrift", -0.85, ((75, 30), (60, 25), (48, 25))),
-}
-ATTRIBUTES = tuple(Attribute(column, *DRAWN[column.name]) for column in COLUMNS)
+    classes: Sequence[Sequence[float]]
 
 
 def bank_cards_schema() -> Schema:
     """What is public about the simulated customers: ten attributes and the class, at most 50,000 rows to learn from."""
-    value = listed(TARGET, " ".join(CLASSES), "What the customer is worth to the bank")
-    return Schema(columns=(*COLUMNS, value), target=TARGET, max_rows=ROWS)
+    return declared_schema("bank cards")
+
+
+ATTRIBUTES = tuple(
+    Attribute(bank_cards_schema()[name], **how) for name, how in descriptions()["bank cards"]["drawn"].items()
+)
 
 
 def bank_cards(seed: int = 0, *, dependent: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
