@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from dpcore.datasets.doubts import doubts
 from dpcore.errors import DataError
 from dpcore.text import as_text
 
@@ -46,26 +45,6 @@ MISSING_CELLS = (
 )
 MARKS = "[. '’\u00a0\u202f]"  # between thousands, where a decimal comma follows
 COMMA = rf"^[+-]?([0-9]+,[0-9]*|,[0-9]+|[0-9]{{1,3}}({MARKS}[0-9]{{3}})+,[0-9]*)([eE][+-]?[0-9]+)?$"
-
-
-def text_table(
-    raw: bytes, missing: Sequence[str], *, delimiter: str | None, encoding: str | None, decimal: str | None
-) -> tuple[pa.Table, dict[str, str]]:
-    """A delimited text and how it was read, with `doubts`, one a line, if there are any."""
-    check_marks(delimiter, decimal)
-    text, encoding = _decoded(raw, encoding)
-    table = text.lstrip("\r\n")
-    before = text[: len(text) - len(table)].count("\n")
-    delimiter, decimal, headers = headed(table, delimiter, decimal)
-    body = table.rstrip(ending(delimiter))
-    body, blank = _filled(body, delimiter, len(headers))
-    cells = _cells(f"{body}\n".encode(), delimiter, len(headers), before).unify_dictionaries()
-    if not cells.num_rows:
-        raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
-    found = "\n".join(doubts(text, headers, cells, delimiter, decimal, blank))
-    columns = [clean(column, missing, decimal) for column in cells.columns]
-    read_as = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "doubts": found}
-    return pa.Table.from_arrays(columns, headers), read_as
 
 
 def check_marks(delimiter: str | None, decimal: str | None) -> None:
@@ -109,25 +88,6 @@ def ending(delimiter: str) -> str:
 NO_TEXT = "The file is not text, although its extension says so.", "Check its format, or choose its encoding by hand."
 
 
-def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
-    """The text and its encoding: asked for, else told by a mark, else UTF-8, whatever the rows hold."""
-    declared = encoding is not None
-    encoding = encoding_of(raw, encoding)
-    try:
-        text = raw.decode(encoding)
-        if declared:
-            text.encode()  # some encodings give halves of characters
-    except LookupError:
-        raise DataError("The encoding asked for is none of texts.", "Use utf-8, utf-16 or cp1252.") from None
-    except UnicodeError:
-        raise other_encoding(raw, encoding if declared else None) from None
-    if not declared and encoding == "utf-8" and sure_encoding(raw):
-        raise other_encoding(raw)
-    if "\0" in (text[:BLOCK].lstrip("\r\n").partition("\n")[0] if declared else text):
-        raise DataError(*NO_TEXT)
-    return text.removeprefix("\ufeff"), encoding
-
-
 def encoding_of(raw: bytes, declared: str | None) -> str:
     """The encoding of a text that begins so, which is known."""
     marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -137,6 +97,10 @@ def encoding_of(raw: bytes, declared: str | None) -> str:
         codecs.lookup(encoding)
     except (LookupError, ValueError):  # a name with a null character, or with half of one, is a ValueError
         raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
+    try:
+        " ".encode(encoding)
+    except (LookupError, UnicodeError):
+        raise DataError("The encoding asked for is none of texts.", "Use utf-8, utf-16 or cp1252.") from None
     return encoding
 
 
@@ -207,46 +171,6 @@ def _header(table: str, delimiter: str) -> list[str]:
         return next(csv.reader(io.StringIO(table[:BLOCK], newline=""), delimiter=delimiter), [])
     except csv.Error:
         raise DataError("The text cannot be read as a table.", "Check its quotation marks and delimiter.") from None
-
-
-def _filled(table: str, delimiter: str, width: int) -> tuple[str, int]:
-    """The table with every blank line made a row of missing cells, and how many there were.
-
-    A line is a row, so that emptying one changes that row and not the number of rows.
-    """
-    if not re.search(r"\n[\r\n]|\r\r", table):
-        return table, 0
-    lines = list(io.StringIO(table, newline=""))
-    reader, blank = csv.reader(lines, delimiter=delimiter), []
-    try:
-        blank = [reader.line_num - 1 for record in reader if not record]
-    except csv.Error:  # said by `check_rows`, with its line
-        return table, 0
-    for line in blank:
-        lines[line] = delimiter * (width - 1) + lines[line]
-    return "".join(lines), len(blank)
-
-
-def _cells(body: bytes, delimiter: str, width: int, before: int) -> pa.Table:
-    """The cells below the header, as dictionaries of text."""
-    if body.count(b'"') % 2:  # a cell may be open until the end and swallow rows
-        check_rows(io.BytesIO(body), delimiter, width, before)
-    cells = _parsed(body, delimiter, width)
-    if cells is None:
-        check_rows(io.BytesIO(body), delimiter, width, before)
-        raise DataError("The text cannot be read as a table.", "Save it again as CSV in UTF-8.")
-    return cells
-
-
-def _parsed(body: bytes, delimiter: str, width: int) -> pa.Table | None:
-    """The cells, or None if some line is malformed.
-
-    None and no error: the parser's messages quote the line, and must not hang on ours as their context.
-    """
-    try:
-        return arrow_csv.read_csv(pa.BufferReader(body), **parser_options(delimiter, width))
-    except pa.ArrowInvalid:
-        return None
 
 
 def parser_options(delimiter: str, width: int, wanted: Sequence[int] = ()) -> dict[str, Any]:

@@ -18,9 +18,10 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.datasets.delimited import text_table, too_large
+from dpcore.datasets.delimited import too_large
 from dpcore.datasets.doubts import doubts_of_ends
 from dpcore.datasets.parquet import parquet_table
+from dpcore.datasets.text_blocks import text_table
 from dpcore.datasets.workbooks import workbook_table
 from dpcore.errors import DataError
 
@@ -144,17 +145,9 @@ def check_signature(raw: bytes, kind: str) -> None:
 
 def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, bytes]:
     """Format and unpacked bytes. Reads one byte more than the limit at most: a small file may unpack to terabytes."""
-    try:
-        with opened_text(io.BytesIO(raw), packing) as file:
-            text = file.read(limit + 1)
-            kind = format_of(str(file.name))[0] if packing == "zip" else kind
-    except DataError:
-        raise
-    except DAMAGED:
-        raise DataError(
-            f"The {packing} file is cut short, damaged or protected by a password.",
-            "Pack it again without a password, or upload the table itself.",
-        ) from None
+    with opened_text(io.BytesIO(raw), packing) as file:
+        text = file.read(limit + 1)
+        kind = format_of(str(file.name))[0] if packing == "zip" else kind
     if len(text) > limit:
         raise too_large(limit)
     if not text.strip():
@@ -164,13 +157,23 @@ def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, byte
 
 @contextmanager
 def opened_text(source: Path | BinaryIO, packing: str) -> Iterator[BinaryIO]:
-    """The bytes of a text table, unpacked while they are read."""
-    with ExitStack() as stack:
-        if packing == "zip":
-            archive = stack.enter_context(zipfile.ZipFile(source))
-            yield cast(BinaryIO, stack.enter_context(archive.open(only_member(archive))))
-        else:
-            yield stack.enter_context(OPENERS.get(packing, open)(source, "rb"))
+    """The bytes of a text table, unpacked while they are read; DataError if they cannot be."""
+    try:
+        with ExitStack() as stack:
+            if packing == "zip":
+                archive = stack.enter_context(zipfile.ZipFile(source))
+                yield cast(BinaryIO, stack.enter_context(archive.open(only_member(archive))))
+            else:
+                yield stack.enter_context(OPENERS.get(packing, open)(source, "rb"))
+    except DataError:
+        raise
+    except DAMAGED:
+        if not packing:
+            raise DataError("The file cannot be opened.", "Check its permissions.") from None
+        raise DataError(
+            f"The {packing} file is cut short, damaged or protected by a password.",
+            "Pack it again without a password, or upload the table itself.",
+        ) from None
 
 
 def only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpcore.datasets.delimited import encoding_of, other_encoding
-from dpcore.datasets.formats import DAMAGED, format_of, opened_text
+from dpcore.datasets.formats import format_of, opened_text
 from dpcore.datasets.parquet import open_parquet, sound
 from dpcore.datasets.reading import read_frame
 from dpcore.datasets.streams import Source, sources
@@ -80,12 +80,8 @@ def of_parquet(path: Path) -> bytes:
 
 def of_text(path: Path, declared: str | None) -> tuple[str, int]:
     """The first lines of a text, with whole rows only, and how many of its bytes they are."""
-    try:
-        with opened_text(path, format_of(path.name)[1]) as file:
-            raw = file.read(BYTES)
-            whole = not file.read(1)
-    except DAMAGED:
-        raise DataError(f"The file {path.name!r} cannot be opened, or is damaged.", "Check its permissions.") from None
+    with opened_text(path, format_of(path.name)[1]) as file:
+        raw, whole = file.read(BYTES), not file.read(1)
     encoding = encoding_of(raw[:4], declared)
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(raw, final=whole)

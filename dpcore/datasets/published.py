@@ -52,8 +52,8 @@ def declared_schema(name: str) -> Schema:
     columns = [_column(each, groups=groups.get(each), **how) for each, how in found["columns"].items()]
     for letter, trait in found.get("traits", {}).items():
         for i in range(1, 11):
-            how = {"description": f"{trait}, item {i}: {about}", "answers": (0, 5), "kind": "ordered"}
-            columns.append(_column(f"{letter}{i}", **how))
+            item = f"{trait}, item {i}: {about}"
+            columns.append(_column(f"{letter}{i}", answers=(0, 5), kind="ordered", description=item))
     return Schema(columns=tuple(columns), target=found["target"], max_rows=found["max_rows"])
 
 

@@ -16,10 +16,10 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpcore.datasets.formats import TEXT_FORMATS, format_of
+from dpcore.datasets.formats import TEXT_FORMATS, format_of, opened_text
 from dpcore.datasets.long_parquet import LongParquet
-from dpcore.datasets.long_text import LongText
 from dpcore.datasets.parquet import cells, check_plain, headers_of, is_plain
+from dpcore.datasets.text_blocks import TextBlocks
 from dpcore.errors import DataError
 from dpcore.text import is_writable, writable
 
@@ -38,10 +38,11 @@ class Source:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", writable(self.name))
 
-    def opened(self, watch: Callable[[], None], **written: str | None) -> LongText | LongParquet:
+    def opened(self, watch: Callable[[], None], **written: str | None) -> TextBlocks | LongParquet:
         """What it holds; `written` is how a text is, as for `datasets.read`; `watch` is called while it takes long."""
-        if format_of(self.name)[0] != "parquet":
-            return LongText(self.path, watch, **written)
+        kind, packing = format_of(self.name)
+        if kind != "parquet":
+            return TextBlocks(partial(opened_text, self.path, packing), watch, **written)
         check_path(self.path)
         return LongParquet(self.path)
 

@@ -28,8 +28,8 @@ import pyarrow.parquet as pq
 from dpcore.arguments import Progress, check_arguments, kind_of, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.datasets.long_parquet import LongParquet
-from dpcore.datasets.long_text import LongText
 from dpcore.datasets.streams import ArrowStream, Source, Streamable, check_path, sources
+from dpcore.datasets.text_blocks import TextBlocks
 from dpcore.domain.arrow_cells import coded_cells
 from dpcore.domain.coding import Coded
 from dpcore.domain.schema import Schema
@@ -38,7 +38,7 @@ from dpcore.language import phrase
 from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of, no_query, state
 from dpcore.rows.manifest import BEGIN, ELSEWHERE, UNFINISHED, checksum, is_own, write_json
 
-Table = LongText | LongParquet | ArrowStream
+Table = TextBlocks | LongParquet | ArrowStream
 STREAM = "(stream)"  # the name of a source that is no file
 GROUP = 1 << 17  # rows that are written together
 PART = 1 << 20  # rows; the first parts are shorter, so that whoever stops early keeps something

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from files import read_frame
 
-from dpcore.datasets import heads, long_text
+from dpcore.datasets import heads, streams
 from dpcore.datasets.heads import head
-from dpcore.datasets.long_text import LongText
 from dpcore.errors import DataError
 
 FRAME = pd.DataFrame({"a": np.arange(2_000), "b": [f'say "{i % 7}"\nline two, and more' for i in range(2_000)]})
@@ -72,9 +71,9 @@ def test_what_cannot_be_read_is_said(tmp_path):
     ],
 )
 def test_a_long_file_that_is_not_utf_8_is_told_by_its_header_and_by_no_row(tmp_path, monkeypatch, header, odd, told):
-    monkeypatch.setattr(long_text, "PIECE", 200)
+    monkeypatch.setattr("dpcore.datasets.text_blocks.PIECE", 200)
     path, rows = tmp_path / "rows.csv", b"s3cret,1,x\n" * 50
     path.write_bytes(header + rows + odd + rows)
     with pytest.raises(DataError, match=told) as refused:
-        LongText(path, lambda: None)
+        streams.Source(path, path.name).opened(lambda: None)
     assert "s3cret" not in str(refused.value)
