@@ -9,7 +9,6 @@ from types import ModuleType
 import joblib
 import pytest
 from folders import encoded
-from joblib._parallel_backends import LokyBackend
 from tables import SMALL, make_frame
 from variants import CLASSIFIERS, VARIANTS, alike, fitted_state
 
@@ -33,13 +32,13 @@ class Watched(FolderRows):
         return super()._pieces(columns, numbers)
 
 
-class Cluster(LokyBackend):
-    """A backend that takes all of its workers where nobody says how many, as those of clusters do."""
-
-    default_n_jobs = 2
-
-
-joblib.register_parallel_backend("cluster of a test", Cluster)
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers of Dask, each a process of this machine."""
+    distributed = pytest.importorskip("distributed")
+    own = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**own) as found, distributed.Client(found):
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +71,11 @@ def assert_same(one, other):
     assert one.ledger_.to_json() == other.ledger_.to_json()
 
 
-LOKY, OWN = {"backend": "loky", "n_jobs": 2}, {"backend": "cluster of a test"}
-FITS = [*((name, LOKY) for name in VARIANTS if name not in CLASSIFIERS), ("NB-Synth", OWN)]  # those read by themselves
-
-
-@pytest.mark.parametrize(("name", "how"), FITS, ids=str)
-def test_workers_release_the_same(name, how, codes):
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name not in CLASSIFIERS])  # those read by themselves
+def test_workers_release_the_same(name, codes):
     alone = fit(name, codes)
     assert readers(codes) == {os.getpid()}
-    with joblib.parallel_config(**how):
+    with joblib.parallel_config("loky", n_jobs=2):
         spread = fit(name, codes)
     assert readers(codes) - {os.getpid()}
     assert_same(alone, spread)
@@ -93,4 +88,17 @@ def test_a_worker_that_is_killed_loses_nothing_and_is_paid_once(name, codes):
     with joblib.parallel_config("loky", n_jobs=2), pytest.warns(UserWarning, match="this one counts on"):
         spread = fit(name, codes)
     assert not (codes.parent / "kill").exists()
+    assert_same(alone, spread)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_dask_cluster_releases_the_same_and_asks_another_worker_where_one_is_killed(killed, codes, cluster):
+    alone = fit("PrivBayes refined", codes)
+    readers(codes)
+    if killed:
+        (codes.parent / "kill").write_text(str(os.getpid()))
+    with joblib.parallel_config("dask"):
+        spread = fit("PrivBayes refined", codes)
+    assert not (codes.parent / "kill").exists()
+    assert readers(codes) - {os.getpid()}
     assert_same(alone, spread)
