@@ -15,7 +15,8 @@ from dpcore.errors import DataError
 
 DICTIONARIES = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}  # encodings that are read as such
 UNSUPPORTED = re.compile(r"(?i)not (yet )?(implemented|supported|built)|unsupported|unknown (encoding|compression)")
-SAMPLE = 1 << 17  # rows
+SAMPLE = ROWS = 1 << 17
+PIECE = 1 << 20  # bytes
 RESAVE = "Save it again with the encodings of Parquet version 1 and Snappy, or as CSV."
 
 
@@ -23,24 +24,57 @@ def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Ta
     """A Parquet table; the index that pandas may have stored beside it is left out."""
     if raw.endswith(b"PARE"):
         raise DataError("The Parquet file is encrypted.", "Save it without encryption.")
-    with sound():
-        schema = pq.read_schema(pa.BufferReader(raw))
-        places = headers_of(schema)
-        for header, j in places.items():
-            check_plain(header, schema.field(j).type)
-        file = open_parquet(raw)
-        groups = [file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)]
-        if sum(groups) + 8 * file.metadata.num_rows * len(schema) > limit:
+    file = ParquetBlocks(raw)
+    kinds = file.kinds(file.headers)
+    with sound(), open_parquet(raw) as source:
+        groups = [source.metadata.row_group(i).total_byte_size for i in range(source.metadata.num_row_groups)]
+        if sum(groups) + 8 * source.metadata.num_rows * len(source.schema_arrow) > limit:
             raise too_large(limit)
-        table = file.read()
-        columns = [plain(table.column(j), missing) for j in places.values()]
-    headers = list(places)
-    if not table.num_rows or not headers:
+        table = source.read()
+        columns = [plain(table.column(j), missing) for j in file.positions.values()]
+    if not table.num_rows or not kinds:
         raise DataError("The file has no rows.", "Choose a file with rows.")
-    zones = {header: unknown_zone(schema.field(j).type) for header, j in places.items()}
+    zones = {header: unknown_zone(kind) for header, kind in kinds.items()}
     doubt = "Column {!r} has the time zone {!r}, which is not known here: its times are read as UTC."
-    doubts = [*doubts_of_names(headers), *(doubt.format(header, zone[:40]) for header, zone in zones.items() if zone)]
-    return pa.Table.from_arrays(columns, headers), {"doubts": "\n".join(doubts)}
+    doubts = [*doubts_of_names(file.headers), *(doubt.format(name, zone[:40]) for name, zone in zones.items() if zone)]
+    return pa.Table.from_arrays(columns, file.headers), {"doubts": "\n".join(doubts)}
+
+
+class ParquetBlocks:
+    """A Parquet file: its `headers`, `batches` of its cells, and what these had by now: `rows`, and the share `done`.
+
+    DataError with a cause and a remedy if it is none.
+    """
+
+    def __init__(self, source: bytes | Path) -> None:
+        self._source, self.done, self.rows = source, 0.0, 0
+        with sound():
+            self._schema = pq.read_schema(readable(source))
+            self.positions = headers_of(self._schema)
+        self.headers = list(self.positions)
+
+    def kinds(self, names: Sequence[str]) -> dict[str, pa.DataType]:
+        """The types of some columns; DataError if their cells are no plain values."""
+        found = {name: self._schema.field(self.positions[name]).type for name in names}
+        for name, kind in found.items():
+            check_plain(name, kind)
+        return found
+
+    def batches(self, names: Sequence[str], missing: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """The cells of some columns: numbers, truth values, or dictionaries."""
+        self.kinds(names)
+        wanted = [self._schema.field(self.positions[name]).name for name in names]
+        bounded = {"pre_buffer": False, "buffer_size": PIECE}  # else all that was read stays in memory to the end
+        with sound(), open_parquet(self._source, **bounded) as file:
+            for batch in file.iter_batches(ROWS, columns=wanted):
+                self.rows += batch.num_rows
+                self.done = self.rows / file.metadata.num_rows
+                yield [cells(batch.column(name), missing) for name in wanted]
+
+
+def readable(source: bytes | Path) -> Any:
+    """What Arrow reads a file from."""
+    return pa.BufferReader(source) if isinstance(source, bytes) else source
 
 
 def open_parquet(source: bytes | Path, **options: Any) -> pq.ParquetFile:
@@ -48,16 +82,12 @@ def open_parquet(source: bytes | Path, **options: Any) -> pq.ParquetFile:
 
     Those with delta encodings cannot; they are read one by one.
     """
-
-    def reader() -> Any:
-        return pa.BufferReader(source) if isinstance(source, bytes) else source
-
-    schema, found = pq.read_schema(reader()), pq.read_metadata(reader())
+    schema, found = pq.read_schema(readable(source)), pq.read_metadata(readable(source))
     groups = [found.row_group(i) for i in range(found.num_row_groups)]
     chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
     others = {chunk.path_in_schema for chunk in chunks if not DICTIONARIES.issuperset(chunk.encodings)}
     texts = [field.name for field in schema if is_text(field.type) and field.name not in others]
-    return pq.ParquetFile(reader(), metadata=found, read_dictionary=texts, **options)
+    return pq.ParquetFile(readable(source), metadata=found, read_dictionary=texts, **options)
 
 
 @contextmanager

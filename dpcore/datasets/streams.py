@@ -17,8 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpcore.datasets.formats import TEXT_FORMATS, format_of, opened_text
-from dpcore.datasets.long_parquet import LongParquet
-from dpcore.datasets.parquet import cells, check_plain, headers_of, is_plain
+from dpcore.datasets.parquet import ParquetBlocks, cells, check_plain, headers_of, is_plain
 from dpcore.datasets.text_blocks import TextBlocks
 from dpcore.errors import DataError
 from dpcore.text import is_writable, writable
@@ -38,13 +37,13 @@ class Source:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", writable(self.name))
 
-    def opened(self, watch: Callable[[], None], **written: str | None) -> TextBlocks | LongParquet:
+    def opened(self, watch: Callable[[], None], **written: str | None) -> TextBlocks | ParquetBlocks:
         """What it holds; `written` is how a text is, as for `datasets.read`; `watch` is called while it takes long."""
         kind, packing = format_of(self.name)
         if kind != "parquet":
             return TextBlocks(partial(opened_text, self.path, packing), watch, **written)
         check_path(self.path)
-        return LongParquet(self.path)
+        return ParquetBlocks(self.path)
 
 
 def check_path(path: Path) -> None:
@@ -107,8 +106,8 @@ class ArrowStream:
         """What tells these rows from others, in the order in which they came; as private as they are."""
         return self._sum.hexdigest()
 
-    def batches(self, names: Sequence[str], missing: Sequence[str], skip: int) -> Iterator[list[pa.Array]]:
-        """The cells of some columns, from the first row on; `skip` is 0."""
+    def batches(self, names: Sequence[str], missing: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """The cells of some columns, from the first row on."""
         kinds = {name: self._reader.schema.field(j).type for name, j in self._positions.items()}
         for name in names:
             check_plain(name, kinds[name])

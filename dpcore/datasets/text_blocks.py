@@ -166,14 +166,11 @@ class TextBlocks:
         """The share of the file that `batches` has given, by its lines: the parser reads ahead."""
         return min(self.rows / max(self._ends, 1), 1.0)
 
-    def batches(self, names: Sequence[str], missing: Sequence[str], skip: int) -> Iterator[list[pa.Array]]:
-        """The cells of some columns, without the first `skip` rows, as dictionaries; batches of whatever size."""
+    def batches(self, names: Sequence[str], missing: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """The cells of some columns, as dictionaries; batches of whatever size."""
         for batch in self.parse([*map(self.headers.index, names)]):
             self.rows += batch.num_rows
-            left = batch.slice(skip)
-            skip -= batch.num_rows - left.num_rows
-            if left.num_rows:
-                yield [clean(pa.chunked_array([column]), missing, self.decimal) for column in left.columns]
+            yield [clean(pa.chunked_array([column]), missing, self.decimal) for column in batch.columns]
 
     def parse(self, wanted: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """What the parser makes of some columns; DataError, and not the parser's, which quotes the line."""

@@ -50,12 +50,16 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def recoded(self, sizes: Sequence[int], rules: Sequence[tuple[int, Rule]]) -> Self:
-        """Rows of other columns, each a rule on the codes of one column here; without numbers, as all that follow."""
+    def look_up(self, sizes: Sequence[int], columns: Sequence[int | tuple[Sequence[int], Rule]]) -> Self:
+        """Rows of other columns, each one of these or a rule on some; without numbers, as all that follow."""
 
-    @abstractmethod
+    def recoded(self, sizes: Sequence[int], rules: Sequence[tuple[int, Rule]]) -> Self:
+        """Rows of other columns, each a rule on the codes of one column here."""
+        return self.look_up(sizes, [([source], rule) for source, rule in rules])
+
     def derived(self, size: int, sources: Sequence[int], rule: Rule) -> Self:
         """Rows with one more column, a rule on the codes of some."""
+        return self.look_up((*self.sizes, size), [*range(len(self.sizes)), (sources, rule)])
 
     @abstractmethod
     def split(self, by: int) -> list[Self]:

@@ -35,6 +35,27 @@ JOINT = 1 << 13  # cells of a joint set's table: what the processor's nearest ca
 JOINED = 256  # families that are joined among each other
 
 
+def even_blocks(pieces: Iterable[Block], size: int) -> Iterator[Block]:
+    """The same rows in blocks of one size, the rest at the end."""
+    waiting: list[Block] = []
+    held = 0
+    for piece in pieces:
+        start, rows = 0, len(piece[0])
+        while start < rows:
+            end = min(start + size - held, rows)
+            waiting.append([values[start:end] for values in piece])
+            held, start = held + end - start, end
+            if held == size:
+                yield _joined(waiting)
+                waiting, held = [], 0
+    if held:
+        yield _joined(waiting)
+
+
+def _joined(blocks: list[Block]) -> Block:
+    return blocks[0] if len(blocks) == 1 else [np.concatenate(columns) for columns in zip(*blocks, strict=True)]
+
+
 def streamed(
     blocks: Iterable[Block], rows: int, columns: Sequence[int], sizes: Sequence[int], families: Sequence[Family]
 ) -> list[Counts]:

@@ -42,16 +42,14 @@ class HeldRows(Rows):
         numbers = {j: values[places] for j, values in self._numbers.items()}
         return type(self)(np.asfortranarray(self.codes[places]), self.sizes, numbers)
 
-    def recoded(self, sizes: Sequence[int], rules: Sequence[tuple[int, Rule]]) -> Self:
+    def look_up(self, sizes: Sequence[int], columns: Sequence[int | tuple[Sequence[int], Rule]]) -> Self:
         codes = np.empty((len(self), len(sizes)), dtype=code_dtype(max(sizes)), order="F")
-        for j, (source, rule) in enumerate(rules):
-            codes[:, j] = rule.astype(codes.dtype)[self.codes[:, source]]
-        return type(self)(codes, sizes)
-
-    def derived(self, size: int, sources: Sequence[int], rule: Rule) -> Self:
-        sizes = (*self.sizes, size)
-        codes = np.empty((len(self), len(sizes)), dtype=code_dtype(max(sizes)), order="F")
-        codes[:, :-1], codes[:, -1] = self.codes, rule[tuple(self.codes[:, j] for j in sources)]
+        for j, column in enumerate(columns):
+            if isinstance(column, int):
+                codes[:, j] = self.codes[:, column]
+            else:
+                sources, rule = column
+                codes[:, j] = rule.astype(codes.dtype)[tuple(self.codes[:, source] for source in sources)]
         return type(self)(codes, sizes)
 
     def split(self, by: int) -> list[Self]:

@@ -62,7 +62,7 @@ class FolderRows(Rows):
         return len(self.source) if self._rows is None else self._rows
 
     def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
-        return _even(self._pieces(columns, numbers))
+        return exact_counts.even_blocks(self._pieces(columns, numbers), exact_counts.BLOCK)
 
     def made(self, position: int, numbers: Floats) -> Floats:
         return self._numbers[position](numbers)
@@ -82,13 +82,15 @@ class FolderRows(Rows):
                 block = [values[here] for values in block]
             yield block
 
-    def recoded(self, sizes: Sequence[int], rules: Sequence[tuple[int, Rule]]) -> Self:
-        columns = [rule_of(rule, size, [self._columns[j]]) for (j, rule), size in zip(rules, sizes, strict=True)]
-        return self._view(sizes=sizes, columns=columns)
-
-    def derived(self, size: int, sources: Sequence[int], rule: Rule) -> Self:
-        column = rule_of(rule, size, [self._columns[j] for j in sources])
-        return self._view(sizes=(*self.sizes, size), columns=(*self._columns, column))
+    def look_up(self, sizes: Sequence[int], columns: Sequence[int | tuple[Sequence[int], Rule]]) -> Self:
+        found: list[Column] = []
+        for column, size in zip(columns, sizes, strict=True):
+            if isinstance(column, int):
+                found.append(self._columns[column])
+            else:  # codes take little room
+                rule = column[1].astype(np.min_scalar_type(max(size - 1, 0)))
+                found.append(LookUp(rule, tuple(self._columns[j] for j in column[0])))
+        return self._view(sizes=sizes, columns=found)
 
     def split(self, by: int) -> list[Self]:
         look, sizes = self._columns[by], enumerate(self.tables([(by,)])[0])
@@ -132,11 +134,6 @@ class FolderRows(Rows):
         return sums
 
 
-def rule_of(rule: Rule, size: int, sources: Sequence[Column]) -> LookUp:
-    """A look-up whose codes take little room."""
-    return LookUp(rule.astype(np.min_scalar_type(max(size - 1, 0))), tuple(sources))
-
-
 def own_columns(column: Column) -> Iterator[int]:
     """The folder's columns that a column is worked out from."""
     if isinstance(column, int):
@@ -153,25 +150,3 @@ def looked_up(column: Column, found: Mapping[str, NDArray[Any]], known: dict[int
     if id(column) not in known:
         known[id(column)] = column.rule[tuple(looked_up(source, found, known) for source in column.sources)]
     return known[id(column)]
-
-
-def _even(pieces: Iterator[Block]) -> Iterator[Block]:
-    """The same rows in blocks of `exact_counts.BLOCK`, the rest at the end."""
-    waiting: list[Block] = []
-    held = 0
-    for piece in pieces:
-        start, rows = 0, len(piece[0])
-        while held + rows - start >= exact_counts.BLOCK:
-            end = start + exact_counts.BLOCK - held
-            waiting.append([values[start:end] for values in piece])
-            yield _one(waiting)
-            waiting, held, start = [], 0, end
-        if start < rows:
-            waiting.append([values[start:] for values in piece])
-            held += rows - start
-    if held:
-        yield _one(waiting)
-
-
-def _one(blocks: list[Block]) -> Block:
-    return blocks[0] if len(blocks) == 1 else [np.concatenate(columns) for columns in zip(*blocks, strict=True)]

@@ -22,12 +22,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpcore.arguments import Progress, check_arguments, kind_of, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS
-from dpcore.datasets.long_parquet import LongParquet
+from dpcore.datasets.parquet import ParquetBlocks
 from dpcore.datasets.streams import ArrowStream, Source, Streamable, check_path, sources
 from dpcore.datasets.text_blocks import TextBlocks
 from dpcore.domain.arrow_cells import coded_cells
@@ -35,10 +36,11 @@ from dpcore.domain.coding import Coded
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase
+from dpcore.rows.exact_counts import even_blocks
 from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of, no_query, state
 from dpcore.rows.manifest import BEGIN, ELSEWHERE, UNFINISHED, checksum, is_own, write_json
 
-Table = TextBlocks | LongParquet | ArrowStream
+Table = TextBlocks | ParquetBlocks | ArrowStream
 STREAM = "(stream)"  # the name of a source that is no file
 GROUP = 1 << 17  # rows that are written together
 PART = 1 << 20  # rows; the first parts are shorter, so that whoever stops early keeps something
@@ -297,7 +299,11 @@ def _fitting(
     tables, rows, before = list(tables), skip, 0
     total = sum(size for _, size in tables)
     for table, size in tables:
-        for cells in table.batches(schema.names, missing, skip):
+        for batch in table.batches(schema.names, missing):
+            cells = [column.slice(skip) for column in batch]
+            skip -= len(batch[0]) - len(cells[0])
+            if not len(cells[0]):
+                continue
             found = [coded_cells(column, one) for column, one in zip(schema, cells, strict=True)]
             for counts, one in zip(misfits, found, strict=True):
                 counts.update(one.misfits)
@@ -305,25 +311,17 @@ def _fitting(
             if not any(misfits):
                 yield found
             progress(min((before + size * table.done) / max(total, 1), 1.0), ENCODING.format(rows=rows))
-        before, skip = before + size, max(skip - table.rows, 0)
+        before += size
 
 
 def _groups(found: Iterator[list[Coded]], schema: Schema, numbers: bool) -> Iterator[pa.Table]:
     """Rows as they are written, `GROUP` at a time, the rest at the end."""
     numeric = [j for j, column in enumerate(schema) if column.numeric and numbers]
     names = [f"c{j}" for j in range(len(schema))] + [f"n{j}" for j in numeric]
-    waiting: list[pa.RecordBatch] = []
-    held = 0
-    for columns in found:
-        arrays = [one.codes for one in columns] + [columns[j].numbers for j in numeric]
-        waiting.append(pa.RecordBatch.from_arrays([pa.array(values) for values in arrays], names))
-        held += waiting[-1].num_rows
-        while held >= GROUP:
-            table = pa.Table.from_batches(waiting)
-            yield table.slice(0, GROUP)
-            waiting, held = table.slice(GROUP).to_batches(), held - GROUP
-    if held:
-        yield pa.Table.from_batches(waiting)
+    blocks = (
+        [*(one.codes for one in columns), *(np.asarray(columns[j].numbers) for j in numeric)] for columns in found
+    )
+    return (pa.table(dict(zip(names, block, strict=True))) for block in even_blocks(blocks, GROUP))
 
 
 def _written(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[dict[str, Any]]:

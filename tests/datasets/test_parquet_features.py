@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 from files import SECRET, parquet, read_frame, refused
 
-from dpcore.datasets.long_parquet import LongParquet
+from dpcore.datasets.parquet import ParquetBlocks
 
 NEW_ARROW = int(pa.__version__.partition(".")[0]) >= 21  # older ones write no views, and take unknown codecs for none
 WORDS = [f"{SECRET} {i % 7}" for i in range(300)]
@@ -12,8 +12,8 @@ WORDS = [f"{SECRET} {i % 7}" for i in range(300)]
 
 def long_cells(raw: bytes, path) -> list[object]:
     path.write_bytes(raw)
-    file = LongParquet(path)
-    return [cell for batch in file.batches(file.headers, ("",), 0) for cell in batch[0].to_pylist()]
+    file = ParquetBlocks(path)
+    return [cell for batch in file.batches(file.headers, ("",)) for cell in batch[0].to_pylist()]
 
 
 def test_texts_of_any_encoding_are_read(tmp_path):

@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import SMALL, make_frame
 
-from dpcore.datasets import long_parquet, streams, text_blocks
+from dpcore.datasets import parquet, streams, text_blocks
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -57,7 +57,7 @@ def small(monkeypatch):
     """Blocks of a few rows."""
     monkeypatch.setattr(writing, "GROUP", 3)
     monkeypatch.setattr(writing, "PART", 6)
-    monkeypatch.setattr(long_parquet, "ROWS", 2)
+    monkeypatch.setattr(parquet, "ROWS", 2)
     monkeypatch.setattr(streams, "ROWS", 2)
     monkeypatch.setattr(text_blocks, "PIECE", 7)
 
