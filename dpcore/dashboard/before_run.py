@@ -39,7 +39,7 @@ ASSUMED = phrase(
     "How many rows there are is private here. Say on Data how many there are at most, or in Advanced how many you "
     "expect."
 )
-COARSE = phrase("even within bins ({bin})")
+COARSE = phrase("spread evenly in bins ({bin})")
 
 
 def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True) -> None:
@@ -53,11 +53,11 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
             sizes = (known,) if known else SIZES
             title = say("Before you run") if known else say("Before you run, with {rows} rows", rows=sizes_text(sizes))
             if known and not rows:  # a bound; a person's other rows do not count
-                title = say("Before you run, if {rows:,} rows count", rows=known)
+                title = say("Before you run, with at most {rows:,} rows", rows=known)
             parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED)])]
             with suppress(DPCoreError):  # it would not run: the page says why
-                parts += words([expectation(method, schema, some) for some in sizes])
-                parts += coarse(method, schema)
+                parts += words([expectation(method, schema, some) for some in sizes], method.epsilon)
+                parts += coarse(method, schema) if known else []
             st.markdown(" · ".join(parts), help=" ".join(about))
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         if why := presets.void_reason(method, schema):
@@ -123,26 +123,25 @@ def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
     return session.compute_once(known, key, partial(expect_errors, method, schema, rows, steps=steps))
 
 
-def words(found: Sequence[Expectation]) -> list[str]:
-    """What is expected, in a few words each; for several numbers of rows, one after the other."""
-    parts, last = [], found[-1]
+def words(found: Sequence[Expectation], epsilon: float) -> list[str]:
+    """What is expected at an epsilon, in a few words each; for several numbers of rows, one after the other."""
+    parts, last, several = [], found[-1], len(found) > 1
 
     def each(of: Callable[[Expectation], float], write: Callable[[float], str]) -> str:
         return " / ".join(write(of(one)) for one in found)
 
     if last.columns is not None:
-        words = phrase("shares ± {points} points")
-        if len(found) == 1:
-            near = phrase("shares ± {points} points (close from epsilon {epsilon})")
-            words = phrase("shares ± {points} points (close at no epsilon here)") if last.enough is None else near
-        off = each(lambda one: one.columns or 0, points)
-        parts.append(say(words, points=off, epsilon=number(last.enough or 0)))
+        words = phrase("shares ± {points} points") if several else phrase("shares ± {points} points on average")
+        if not several and (last.enough or 0) > epsilon:
+            words = phrase("shares ± {points} points on average (± 5 from epsilon {epsilon})")
+        parts.append(say(words, points=each(lambda one: one.columns or 0, points), epsilon=number(last.enough or 0)))
     elif last.leaf is not None:
         noisy = say("leaves hold more noise than rows")
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
         parts.append(say("counts in leaves ± {share}", share=share) if last.leaf < 1 else noisy)
     if last.pairs and last.measurable is not None:
-        some = phrase("at most {some} of {all:,} relations kept")
+        some = phrase("at most {some} of {all:,} relations measured, others as if shuffled")
+        some = phrase("at most {some} of {all:,} relations") if several else some
         if last.measurable == 0:
             some = phrase("no relation kept: columns as if shuffled")
         parts.append(say(some, some=each(lambda one: one.measurable or 0, "{:,}".format), all=last.pairs))
@@ -157,9 +156,11 @@ def points(share: float) -> str:
 
 
 def coarse(method: Any, schema: Schema) -> list[str]:
-    """A bin that holds several values, of a date if there is one; none where no rows are made."""
-    wide = [one for one in schema if one.numeric and float(np.diff(one.edges).max()) > (one.whole and 1)]
-    wide.sort(key=lambda one: (one.kind != "date", not one.whole))
+    """The bin that holds most of its column's range, of a date if there is one; none where no rows are made."""
+    widths = {one.name: np.diff(one.edges) for one in schema if one.numeric}
+    wide = [name for name, found in widths.items() if found.max() > (schema[name].whole and 1)]
     if not wide or not isinstance(method, Synthesizer):
         return []
-    return [say(COARSE, bin=f"{escaped(wide[0].name)} {escaped(wide[0].labels[0])}" + " …" * (len(wide) > 1))]
+    name = max(wide, key=lambda name: (schema[name].kind == "date", widths[name].max() / widths[name].sum()))
+    widest = f"{escaped(name)} {escaped(schema[name].labels[int(widths[name].argmax())])}"
+    return [say(COARSE, bin=widest + " …" * (len(wide) > 1))]

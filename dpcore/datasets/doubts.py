@@ -21,6 +21,7 @@ MEASURES = (  # as a second line of a header has them
     "years year yrs months days hours minutes seconds cm mm m km inch in ft kg g mg lb lbs % percent usd eur gbp $ € £ "
     "count n number text date mmhg bpm °c c °f f mmol/l mg/dl kg/m2 kg/m² k thousand million yes/no"
 )
+OUT = "take it out of the file first"
 NUMBER = re.compile("[-+(]?[$€£]? ?[0-9]")
 PLAIN = r"^[+-]?[0-9]+([.][0-9]*)?$"
 MOST_WORDS, MOST_LABELS = 3, 200  # of the name of a sum; in a column that has sums among others
@@ -97,13 +98,13 @@ def doubts_of_ends(table: pa.Table) -> Iterator[str]:
         named = any(a and _is_rare(b, end) for a, b in zip(sums, table.columns, strict=True))
         named = named and 2 * sum(map(bool, map(NUMBER.match, row))) >= len(words) - 1
         if not inside and (named or any(_is_sum(column, end) for column in table.columns)):
-            yield f"The {where} row looks like a sum of the others, and would count as one of them: delete it."
+            yield f"The {where} row looks like a sum of the others, and would count as one of them: {OUT}."
         elif len(words) == 1 < len(row) and (words[0][0] in NOTES.split() or len(words[0]) > MOST_WORDS):
-            yield f"The {where} row looks like a note, and would count as a row: delete it."
+            yield f"The {where} row looks like a note, and would count as a row: {OUT}."
     said = [cell in MEASURES.split() for cell in first if cell]
     below = [str(column[min(1, len(column) - 1)].as_py() or "") for column in table.columns]
     if all(said) and len(said) > 1 and any(map(NUMBER.match, below)):
-        yield "The first row looks like units (a second line of the header), and would count as a row: delete it."
+        yield f"The first row looks like units (a second line of the header), and would count as a row: {OUT}."
 
 
 def _is_rare(column: pa.ChunkedArray, row: int) -> bool:

@@ -16,7 +16,7 @@ import dpcore as dp
 from dpcore.door.door import Door
 from dpcore.errors import ParameterError
 from dpcore.evaluate import marginal_avd
-from dpcore.evaluate.verdict import CLOSE, TIED, tied, verdict
+from dpcore.evaluate.verdict import CLOSE, TIED, fidelity, tied
 from dpcore.experiment import forecast as front
 from dpcore.experiment import forecasts
 from dpcore.experiment.expectations import Expectation, expect_errors, public_table
@@ -184,7 +184,7 @@ def test_the_pair_that_cannot_be_measured_is_named_before_and_after_the_run() ->
     assert pair in told.lost
     assert len(told.lost) == len(list(combinations(schema.names, 2)))
     made = method.fit(frame, schema=schema).sample(len(frame))
-    assert [(tie.first, tie.second) for tie in verdict(frame, made, schema).lost] == [pair]
+    assert [(tie.first, tie.second) for tie in fidelity(frame, made, schema).lost] == [pair]
 
 
 def test_a_pair_that_is_measured_is_not_lost() -> None:

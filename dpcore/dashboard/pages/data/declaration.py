@@ -123,7 +123,7 @@ def choose_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare)
         rows.keep(replace(schema, columns=tuple(columns.values())), left)
         forget(intake.USE)
 
-    choose_some(values, act, f"data.listed:{rows.token}:{rows.version}", format_func=": ".join)
+    choose_some(values, act, f"data.listed:{rows.token}:{rows.version}", ": ".join, every=False)
 
 
 def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any) -> Dataset | None:

@@ -20,12 +20,12 @@ from dpcore.language import phrase, say
 
 EYES = phrase("Numbers of rows and persons are for your eyes only, unless they are public.")
 MANY_ROWS = phrase(
-    "**{rows:,} rows**: may everyone know that there are at most {most:,}? Forecasts then count with it."
+    "**{rows:,} rows**: may everyone know that there are at most {most:,}? Expected errors use that number."
 )
 MANY_COUNT = phrase(
-    "**{rows:,} rows count**: may everyone know that there are at most {most:,}? Forecasts then count with it."
+    "**{rows:,} rows count**: may everyone know that there are at most {most:,}? Expected errors use that number."
 )
-IS_PERSON = phrase("{names}: one value has up to {rows:,} rows. Is each value a person?")
+IS_PERSON = phrase("{names}: one value has up to {rows:,} rows. Is each value a person? Then one row of each counts.")
 TEST_ROWS = phrase("Releases do not learn from these rows; earlier ones may have learned from all.")
 LIMIT = phrase(
     "With a column that tells persons apart, others do not count, and which ones is secret. "

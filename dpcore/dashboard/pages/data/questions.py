@@ -14,6 +14,7 @@ from dpcore.domain.recognition import Recognized
 from dpcore.language import retold, say
 
 SHOWN = 8  # of what a question is about; the others are seen behind a press
+MOST_PILLS = 30  # of a choice that is seen as a whole
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,18 @@ def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
                     one.details()
 
 
-def choose_some(options: Sequence[Any], act: Callable[..., None], key: str, **look: Any) -> None:
-    """A choice of some of what a question is about, and the press that takes them over."""
-    label, look = say("Some (for your eyes only)"), look | {"key": key, "select_all": False}
-    chosen = st.multiselect(label, options, **look)
-    st.button(say("Declare these"), f"data.take:{key}", None, act, (chosen,), disabled=not chosen)
+def choose_some(
+    options: Sequence[Any], act: Callable[..., object], key: str, write: Callable[[Any], str] = str, *, every: bool
+) -> None:
+    """A choice of some of what a question is about, and the press that takes them over, or `every` one."""
+    press, few = st.container(), len(options) <= MOST_PILLS  # above, where no open list covers it
+    look: Any = {"select_all": False, "format_func": write}
+    if few:  # their texts are Markdown
+        look = {"selection_mode": "multi", "format_func": lambda one: escaped(write(one))}
+    choose = st.pills if few else st.multiselect
+    chosen = choose(say("Some (for your eyes only)"), options, key=key, **look)
+    label = say("Declare these") if chosen or not every else say("Declare all")
+    press.button(label, f"data.take:{key}", None, act, (chosen or options,), disabled=not (chosen or every))
 
 
 def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]:

@@ -16,7 +16,7 @@ from dpcore.errors import SchemaError
 from dpcore.language import phrase, say
 
 ALWAYS = phrase("In all your rows: {what}. Must that hold in general? Yes declares it.")
-NEVER = phrase("In your rows {n:,} value pairs of {what} never occur. Impossible? Yes declares them.")
+NEVER = phrase("In your rows {n:,} value pairs of {what} never occur. Which are impossible?")
 SHOWN, MOST_NAMED = 2, 4  # rules in a line, and in a question
 
 
@@ -42,9 +42,10 @@ def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
             few = words == ALWAYS or len(new) <= MOST_NAMED
             names = ", ".join(map(escaped, new if few else columns))
             text = say(ALWAYS if few else NEVER, n=len(new), what=f"**{names}**")
-            answers = {say("Yes"): partial(declare, rows, schema, new, new), say("No"): None}
+            yes = {say("Yes"): partial(declare, rows, schema, new, new)} if few else {}  # nobody vouches unseen
+            answers = yes | {say("No"): None}
             key, some = f"data.some:{hash(new)}", partial(declare, rows, schema, new)
-            details = partial(choose_some, new, some, key) if new[1:] else None
+            details = partial(choose_some, new, some, key, every=True) if new[1:] else None
             yield from [TableQuestion(text, new, answers, details)] if new else ()
 
 
