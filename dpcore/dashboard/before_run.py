@@ -13,6 +13,7 @@ from dpcore.accounting.relation import exact
 from dpcore.dashboard import controls, session
 from dpcore.dashboard.epsilon import EPSILONS, show_no_limit, show_odds
 from dpcore.dashboard.shell import escaped
+from dpcore.domain.declaration import PROPOSED
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
 from dpcore.experiment.expectations import Expectation, expect_errors
@@ -156,8 +157,8 @@ def points(share: float) -> str:
 
 
 def coarse(method: Any, schema: Schema) -> list[str]:
-    """The bin that holds most of its column's range, of a date if there is one; none where no rows are made."""
-    widths = {one.name: np.diff(one.edges) for one in schema if one.numeric}
+    """The widest bin, for its range, that no person wrote, of a date if there is one; none where no rows are made."""
+    widths = {one.name: np.diff(one.edges) for one in schema if one.numeric and one.origin in PROPOSED}
     wide = [name for name, found in widths.items() if found.max() > (schema[name].whole and 1)]
     if not wide or not isinstance(method, Synthesizer):
         return []
