@@ -34,6 +34,11 @@ REMEDIES = {  # by a pattern of the annotation
     r"Mapping\[str, Synth": 'Pass methods by names of yours: {"mine": dp.MST(epsilon=1.0)}.',
     "Synthesizer|PrivateEstimator": "Pass a method with parameters, such as dp.MST(epsilon=1.0).",
 }
+HELD_BY = {  # what holds a table, by what it has: a folder of encoded rows, a data set, another library's table
+    "split": "Pass data.train_sample, or data.test_sample: rows of the folder that are in memory.",
+    "train": "Pass its rows: data.train, or data.test.",
+    "to_pandas": "Pass its to_pandas().",
+}
 Progress = Callable[[float, str], None]
 """Called by long work with the fraction done and a text; raising inside it cancels the work cleanly."""
 
@@ -99,13 +104,8 @@ def table_remedy(given: object) -> str:
     """How to get a table of rows out of what was given in its place."""
     if isinstance(given, str | os.PathLike):
         return 'Pass data.train of data = dp.datasets.read("people.csv", schema=schema).'
-    if hasattr(given, "split"):  # a folder of encoded rows
-        return "Pass data.train_sample, or data.test_sample: rows of the folder that are in memory."
-    if hasattr(given, "train"):
-        return "Pass its rows: data.train, or data.test."
-    if hasattr(given, "to_pandas"):
-        return "Pass its to_pandas()."
-    return "Wrap it: pd.DataFrame(X, columns=[…]), with the names of the schema's columns."
+    remedies = (remedy for name, remedy in HELD_BY.items() if hasattr(given, name))
+    return next(remedies, "Wrap it: pd.DataFrame(X, columns=[…]), with the names of the schema's columns.")
 
 
 def is_kind(value: object, hint: Any) -> bool:

@@ -64,18 +64,14 @@ def writable(name: str) -> str:
 
 def told_apart(numbers: Sequence[float]) -> list[str]:
     """Different numbers as different texts, all with as few significant digits as that takes, and four at least."""
-    for digits in range(FEWEST_DIGITS, MOST_DIGITS):
-        texts = [f"{number:.{digits}g}" for number in numbers]
-        if len(set(texts)) == len(texts):
-            return texts
-    return [f"{number:.{MOST_DIGITS}g}" for number in numbers]
+    written = [[f"{number:.{n}g}" for number in numbers] for n in range(FEWEST_DIGITS, MOST_DIGITS + 1)]
+    return next((texts for texts in written if len({*texts}) == len(texts)), written[-1])
 
 
 def short(number: float) -> str:
     """A number of a column, short enough for a picture; of four digits, which may be a year, without a comma."""
-    if abs(number) < 10_000:
-        return f"{number:.6g}"
-    return f"{number:,.0f}" if abs(number) >= 100_000 else f"{number:,.6g}"
+    digits = ".6g" if abs(number) < 10_000 else ",.6g" if abs(number) < 100_000 else ",.0f"
+    return f"{number:{digits}}"
 
 
 class Verdict(StrEnum):
@@ -120,9 +116,8 @@ def number(epsilon: float) -> str:
 
 def percent(share: float, digits: str = ".3g", *, certain: bool = True) -> str:
     """A share for people; what only rounding makes all of it (`certain=False`: nothing is all) is over 99.9%."""
-    if CERTAIN <= share < 1 or (share == 1 and not certain):
-        return say("over 99.9%")
-    return f"{100 * share:{digits}}%"
+    rounded = CERTAIN <= share < 1 or (share == 1 and not certain)
+    return say("over 99.9%") if rounded else f"{100 * share:{digits}}%"
 
 
 def odds(epsilon: float) -> float:
