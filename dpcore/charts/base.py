@@ -54,10 +54,10 @@ def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **valu
 
     Title, key and alternative text (`seen`, or else title and key) are the picture's in
     `pictures.toml`, or those that are given; behind them stands what it says `when` something is
-    so. Values stand in place of names in braces.
+    so, and behind a bar when it is not. Values stand in place of names in braces.
     """
     own = PICTURES[picture]
-    cases = [own.get(case, {}) for case, so in when.items() if so]
+    cases = [own.get(case.partition("|")[0 if so else 2], {}) for case, so in when.items()]
     known = own | ({"height": alt.Step(own["step"])} if "step" in own else {}) | values
     chart = alt.layer(*chart) if isinstance(chart, list) else chart
     size = {name: known[name] for name in SIZE if name in known}

@@ -138,8 +138,8 @@ def curves(
         picture = picture.resolve_scale(y="independent")
     values: Any = {"title": title, "what": y_title[:1].upper() + y_title[1:], "setting": x_title}
     values |= {"fewest": FEWEST_RUNS, "spread": say(PICTURES["curves"][interval])}
-    few, banded = interval != "range" and not run_data["low"].notna().any(), _banded(data)
-    cases = {center: True, "few": few, "bands": banded and not few, "bars": not (banded or few)}
+    few = interval != "range" and not run_data["low"].notna().any()
+    cases = {center: True, "few" if few else "bands|bars": few or _banded(data)}
     cases["claimed"] = bool((data["claimed"] > 0).any())
     return present(picture, words, cases, note=note, **values)
 

@@ -89,8 +89,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     far = drawn.transform_filter(endless)
     marked = drawn.transform_filter("datum.claims").encode(alt.X("epsilon_claimed:Q"))
     layers = [drawn.encode(color=_solid(endless)), _onward(far), diamonds(marked, CLAIMED), note]
-    claims = data["claims"].any()
-    cases = {"rho": in_rho, "epsilon": not in_rho, "claims": claims, "none": not claims}
+    cases = {"rho|epsilon": in_rho, "claims|none": data["claims"].any()}
     return present(layers, "epsilon_split", cases, paid=paid, height=step(data["name"], 30))
 
 
@@ -372,5 +371,5 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
         layers += ruled(alt.Y("at:Q", **height), cap, said, {"x": alt.value(4)}, name, phrase("cap"), **line)
     values: Any = {"count": len(data), "total": number(total.max() if len(total) else 0.0)}
     values |= {"others": number(others), "epsilon": number(cap or 0.0)}
-    cases = {"others": others > 0, "alone": others <= 0, "cap": cap is not None}
+    cases = {"others|alone": others > 0, "cap": cap is not None}
     return present(layers, "staircase", cases, **values)

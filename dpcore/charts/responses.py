@@ -84,8 +84,7 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
         tooltip=tooltips("kind|people who"),
     )
     drawn = icons.mark_point(strokeWidth=2, opacity=1, size=150)
-    many = marks > 0 and people > marks
-    cases = {"one": not many, "many": many, "said": not revealed, "revealed": revealed}
+    cases = {"many|one": 0 < marks < people, "revealed|said": revealed}
     values: Any = {"people": people, "each": people / max(marks, 1), "kinds": "; ".join(kinds)}
     return present(drawn, "crowd", cases, **values)
 

@@ -319,5 +319,4 @@ def importance(frame: pd.DataFrame) -> Chart:
     data["text"] = data["share"].map("{:.1%}".format)
     layers = bars(data, "column", "share", across, tooltips("column|column", "share|share|.1%"))
     values: Any = {"most": MOST_BARS, "count": many, "height": step(data["column"], 26)}
-    cases = {"some": many > MOST_BARS, "all": many <= MOST_BARS}
-    return present(layers, "importance", cases, **values)
+    return present(layers, "importance", {"some|all": many > MOST_BARS}, **values)

@@ -84,8 +84,7 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -
     rest = words(marks(data[["right", "y", "more"]], "right"), "more", **look, dx=6)
     layers = alt.layer(_lines(marks, data), boxes, key, heads, feet, branches, rest)
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
-    spent = data["spent"].any()
-    cases = {"spent": spent, "free": not spent, "folded": gone}
+    cases = {"spent|free": data["spent"].any(), "folded": gone}
     values: Any = {"title": title, "count": len(data), "nodes": gone} | own
     values["height"] = height if own else height + 150  # in a container with title and legend
     return present(layers.resolve_scale(color="independent"), "forest_tree", cases, **values)

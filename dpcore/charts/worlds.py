@@ -117,7 +117,7 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
         for side in ("datum.log_ratio > 0", "datum.log_ratio < 0"):
             far = base.transform_filter(f"datum.where == '{beyond}' && {side}")
             marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
-    return present(marks, "ratio_band", {"beyond": outside.any(), "within": not outside.any()})
+    return present(marks, "ratio_band", {"beyond|within": outside.any()})
 
 
 def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
@@ -253,8 +253,7 @@ def world_piles(
             least_often = f"{math.floor(100 * math.exp(min(lower, TOO_MANY))) / 100:,.10g}"
             proof.append(say("95% sure: at least {ratio} times", ratio=least_often))
         layers = [*_event(data, across, edge, "\n".join(proof), above=above), *layers]
-    found = "event" in values
-    return present(layers, "world_piles", {"event": found, "none": not found}, **values)
+    return present(layers, "world_piles", {"event|none": "event" in values}, **values)
 
 
 def _numbers(data: pd.DataFrame, number: str) -> dict[str, Any]:
@@ -375,8 +374,7 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
         mark = mark.encode(alt.X("left:Q", **across), tooltip=tooltips("text|this round"))
         arrow = mark.mark_point(shape="triangle-down", filled=True, size=450, color=INK, opacity=1)
         layers += [mark.mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4]), arrow.encode(y=alt.value(10))]
-    cases = {"none": at is None, "shown": at is not None}
-    return present(layers, "round_worlds", cases, number=at)
+    return present(layers, "round_worlds", {"shown|none": at is not None}, number=at)
 
 
 def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
