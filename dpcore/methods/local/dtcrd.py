@@ -63,8 +63,6 @@ from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 
 CUTS, CHILDREN = "lengths", "grouped"
-VARIANTS = ("by_class", "global", "local")
-RANDOMIZERS = ("uniform", "normal")
 WIDTH = phrase("95% of the noise, as a share of the range")
 NOISES = {"uniform": phrase("Uniform"), "normal": phrase("Normal")}
 FOR_WHOM = {
@@ -109,8 +107,8 @@ class DTCRD(LocalTree):
         Control("privacy", WIDTH, steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0), when=PUBLISHED),
         Control("variant", "Distributions are reconstructed", FOR_WHOM),
     )
-    variant: str = choice(default="by_class", options=VARIANTS, about="For whom distributions are reconstructed.")
-    randomizer: str = choice(default="uniform", options=RANDOMIZERS, about="As published: the noise.")
+    variant: str = choice(default="by_class", options=FOR_WHOM, about="For whom distributions are reconstructed.")
+    randomizer: str = choice(default="uniform", options=NOISES, about="As published: the noise.")
     privacy: float = number(
         default=1.0,
         most=WIDEST,

@@ -106,7 +106,7 @@ class DTPD(LocalTree):
     )
     groups: str = choice(
         default="one",
-        options=("one", "each"),
+        options=GROUPS,
         about="As published: whether all bits are kept or flipped together, or each by itself.",
     )
     min_entropy: float | None = number(

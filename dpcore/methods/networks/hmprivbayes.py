@@ -81,7 +81,9 @@ from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
 from dpcore.methods.base import single_mode
 from dpcore.methods.networks.base import (
+    AFFINITIES,
     CLUSTERING,
+    PARTITIONS,
     SCORES,
     ClusteredSynthesizer,
     grow_from,
@@ -112,7 +114,7 @@ class FilteredSynthesizer(ClusteredSynthesizer):
 
     affinity: str | None = choice(
         default=None,
-        options=("fixed", "published"),
+        options=AFFINITIES,
         about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
         "together. By default as in the paper if published, and repaired in corrected mode.",
     )
@@ -167,7 +169,7 @@ class HMPrivBayes(FilteredSynthesizer):
     )
     partition: str = choice(
         default="learned",
-        options=("learned", "public"),
+        options=PARTITIONS,
         about="Whether clusters come from noisy scores or, in corrected mode only, are the columns in their order.",
     )
 
