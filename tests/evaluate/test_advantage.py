@@ -11,7 +11,7 @@ from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
 from dpcore.evaluate.disclosure import ATTACKS, OWN_ANSWER, advantage, correct, in_out_advantage, set_apart
 from dpcore.methods import METHODS, NaiveBayesSynthesizer
-from dpcore.methods.parameters import number, text
+from dpcore.methods.parameters import choice, number, text
 from dpcore.methods.synthesizer import Synthesizer
 
 
@@ -21,7 +21,7 @@ class Copies(Synthesizer):
     title = "Copies"
     paper = "none"
     seen = []  # noqa: RUF012
-    mode: str = text(default="published", about="The only one.")
+    mode: str = choice(default="published", options=("published", "corrected"), about="No other is tried.")
     relation: str = text(default="replace", about="Either.")
     noise: str = text(default="laplace", about="None is drawn.")
     keep: float = number(default=1.0, most=1, about="How probably a sensitive cell is kept.")
