@@ -1,4 +1,4 @@
-"""Ways to run a method and sources of noise that the dashboard offers: their names, and what is said of them."""
+"""Ways to run a method, and sources of noise, that the dashboard offers."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field

@@ -183,13 +183,14 @@ def count_name(names: Iterable[str]) -> str:
 
 
 def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) -> pd.DataFrame:
-    """A node of a tree and what is below it, as many whole levels as have at most `most` nodes together.
+    """A node of a tree and what is below it: as many whole levels as have `most` nodes at most.
 
-    `at` is the upper node's level, and its place there. One row per node, level by level, and in a level as a walk
-    meets them, so that children are adjacent and below their parent: `level`, `place` (the partition's cell), `parent`
-    (its place; -1 for the upper node), `left` and `right` (the leaves below it, counted from the left), `divides` (the
-    columns that its level divides), `label` (its part of those), `name` (all that is said of it), `measured`, `noisy`
-    (NaN if not measured), `consistent`, and half the widths of their 95% intervals, `..._margin`.
+    `at` is the upper node's level, and its place there. One row per node, level by level, and in a
+    level as a walk meets them, so that children are adjacent and below their parent: `level`,
+    `place` (the partition's cell), `parent` (its place; -1 for the upper node), `left` and `right`
+    (the leaves below it, counted from the left), `divides` (the columns that its level divides),
+    `label` (its part of those), `name` (all that is said of it), `measured`, `noisy` (NaN if not
+    measured), `consistent`, and half the widths of their 95% intervals, `..._margin`.
     """
     level, top = at
     if not 0 <= level < len(tree.partitions) or not 0 <= top < tree.partitions[level].size:

@@ -84,7 +84,7 @@ class Predictor(ReleasedDocument):
     target: str
 
     def _encode(self, frame: pd.DataFrame) -> dict[str, Codes]:
-        """The codes of rows, by column, but for the class, which they need not have; DataError if they do not fit."""
+        """The codes of rows, by column, but for the class; DataError if they do not fit."""
         names = [name for name in self.schema.names if name != self.target]
         return dict(zip(names, self.schema.select(names).encode(frame).T, strict=True)) if names else {}
 
@@ -428,9 +428,9 @@ def decoded(values: Any, kind: Any) -> NDArray[Any]:
 
 
 def recounted(forest: Forest, cells: Floats, shown: Floats | None = None) -> Forest:
-    """The same trees with other counts of classes in their leaves, shape (nodes, classes), maybe to be shown otherwise.
+    """The same trees with other counts of classes in their leaves, shape (nodes, classes).
 
-    Counts, classes and probabilities of all nodes follow.
+    Counts, classes and probabilities of all nodes follow; `shown` is what is shown, if it differs.
     """
     parent, leaf = forest.parent, forest.leaf[:, None]
     classes = np.where(leaf, np.maximum(cells if shown is None else shown, 0.0), 0.0)

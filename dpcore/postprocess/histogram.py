@@ -91,8 +91,8 @@ def _halves(first: int, last: int) -> list[tuple[int, int]]:
 class _Belief:
     """What is likely of groups (first value, behind the last) at one shape, with a total.
 
-    `logs` has the logarithm of each group's chance of every count, not normalized. A factor makes the expected counts
-    sum to the total.
+    `logs` has the logarithm of each group's chance of every count, not normalized. A factor makes
+    the expected counts sum to the total.
     """
 
     def __init__(self, groups: list[tuple[int, int]], counts: Floats, logs: Floats, total: float, scale: float) -> None:

@@ -105,13 +105,13 @@ class MaximalEntropy:
             self._held[min(holders, key=lambda i: self.beliefs[i].size)].append(given)
 
     def table(self, scope: Scope, known: PartTables | None = None) -> Floats:
-        """The table of any columns, by summing the others out from the leaves of the tree up to where all have met."""
+        """The table of any columns, by summing the others out up the tree to where all have met."""
         meet = max(i for i, below in enumerate(self._below) if below >= set(scope))
         table, columns = self._towards(meet, frozenset(scope), {} if known is None else known)
         return np.ascontiguousarray(table.transpose([columns.index(j) for j in scope]))
 
     def _towards(self, i: int, wanted: frozenset[int], known: PartTables) -> tuple[Floats, Scope]:
-        """The table of the wanted columns in a subtree; `known` keeps those of parts of it, with their separators."""
+        """The table of the wanted columns in a subtree; `known` keeps those of its parts."""
         operands: list[tuple[Floats, Scope]] = [(self.beliefs[i], self.cliques[i])]
         for child in self._children[i]:
             shared = self._shared[child]

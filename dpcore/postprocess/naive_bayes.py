@@ -82,7 +82,7 @@ class Bayes(Predictor):
         for name, pairs in self.normals.items():
             column = self.schema[name]
             require(pairs.shape == (label.size, 2) and column.numeric and bool((pairs[:, 1] > 0).all()))
-            # numbers are moved into the bounds, and between them logs are no less than at the worse end
+            # numbers are moved into the bounds, where logs are no less than at the worse end
             with np.errstate(over="ignore"):
                 require(np.isfinite(normal(np.array([column.lower, column.upper], dtype=float), pairs)).all())
 

@@ -54,8 +54,8 @@ class Questionnaire:
             and bool(self.optional) <= self.asked <= len(self.optional)
             and all(isinstance(self.channels[family], KeepOrDraw) for family in tied)
         ):
-            told = "These questions do not fit: each is of some column, asked once, and shares one random draw at most."
-            raise ParameterError(told, "Ask 1 or more of the optional ones; only reports that are values share a draw.")
+            told = "These questions do not fit each other, or share more than one random draw."
+            raise ParameterError(told, "Ask each once; only reports that are values share a draw.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,10 +63,10 @@ SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
 
 class TopDownSpecializer(Specializer):
-    """Base of methods that choose values first, and where to cut a number's interval in a choice of its own."""
+    """Base of methods that choose values first, and apart from them where to cut intervals."""
 
     def _descend(self, way: Descent, progress: Progress) -> None:
-        """Cut an interval as soon as it is there, before anybody knows whether it will be specialized."""
+        """Cut an interval as soon as it is there, whether it will be specialized or not."""
         numeric, schema = way.numeric, way.table.schema
         share = exact(self.epsilon) / (2 * (len(numeric) + 2 * self.rounds))
         progress(0.0, phrase("Choosing cuts"))

@@ -150,7 +150,7 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
 
 
 def joint(reports: Reports, target: str, family: Family) -> tuple[Floats, int]:
-    """Unbiased numbers of people by class and value, shape (classes, values), and how many were asked."""
+    """Unbiased numbers of people, shape (classes, values), and how many were asked."""
     found = reports.counts(family, None if paired(family) else (target,))
     return found.reshape(reports.schema[target].size, -1), len(reports.values[family])
 

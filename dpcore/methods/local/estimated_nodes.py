@@ -25,8 +25,9 @@ LEAST = 1e-9  # bits; below it there is but one class
 class Node:
     """A node that grows, as in a `Forest`.
 
-    `classes` are estimated numbers of people, 0 or more, and `probabilities` the classes' shares. `held` is what the
-    method knows of the node; `ranges` what is left of the columns, by position, if it is not all.
+    `classes` are estimated numbers of people, 0 or more, and `probabilities` the classes' shares.
+    `held` is what the method knows of the node; `ranges` what is left of the columns, by position,
+    if it is not all.
     """
 
     classes: Floats

@@ -230,7 +230,10 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         """What is spent on d bits by themselves, on their pairs, on networks and on tables."""
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
-        """The entropy of every bit, shape (d,), if tables are weighed by it; also sets `rows_` where n is private."""
+        """The entropy of every bit, shape (d,), if tables are weighed by it.
+
+        It also sets `rows_` where n is private.
+        """
         return np.zeros(len(bits.schema))
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:

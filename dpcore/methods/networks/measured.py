@@ -91,7 +91,7 @@ class MeasuredTables(CliqueSynthesizer):
         pairs: Sequence[Scope],
         losses: Sequence[tuple[Scope, float]],
     ) -> None:
-        """The same for a model of noisy tables; what became one value is drawn evenly from its values."""
+        """The same of noisy tables; what became one value is drawn evenly from its values."""
         margins = [(measured.counts((j,)) / np.bincount(own))[own] for j, own in enumerate(groups)]
         model, rows = measured.model, measured.rows
         self._keep(schema, model, rows=rows, margins=margins, groups=groups, pairs=pairs, bought=losses)

@@ -75,7 +75,7 @@ class PrivSCBN(ClusteredSynthesizer):
         return [0, *shares_of(self.epsilon, 3)]
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
-        """See the base: Jaccard's index, noisy or from noisy tables; also sets `rows_` where n is private."""
+        """Return Jaccard's index, noisy or from noisy tables; set `rows_` where n is private."""
         d = len(bits.schema)
         if self._published and d > 1:
             claim = {"claimed_epsilon": epsilon, "claimed_sensitivity": 1 / max(self.rows_, 1.0), "reason": PAIRS}

@@ -128,7 +128,7 @@ class Budget:
 
     @classmethod
     def equal(cls, total: Epsilon, depth: int, *, steps: int = 1, refund: bool) -> Budget:
-        """Equal parts for all levels: one for counts, and one for every step of a choice, or for classes."""
+        """Equal parts for all levels: for counts, for every step of a choice, and for classes."""
         unit = exact(total) / ((1 + steps) * depth + 2)
         return cls.of(total, counts=[unit] * (depth + 1), choices=[steps * unit] * depth, refund=refund)
 
