@@ -26,7 +26,7 @@ def test_every_synthesizer_writes_a_file(tmp_path, name):
     pd.testing.assert_series_equal(rows.dtypes, method.sample(10).dtypes)
     codes = SMALL.encode(rows)
     assert len(codes) == 200
-    assert (codes[:100] != codes[100:]).any()
+    assert (codes[:100, 0] != codes[100:, 0]).any()  # of which no rule is
     for released in (rows, method.sample(200), method.sample(1)):
         assert (released["age"] <= released["height"]).all()
         assert not ((released["ill"] == "yes") & (released["grade"] == "high")).any()
