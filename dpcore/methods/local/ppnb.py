@@ -255,14 +255,12 @@ class PPNB(LocalClassifier):
         schema = table.schema
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
-        if self._published:
-            clear: dict[Family, str] = {(target,): CLEAR}
-            clear |= {(name,): TRANSFORMED for name in names if schema[name].numeric}
-            return answerable(self._printed(schema, target), self.reconstruction), clear, schema, ()
         rules = self._rules(table, target, names)
         asked = coarser(schema, rules) if rules else schema
-        questions = self._questions(asked, target, names)
-        return answerable(questions, self.reconstruction), {}, asked, [*rules.items()]
+        questions = self._printed(schema, target) if self._published else self._questions(asked, target, names)
+        clear: dict[Family, str] = {(name,): TRANSFORMED for name in names if schema[name].numeric}
+        clear[target,] = CLEAR
+        return answerable(questions, self.reconstruction), clear, asked, [*rules.items()]
 
     def untold(self, reports: Reports) -> str:
         return untold(reports)
@@ -286,15 +284,12 @@ class PPNB(LocalClassifier):
     def _rules(self, table: PrivateTable, target: str, names: list[str]) -> dict[str, Rule]:
         """How the bins of numbers are merged before anybody reports; from public numbers alone."""
         rows, schema = table.public_rows, table.schema
-        if not self.merge or self.numbers == "moments" or not names or not rows:
+        if self._published or not self.merge or self.numbers == "moments" or not names or not rows:
             return {}
         asked = min(self.n_questions or len(names), len(names))
         _, each = self._shares(asked, self._paired)
         bins = affordable_bins(rows * asked / len(names), float(each), schema[target].size)
-        return {
-            name: np.arange(schema[name].size) if name == target else merging(schema[name], bins)
-            for name in schema.names
-        }
+        return {column.name: merging(column, bins) for column in schema}
 
     def _printed(self, schema: Schema, target: str) -> Questionnaire:
         """The paper's rules; the sets A and B are public lots."""
