@@ -56,9 +56,9 @@ SEED = phrase(
 )
 
 
-def public_total(table: PrivateTable) -> int | None:
-    """The number of rows, where it is public."""
-    return table.public_rows if table.relation is Relation.REPLACE else None
+def public_total(table: PrivateTable, otherwise: Any = None) -> Any:
+    """The number of rows, where it is public; otherwise what stands for it."""
+    return table.public_rows if table.relation is Relation.REPLACE else otherwise
 
 
 def count_rows(table: PrivateTable, share: Amount) -> tuple[float, Amount]:

@@ -135,21 +135,23 @@ class NaiveBayesSynthesizer(Synthesizer):
         if self._variant not in VARIANTS[self.mode]:
             allowed = " or ".join(VARIANTS[self.mode])
             raise ParameterError(f"The variant {self.variant!r} is not one of {self.mode} mode.", f"Use {allowed}.")
-        if self.x_source == "model" and self._variant != "C1":
+        self._target(schema, self.target)
+        if self._variant == "C1":
+            return
+        if self.x_source == "model":
             raise ParameterError(
                 f"{self._variant} draws its rows uniformly: its model is not released.", "Use variant C1, or uniform."
             )
         labeled = self.rows or (schema.max_rows if self.relation == Relation.ADD_REMOVE else 1)
-        if self._variant != "C1" and labeled is None:
+        if labeled is None:
             raise ParameterError(
                 "This variant releases as many rows as the data have, a number that is private under add_remove.",
                 "Give a number of synthetic rows (rows=), declare the schema's max_rows, or use the relation replace.",
             )
-        if self._variant != "C1" and labeled is not None and labeled > (most := most_rows(schema)):
+        if labeled > (most := most_rows(schema)):
             raise ParameterError(
                 f"{labeled:,} rows are more than the memory holds; {most:,} of this schema fit.", f"Pass rows={most:_}."
             )
-        self._target(schema, self.target)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema = table.schema
@@ -167,9 +169,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         families: list[tuple[str, ...]] = [(self.target_, feature) for feature in self.features_] or [(self.target_,)]
         noisy = [t.reshape(len(t), -1) for t in table.counts(families, epsilon=self._budget(table))]
         totals = combine_row_sums(noisy)
-        public = public_total(table)
-        totals = project(totals, totals.sum() if public is None else float(public))
-        self.class_totals_ = totals
+        self.class_totals_ = totals = project(totals, public_total(table, totals.sum()))
         self.tables_ = [project_rows(spread_difference(t, totals), totals) for t in noisy] if self.features_ else []
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:

@@ -47,8 +47,8 @@ class IndependentMarginals(NetworkSynthesizer):
         self.families_ = [(name,) for name in table.schema.names]
         weights = self._weights(table)
         noisy, prices = self._ask(table, self.families_, self._budget(table), weights=weights)
-        public, totals = public_total(table), [cells.sum() for cells in noisy]
-        self.rows_ = max(float(sum(totals) / len(noisy)) if public is None else public, 1.0)
+        total = sum(cells.sum() for cells in noisy) / len(noisy)
+        self.rows_ = max(float(public_total(table, total)), 1.0)
         self._keep(self.families_, noisy, prices)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:

@@ -182,8 +182,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
             totals = np.mean([cells.sum(axis=0) for cells in flat], axis=0)
         else:  # the class is the only column
             totals, flat = flat[0][:, 0], []
-        public = public_total(table)
-        rows = max(totals.sum() if public is None else float(public), 1.0)
+        rows = max(float(public_total(table, totals.sum())), 1.0)
         self.class_totals_ = np.maximum(project(totals, rows), TRACE)
         self.rows_ = float(self.class_totals_.sum())
         self.margins_ = [project_rows(cells.T, self.class_totals_).T + TRACE for cells in flat]
