@@ -48,6 +48,6 @@ def small_grids(monkeypatch: pytest.MonkeyPatch) -> None:
         settings = table["settings"]
         for name, value in GRIDS.get(table["key"], {}).items():
             monkeypatch.setitem(settings, name, value)
-        for line in (*settings["methods"], settings.get("plain", {})):
+        for line in (*settings["methods"], *(settings.get(name, {}) for name in ("plain", "parameters"))):
             for name in {"n_trees", "max_depth"} & {*line}:
                 monkeypatch.setitem(line, name, 2)

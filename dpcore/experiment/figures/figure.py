@@ -78,13 +78,14 @@ class Figure:
         made = self.settings
         values = made.get("values_of", {}).get(data.name.removesuffix(f", {ALL}"), made.get("values", [None]))
         rows = data.schema.max_rows or made.get("rows")
+        methods, last = ([made.get("parameters", {}) | line for line in made.get(of, ())] for of in ("methods", "last"))
         points = [
             (line, {"x": x, "depth": depth, "rows": rows})
-            for line in made["methods"]
+            for line in methods
             for depth in made.get("depths", [None])
             for x in values
         ]
-        points += [(line, {"x": values[-1], "rows": rows}) for line in made.get("last", ())]
+        points += [(line, {"x": values[-1], "rows": rows}) for line in last]
         return [self.run(*point, repeat) for repeat in range(repeats) for point in points]
 
     def run(self, line: Mapping[str, Any], point: Mapping[str, Any], repeat: int) -> Run:
