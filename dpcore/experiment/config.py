@@ -157,33 +157,29 @@ class Config:
         with refuse_faults(cause, remedy):
             if not isinstance(found, dict) or found.get("format") != FORMAT:
                 raise ParameterError("This is no description of a sweep.", remedy)
-            methods, epsilons, repeats = (found[name] for name in ("methods", "epsilons", "repeats"))
-            label, rows, skip = (found[name] for name in ("label", "rows", "skip"))
+            given = {field.name: found[field.name] for field in fields(cls)}
+            methods, epsilons, counts = given["methods"], given["epsilons"], (given["repeats"], given["rows"] or 1)
             sound = (
                 isinstance(methods, dict)
                 and 0 < len(methods) <= MOST_METHODS
                 and isinstance(epsilons, list)
                 and 0 < len(epsilons) <= MOST_EPSILONS
                 and all(type(number) in (int, float) and 0 < number <= MOST_EPSILON for number in epsilons)
-                and all(type(number) is int and 1 <= number <= MOST_REPEATS for number in (repeats, rows or 1))
-                and isinstance(skip, bool)
+                and all(type(number) is int and 1 <= number <= MOST_REPEATS for number in counts)
+                and isinstance(given["skip"], bool)
             )
             if not sound:
                 raise ParameterError("This description of a sweep contradicts itself.", remedy)
-            made = {name: method_of(raw) for name, raw in methods.items()}
+            given |= {
+                "methods": {name: method_of(raw) for name, raw in methods.items()},
+                "epsilons": [*map(float, epsilons)],
+            }
             # its sums, caps and charts are of pure epsilons
-            if any(method.delta for method in made.values()):
+            if any(method.delta for method in given["methods"].values()):
                 raise ParameterError("A comparison counts pure epsilon, and a method in this one has a delta.", remedy)
-            return cls(
-                methods=made,
-                epsilons=[float(number) for number in epsilons],
-                repeats=repeats,
-                measures=some_of(found["measures"], MEASURES),
-                models=some_of(found["models"], MODELS),
-                label=None if label is None else label_of(label),
-                rows=rows,
-                skip=skip,
-            )
+            given |= {"measures": some_of(given["measures"], MEASURES), "models": some_of(given["models"], MODELS)}
+            given["label"] = None if given["label"] is None else label_of(given["label"])
+            return cls(**given)
 
 
 @contextmanager

@@ -89,15 +89,13 @@ class Study:
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """The run's rows in the frame, but for its labels and what it cost: `metric`, `model`, `value`."""
         pairs, fitted = self.pairs(run), run.method
-        if not pairs:
-            return pd.DataFrame(index=[0])
         if isinstance(fitted, PrivateClassifier):
             return table_of(pairs, self.evaluator.of_classifier(fitted, pairs))
         return table_of(pairs, self.evaluator.of_rows(fitted, synthetic, pairs))
 
     def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
         """The same of a run that could not be made; or `reason`, raised, if nothing is to go on without it."""
-        return table_of(pairs, np.nan) if (pairs := self.pairs(run)) else pd.DataFrame(index=[0])
+        return table_of(self.pairs(run), np.nan)
 
     def pairs(self, run: Run) -> Sequence[Pair]:
         """What a run is scored by."""
@@ -150,8 +148,9 @@ class Study:
 
 
 def table_of(pairs: Sequence[Pair], values: Sequence[float] | float) -> pd.DataFrame:
-    """What was scored, as rows."""
-    return pd.DataFrame(pairs, columns=["metric", "model"]).assign(value=values)
+    """What was scored, as rows; one row of nothing if nothing was."""
+    found = pd.DataFrame(pairs, columns=["metric", "model"]).assign(value=values)
+    return found if pairs else pd.DataFrame(index=[0])
 
 
 _hired = 0  # by all loops of this process
