@@ -151,15 +151,14 @@ def finite_or_text(value: Any) -> Any:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A table of texts out of a file; texts that are broken over lines there are put on one."""
-    found: dict[str, Any] = on_one_line(tomllib.loads(path.read_text(encoding="utf-8")))
+    """A table out of a file, with each text that is broken over lines there on one line."""
+
+    def joined(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: joined(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [joined(each) for each in value]
+        return " ".join(value.split()) if isinstance(value, str) and "\n" in value else value
+
+    found: dict[str, Any] = joined(tomllib.loads(path.read_text(encoding="utf-8")))
     return found
-
-
-def on_one_line(value: Any) -> Any:
-    """The same value, with each text of several lines on one line."""
-    if isinstance(value, dict):
-        return {name: on_one_line(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [on_one_line(each) for each in value]
-    return " ".join(value.split()) if isinstance(value, str) and "\n" in value else value

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpcore.text import read_toml
 from scripts.words import TABLES, messages, table_texts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -142,7 +143,7 @@ def of_code(file: str, tree: ast.Module, rules: Rules, methods: set[str]) -> Ite
 def of_table(file: str, root: Path, rules: Rules) -> Iterator[Hit]:
     """What a table of texts says."""
     text = (root / file).read_text(encoding="utf-8")
-    for message in table_texts(file, root):
+    for message in table_texts(read_toml(root / file), TABLES[file]):
         for word, use in rules.found("screens", message):
             line = 1 + text.count("\n", 0, max(text.find(message[:40]), 0))
             yield Hit(f"{word} on screens", file, line, message, use)

@@ -97,30 +97,24 @@ def said() -> Catalog:
     catalog = Catalog()
     files = sorted(file for place in PLACES for file in (ROOT / place).rglob("*.py"))
     found = [message for file in files for message in texts(file.read_text(encoding="utf-8"))]
-    for message in (*found, *(text for file in TABLES for text in table_texts(file))):
+    for message in (
+        *found,
+        *(text for file, names in TABLES.items() for text in table_texts(read_toml(ROOT / file), names)),
+    ):
         if message:
             catalog.add(message)
     return catalog
 
 
-def table_texts(file: str, root: Path = ROOT) -> list[str]:
-    """What a table of texts says."""
-    found = texts_at(read_toml(root / file), names := TABLES[file], names is None)
-    return [text for text in found if text != "{other}"]
-
-
-def texts_at(value: Any, names: set[str] | None, own: bool = False) -> Iterator[str]:
-    """The texts below some names of a table, or all of them; `own` if the value stands below one."""
+def table_texts(value: Any, names: set[str] | None, own: bool = False) -> list[str]:
+    """The texts of a table that stand below some names, or all of them; `own` if the value stands below one."""
     if isinstance(value, dict):
-        names = names | {"printed", "says"} if names and value.get("translate") else names
-        for name, each in value.items():
-            below = name not in NOT_TEXTS if names is None else own or name in names
-            yield from texts_at(each, names, below)
-    elif isinstance(value, list):
-        for each in value:
-            yield from texts_at(each, names, own)
-    elif own and isinstance(value, str):
-        yield value
+        names = names | {"printed", "says"} if names and "translate" in value else names
+        below = {name: name not in NOT_TEXTS if names is None else own or name in names for name in value}
+        return [text for name, each in value.items() for text in table_texts(each, names, below[name])]
+    if isinstance(value, list):
+        return [text for each in value for text in table_texts(each, names, own)]
+    return [value] if own and isinstance(value, str) and value != "{other}" else []
 
 
 def brought_up(known: Catalog, wanted: Catalog) -> Catalog:
@@ -204,7 +198,7 @@ def lesson_texts() -> set[Text]:
     for page in {step.page for lesson in LESSONS.values() for step in lesson.steps}:
         files |= {ROOT / "pages" / f"{page}.py", *(dashboard / "pages" / page).glob("*.py")}
     found = {text for file in files for text in texts(file.read_text(encoding="utf-8")) if text}
-    return found.union(table_texts(LESSON_FILE))
+    return found.union(table_texts(read_toml(ROOT / LESSON_FILE), TABLES[LESSON_FILE]))
 
 
 def faults(catalog: Catalog) -> Iterator[str]:

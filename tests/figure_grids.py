@@ -26,27 +26,19 @@ FIGURES = {  # by page and key: the title, what the chart has beside the runs, t
 RUNS: dict[str, int] = {name: runs for _, _, name, runs in FIGURES.values()}
 
 
-GRIDS = {  # two values of each axis
-    "figure_1": {"values": [0.5, 1.5], "rows": 100},
-    "figure_5": {"values": [0.2, 1.0]},
-    "figure_4": {"values": [100, 200]},
-    "figure_6": {"values": [1, 2], "values_of": {}},
-    "divisions": {"values": [1, 2]},
-    "accuracy": {"values": [0.2, 1.0]},
-    "depths": {"values": [0.5, 1.0], "depths": [2]},
-    "forests": {"values": [0.5, 1.0]},
-    "noises": {"values": [0.4, 0.9]},
-    "trees": {"values": [0.4, 0.9]},
-    "records": {"values": [1.0, 4.0]},
-}
+VALUES = {  # two of each axis
+    "figure_1": [0.5, 1.5], "figure_5": [0.2, 1.0], "figure_4": [100, 200], "figure_6": [1, 2], "divisions": [1, 2],
+    "accuracy": [0.2, 1.0], "depths": [0.5, 1.0], "forests": [0.5, 1.0], "noises": [0.4, 0.9], "trees": [0.4, 0.9],
+    "records": [1.0, 4.0], "ranges": [None],
+}  # fmt: skip
+MORE = {"figure_1": {"rows": 100}, "figure_6": {"values_of": {}}, "depths": {"depths": [2]}}
 
 
 def small_grids(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small forests, few queries, and few runs."""
     monkeypatch.setattr(studies, "QUERIES", 20)
-    for table in figures.TABLES:
-        settings = table["settings"]
-        for name, value in GRIDS.get(table["key"], {}).items():
+    for settings, key in ((table["settings"], table["key"]) for table in figures.TABLES):
+        for name, value in ({"values": VALUES[key]} | MORE.get(key, {})).items():
             monkeypatch.setitem(settings, name, value)
         for line in (*settings["methods"], *(settings.get(name, {}) for name in ("plain", "parameters"))):
             for name in {"n_trees", "max_depth"} & {*line}:

@@ -30,8 +30,7 @@ def test_a_verdict_names_what_holds():
         ({("", "1"): True, ("", "2"): False, ("", "3"): True}, "holds only at 1, 3"),
     ):
         assert verdict(found) == told
-    frame = runs("x", {"a": LOW})
-    assert Claim("nothing", "best", {"x": "x", "own": "b"}, columns=()).line(frame) == ""
+    assert Claim("", "best", {"x": "x", "own": "b"}, columns=()).line(runs("x", {"a": LOW})) == ""
 
 
 def test_a_curve_may_fluctuate_and_rise():

@@ -152,9 +152,6 @@ def test_what_cannot_be_measured_ends_the_loop_and_runs_keep_nothing_of_what_the
     assert not [run for run in runs if hasattr(run.method, "ledger_")]
 
 
-# Several processes: what is sent to them is pickled here as there, and only where it matters they are real ones
-
-
 class Inline:
     """loky's executor without processes: each job is done when it is handed out, on a copy of what it is sent."""
 

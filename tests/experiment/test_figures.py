@@ -103,9 +103,6 @@ def test_what_cannot_be_is_refused(data):
             dp.experiment.figure(name, given, **how)
 
 
-# The command
-
-
 def test_the_command_writes_charts_and_numbers_and_spends_nothing_without_a_place_for_them(ledger, tmp_path, capsys):
     (tmp_path / "file").touch()
     assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "file")]) == 1
