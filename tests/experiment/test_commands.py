@@ -126,6 +126,7 @@ def test_a_comparison_is_the_dashboards_table_and_goes_on_where_it_was(books, tm
     (tmp_path / "c.json").write_text(replace(config, epsilons=[2.0]).to_json(data), encoding="utf-8")
     assert main([*given, "people.csv", "--force"]) == 1
     assert "is capped at 1.5" in capsys.readouterr().err
+    assert set(pd.read_csv("results.csv")["epsilon"]) == {1.0}  # none was run
 
 
 HOSTILE = [b"", b"[1]", b'{"format": "dpcore release 1"}', b"PK\x03\x04", b'{"format": "dpcore sweep 1"}']
