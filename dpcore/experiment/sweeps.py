@@ -71,7 +71,7 @@ def stream(
         As for `sweep`. What `store` holds comes first.
     progress : callable, optional
         Called inside of runs with a fraction and a text; raising inside it cancels
-        (`engine.stream`).
+        (`Study.stream`).
     **how
         All else of `sweep`.
 
