@@ -37,12 +37,13 @@ DECLARED = {"Control", "Demonstration", "Preset", "both"}  # phrases but for nam
 NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
 NOT_TEXTS = {"color", "number"}  # names in tables of which all else is texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"
+FIGURES = {"title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
 TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which texts stand there; None: all
     LESSON_FILE: {"title", "promise", "keep", "question", "literature", "text", "after", "label"},
     "dpcore/audit/cases.toml": {"name", "tale", "number", "other"},
     "dpcore/charts/pictures.toml": None,
     "dpcore/export/sentences.toml": None,
-    "dpcore/experiment/figures/figures.toml": {"title", "series", "x_title", "y_title", "label", "options", "needs"},
+    "dpcore/experiment/figures/figures.toml": FIGURES,
 }
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")

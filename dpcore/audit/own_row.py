@@ -67,8 +67,9 @@ def own_row(
             raise ParameterError("The classifier has no class column.", "Set the schema's target.")
         statistic = partial(probability_of_class, mine, int(codes[schema.index(target)]))
     tale, numbers = TABLE["own_row"]["tale"], TABLE["own_row"]["number"]
+    method = METHODS.name_of(type(estimator).__name__, estimator.title)
     return Case(
-        key=f"{METHODS.name_of(type(estimator).__name__, estimator.title)}/{estimator.mode}/own/{relation}",
+        key=f"{method}/{estimator.mode}/own/{relation}",
         name=TABLE["own_row"]["name"],
         tale=(tale["worlds"][replaced], tale["row" if unit is None else "person"]),
         schema=schema,

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -61,7 +62,7 @@ class Config:
     def runs(self) -> list[Run]:
         """The runs, repeats outermost, so that a sweep that is cut short has whole curves.
 
-        A method with a `random_state` s gets s + repeat, so that repeats differ and the sweep repeats.
+        A method with a `random_state` s gets s + repeat: repeats differ, and the sweep repeats.
         """
         if not self.methods or not self.epsilons or self.repeats < 1:
             raise ParameterError("The sweep has nothing to run.", "Choose a method, an epsilon and one repeat or more.")
@@ -78,8 +79,8 @@ class Config:
     def pairs(self, data: Dataset) -> dict[str, list[Pair]]:
         """What each method is scored by; ParameterError if it or the data cannot give that."""
         how: dict[str, Any] = {"models": self.models, "label": self.label, "skip": self.skip}
-        named = self.methods.items()
-        return {name: check_measures(self.measures, data, method=method, **how) for name, method in named}
+        check = partial(check_measures, self.measures, data, **how)
+        return {name: check(method=method) for name, method in self.methods.items()}
 
     def study(self, data: Dataset) -> Study:
         """The runs on some data, and what scores them; ParameterError as of `pairs`."""
@@ -158,14 +159,17 @@ class Config:
             if not isinstance(found, dict) or found.get("format") != FORMAT:
                 raise ParameterError("This is no description of a sweep.", remedy)
             given = {field.name: found[field.name] for field in fields(cls)}
-            methods, epsilons, counts = given["methods"], given["epsilons"], (given["repeats"], given["rows"] or 1)
+            methods, epsilons = given["methods"], given["epsilons"]
             sound = (
                 isinstance(methods, dict)
                 and 0 < len(methods) <= MOST_METHODS
                 and isinstance(epsilons, list)
                 and 0 < len(epsilons) <= MOST_EPSILONS
                 and all(type(number) in (int, float) and 0 < number <= MOST_EPSILON for number in epsilons)
-                and all(type(number) is int and 1 <= number <= MOST_REPEATS for number in counts)
+                and all(
+                    type(number) is int and 1 <= number <= MOST_REPEATS
+                    for number in (given["repeats"], given["rows"] or 1)
+                )
                 and isinstance(given["skip"], bool)
             )
             if not sound:
@@ -177,14 +181,15 @@ class Config:
             # its sums, caps and charts are of pure epsilons
             if any(method.delta for method in given["methods"].values()):
                 raise ParameterError("A comparison counts pure epsilon, and a method in this one has a delta.", remedy)
-            given |= {"measures": some_of(given["measures"], MEASURES), "models": some_of(given["models"], MODELS)}
+            given["measures"] = some_of(given["measures"], MEASURES)
+            given["models"] = some_of(given["models"], MODELS)
             given["label"] = None if given["label"] is None else label_of(given["label"])
             return cls(**given)
 
 
 @contextmanager
 def refuse_faults(cause: str, remedy: str) -> Iterator[None]:
-    """Refuse a document of which a part is not what it should be: ParameterError with `cause` and `remedy`."""
+    """Refuse a document of which a part is not what it should be: ParameterError."""
     try:
         yield
     except DPCoreError:

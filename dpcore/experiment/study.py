@@ -1,8 +1,8 @@
-"""The one loop of all experiments: methods are fitted, sampled and scored, and come back as rows of a frame.
+"""The one loop of all experiments: methods are fitted, sampled and scored, and become rows of a frame.
 
-A run is a method and labels, and a study is runs on some data. What makes and scores them reads real
-rows, so nothing that comes back is private. Whoever asks for runs opens the ledger that each of them
-charges, before it is handed out.
+A run is a method and labels, and a study is runs on some data. What makes and scores them reads
+real rows, so nothing that comes back is private. Whoever asks for runs opens the ledger that each
+of them charges, before it is handed out.
 
 The processes are the loop's own, and end with it or with their program.
 """
@@ -73,7 +73,8 @@ class Study:
     data: Dataset
     runs: Sequence[Run] = ()
     rows: int | None = None  # to sample; by default what each method gives, and with 0 none
-    asked: Mapping[str, Sequence[Pair]] = field(default_factory=dict)  # measures, by the runs' methods
+    # measures, by the runs' methods
+    asked: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
     label: Label | None = None  # what an SVM is to tell
 
     @cached_property
@@ -87,7 +88,7 @@ class Study:
         return pd.DataFrame() if self.rows == 0 or isinstance(fitted, PrivateClassifier) else fitted.sample(self.rows)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """The run's rows in the frame, but for its labels and what it cost: `metric`, `model`, `value`."""
+        """The run's rows, but for its labels and what it cost: `metric`, `model`, `value`."""
         pairs, fitted = self.pairs(run), run.method
         if isinstance(fitted, PrivateClassifier):
             return table_of(pairs, self.evaluator.of_classifier(fitted, pairs))
@@ -108,15 +109,16 @@ class Study:
         n_jobs: int = 1,
         progress: Progress = no_progress,
     ) -> Generator[tuple[int, pd.DataFrame]]:
-        """The place of a run among all, and its rows, as they finish. Closing it kills its workers, and nobody else's.
+        """The place of a run among all, and its rows, as they finish.
 
-        `ledgers` gives, when a run is handed out, what makes the ledger that it charges: picklable, if there are
-        workers. The rows are those of `values`, with the run's labels, `relation`, `seconds` (of fit and sampling),
-        what it cost and `error`: why it could not be made, or "". What cannot be scored ends the loop, before more is
-        spent. With one job at a time everything is done here, and `progress` is told of it; else it is called twice a
-        second, so that whoever raises in it does not wait for a run to end.
-        joblib's own workers are shared by all threads of a process: who stops waiting for them stops them for
-        everybody.
+        Closing it kills its workers, and nobody else's. `ledgers` gives, when a run is handed out,
+        what makes the ledger that it charges: picklable, if there are workers. The rows are those
+        of `values`, with the run's labels, `relation`, `seconds` (of fit and sampling), what it
+        cost and `error`: why it could not be made, or "". What cannot be scored ends the loop,
+        before more is spent. With one job at a time everything is done here, and `progress` is told
+        of it; else it is called twice a second, so that whoever raises in it does not wait for a
+        run to end. joblib's own workers are shared by all threads of a process: who stops waiting
+        for them stops them for everybody.
         """
         jobs = ((index, run, ledgers(run)) for index, run in enumerate(self.runs))
         count = len(self.runs)

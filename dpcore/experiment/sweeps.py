@@ -189,8 +189,9 @@ def sweep(
     1      1.0  1-way AVD              1.0
     """
     frames = []
-    how: dict[str, Any] = {"epsilons": epsilons, "repeats": repeats, "rows": rows, "store": store, "n_jobs": n_jobs}
-    how |= {"measures": measures, "models": models, "label": label, "skip": skip, "ledgers": ledgers}
+    how: dict[str, Any] = {"measures": measures, "models": models, "label": label, "skip": skip}
+    how |= {"epsilons": epsilons, "repeats": repeats, "rows": rows}
+    how |= {"ledgers": ledgers, "store": store, "n_jobs": n_jobs}
     with closing(stream(methods, data, **how)) as found:
         for fraction, frame in found:
             frames.append(frame)

@@ -30,7 +30,7 @@ CHARGED = "Every run is charged to your ledger (DPCORE_LEDGER), and refused ther
 
 
 def parser_of(name: str, **lists: Iterable[str]) -> argparse.ArgumentParser:
-    """The parser of a command, as `commands.toml` has it, whose help says what a run does and what it costs.
+    """The parser of a command, as `commands.toml` has it.
 
     `lists` are what its texts name in braces, besides data sets.
     """

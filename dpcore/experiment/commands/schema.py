@@ -14,6 +14,7 @@ from dpcore.domain.infer import RARE, holders
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.experiment.commands.base import (
+    TABLES,
     carried_out,
     parser_of,
     reading_options,
@@ -22,13 +23,6 @@ from dpcore.experiment.commands.base import (
     write,
 )
 from dpcore.text import canonical
-
-INFERRED = """\
-Bounds and categories were read off the rows: used as it is, this schema voids the guarantee.
-Correct each line from documentation ("origin": "changed"), then write "source": "declared" at
-the top; each release says how many lines were left "proposed".
-"""
-
 
 command = partial(parser_of, "schema")
 
@@ -51,7 +45,7 @@ def make(options: argparse.Namespace) -> int:
     frame = read_frame(options.data, **reading_options(options))
     schema = propose(frame, options.target, unit)
     notes = *frame.attrs["read_as"].get("doubts", "").splitlines(), *schema.notes
-    sys.stderr.write("".join(f"{note}\n" for note in notes) + INFERRED)
+    sys.stderr.write("".join(f"{note}\n" for note in (*notes, *TABLES["schema"]["inferred"])))
     if options.out is None:
         sys.stdout.write(schema.to_json() + "\n")
         return 0

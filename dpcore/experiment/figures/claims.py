@@ -139,7 +139,8 @@ def rises(name: str, part: pd.DataFrame, *, x: str, own: str = "", each: str = "
 
 def hardly_rises(name: str, part: pd.DataFrame, *, x: str, factor: float) -> Cases:
     """Whether the last point of a curve is below so many times the first, by curve of any mode."""
-    return by_curve(name, points(part, x, mode=""), lambda curve: curve.iloc[-1] < factor * curve.iloc[0])
+    curves = points(part, x, mode="")
+    return by_curve(name, curves, lambda curve: curve.iloc[-1] < factor * curve.iloc[0])
 
 
 def by_curve(name: str, curves: pd.DataFrame, holds: Callable[[pd.Series], Any], where: str = "") -> Cases:
@@ -218,7 +219,7 @@ def alike(
     signed: bool = False,
     **how: Any,
 ) -> Cases:
-    """Whether a series differs by less than so much from another, in mean, at each place of a number.
+    """Whether a series differs by less than so much from another, in mean, at each place.
 
     If `signed`, it may be higher by more.
     """
@@ -232,7 +233,7 @@ def alike(
 
 
 def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float, low: float, high: float) -> Cases:
-    """Whether all printed runs of a data set and a model at an epsilon lie from one value to another."""
+    """Whether all printed runs of a data set and a model at an epsilon lie between two values."""
     for column, chosen in {"data": data, "model": model, "epsilon": epsilon, "mode": PRINTED}.items():
         part = part[part[column] == chosen]
     return {("", ""): bool(part["value"].between(low, high).all())} if len(part) else {}

@@ -1,4 +1,4 @@
-"""A figure of a paper: a sweep's settings, what the paper says of it, and its chart (`figures.toml`)."""
+"""A figure of a paper: a sweep's settings, what the paper says, and its chart (`figures.toml`)."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -76,16 +76,18 @@ class Figure:
     def runs(self, data: Dataset, repeats: int) -> list[Run]:
         """All runs on one data set, repeats outermost."""
         made = self.settings
-        values = made.get("values_of", {}).get(data.name.removesuffix(f", {ALL}"), made.get("values", [None]))
+        name, values = data.name.removesuffix(f", {ALL}"), made.get("values", [None])
+        values = made.get("values_of", {}).get(name, values)
         rows = data.schema.max_rows or made.get("rows")
-        methods, last = ([made.get("parameters", {}) | line for line in made.get(of, ())] for of in ("methods", "last"))
+        shared = made.get("parameters", {})
         points = [
-            (line, {"x": x, "depth": depth, "rows": rows})
-            for line in methods
+            (shared | line, {"x": x, "depth": depth, "rows": rows})
+            for line in made["methods"]
             for depth in made.get("depths", [None])
             for x in values
         ]
-        points += [(line, {"x": values[-1], "rows": rows}) for line in last]
+        last = {"x": values[-1], "rows": rows}
+        points += [(shared | line, last) for line in made.get("last", ())]
         return [self.run(*point, repeat) for repeat in range(repeats) for point in points]
 
     def run(self, line: Mapping[str, Any], point: Mapping[str, Any], repeat: int) -> Run:
@@ -114,7 +116,7 @@ class Figure:
         return Study(data, runs, rows, config.pairs(data), label)
 
     def references(self, data: Dataset) -> References:
-        """Some of `evaluate.baselines`, by what the runs' columns call them; real rows are read once."""
+        """Some of `evaluate.baselines`, by what columns call them; real rows are read once."""
         models, plain = (self.settings.get(name, {}) for name in ("models", "plain"))
         fitted = None
         if plain:
@@ -137,7 +139,8 @@ class Figure:
     ) -> Generator[tuple[float, pd.DataFrame]]:
         """All runs on one data set as they finish: the fraction done, and the rows of one.
 
-        They have `series`, `mode`, `data`, what the run was set to, what was scored, what it cost, and `error`.
+        They have `series`, `mode`, `data`, what the run was set to, what was scored, what it cost,
+        and `error`.
         """
         study = self.study(data, repeats)
         if self.beside:

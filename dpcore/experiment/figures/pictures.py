@@ -16,9 +16,6 @@ from dpcore.language import phrase, say
 from dpcore.text import claim, limit
 
 WIDE = 350  # pixels; two panels with their axes fill a laptop's page
-STATED = pd.DataFrame(  # of Adult
-    {"model": evaluate.MODELS[:1], "label": phrase("paper at 1.5: this or more"), "value": 0.822}
-)
 Drawn = Iterator[str | tuple[Chart, pd.DataFrame | None]]
 
 
@@ -34,9 +31,10 @@ def curves(
     caption: str = "",
     **look: Any,
 ) -> Drawn:
-    """A chart of runs, or one for `each` data set, and the table behind it, which may have more; then a caption.
+    """A chart of runs, or one for `each` data set, and the table behind it; then a caption.
 
-    `beside` are the columns of baselines, and `view` a metric; `look` is what `charts.curves` takes besides.
+    `beside` are the columns of baselines, `view` a metric, and `data` a table that has more; `look`
+    is what `charts.curves` takes besides.
     """
     frame = frame[frame["metric"] == view] if view else frame
     words = {"measure": say(view), "setting": say(look["x_title"])}
@@ -64,7 +62,7 @@ def curves_by_depth(frame: pd.DataFrame, beside: Iterable[str], view: str, **cha
 
 
 def curves_by_answer(
-    frame: pd.DataFrame, beside: Iterable[str], view: str, axis: str = "x", answers: str = "", **chart: Any
+    frame: pd.DataFrame, beside: Any, view: str, axis: str = "x", answers: str = "", **chart: Any
 ) -> Drawn:
     """Against what is set, or against the epsilon of one answer, about which `answers` says."""
     if axis == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
@@ -74,8 +72,11 @@ def curves_by_answer(
     return curves(frame, beside, view, **chart)
 
 
-def utility(frame: pd.DataFrame, _: Iterable[str], view: str, *, views: Mapping[str, Any], **chart: Any) -> Drawn:
-    """Panels of distances and errors, three per data set. The paper does not say of what its distances are."""
+def utility(frame: pd.DataFrame, _: Iterable[str], view: str, views: Any, **chart: Any) -> Drawn:
+    """Panels of distances and errors, three per data set.
+
+    The paper does not say of what its distances are.
+    """
     frame = frame[frame["metric"].isin(views[view])]
     names = zip(frame["metric"].str.split(" on ").str[0], frame["data"], strict=True)
     frame = frame.assign(panel=[say("{metric}, {data}", metric=say(name), data=data) for name, data in names])
@@ -93,35 +94,30 @@ def error_by_range(frame: pd.DataFrame, _: Iterable[str], *, title: str) -> Draw
         yield charts.error_by_range(binned, title=say(title, name=name)), binned
 
 
-def accuracies(frame: pd.DataFrame, beside: Iterable[str], *, y_title: str, width: int) -> Drawn:
-    """Mean and variance of the accuracy against epsilon, per data set, and what all of it cost."""
+def accuracies(frame: pd.DataFrame, beside: Iterable[str], stated: Any, texts: Mapping[str, str], **look: Any) -> Drawn:
+    """Mean and variance of the accuracy against epsilon, per data set, and what all of it cost.
+
+    `stated` is what the paper states of Adult.
+    """
+    look["y_title"] = say(look["y_title"])
     frame = frame.sort_values(["mode", "series", "epsilon", "repeat", "model"])
     names = zip(frame["mode"], frame["series"], strict=True)
     frame = frame.assign(series=[say("{mode} ({method})", mode=say(mode), method=series) for mode, series in names])
     for name, part in frame.groupby("data", sort=False):
         relations = say(" and ").join(say(Relation(relation).short) for relation in sorted(part["relation"].unique()))
-        yield say(
-            "Here on {name}, {rows:,} synthetic rows per run; epsilon under: {relations}.",
-            name=name,
-            rows=part["rows"].iloc[0],
-            relations=relations,
-        )
-        levels = lines(part, "model", beside)
-        levels = pd.concat([levels, STATED], ignore_index=True) if name == "adult" else levels
-        yield (
-            charts.sweep(part, y="value", y_title=say(y_title), references=levels, width=width),
-            part.drop(columns=["mode", "data", "error"]),
-        )
+        yield say(texts["before"], name=name, rows=part["rows"].iloc[0], relations=relations)
+        levels = [lines(part, "model", beside), *([pd.DataFrame([stated])] if name == "adult" else [])]
+        table = part.drop(columns=["mode", "data", "error"])
+        yield charts.sweep(part, y="value", references=pd.concat(levels, ignore_index=True), **look), table
         if part.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
-            yield charts.sweep_variance(part, width=width), None
+            yield charts.sweep_variance(part, width=look["width"]), None
         runs = part.drop_duplicates(["series", "epsilon", "repeat"])
-        costs = runs.groupby("series", sort=False)[["epsilon_claimed", "epsilon_bound"]].sum()
-        told = phrase("{series}: claimed {claimed}, it can cost up to {most}")
-        cost = [
-            say(told, series=series, claimed=claim(claimed), most=limit(bound))
-            for series, claimed, bound in costs.itertuples()
+        sums = runs.groupby("series", sort=False)[["epsilon_claimed", "epsilon_bound"]].sum()
+        costs = [
+            say(texts["per_method"], series=series, claimed=claim(claimed), most=limit(bound))
+            for series, claimed, bound in sums.itertuples()
         ]
-        yield say("Epsilon that all these runs together can cost, at most, by method: {costs}.", costs="; ".join(cost))
+        yield say(texts["after"], costs="; ".join(costs))
 
 
 DRAWS: Mapping[str, Callable[..., Drawn]] = {

@@ -97,7 +97,8 @@ class Risk(Study):
         schema, most = self.data.schema, max(run.labels["rows"] for run in self.runs)
         self.target, self.schema = schema.target or "", replace(schema, max_rows=most)
         self.known = [name for name in schema.names if name != self.target][:4]
-        self.padded = disclosure.padded(self.data.train_sample, self.schema, most, np.random.default_rng(1))
+        real, rng = self.data.train_sample, np.random.default_rng(1)
+        self.padded = disclosure.padded(real, self.schema, most, rng)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """`metric` and `value` of `disclosure.cap`."""
