@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -45,8 +44,6 @@ from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Weights
 from dpcore.mechanisms.scores import SplitScore
-
-LOT = 1 << 17  # candidates that are drawn among together: what the processor's cache holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +67,6 @@ class Offer:
     values: Floats
     low: Floats
     high: Floats
-
-    def of(self, first: int, end: int) -> Offer:
-        """Those of some nodes, from one to the one before another."""
-        here = slice(*np.searchsorted(self.nodes, [first, end]).tolist())
-        values, low, high = self.values[here], self.low[here], self.high[here]
-        return Offer(self.position, self.shared, self.nodes[here], values, low, high)
 
     def weights(self, wide: Floats) -> tuple[Ints, Ints]:
         """Parts and wholes, given the lengths of the nodes' ranges, shape (nodes, columns)."""
@@ -214,10 +205,7 @@ class PrivateNodes:
         for start, stop, rows in self._rows.lots(offered, known, given, low):
             at = np.arange(start, stop)
             found = list(self._offers(rows, score, at, offered[at], known, given[at], low[at], high[at]))
-            many = np.sum([np.bincount(offer.nodes - start, minlength=len(at)) for offer in found], axis=0)
-            first = at[np.flatnonzero(np.diff(np.maximum(np.cumsum(many) - 1, 0) // LOT, prepend=-1))]
-            lots = pairwise([*first.tolist(), stop])
-            chosen += [self._best([offer.of(*lot) for offer in found], high - low, factor, *lot) for lot in lots]
+            chosen.append(self._best(found, high - low, factor, start, stop))
         column, lows, highs = (np.concatenate(each) for each in zip(*chosen, strict=True))
         cut, several = lows.copy(), highs > lows + 1
         if several.any():

@@ -22,7 +22,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
-from dpcore.door import PrivateTable, nodes
+from dpcore.door import PrivateTable, exact_node_counts
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.mechanisms.scores import Gini, Max
@@ -398,6 +398,6 @@ def test_points_between_and_lots():
 
 def test_nodes_that_choose_in_lots_choose_what_they_would_all_together(monkeypatch):
     together, frame = fitted("DiffPRFs"), make_frame(600, 1)
-    monkeypatch.setattr(nodes, "LOT", 40)
+    monkeypatch.setattr(exact_node_counts, "CANDIDATES", 40)
     parts = METHODS["DiffPRFs"](**GIVEN).fit(frame, schema=SMALL)
     assert alike(fitted_state(together), fitted_state(parts))
