@@ -1,6 +1,7 @@
 """Tables that are longer than the memory: the files that they lie in, or a stream of them, and their cells by batches.
 
-They are read in this process, without limits of time and memory: files of one's own, and not what strangers send.
+They are read in this process, without limits of time and memory: files of one's own, and not what
+strangers send.
 """
 
 import hashlib
@@ -55,7 +56,8 @@ def check_path(path: Path) -> None:
 def sources(place: str | PathLike[str]) -> list[Source]:
     """The files of a table: one, or all below a folder in the order of their names.
 
-    Names that begin with a point or an underscore are left out. DataError if there is none, or another kind of file.
+    Names that begin with a point or an underscore are left out. DataError if there is none, or
+    another kind of file.
     """
     path = Path(fspath(place))
     if not path.exists():
@@ -89,8 +91,9 @@ class Streamable(Protocol):
 class ArrowStream:
     """A stream of rows, which come once: its `headers`, `batches` of its cells, and what these had by now.
 
-    That is so many `rows`, and their `checksum`: of all columns with plain cells, so that the same rows have it
-    whatever is declared of them, and however the stream is cut into batches. DataError if it cannot be read.
+    That is so many `rows`, and their `checksum`: of all columns with plain cells, so that the same
+    rows have it whatever is declared of them, and however the stream is cut into batches. DataError
+    if it cannot be read.
     """
 
     done = 0.0  # nobody knows how many come

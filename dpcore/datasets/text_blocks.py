@@ -1,7 +1,8 @@
 """Delimited text to cells, block by block: a small file is one block, and a long one may be longer than the memory.
 
-It is read twice: first to see that it is text, where its header ends, and whether it has blank lines or a quotation
-mark too many, which nobody can tell before the end; then by Arrow's parser, which cuts blocks where records end.
+It is read twice: first to see that it is text, where its header ends, and whether it has blank
+lines or a quotation mark too many, which nobody can tell before the end; then by Arrow's parser,
+which cuts blocks where records end.
 """
 
 import codecs
@@ -52,8 +53,8 @@ def text_table(raw: bytes, missing: Sequence[str], **written: str | None) -> tup
 class TextBlocks:
     """A delimited text that was looked through once: its `headers`, `batches` of its cells, and what these had by now.
 
-    That is so many `rows`, of which `blank` were blank lines, and a share `done`. DataError with a cause and a remedy
-    if it is no table of text.
+    That is so many `rows`, of which `blank` were blank lines, and a share `done`. DataError with a
+    cause and a remedy if it is no table of text.
     """
 
     def __init__(

@@ -1,10 +1,11 @@
 """Exact counts of records in the nodes of trees, block by block. Private: for the door only.
 
-A record may be in several trees, and in one tree several times (a bootstrap sample). Of every record a node's number is
-kept for each sample that it may be in (one to four bytes): one sample if trees have disjoint rows, and one per tree if
-not. Everything else is read again: all columns of a level at once, in all trees, in as many passes as it takes for what
-is counted in each to fit into `PILE`. How many these are depends on the number of rows; how much memory each needs does
-not. Counts of classes are shaped groups x classes x candidates, as scores take them.
+A record may be in several trees, and in one tree several times (a bootstrap sample). Of every
+record a node's number is kept for each sample that it may be in (one to four bytes): one sample if
+trees have disjoint rows, and one per tree if not. Everything else is read again: all columns of a
+level at once, in all trees, in as many passes as it takes for what is counted in each to fit into
+`PILE`. How many these are depends on the number of rows; how much memory each needs does not.
+Counts of classes are shaped groups x classes x candidates, as scores take them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +25,7 @@ from dpcore.rows import exact_counts
 
 NOWHERE = -1
 PILE = 1 << 25  # keys that are counted in one pass, of four bytes each; among thousands of nodes of eight
-CANDIDATES = 1 << 19  # of nodes that are asked together; a node alone may have more
+CANDIDATES = 1 << 18  # of nodes that are asked together, twice as many in memory; a node alone may have more
 PLACES = 4 * exact_counts.BLOCK  # of records in samples, that are worked on together
 
 
@@ -32,8 +33,9 @@ PLACES = 4 * exact_counts.BLOCK  # of records in samples, that are worked on tog
 class Cuts:
     """Candidates of one attribute, m in all: the node of each, the counts of its children, and where it cuts.
 
-    Nodes are in increasing order for numbers; tables have the shape (children, classes, m). The cut lies in
-    [low, high); equal numbers mean that there; NaN for groups, which have one candidate per node.
+    Nodes are in increasing order for numbers; tables have the shape (children, classes, m). The cut
+    lies in [low, high); equal numbers mean that there; NaN for groups, which have one candidate per
+    node.
     """
 
     nodes: Ints
@@ -46,8 +48,8 @@ class Cuts:
 class Query:
     """A column that some nodes are counted by, in increasing order.
 
-    `rank` says for some values, and which of these nodes their records are in, what they are counted as: numbers below
-    `size`, or that one for nothing.
+    `rank` says for some values, and which of these nodes their records are in, what they are
+    counted as: numbers below `size`, or that one for nothing.
     """
 
     position: int
@@ -61,9 +63,9 @@ class Query:
 class NodeRows:
     """The nodes of one level of all trees, `size` in number, and what is counted of the records in them.
 
-    `node` has the node of each record in each sample, shape (samples, n), and `times` how often it was drawn, if not
-    once. `number` has, for each node that `node` names, its number here, or `NOWHERE`. `piles` are what was counted
-    already, by position.
+    `node` has the node of each record in each sample, shape (samples, n), and `times` how often it
+    was drawn, if not once. `number` has, for each node that `node` names, its number here, or
+    `NOWHERE`. `piles` are what was counted already, by position.
     """
 
     records: Records
@@ -91,8 +93,8 @@ class NodeRows:
     def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
         """The next level, of `size` nodes.
 
-        Per node of this one: the position of the column that divides it, where, the lower end of its range, and the
-        number of its first child.
+        Per node of this one: the position of the column that divides it, where, the lower end of
+        its range, and the number of its first child.
         """
         children = np.full(self.node.shape, NOWHERE, np.min_scalar_type(-max(size, 1)))
         every = np.flatnonzero
@@ -114,9 +116,9 @@ class NodeRows:
     def lots(self, offered: Flags, known: Flags, cuts: Floats, low: Floats) -> Iterator[tuple[int, int, Self]]:
         """Nodes whose candidates are asked for together: the first, the one behind the last, and what counts them.
 
-        Arrays are those of `PrivateNodes.choose`; `known` says of which columns the cuts are given. What counts a lot
-        is asked about that lot alone, before the next one is taken. They are nodes that can be counted in one pass, and
-        of these those that have few candidates.
+        Arrays are those of `PrivateNodes.choose`; `known` says of which columns the cuts are given.
+        What counts a lot is asked about that lot alone, before the next one is taken. They are
+        nodes that can be counted in one pass, and of these those that have few candidates.
         """
 
         def query(position: int, nodes: Ints) -> Query:
@@ -143,7 +145,7 @@ class NodeRows:
             if not first:
                 counted += [query(position, every[offered[:, position]]) for position in few.tolist()]
             piles |= {one.position: (one, pile) for one, pile in self._piled(counted)}
-            for lot in spans(first, end, offered[:, positions], records, sizes, CANDIDATES):
+            for lot in spans(first, end, offered[:, positions], records, sizes, CANDIDATES << self.records.in_memory):
                 yield *lot, found
             for position in others.tolist():
                 del piles[position]  # whoever was given it asks no more

@@ -20,9 +20,10 @@ DENSE = 1 << 21  # cells that are counted, and no keys sorted, where at least ha
 class Records:
     """Columns, ranks and classes of all rows, wherever they are.
 
-    Attributes are by the column's position; the rows' numbers are the steps of the columns that are cut anywhere
-    (`NumberCut.steps`): `STEPS` different ones at most, however many rows there are. A number's rank is its place among
-    those that occur; of NaN it is their number. Ranks of rows in memory are worked out once.
+    Attributes are by the column's position; the rows' numbers are the steps of the columns that are
+    cut anywhere (`NumberCut.steps`): `STEPS` different ones at most, however many rows there are. A
+    number's rank is its place among those that occur; of NaN it is their number. Ranks of rows in
+    memory are worked out once.
     """
 
     def __init__(self, rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
@@ -56,6 +57,11 @@ class Records:
         found: dict[int, Any] = {j: ranks[numbers_of(self.rows.numbers(j))] for j, (_, ranks) in self.occurring.items()}
         return HeldRows(self.rows.codes, self.rows.sizes, found)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are."""
+        return self._held is not None
+
     def blocks(self, columns: list[int], numbers: list[int]) -> Iterator[Block]:
         """The codes of some columns, and what `ranks` makes ranks of, as `Rows.blocks`."""
         return (self._held or self.rows).blocks(columns, numbers)
@@ -79,7 +85,8 @@ def numbers_of(steps: Floats) -> NDArray[np.int32]:
 class Pile:
     """How often each key comes, of those below `cells`, when `most` come in all.
 
-    Kept are a count for each cell where these are few, and else the keys themselves, sorted at the end.
+    Kept are a count for each cell where these are few, and else the keys themselves, sorted at the
+    end.
     """
 
     def __init__(self, cells: int, most: int) -> None:

@@ -44,9 +44,9 @@ class Rows(ABC):
     def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
         """The rows in order, `exact_counts.BLOCK` at a time, the rest at the end.
 
-        A block has an array of shape (m,) for each of some columns' codes, of any unsigned type, and then one for each
-        of some columns' numbers, of float64 and NaN if missing, before anything is `made` of them. Nobody may change
-        them.
+        A block has an array of shape (m,) for each of some columns' codes, of any unsigned type,
+        and then one for each of some columns' numbers, of float64 and NaN if missing, before
+        anything is `made` of them. Nobody may change them.
         """
 
     @abstractmethod

@@ -27,8 +27,9 @@ MOST_DRAWN = 50_000  # rows of either part
 class FolderData(Dataset):
     """Rows of a folder, split by secret lot.
 
-    `train`, which methods are fitted on, and `test` are folders. `train_sample` and `test_sample` are uniform samples
-    of at most 50,000 rows of each, for what looks at rows in memory: charts of some rows, and classifiers.
+    `train`, which methods are fitted on, and `test` are folders. `train_sample` and `test_sample`
+    are uniform samples of at most 50,000 rows of each, for what looks at rows in memory: charts of
+    some rows, and classifiers.
     """
 
     _: KW_ONLY
@@ -51,7 +52,8 @@ class FolderData(Dataset):
         ----------
         path : path
         schema : Schema, optional
-            What is public, by which the rows have the codes that they have; by default what they were encoded by.
+            What is public, by which the rows have the codes that they have; by default what they
+            were encoded by.
         test_share, split_seed
             As for `datasets.split`.
         name : str
@@ -62,7 +64,8 @@ class FolderData(Dataset):
         Raises
         ------
         DataError
-            If this is no such folder, a file of it has changed, or the lots leave no row to learn from.
+            If this is no such folder, a file of it has changed, or the lots leave no row to learn
+            from.
         SchemaError
             If the folder was encoded by another schema.
         """
@@ -100,7 +103,8 @@ class FolderData(Dataset):
 def drawn(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFrame:
     """Some columns of at most so many rows of a folder, chosen uniformly, in their order.
 
-    Numbers are as they were read; if the folder does not have them, they are drawn inside their bins.
+    Numbers are as they were read; if the folder does not have them, they are drawn inside their
+    bins.
     """
     rng, rows = np.random.default_rng(seed), len(folder)
     places = np.sort(rng.choice(rows, most, replace=False)) if rows > most else np.arange(rows)

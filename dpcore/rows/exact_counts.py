@@ -2,12 +2,13 @@
 
 Counts are additive over blocks of rows: the counts of two blocks sum to the counts of their union.
 
-Sets of columns that lie in one small set are counted as one table of that, and summed up from it (`joined`): one pass
-over the rows of three columns gives all three pairs of them.
+Sets of columns that lie in one small set are counted as one table of that, and summed up from it
+(`joined`): one pass over the rows of three columns gives all three pairs of them.
 
-Columns of 0 and 1 are counted as words of 64 rows, by AND and popcount (`PackedBits`). The table of k columns has 2^k
-cells. Only its corner "all ones" is counted, for the set and each of its subsets: the other cells follow by inclusion
-and exclusion, N(x=0, ...) = N(...) - N(x=1, ...). A subset that many tables share is counted once.
+Columns of 0 and 1 are counted as words of 64 rows, by AND and popcount (`PackedBits`). The table of
+k columns has 2^k cells. Only its corner "all ones" is counted, for the set and each of its subsets:
+the other cells follow by inclusion and exclusion, N(x=0, ...) = N(...) - N(x=1, ...). A subset that
+many tables share is counted once.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ def streamed(
 def joined(families: Sequence[Family], sizes: Sequence[int]) -> dict[Family, Family]:
     """For each family a set of columns that holds it: few sets, with tables of at most `JOINT` cells.
 
-    Greedy: a set takes the column that completes most families. Larger families, and those that have a column twice,
-    stand alone.
+    Greedy: a set takes the column that completes most families. Larger families, and those that
+    have a column twice, stand alone.
     """
     joint_of = {family: family for family in families}
     small = [f for f in joint_of if f and len(set(f)) == len(f) and prod(sizes[j] for j in f) <= JOINT]

@@ -26,7 +26,8 @@ def rows_of(given: RowSource, schema: Schema, numbers: Mapping[int, NumberRule])
     Raises
     ------
     DataError
-        If a table does not fit the schema, or a folder cannot be read, or has changed; or if it is neither.
+        If a table does not fit the schema, or a folder cannot be read, or has changed; or if it is
+        neither.
     SchemaError
         If a folder was encoded by another schema.
     """

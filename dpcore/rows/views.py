@@ -38,8 +38,8 @@ Column = int | LookUp
 class FolderRows(Rows):
     """The rows of a folder, or a view of them: columns that are looked up, of the rows that have certain codes.
 
-    Views hold rules and no rows. `numbers` has, by position, a public rule on the folder's numbers of a column of its
-    own.
+    Views hold rules and no rows. `numbers` has, by position, a public rule on the folder's numbers
+    of a column of its own.
     """
 
     def __init__(
@@ -110,7 +110,8 @@ class FolderRows(Rows):
     def _streamed(self, families: list[Family]) -> list[Counts]:
         """Over parts in several processes, if that pays; workers count, and nothing else.
 
-        What a worker of this machine had not counted when it died, this process counts; a cluster asks another worker.
+        What a worker of this machine had not counted when it died, this process counts; a cluster
+        asks another worker.
         """
         backend, jobs = get_active_backend()
         if jobs is None:  # a cluster takes all of its workers, and this machine one process

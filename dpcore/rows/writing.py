@@ -1,13 +1,14 @@
 """Tables of any size to folders of codes: Parquet files that are counted again and again, at constant memory.
 
-A folder holds `manifest.json` and parts. Columns of a part are `c0`, `c1`, ... (codes, each in the smallest unsigned
-type) and `n0`, ... (a numeric column's numbers, NaN if missing), by the column's place in the schema; rows are in the
-order of the source. It is as private as the rows, manifest and all.
+A folder holds `manifest.json` and parts. Columns of a part are `c0`, `c1`, ... (codes, each in the
+smallest unsigned type) and `n0`, ... (a numeric column's numbers, NaN if missing), by the column's
+place in the schema; rows are in the order of the source. It is as private as the rows, manifest and
+all.
 
-Parts are written whole, one after the other, and `unfinished.json` says which there are, from before the first one on.
-Whoever was stopped goes on after the last one, if the sources and the schema are still the same; the manifest comes
-last, so that a folder that has one is complete. Nothing is written to a folder, nor taken out of it, that holds files
-and neither of the two.
+Parts are written whole, one after the other, and `unfinished.json` says which there are, from
+before the first one on. Whoever was stopped goes on after the last one, if the sources and the
+schema are still the same; the manifest comes last, so that a folder that has one is complete.
+Nothing is written to a folder, nor taken out of it, that holds files and neither of the two.
 """
 
 import json

@@ -162,8 +162,7 @@ def test_which_rows_a_tree_holds():
     held, codes = {}, np.tile(TREES, (500, 1))
     for resample in ("disjoint", "poisson", "full", "bootstrap"):
         _, nodes, _ = roots(noise=make_noise("laplace", 3), codes=codes, trees=5, resample=resample, rate=0.3)
-        row, node = places(nodes._rows)
-        held[resample] = [row[node == tree] for tree in range(5)]
+        held[resample] = [rows_in(nodes._rows, tree) for tree in range(5)]
     assert sorted(np.concatenate(held["disjoint"])) == list(range(3000))
     for disjoint, poisson, full, bootstrap in zip(*held.values(), strict=True):
         assert abs(len(disjoint) - 600) < 5 * math.sqrt(480)
@@ -310,8 +309,7 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
     """
     for seed, position, how in product(seeds(12), ATTRIBUTES, ({}, {"most": 1}, {"missing": 1.0})):
         rows, rng = random_rows(seed, **how)
-        for name in ("CELL", "DENSE"):
-            monkeypatch.setattr(tree_records, name, 99 * (seed % 2 == (name == "CELL")))
+        monkeypatch.setattr(tree_records, "CELL", 99 * (seed % 2))
         some = np.sort(rng.choice(rows.size, 5, replace=False))
         starts = places_of(rows, rng)[some] if position == GROUPS else np.full(5, RANGES[position][0])
         seen = []

@@ -111,44 +111,8 @@ class NumpyNoise(Noise):
         return block, int(self.select(blocks[block].scores, factor))
 
 
-class NoiselessLimit(NumpyNoise):
-    """What `NumpyNoise` tends to as epsilon grows: noiseless answers, and lots among the best candidates.
-
-    It draws what the other draws, so that the same seed gives the same lots.
-    """
-
-    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool, law: Law = "laplace") -> None:
-        super().__init__(rng, discrete=discrete, seeded=seeded, law=law)
-        self.on_counts, self.label = "none", NoNoise.label
-
-    def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
-        super().counts(counts, 1.0)
-        return counts.astype(float)
-
-    def variance(self, scale: float) -> float:
-        return 0.0
-
-    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
-        super().histograms(tables, factor, public_total=public_total)
-        return [table.astype(float) for table in tables]
-
-    def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
-        return dict.fromkeys(sizes, Spread(0.0, 0.0))
-
-    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
-        super().reals(values, 1.0, grid=grid, origin=origin)
-        return values
-
-    def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
-        """See `Noise.select_grouped`; scores that differ by rounding alone are equal."""
-        keys = self._rng.gumbel(size=scores.shape) + log_of(weights)
-        behind, starts = behind_the_best(scores, groups, weights)
-        tied = behind >= -ROUNDING * np.maximum(1.0, np.abs(scores))
-        return best_of_groups(np.where(tied, keys, -np.inf), groups, starts)
-
-
-class NoNoise(Noise):
-    """Noiseless answers, and the best candidate (the first of them): for the reference without privacy only."""
+class Noiseless(Noise):
+    """Noiseless answers."""
 
     on_counts = "none"
     label = "no noise"
@@ -167,6 +131,40 @@ class NoNoise(Noise):
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         return values
+
+
+class NoiselessLimit(Noiseless, NumpyNoise):
+    """What `NumpyNoise` tends to as epsilon grows: noiseless answers, and lots among the best candidates.
+
+    It draws what the other draws, so that the same seed gives the same lots.
+    """
+
+    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool, law: Law = "laplace") -> None:
+        super().__init__(rng, discrete=discrete, seeded=seeded, law=law)
+        self.on_counts, self.label = Noiseless.on_counts, Noiseless.label
+
+    def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        NumpyNoise.counts(self, counts, 1.0)
+        return super().counts(counts, scale)
+
+    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        NumpyNoise.histograms(self, tables, factor, public_total=public_total)
+        return super().histograms(tables, factor, public_total=public_total)
+
+    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        NumpyNoise.reals(self, values, 1.0, grid=grid, origin=origin)
+        return values
+
+    def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
+        """See `Noise.select_grouped`; scores that differ by rounding alone are equal."""
+        keys = self._rng.gumbel(size=scores.shape) + log_of(weights)
+        behind, starts = behind_the_best(scores, groups, weights)
+        tied = behind >= -ROUNDING * np.maximum(1.0, np.abs(scores))
+        return best_of_groups(np.where(tied, keys, -np.inf), groups, starts)
+
+
+class NoNoise(Noiseless):
+    """Noiseless answers, and the best candidate (the first of them): for the reference without privacy only."""
 
     def select(self, scores: Floats, factor: float) -> Ints:
         return np.asarray(np.argmax(scores, axis=-1))
