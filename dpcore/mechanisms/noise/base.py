@@ -132,8 +132,8 @@ class Noise(ABC):
         return (words(count) >> np.uint64(11)).astype(float) / WIDEST
 
     def lots_by_blocks(self, count: int) -> Iterator[Floats]:
-        """The same numbers, some at a time."""
-        return (self.lots(min(LOTS, count - start)) for start in range(0, count, LOTS))
+        """The same numbers, some at a time, and once if there are none."""
+        return (self.lots(min(LOTS, count - start)) for start in range(0, max(count, 1), LOTS))
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
         """`select` over all scores of some blocks: the block, and the place in it."""
