@@ -26,7 +26,7 @@ from dpcore.rows import exact_counts
 NOWHERE = -1
 PILE = 1 << 25  # keys that are counted in one pass, of four bytes each; among thousands of nodes of eight
 CANDIDATES = 1 << 18  # of nodes that are asked together, twice as many in memory; a node alone may have more
-PLACES = 4 * exact_counts.BLOCK  # of records in samples, that are worked on together
+SAMPLES = 2  # of a whole block of rows that are worked on together
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +291,7 @@ class NodeRows:
         codes, others = ([one.position for one in ordered if one.numeric == which] for which in (False, True))
         start, samples = 0, len(self.node)
         for labels, *columns in self.records.blocks([self.records.target, *codes], others):
-            rows, many = len(labels), min(max(PLACES // len(labels), 1), samples)
+            rows, many = len(labels), min(max(SAMPLES * exact_counts.BLOCK // len(labels), 1), samples)
             row_of = np.tile(np.arange(rows, dtype=np.int32), many) if many > 1 else None
             for first in range(0, samples, many):
                 block = np.s_[first : first + many, start : start + rows]

@@ -23,9 +23,14 @@ from dpcore.door.tree_records import Pile, Records
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max
-from dpcore.rows import HeldRows
+from dpcore.rows import HeldRows, exact_counts
 
 TENTH = Fraction(1, 10)
+
+
+@pytest.fixture(autouse=True)
+def blocks(monkeypatch):
+    monkeypatch.setattr(exact_counts, "BLOCK", 16)
 
 
 def last(table):

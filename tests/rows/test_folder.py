@@ -102,11 +102,6 @@ def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resamp
                 ends = np.full(len(nodes), float(low)), np.full(len(nodes), float(high))
                 asked = ([*level.candidates(position, nodes, *ends)] for level in levels)
                 assert alike(*([(one.nodes, one.tables, one.low, one.high) for one in each] for each in asked))
-                for by_class in (True, False):
-                    assert alike(*(level.tables(position, nodes, by_class=by_class) for level in levels))
-                if position in (1, 3):
-                    at = np.full(len(nodes), 3.0 if position == 1 else 4.0 * STEP)
-                    np.testing.assert_array_equal(*(level.cut(position, nodes, at, ends[0]) for level in levels))
         column = np.arange(size) % 4
         cut = np.array([np.nan, 3.0, 2.0, 4.0 * STEP])[column]
         fans = np.array([5, 2, 2, 2])[column]
