@@ -77,13 +77,45 @@ class Config:
         ]
 
     def pairs(self, data: Dataset) -> dict[str, list[Pair]]:
-        """What each method is scored by; ParameterError if it or the data cannot give that."""
+        """Return what each method is scored by.
+
+        Parameters
+        ----------
+        data : Dataset
+            The data set that the methods run on.
+
+        Returns
+        -------
+        dict of str to list of tuple
+            By method, the measures and their models.
+
+        Raises
+        ------
+        ParameterError
+            If a method or the data set cannot give a measure.
+        """
         how: dict[str, Any] = {"models": self.models, "label": self.label, "skip": self.skip}
         check = partial(check_measures, self.measures, data, **how)
         return {name: check(method=method) for name, method in self.methods.items()}
 
     def study(self, data: Dataset) -> Study:
-        """The runs on some data, and what scores them; ParameterError as of `pairs`."""
+        """Return the runs on a data set, and what scores them.
+
+        Parameters
+        ----------
+        data : Dataset
+            The data set.
+
+        Returns
+        -------
+        Study
+            The runs.
+
+        Raises
+        ------
+        ParameterError
+            As of `pairs`.
+        """
         return Study(data, self.runs, self.rows, self.pairs(data), self.label)
 
     def to_dict(self, data: Dataset) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
 
 
 def choose_some(
-    options: Sequence[Any], act: Callable[..., object], key: str, write: Callable[[Any], str] = str, *, every: bool
+    options: Sequence[Any], act: Callable[..., None], key: str, write: Callable[[Any], str] = str, *, every: bool
 ) -> None:
     """A choice of some of what a question is about, and the press that takes them over, or `every` one."""
     press, few = st.container(), len(options) <= MOST_PILLS  # above, where no open list covers it
