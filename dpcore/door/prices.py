@@ -162,16 +162,7 @@ def noisy_values(
 
 def unasked(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
     """The entry of questions that a run has room for, and that its rows did not call for."""
-    return Entry(
-        name=name,
-        mechanism="none",
-        epsilon_claimed=exact(claimed_epsilon),
-        epsilon_nominal=exact(bound),
-        sensitivity=0.0,
-        claimed_sensitivity=0.0,
-        scale=0.0,
-        draws=0,
-    )
+    return Claim().entry(name, "none", 0.0, 0.0, paid=exact(claimed_epsilon), bound=exact(bound), draws=0)
 
 
 def unprotected(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:

@@ -23,6 +23,7 @@ from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.schema import Schema
+from dpcore.door.prices import Claim
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, Lots
@@ -70,16 +71,10 @@ def entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsil
     only = channels[0] if len(channels) == 1 else None
     width = only.upper - only.lower if isinstance(only, TRR) else 1.0
     mechanism = " and ".join(dict.fromkeys(channel.mechanism for channel in channels))
-    return Entry(
-        name=f"report of {name}",
-        mechanism=mechanism if only else f"{mechanism}, several",
-        epsilon_claimed=bound if claimed is None else claimed,
-        epsilon_nominal=bound,
-        sensitivity=width,
-        claimed_sensitivity=width,
-        scale=only.scale if isinstance(only, TRR) else np.nan,
-        reason=reason,
-    )
+    mechanism += "" if only else ", several"
+    scale = only.scale if isinstance(only, TRR) else np.nan
+    claim = Claim(claimed_epsilon=claimed, reason=reason)
+    return claim.entry(f"report of {name}", mechanism, width, scale, paid=bound, bound=bound, draws=1)
 
 
 def told(family: Family) -> str:
