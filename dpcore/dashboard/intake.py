@@ -66,6 +66,7 @@ READING = {
     "decimal": (phrase("Decimal mark"), DECIMALS),
 }
 USE, ENCODE = "data", "data.encode"  # what the page asks for: of rows in memory, and of others
+SKIP = "data.skip"  # which rows at the ends of a file are left out
 TESTED = "-tested"  # ends the token of a data set some of whose rows are set apart
 HANDED = "data.handed"  # a file that another page was given: an id, its name, and its bytes
 
@@ -155,8 +156,9 @@ class Intake:
         return replace(column, missing=not self.is_whole(column.name))
 
     def ask_again(self) -> None:
-        """Ask all questions again; columns that were put together are several again."""
+        """Ask all questions again; rows that were left out are there again, and columns are apart again."""
         self.answers.clear()
+        leave_out(None)
         if self.before_join:
             (self.frame, self.found), self.before_join = self.before_join, None
             self.changes["columns"] = [flag for one in self.schema for flag in one.flags]
@@ -263,11 +265,20 @@ def read_own(source: str, file: Any, path: str) -> None:
     token, name, raw = st.session_state.get(HANDED) or ("", "", b"")
     if file is not None:
         token, name, raw = file.file_id, file.name, file.getvalue()
+    options |= st.session_state.get(f"{SKIP}:{token}", {}) if source == "upload" else {}
     asked = path if source == "folder" else token, options
     if not asked[0] or (st.session_state.get("dpcore.asked") == asked and current().fixed is None):
         return
     found = read_upload(name, raw, options) if source == "upload" else read_path(path, options)
     st.session_state["dpcore.intake"], st.session_state["dpcore.asked"] = found, asked
+
+
+def leave_out(end: str | None) -> None:
+    """Read the file anew without one row more at an end, `skip_first` or `skip_last`; or with all rows."""
+    token, _ = st.session_state.get("dpcore.asked") or ("", {})
+    known: dict[str, int] = st.session_state.pop(f"{SKIP}:{token}", {})
+    if end is not None:
+        st.session_state[f"{SKIP}:{token}"] = known | {end: known.get(end, 0) + 1}
 
 
 def read_upload(name: str, raw: bytes, options: Mapping[str, Any]) -> Intake:
@@ -384,4 +395,5 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
         raise DataError("Chance put every row aside for testing.", "Use a table with more rows.")
     known = intake.token_of(test_share), intake.read_as
     reading = {"test_share": test_share, "split_seed": intake.split_seed}
+    reading |= {end: intake.options[end] for end in datasets.SKIPPED if end in intake.options}
     return Dataset(intake.name, train, test, schema, *known, reading, intake.content)

@@ -52,6 +52,7 @@ SOURCES = {
     "adult/adult.data": "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data",
     "adult/adult.test": "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.test",
 }
+SKIPPED = ("skip_first", "skip_last")  # of a file, how many rows are left out
 BIG5_PAGE = "https://openpsychometrics.org/_rawdata/"
 
 
@@ -162,8 +163,9 @@ class Dataset:
         Where the rows come from, how they were split, and what speaks against the way they were
         read.
     reading : mapping, optional
-        Arguments of `read` that divide these rows again, for exports. Nothing of how the file is
-        written: one row may decide whether a person has to declare that.
+        Arguments of `read` that divide these rows again, for exports, and how many at the ends of the
+        file are none. Nothing of how the file is written: one row may decide whether a person has to
+        declare that.
     content : Content, optional
         By what the ledger's file knows these rows whenever they are read again; by default the rows
         themselves.
@@ -343,7 +345,7 @@ def read(
     seed = secret_seed() if split_seed is None else split_seed
     train, test = split(frame, test_share, seed, persons=schema.persons)
     note = " ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts])
-    again = {"test_share": test_share, "split_seed": seed}
+    again = {"test_share": test_share, "split_seed": seed} | {end: reading[end] for end in SKIPPED if end in reading}
     return Dataset(name or "data", train, test, schema, note=note, reading=again, content=Content(raw))
 
 

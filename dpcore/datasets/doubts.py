@@ -21,7 +21,7 @@ MEASURES = (  # as a second line of a header has them
     "years year yrs months days hours minutes seconds cm mm m km inch in ft kg g mg lb lbs % percent usd eur gbp $ € £ "
     "count n number text date mmhg bpm °c c °f f mmol/l mg/dl kg/m2 kg/m² k thousand million yes/no"
 )
-OUT = "take it out of the file first"
+OUT = "leave it out"
 NUMBER = re.compile("[-+(]?[$€£]? ?[0-9]")
 PLAIN = r"^[+-]?[0-9]+([.][0-9]*)?$"
 MOST_WORDS, MOST_LABELS = 3, 200  # of the name of a sum; in a column that has sums among others
@@ -90,7 +90,7 @@ def doubts_of_ends(table: pa.Table) -> Iterator[str]:
         return
     first, last = ([str(column[row].as_py() or "").strip().casefold() for column in table.columns] for row in (0, -1))
     if inside := any(map(_has_subtotals, table.columns)):
-        yield "Several rows look like sums of others, and would count as rows: delete them."
+        yield "Several rows look like sums of others, and would count as rows: take them out of the file."
     for end, where, row in ((-1, "last", last), (0, "first", first)):
         words = [[word.strip(":.*") for word in cell.split()] for cell in row]
         sums = [len(cell) <= MOST_WORDS and {*cell[:1] + cell[-1:]} & {*SUMS.split()} for cell in words]

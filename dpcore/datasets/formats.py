@@ -71,11 +71,19 @@ def format_of(name: str) -> tuple[str, str]:
 
 
 def table_of(
-    raw: bytes, name: str, *, missing: Sequence[str], limit: int, max_shape: Sequence[float], **written: str | None
+    raw: bytes,
+    name: str,
+    *,
+    missing: Sequence[str],
+    limit: int,
+    max_shape: Sequence[float],
+    skip: Sequence[int] = (0, 0),
+    **written: str | None,
 ) -> tuple[pa.Table, dict[str, str]]:
     """One table, and how it was read. DataError with cause and remedy.
 
-    `limit` is of its bytes when unpacked, and of its texts; how a text is `written` is for `text_table`.
+    `limit` is of its bytes when unpacked, and of its texts; `skip` says how many rows to leave out at the start and at
+    the end; how a text is `written` is for `text_table`.
     """
     kind, packing = format_of(name)
     if packing:
@@ -95,6 +103,10 @@ def table_of(
             "Upload fewer of them, or run dpcore on your own computer.",
             f"The table has {table.num_rows:,} rows and {table.num_columns:,} columns; {most}",
         )
+    first, last = skip
+    table = table.slice(first, max(table.num_rows - first - last, 0)).combine_chunks()
+    if first or last:
+        read_as["skipped"] = f"{first + last:,} rows at the ends left out"
     if seen := list(doubts_of_ends(table)):
         read_as["doubts"] = "\n".join(filter(None, [read_as.get("doubts", ""), *seen]))
     return store_texts(table, limit), {"format": kind, **{key: told for key, told in read_as.items() if told}}

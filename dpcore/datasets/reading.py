@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from dpcore.arguments import is_whole
 from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.datasets.formats import format_of, table_of
 from dpcore.datasets.worker import table_from
@@ -31,6 +32,8 @@ def read_frame(
     encoding: str | None = None,
     decimal: str | None = None,
     missing: Sequence[str] = MISSING_CELLS,
+    skip_first: int = 0,
+    skip_last: int = 0,
     max_bytes: int = MAX_BYTES,
     max_shape: tuple[float, float] = (inf, inf),
     trusted: bool = False,
@@ -49,6 +52,8 @@ def read_frame(
         byte order mark says), and a decimal comma beside semicolons.
     missing : sequence of str
         Text cells that mean "missing", compared after surrounding spaces are removed.
+    skip_first, skip_last : int, default=0
+        How many rows below the header, and at the end, are left out: units, sums, notes.
     max_bytes : int
         Largest file accepted; unpacked, it may have five times as much, and so may all its texts, cell by cell.
     max_shape : (float, float)
@@ -71,6 +76,8 @@ def read_frame(
     """
     name = name or ("data.csv" if isinstance(source, bytes) else Path(fspath(source)).name)
     format_of(name)  # before any reading: the remedy for a wrong extension needs no bytes
+    if not all(is_whole(many, 0) for many in (skip_first, skip_last)):
+        raise DataError("The rows to leave out are no whole number of 0 or more.", "Use skip_last=1, or none.")
     raw = source_bytes(source, max_bytes)
     if not raw.strip():
         raise DataError("The file is empty.", "Choose a file with a header line and rows.")
@@ -79,6 +86,7 @@ def read_frame(
         "encoding": encoding,
         "decimal": decimal,
         "missing": list(missing),
+        "skip": [skip_first, skip_last],
         "limit": max_bytes * UNPACKED,
         "max_shape": list(max_shape),
     }

@@ -142,8 +142,8 @@ def first_days(days: Floats) -> str | None:
 def are_marks(numbers: Floats, counts: Ints, index: int, many: int, *, days: bool) -> bool:
     """Whether the first or last so many numbers, such as 999, or days, as 1900-01-01, may mean a missing one.
 
-    Several rows have each, and they are further from the rest than that is wide, or negative, or a
-    day of very many rows.
+    Several rows have each, and they are further from the rest than half of that is wide, or
+    negative, or a day of very many rows.
     """
     ends = slice(-many, None) if index else slice(many)
     marks, rest, others = numbers[ends], np.delete(numbers, ends), np.delete(counts, ends)
@@ -151,7 +151,7 @@ def are_marks(numbers: Floats, counts: Ints, index: int, many: int, *, days: boo
         return False
     if not all(NO_DAY.fullmatch(iso(one)) if days else MARK.fullmatch(as_text(one)) for one in marks.tolist()):
         return False
-    wide = np.abs(marks - rest[index]).min() > rest[-1] - rest[0]
+    wide = 2 * np.abs(marks - rest[index]).min() > rest[-1] - rest[0]
     if days:
         return bool(wide or counts[ends].min() > OFTEN * others.mean())
     return bool(wide or (index == 0 and marks.max() < 0 <= rest[0]))

@@ -7,6 +7,7 @@ is written without Jupyter's libraries, which only its readers need.
 import re
 from typing import Any, NamedTuple
 
+from dpcore.datasets import SKIPPED
 from dpcore.domain.documents import json_text
 from dpcore.export.artifacts import Table
 from dpcore.export.facts import Facts, facts
@@ -69,7 +70,7 @@ def steps(known: Facts, file: str, table: Table | None, **shown: bool) -> list[R
     release = known.release
     reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
     # Without a seed there is new noise anyway; and the lots of the split stay secret.
-    names = ["test_share", *["split_seed"] * (release.seed is not None)]
+    names = ["test_share", *["split_seed"] * (release.seed is not None), *SKIPPED]
     split = "".join(f", {name}={literal(reading[name])}" for name in names if name in reading)
     shown = {"screen": True, "notebook": False} | shown
     text = render("steps.py.jinja", facts=known, release=release, file=file, table=table, split=split, **shown)

@@ -321,6 +321,16 @@ def test_columns_of_0_and_1_become_one_by_a_press_that_declares_nothing() -> Non
     assert dataset(at).train["kind"].tolist() == [*"abc"] * 40
 
 
+def test_a_sum_at_the_end_is_left_out_by_a_press_and_back_when_asked_again() -> None:
+    frame = people(60).assign(pay=[*[999] * 9, *range(1, 52)])
+    total = pd.DataFrame([dict.fromkeys(frame, "") | {"town": "Total", "pay": frame["pay"].sum()}])
+    at = answer(with_file(pd.concat([frame, total])), "Leave it out")
+    assert (lines_of(at)["pay"]["also"], "looks like a sum" in said(at)) == ("999", False)
+    saved(at)
+    assert (len(dataset(at).train), dataset(at).reading["skip_last"]) == (60, 1)
+    assert "looks like a sum" in said(press(at, "data.again"))
+
+
 def test_towns_of_one_person_are_listed_as_they_are_chosen_and_never_with_others() -> None:
     frame = people().assign(town=["Zqone", "Zqtwo", *people()["town"][2:]])
     at = with_file(frame)

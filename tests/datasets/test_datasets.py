@@ -135,6 +135,8 @@ def test_read_keeps_a_declared_schema_and_no_word_of_how_the_file_is_written():
     data = datasets.read(CSV, schema=DECLARED, target="age", test_share=0, delimiter=",")
     assert (data.schema.source, data.target, len(data.test)) == ("declared", "age", 0)
     assert set(data.reading) == {"test_share", "split_seed"}
+    left = datasets.read(CSV, schema=DECLARED, test_share=0, skip_last=1)  # which is no row
+    assert (left.reading["skip_last"], len(left.train)) == (1, len(data.train) - 1)
     with pytest.raises(SchemaError, match="target"):
         datasets.read(CSV, schema=DECLARED, target="height")
 

@@ -107,6 +107,10 @@ def test_what_may_be_misread_is_said():
     ):
         frame = read_frame(raw.encode())
         assert words in frame.attrs["read_as"]["doubts"]
+        if end := {"The last row": "skip_last", "The first row": "skip_first"}.get(words[: words.find(" looks")]):
+            rest = read_frame(raw.encode(), **{end: 1})
+            assert ("doubts" in rest.attrs["read_as"], rest["b"].tolist()) == (False, ["2"] * 11)
+            assert read_frame(raw.encode(), skip_first=99, skip_last=1).empty
     read = "a|b\naverage|1\n" + "".join(f"1,{i:03}|{i}\n" for i in range(12)) + "average|none\n" * 12
     for raw in ('a,b\n"two\nlines",2\nZürich,-3.5\nA BÂ,1e3\n', "a|b\n1,2,3|x 100 y\n", read):  # which is plain
         assert "doubts" not in read_frame(raw.encode()).attrs["read_as"], raw

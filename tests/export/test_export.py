@@ -153,8 +153,9 @@ def test_nothing_of_the_real_rows_is_in_the_zip(table, relation):
 
 def test_the_run_time_is_not_in_the_zip_and_the_lots_of_the_split_are_with_a_seed_only():
     """The one depends on the rows, and no epsilon covers that."""
-    made = replace(seeded(), reading={"test_share": 0.3, "split_seed": 123_456_789})
+    made = replace(seeded(), reading={"test_share": 0.3, "split_seed": 123_456_789, "skip_last": 1})
     files = members(made)
+    assert b"skip_last=1" in files["replay.py"]
     assert files == members(replace(made, seconds=99.0))
     assert b"123456789" in b"".join(files.values())
     assert b"123456789" not in b"".join(members(unseeded(made)).values())

@@ -24,6 +24,7 @@ from dpcore.text import canonical
 
 Rare = dict[str, dict[str, float]]
 """Of columns, the values of few rows or persons, and the share of those that has each."""
+ENDS = {"skip_first": "The first row looks like", "skip_last": "The last row looks like"}  # notes on a file
 UNDECLARED = phrase(
     ":red[:material/gpp_bad:] **Proposed from your rows: {n:,} of {all:,} columns.** The guarantee "
     "holds only if you would have written these values, and which cells may be missing, without "
@@ -59,10 +60,14 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQu
     if left:
         words = say(UNDECLARED, n=len(left), all=len(schema))
         found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
-    notes = [escaped(retold(text)) for text in rows.notes]
+    for note in rows.notes:
+        ends = [end for end, beginning in ENDS.items() if note.startswith(beginning) and rows.content is not None]
+        answers = {say("Leave it out"): partial(intake.leave_out, end) for end in ends}
+        text = escaped(retold(note))
+        found.append(TableQuestion(text, [text], answers | {say("Seen"): None}))
     if gone := dropped(schema, rows.schema):
-        notes.append(say(DROPPED, names=escaped(", ".join(gone))))
-    found += [TableQuestion(text, [text]) for text in notes]
+        text = say(DROPPED, names=escaped(", ".join(gone)))
+        found.append(TableQuestion(text, [text]))
     found += [*privacy_unit.questions(rows, schema), *columns_seen(rows, schema.names)]
     if rare := rare_values(rows, schema, left):
         shares = sorted(((sum(rare[name].values()), name) for name in rare), reverse=True)

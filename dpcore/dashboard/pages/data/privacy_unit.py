@@ -12,6 +12,7 @@ from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data import rules
 from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped
+from dpcore.datasets import SKIPPED
 from dpcore.domain.headers import is_name, is_person_key, of_people
 from dpcore.domain.recognition import Recognized
 from dpcore.domain.schema import Schema
@@ -48,7 +49,8 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
         others = [name for name in used if unit is None or name != unit.id_column]
         kept = rules.field(rows, others, key)
-        fresh, label = not (rows.answers or rows.before_join), say("Ask all questions again")
+        known = rows.answers or rows.before_join or {*SKIPPED} & {*rows.options}
+        fresh, label = not known, say("Ask all questions again")
         st.button(label, key="data.again", on_click=rows.ask_again, disabled=fresh)
     public = {"target": target, "max_rows": most, "unit": unit, "rules": kept}
     return public | {"proposed_rules": rules.known_proposals(rows, kept)}, share
