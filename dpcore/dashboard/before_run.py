@@ -28,13 +28,14 @@ from dpcore.text import number
 CHARGED = phrase("charged to your budget")
 USUAL = 10_000  # rows of a forecast, where nobody says how many there are
 SIZES = (100, 1_000, USUAL)  # for which an expectation is said then
+MOST_EXPECTED = 100_000  # rows of a forecast that nobody asked to be longer
 SLOW = 2.0  # seconds that are worth a word
 ABOUT = phrase(
     "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
     "distance of a column from the real one, in percentage points; the worst column is often twice as far off. "
     "Relations: pairs of columns whose marginal can be told from noise; all others come as if they were independent, "
-    "but for what follows from those. Close: 5 points on average. Within a bin, values are spread evenly: days of a "
-    "quarter, and frequent numbers, are not kept."
+    "but for what follows from those. Within a bin, values are spread evenly: days of a quarter, and frequent numbers, "
+    "are not kept. With fewer rows, errors are larger."
 )
 ASSUMED = phrase(
     "How many rows there are is private here. Say on Data how many there are at most, or in Advanced how many you "
@@ -53,8 +54,8 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
             known = rows or rows_said(page, schema)
             sizes = (known,) if known else SIZES
             title = say("Before you run") if known else say("Before you run, with {rows} rows", rows=sizes_text(sizes))
-            if known and not rows:  # a bound; a person's other rows do not count
-                title = say("Before you run, with at most {rows:,} rows", rows=known)
+            if known and not rows:  # a bound, or what somebody expects
+                title = say("Before you run, :orange[if there are {rows:,} rows]", rows=known)
             parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED)])]
             with suppress(DPCoreError):  # it would not run: the page says why
                 parts += words([expectation(method, schema, some) for some in sizes], method.epsilon)
@@ -102,13 +103,13 @@ def rows_key(page: str, schema: Schema) -> str:
 
 def rows_said(page: str, schema: Schema) -> int | None:
     """How many rows someone says that there may be: in Advanced, or by the public bound; None if nobody does."""
-    said = st.session_state.get(rows_key(page, schema))
-    return schema.max_rows if said in (None, USUAL) else int(said)
+    said: int | None = st.session_state.get(rows_key(page, schema))
+    return said or schema.max_rows
 
 
 def rows_expected(page: str, schema: Schema) -> int:
     """How many rows a forecast counts with: what someone says, or a usual number."""
-    return min(rows_said(page, schema) or USUAL, controls.MOST_ROWS)
+    return min(rows_said(page, schema) or USUAL, MOST_EXPECTED)
 
 
 def sizes_text(sizes: Sequence[int]) -> str:

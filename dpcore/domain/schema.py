@@ -33,6 +33,7 @@ DOCUMENTS = (
     "Read a saved schema by dp.Schema.from_json(text); and SDV's JSON by "
     "dpcore.domain.formats.read(text), which says what is still to be declared."
 )
+MARK = " (proposed from the rows)"  # at the ends of rules in some files of drafts
 REMEDY = "Choose a schema file that this program exported."
 UNLISTED = f"values that fewer than {RARE} rows have are not listed, and count as missing"
 MOST_COLUMNS = 1_000  # of a document; a table that is read may have as many
@@ -375,14 +376,16 @@ class Schema:
                 raise SchemaError("This is not a dpcore schema file.", REMEDY)
             check_width(columns)
             origin = "proposed" if found.get("source") == "inferred" else "declared"
+            rules = check_texts(found.get("rules", ()))
+            marked = [rule.removesuffix(MARK) for rule in rules if rule.endswith(MARK)]
             return cls(
                 columns=tuple(Column.from_dict({"origin": origin, **raw}) for raw in columns),
                 target=found.get("target"),
                 source=found.get("source", "declared"),
                 max_rows=found.get("max_rows"),
                 unit=PrivacyUnit.from_dict(found["unit"]) if found.get("unit") is not None else None,
-                rules=found.get("rules", ()),
-                proposed_rules=found.get("proposed_rules", ()),
+                rules=tuple(rule.removesuffix(MARK) for rule in rules),
+                proposed_rules=(*marked, *check_texts(found.get("proposed_rules", ()))),
             )
         except SchemaError:
             raise

@@ -168,10 +168,14 @@ class ReleasedTree(ReleasedDocument):
             partitions.append(partition)
             noisy.append(np.array(level["noisy"], dtype=float))
             variances.append(np.inf if level["variance"] is None else float(level["variance"]))
-            require(len(noisy[-1]) == (partition.size if 0 <= variances[-1] < np.inf else 0))
+            require(variances[-1] >= 0)
+            require(len(noisy[-1]) == (partition.size if variances[-1] < np.inf else 0))
             require(np.isfinite(noisy[-1]).all())
         require(bool(variances) and variances[-1] != np.inf)
-        return cls(partitions, noisy, variances, whole_noise=bool(document["whole_noise"]))
+        tree = cls(partitions, noisy, variances, whole_noise=bool(document["whole_noise"]))
+        exact = [level for level, variance in enumerate(variances) if variance == 0]
+        require(all(np.allclose(tree.consistent.counts[level], noisy[level]) for level in exact))
+        return tree
 
 
 def count_name(names: Iterable[str]) -> str:

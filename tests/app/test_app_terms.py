@@ -33,7 +33,7 @@ def test_no_odds_stand_where_no_guarantee_can_hold(void) -> None:
 
 
 def test_a_bound_on_rows_is_no_number_of_rows() -> None:
-    bound, said_so = data(max_rows=1_000_000), "Before you run, with at most 1,000,000 rows"
+    bound, said_so = data(max_rows=1_000_000), "if there are 1,000,000 rows"
     assert (said_so in said(page(bound)), PRIVATE in said(page(data(max_rows=None)))) == (True, True)
     assert "Before you run, " not in said(page(bound, **{"naive_bayes.relation": "replace"}))
 

@@ -48,10 +48,11 @@ def test_dpcore_table_schema_and_sdv_come_back() -> None:
     known, told = formats.read(text)
     assert (known.schema(), told) == (TABLE, ())
     plain = {"bins": 16, "taxonomy": None}
-    for name, lost in (("frictionless", plain), ("sdv", plain | {"description": ""})):
+    for name, lost, source in (("frictionless", plain, "declared"), ("sdv", plain | {"description": ""}, "inferred")):
         known, told = formats.read(formats.written(TABLE, name)[0])
-        assert known.schema() == Schema(columns=tuple(replace(column, **lost) for column in TABLE))
+        assert known.schema() == Schema(columns=tuple(replace(column, **lost) for column in TABLE), source=source)
         assert "read off rows" in told[-1]
+    assert "SDV may have detected these ranges from the rows" in told[0]  # as SDV does unasked: nobody declared them
     assert "Column 'who' names persons or rows, and is left out." in told
 
 

@@ -69,6 +69,10 @@ def test_documents_read_back_to_equal_schemas_and_malformed_ones_are_refused_wit
     whole, ruled = {"source": "inferred", "max_rows": 10**9}, replace(small_schema, rules=("height <= age",))
     ruled = replace(ruled, proposed_rules=("height <= age", "age <= height"))  # of which one was declared
     assert Schema.from_json(ruled.to_json()).proposed_rules == ruled.rules
+    marked = Schema.from_json(
+        replace(ruled, proposed_rules=()).to_json().replace("<= age", "<= age (proposed from the rows)")
+    )
+    assert (marked.rules, marked.proposed_rules) == (ruled.rules, ruled.rules)  # as a draft wrote it
     for schema in (small_schema, Schema(columns=small_schema.columns, **whole), Schema(columns=(WORD,)), ruled):
         assert Schema.from_json(schema.to_json()) == schema
     texts = ["", "[]", "null", "{", "{}", '{"columns": 5}']

@@ -142,6 +142,8 @@ def test_documents_that_are_no_trees_are_refused():
     levels = [3, [], [{}], [level(variance="small")], [level(noisy=["many"])], [level(noisy=[1.0, 2.0])]]
     levels += [dividing(blocks) for blocks in ("0011", [0, 0, 1], [0, 0, 1, 2], [0, 0, -1, 1], [0, 0, 0, 0])]
     levels += [dividing([0, 0, 1, 1], column="b"), [level(variance=None, noisy=[])], [level(variance=-1)]]
+    exact = dividing([0, 0, 1, 1])
+    levels += [[level(variance="nan", noisy=[])], [level(variance=0, noisy=[9.0]), exact[1] | {"variance": 0}]]
     good = {"whole_noise": True, "levels": dividing([0, 1, 1, 0])}
     for document in (None, {}, {"levels": good["levels"]}, *({**good, "levels": found} for found in levels)):
         with pytest.raises(DPCoreError) as caught:

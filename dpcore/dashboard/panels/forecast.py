@@ -37,8 +37,9 @@ def draw(
     note = say(WHENCE) if schema.source == "declared" else f"{say(WHENCE)} {say(READ_OFF)}"
     if public is None:
         label = say("Rows that you expect (a number that you know, not one that you count)")
-        look: Any = {"value": rows_expected(page, schema), "step": 1_000, "key": rows_key(page, schema)}
-        public = int(st.number_input(label, 1, MOST_ROWS, **look))
+        usual = rows_expected(page, schema)
+        look: Any = {"value": None, "placeholder": f"{usual:,}", "step": 1_000, "key": rows_key(page, schema)}
+        public = int(st.number_input(label, 1, MOST_ROWS, **look) or usual)
     settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
     key = (method.title, repr(settings), schema.to_json(), public, rows)
     last = session.kept("dpcore.forecasts", dict[str, tuple[Any, Forecast]])  # of each page

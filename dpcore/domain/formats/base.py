@@ -213,7 +213,7 @@ def categories_of(listed: Any, name: str) -> tuple[str, ...]:
     """A list of categories, which may have labels."""
     if not isinstance(listed, list) or not listed:
         raise SchemaError(f"Column {name!r}: its categories are no list.", "List every value that may occur.")
-    values = [one.get("value") if isinstance(one, dict) else one for one in listed]
+    values = [one.get("value") if isinstance(one, dict) else one for one in listed if one is not None]
     if not all(isinstance(value, str | int | float) for value in values):
         raise SchemaError(f"Column {name!r}: a category is no text and no number.", "List every value that may occur.")
     return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)

@@ -26,7 +26,7 @@ TABLE = "table"  # as SDV names it
 KINDS = {"numerical": "continuous", "datetime": "date", "categorical": "categorical", "ordinal": "ordered"}
 KINDS |= {"boolean": "categorical"}
 ENDS = ("range_min", "range_max")
-PROPOSED = "SDV may have detected ranges from the rows: leave none that is not public."
+PROPOSED = "SDV may have detected these ranges from the rows, so they count as read off them until they are declared."
 
 
 def read(text: str | bytes) -> Known:
@@ -42,7 +42,7 @@ def read(text: str | bytes) -> Known:
         raise SchemaError(f"These metadata describe {len(tables):,} tables.", "Keep the one of these data.")
     found = mapping(next(iter(tables.values())), "the table")
     columns: list[Fields] = []
-    remarks: list[str] = [PROPOSED]
+    remarks: list[str] = []
     check_width(listed := mapping(found.get("columns"), "the list of columns"))
     for name, raw in listed.items():
         fields = column_of(name, mapping(raw, f"the column {name!r}"), remarks)
@@ -52,7 +52,9 @@ def read(text: str | bytes) -> Known:
             remarks.append(f"Column {name!r} names persons or rows, and is left out.")
         else:
             columns.append(fields)
-    return Known(columns=tuple(columns), remarks=tuple(remarks))
+    ranged = any({*ENDS, "range_values"} & {*raw} for raw in listed.values())  # and so mappings
+    remarks = [PROPOSED, *remarks] if ranged else remarks
+    return Known(columns=tuple(columns), remarks=tuple(remarks), source="inferred" if ranged else "declared")
 
 
 def column_of(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | None:
@@ -61,11 +63,13 @@ def column_of(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | No
         raise SchemaError(f"Column {name!r} has no sdtype.", REMEDY)
     if sdtype not in KINDS:
         return None
-    kind, listed = KINDS[sdtype], raw.get("range_values", raw.get("order"))
+    kind, listed = KINDS[sdtype], raw.get("order") or raw.get("range_values")
     fields: Fields = {"name": name, "kind": kind, "missing": raw.get("range_is_nullable") is True}
     if kind in ("categorical", "ordered"):
         fields["kind"] = "ordered" if raw.get("order") else kind
-        return fields if listed is None else fields | {"categories": categories_of(listed, name)}
+        if listed is None or sdtype == "boolean":  # whose words hang on the program that writes the table
+            return fields
+        return fields | {"categories": categories_of(listed, name)}
     shown = raw.get("datetime_format", "%Y-%m-%d")
     if kind == "date":
         fields["number_format"] = date_form(shown, name, remarks)

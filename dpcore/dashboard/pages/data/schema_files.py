@@ -34,7 +34,7 @@ def load(rows: Intake) -> None:
             raise SchemaError(cause, "Choose the schema of these data.")
         gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         read_off = outline.names if outline.source == "inferred" else ()
-        rows.notes += unsaid[:12]
+        rows.notes += (*known.remarks, *unsaid)[:12]
         st.session_state[READ] = uploaded.file_id
         go_on(rows, rounded(outline, read_off), read_off, gaps)
 
