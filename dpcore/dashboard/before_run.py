@@ -142,7 +142,7 @@ def words(found: Sequence[Expectation], epsilon: float) -> list[str]:
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
         parts.append(say("counts in leaves ± {share}", share=share) if last.leaf < 1 else noisy)
     if last.pairs and last.measurable is not None:
-        some = phrase("at most {some} of {all:,} relations measured, others as if shuffled")
+        some = phrase("at most {some} of {all:,} relations measured, roughly; others as if shuffled")
         some = phrase("at most {some} of {all:,} relations") if several else some
         if last.measurable == 0:
             some = phrase("no relation kept: columns as if shuffled")
@@ -158,11 +158,14 @@ def points(share: float) -> str:
 
 
 def coarse(method: Any, schema: Schema) -> list[str]:
-    """The widest bin, for its range, that no person wrote, of a date if there is one; none where no rows are made."""
-    widths = {one.name: np.diff(one.edges) for one in schema if one.numeric and one.origin in PROPOSED}
-    wide = [name for name, found in widths.items() if found.max() > (schema[name].whole and 1)]
-    if not wide or not isinstance(method, Synthesizer):
-        return []
-    name = max(wide, key=lambda name: (schema[name].kind == "date", widths[name].max() / widths[name].sum()))
-    widest = f"{escaped(name)} {escaped(schema[name].labels[int(widths[name].argmax())])}"
-    return [say(COARSE, bin=widest + " …" * (len(wide) > 1))]
+    """Of bins that no person wrote the widest one, for its range, that holds 0 or begins a column; dates go first."""
+    widest, wide = ((False, 0.0), ""), 0
+    for one in schema if isinstance(method, Synthesizer) else ():  # others make no rows
+        if not one.numeric or one.origin not in PROPOSED:
+            continue
+        widths, below = np.diff(one.edges), int((one.edges <= 0).sum())
+        at = below - 1 if 0 < below <= len(widths) else 0
+        if one.kind == "date" or widths[at] > (one.step or one.whole):
+            label = f"{escaped(one.name)} {escaped(one.labels[at])}"
+            widest, wide = max(widest, ((one.kind == "date", widths[at] / widths.sum()), label)), wide + 1
+    return [say(COARSE, bin=widest[1] + " …" * (wide > 1))] if wide else []

@@ -274,12 +274,12 @@ def test_a_repeating_identifier_makes_epsilon_a_persons() -> None:
 def test_whose_rows_they_are_is_proposed_for_people_only_and_never_changed_in_silence() -> None:
     orders = people(120).assign(order_id=[f"O{i // 3:04}" for i in range(120)])
     at = with_file(orders)
-    assert chosen(at, "persons") == [""]  # an order is no person, though it repeats: that is asked
+    assert chosen(at, "persons") == [None]  # an order is no person, though it repeats: that is asked
     answer(at, "Yes")
     assert chosen(at, "persons") == ["order_id"]
     patients = orders.rename(columns={"order_id": "patient_id"})
     declared = replace(Schema.infer(patients), source="declared", notes=())
-    assert chosen(with_file(patients, declared), "persons") == [""]  # somebody has declared it without
+    assert chosen(with_file(patients, declared), "persons") == [None]  # somebody has declared it without
     at = with_file(patients, replace(declared, unit=PrivacyUnit(max_contributions=4, id_column="somebody")))
     assert "'somebody'" in mendable(at)[0]
     assert widget(at, "data.blocked").disabled
@@ -291,7 +291,7 @@ def test_whose_rows_they_are_is_proposed_for_people_only_and_never_changed_in_si
 def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so() -> None:
     rows = people(1_001).assign(participant=[f"P{i % 30:03}" for i in range(1_001)])
     at = with_file(rows)
-    assert (lines_of(at)["participant"]["use"], chosen(at, "persons")) == (False, [""])
+    assert (lines_of(at)["participant"]["use"], chosen(at, "persons")) == (False, [None])
     answer(at, "No")
     assert lines_of(at)["participant"]["use"] is True
     answer(at, "No")  # which is about towns of ill people

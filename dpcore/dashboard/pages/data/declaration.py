@@ -71,7 +71,7 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQu
     found += [*privacy_unit.questions(rows, schema), *columns_seen(rows, schema.names)]
     if rare := rare_values(rows, schema, left):
         shares = sorted(((sum(rare[name].values()), name) for name in rare), reverse=True)
-        named = [f"**{escaped(name)}** {share:.1%}" for share, name in shares]
+        named = [f"**{escaped(name)}**{f' {share:.1%}' * (share >= 0.001)}" for share, name in shares]
         few = ", ".join(named[:SHOWN]) + " …" * (len(named) > SHOWN)
         words = say(RARE_WORDS, columns=few, rare=RARE)
         details = partial(choose_values, rows, schema, left, rare)

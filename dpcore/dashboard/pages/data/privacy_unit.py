@@ -81,7 +81,7 @@ def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | N
 def column_choice(label: str, names: Sequence[str], usual: str | None, **look: Any) -> str | None:
     """A choice of one column, or of none."""
     at = names.index(usual) + 1 if usual in names else 0
-    return st.selectbox(label, ["", *names], at, lambda name: name or say("(none)"), **look) or None
+    return st.selectbox(label, [None, *names], at, lambda name: name or say("(none)"), **look)
 
 
 def persons(found: Sequence[Recognized], used: Sequence[str]) -> list[Recognized]:
