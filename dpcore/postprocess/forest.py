@@ -9,6 +9,7 @@ a node side by side.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -34,7 +35,7 @@ CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probabilit
 CHILDREN = ("grouped", "values", "one_vs_rest", "halves")
 
 
-class ReleasedDocument:
+class ReleasedDocument(ABC):
     """Base of what is released as JSON-ready values beside a schema, and read back from them."""
 
     title: ClassVar[str]  # in errors
@@ -69,11 +70,11 @@ class ReleasedDocument:
         return found
 
     @classmethod
+    @abstractmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
         """What a document says; any error if it is damaged."""
-        raise NotImplementedError
 
-    def _check(self) -> None:
+    def _check(self) -> None:  # noqa: B027 - nothing to add where reading says all
         """Raise ValueError unless all fits together, and the schema."""
 
 
