@@ -60,7 +60,7 @@ def test_commands_are_understood(line: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert command.main(words) == 0
 
 
-STATES = {"as printed", "in part", "read otherwise", "shown wrong", "missing"}
+STATES = {"as published", "in part", "read otherwise", "shown wrong", "missing"}
 COLUMNS = ["paper", "what it has", "status", "where it is", "what holds it", "reading taken"]
 
 
@@ -80,7 +80,7 @@ def test_the_tables_name_what_there_is():
         paper, _, status, where, tests, reading = cells
         assert status in STATES, cells
         assert (where == "-") == (status == "missing"), paper
-        assert reading or status in ("as printed", "shown wrong", "missing"), paper
+        assert reading or status in ("as published", "shown wrong", "missing"), paper
         for module, name in re.findall(r"`(dpcore[\w.]*):([\w.]+)`", where):
             reduce(getattr, name.split("."), import_module(module))
         for file, name in re.findall(r"`(tests/[\w/.]+)::(\w+)`", tests):

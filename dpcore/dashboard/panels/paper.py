@@ -24,6 +24,7 @@ from dpcore.dashboard.widgets import lasting, one_of
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
 from dpcore.experiment.figures import booked, of_paper
+from dpcore.experiment.figures.claims import REPEATS
 from dpcore.experiment.figures.figure import Figure
 from dpcore.export.facts import source
 from dpcore.export.model_file import Model
@@ -31,7 +32,6 @@ from dpcore.language import phrase, retold, say
 
 PUBLISHED = ("adult", "big5")
 OWN = {"000": "NB-Synth", "001": "HMPrivBayes", "002": "TaxonomyRelease", "003": "DiffPRFs", "004": "PPNB"}  # methods
-REPEATS = {"001": 3, "002": 3}  # how often all runs, unless someone says more
 SETS = {"004": (*datasets.BANK_CARDS, "adult")}  # of papers about other data than those
 
 
@@ -58,7 +58,7 @@ def figures(page: str, data: Dataset, paper: str) -> None:
     look: dict[str, Any] = {"default": next(iter(sets)), "required": True, "format_func": escaped}
     name = lasting(left.segmented_control, say("Data set"), f"{page}.set:{data.token}", [*sets], **look)
     data = sets[name]
-    count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS.get(paper, 5)))
+    count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS))
     titles = {each.title: each for each in of_paper(paper)}
     figure = titles[one_of(say("Figure"), f"{page}.figure", {each: say(each) for each in titles})]
     with st.popover(say("What the paper prints")):

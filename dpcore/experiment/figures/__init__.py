@@ -76,7 +76,7 @@ def figure(
     name: str,
     data: Dataset,
     *,
-    repeats: int = 3,
+    repeats: int = 5,
     durable: bool = False,
     n_jobs: int = -1,
     progress: Progress = no_progress,
@@ -91,7 +91,7 @@ def figure(
         The paper's number and its name for the figure, such as "001 Fig. 5".
     data : Dataset
         With what the figure needs, for most a class column with categories.
-    repeats : int, default=3
+    repeats : int, default=5
         How often everything runs.
     durable : bool, default=False
         Whether the charges of all runs are written to the user's file before anything is drawn, as
