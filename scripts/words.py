@@ -37,7 +37,7 @@ DECLARED = {"Control", "Demonstration", "Preset", "both"}  # phrases but for nam
 NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
 NOT_TEXTS = {"color", "number"}  # names in tables of which all else is texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"
-FIGURES = {"title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
+FIGURES = {"printed", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
 TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which texts stand there; None: all
     LESSON_FILE: {"title", "promise", "keep", "question", "literature", "text", "after", "label"},
     "dpcore/audit/cases.toml": {"name", "tale", "number", "other"},
@@ -110,7 +110,6 @@ def said() -> Catalog:
 def table_texts(value: Any, names: set[str] | None, own: bool = False) -> list[str]:
     """The texts of a table that stand below some names, or all of them; `own` if the value stands below one."""
     if isinstance(value, dict):
-        names = names | {"printed", "says"} if names and "translate" in value else names
         below = {name: name not in NOT_TEXTS if names is None else own or name in names for name in value}
         return [text for name, each in value.items() for text in table_texts(each, names, below[name])]
     if isinstance(value, list):

@@ -55,7 +55,9 @@ def test_a_figure_from_python(name, data):
     frame = made.frame
     assert set(frame["error"]) == {""}
     assert all(
-        re.fullmatch(r"The paper says: .+\. Here it (holds|does not hold).* \(\d+ runs? in the figure\)\..*", line)
+        re.fullmatch(
+            r"The (paper|patent) says: .+\. Here it (holds|does not hold|cannot be told).* \(\d+ repeats?\)\..*", line
+        )
         for line in made.verdicts
     )
     assert {"series", "mode", "data", "relation", "epsilon", "repeat", "seconds", "void", *EPSILONS} <= set(frame)

@@ -24,12 +24,13 @@ from scipy.stats import fisher_exact
 from scipy.stats import t as student
 
 from dpcore.evaluate import errors_by_query_size
-from dpcore.language import plural, retold, say
+from dpcore.language import phrase, plural, retold, say
 from dpcore.text import Verdict
 
 LEVEL = 0.05
 REPEATS = 5  # of all runs, unless someone says otherwise; paper 000 has as many
 PRINTED = "as published"
+PAPER, PATENT = phrase("The paper says"), phrase("The patent says")
 MOST = 160  # characters of a list of places that anybody reads
 PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
 # numbers that need a word
@@ -74,12 +75,13 @@ class Claim:
             found |= judged(RULES[self.rule](name, part, **self.arguments))
         return found
 
-    def line(self, frame: pd.DataFrame) -> str:
-        """The sentence, and what came out here; empty if nothing that was run bears on it."""
+    def line(self, frame: pd.DataFrame, source: str = PAPER) -> str:
+        """What the source says, and what came out here; empty if nothing that was run bears on it."""
         if not (found := self.verdicts(frame)):
             return ""
         sentence = say(
-            "The paper says: {says}. Here it {verdict} ({runs}).",
+            "{source}: {says}. Here it {verdict} ({runs}).",
+            source=say(source),
             says=retold(self.says),
             verdict=in_words(found),
             runs=plural("{n:,} repeat", "{n:,} repeats", frame["repeat"].nunique()),

@@ -16,7 +16,7 @@ from dpcore.evaluate.evaluator import Method
 from dpcore.evaluate.learners import again
 from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.experiment.config import Config, method_of
-from dpcore.experiment.figures.claims import PLACES, PRINTED, Claim
+from dpcore.experiment.figures.claims import PAPER, PATENT, PLACES, PRINTED, Claim
 from dpcore.experiment.figures.pictures import DRAWS, Drawn
 from dpcore.experiment.figures.studies import ALL, KINDS, label_of
 from dpcore.experiment.study import Run, Study
@@ -57,7 +57,6 @@ class Figure:
     needs: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, Any] = field(default_factory=dict)  # options as people read them
     claims: Sequence[Mapping[str, Any]] = ()  # what the paper says of it
-    translate: bool = False
 
     @property
     def name(self) -> str:
@@ -174,9 +173,9 @@ class Figure:
                 yield part if isinstance(part, str) else (charts.mark_real(part[0]), part[1])
 
     def verdicts(self, frame: pd.DataFrame) -> Iterator[str]:
-        """What the paper says of the figure, and whether it came out in these runs."""
-        good = frame[frame["error"] == ""]
-        yield from filter(None, (Claim(**claim).line(good) for claim in self.claims if len(good)))
+        """What the paper or the patent says of the figure, and whether it came out in these runs."""
+        good, source = frame[frame["error"] == ""], PATENT if self.paper == "002" else PAPER
+        yield from filter(None, (Claim(**claim).line(good, source) for claim in self.claims if len(good)))
 
 
 def method_of_line(line: Mapping[str, Any], point: Mapping[str, Any]) -> Method:
