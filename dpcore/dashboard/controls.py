@@ -19,12 +19,24 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
-from dpcore.methods.parameters import Choice, ColumnList, Control, Flag, Number, NumberList, PairList, WeightList, Whole
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import (
+    Choice,
+    ColumnList,
+    Control,
+    Flag,
+    Number,
+    NumberList,
+    PairList,
+    Preset,
+    WeightList,
+    Whole,
+)
 
 if TYPE_CHECKING:
-    from dpcore.methods.base import PrivateEstimator  # with scikit-learn, which Home does without
-    from dpcore.methods.synthesizer import Synthesizer
+    from dpcore.methods.base import (
+        PrivateEstimator,  # with scikit-learn, which Home does without
+        Synthesizer,
+    )
 
 MOST_ROWS = 1_000_000  # that a page makes, and that a forecast counts with
 ROWS = phrase("Empty: the public number of rows, or, where that is private, the noisy one that the release holds.")

@@ -57,11 +57,8 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
-from dpcore.methods.base import public_total, with_delta
-from dpcore.methods.measurement import Measurement, clique
-from dpcore.methods.parameters import Control, choice, learned, number, text, whole
-from dpcore.methods.presets import Preset
-from dpcore.methods.synthesizer import Synthesizer, most_rows
+from dpcore.methods.base import Measurement, Synthesizer, clique, most_rows, public_total, with_delta
+from dpcore.methods.parameters import Control, Preset, choice, learned, number, text, whole
 from dpcore.postprocess.bayes_net import uniform_codes
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 from dpcore.rows import joint_counts

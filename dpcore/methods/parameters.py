@@ -10,6 +10,9 @@ them, for the docstring (`learned`). Which parameters a page asks for, and in wh
 names; by which widget, the dashboard knows of each kind:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
+
+A `Preset` is a method with values for some of them that the dashboard offers under one label; and a few functions say
+in a sentence what a method with its parameters would not guarantee.
 """
 
 import textwrap
@@ -23,9 +26,11 @@ from typing import Any, ClassVar, Literal, dataclass_transform
 
 from dpcore.arguments import is_number, is_plain, is_whole
 from dpcore.domain.former_names import renamed_parameters
+from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.methods.other_libraries import advise
+from dpcore.mechanisms.noise import TEACHING, exactly_sampled
+from dpcore.methods.registry import advise
 
 WIDTH = 110
 CORRECTED, PUBLISHED = {"mode": "corrected"}, {"mode": "published"}
@@ -331,7 +336,7 @@ class Declared:
         known = cls.parameters()
         given = renamed_parameters(given, known)
         if wrong := [name for name in given if name not in known]:
-            remedy = advise(wrong[0], {}, known).strip() or f"Its parameters: {', '.join(known)}."
+            remedy = advise(wrong[0], "", known).strip() or f"Its parameters: {', '.join(known)}."
             raise ParameterError(f"{cls.__name__} has no parameter {wrong[0]!r}.", remedy)
         return given
 
@@ -356,3 +361,76 @@ def section(title: str, items: Mapping[str, str]) -> list[str]:
     for item, about in items.items():
         lines += [item, *textwrap.wrap(about, WIDTH, initial_indent="    ", subsequent_indent="    ")]
     return lines
+
+
+INFERRED = phrase("The schema was inferred from the private rows: the guarantee is void.")
+WRONG = phrase("The paper's proof is wrong. The ledger will show what can be proved.")
+NO_NOISE = phrase("No noise at all. For comparison on this screen only.")
+NOISES = {
+    "auto": phrase("Exactly sampled (for publication)"),
+    "laplace": phrase("NumPy, continuous (teaching)"),
+    "geometric": phrase("NumPy, whole numbers (teaching)"),
+}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A method with parameters that differ from its own."""
+
+    label: str  # among the variants of its page and mode
+    mode: str = "corrected"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
+    remark: str = WRONG  # published mode: what is to be known of the source's proof
+    holds: bool = False  # whether that is good news
+    within: str = ""  # the one relation that it holds under; empty: all
+
+
+def both(
+    corrected: str, paper: str, remark: str = WRONG, *, holds: bool = False, within: str = ""
+) -> tuple[Preset, Preset]:
+    """A method in both modes, with its own parameters."""
+    return Preset(corrected), Preset(paper, "published", remark=remark, holds=holds, within=within)
+
+
+def void_reason(method: Any, schema: Schema) -> str:
+    """Why a run would have no guarantee, or not the printed one, in a sentence; empty if it would have it."""
+    if schema.source == "inferred":
+        return phrase("none: the schema was read off the rows.")
+    if method.random_state is not None:
+        return phrase("none: anyone who knows the seed can subtract the noise.")
+    if method.mode == "published" and not any(offer.holds and offered(method, offer) for offer in method.presets):
+        return phrase("not as published: the ledger will show what can be proven.")
+    return ""
+
+
+def noise_of(method: Any) -> str:
+    """Of which grade a run's noise would be, as `grade` says it of a release. References have no corrected version."""
+    sampled = exactly_sampled(method.noise, method.random_state)
+    return grade("corrected" not in method.modes, sampled, method.mode)
+
+
+def grade(noiseless: bool, sampled: bool, mode: str) -> str:
+    """Whether noise is exactly sampled, whatever is proved besides."""
+    if noiseless:
+        return phrase("none at all. Never to be published.")
+    if not sampled:
+        return phrase("not exactly sampled, and for teaching only. Draw exactly sampled noise before you publish.")
+    if mode == "published":
+        return phrase("exactly sampled noise, but for what the source draws by itself.")
+    return phrase("exactly sampled noise.")
+
+
+def offered(method: Any, offer: Preset) -> bool:
+    """Whether a method's mode, relation and parameters are those of an offer."""
+    fits = offer.mode == method.mode and offer.within in ("", method.relation)
+    return fits and all(getattr(method, name) == value for name, value in offer.parameters.items())
+
+
+def taught(method: Any, _: Schema) -> str:
+    """What a source of noise is not good for."""
+    if method.noise in ("laplace", "geometric"):
+        return TEACHING
+    if method.noise == "auto" and method.random_state is not None:
+        return phrase("Exactly sampled noise takes no seed: NumPy's continuous noise will be used, for teaching.")
+    return ""

@@ -63,12 +63,10 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import count_rows, public_total, with_delta
-from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.base import Measurement, clique, count_rows, public_total, with_delta
 from dpcore.methods.networks.columns import Columns, variances_of
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
-from dpcore.methods.parameters import text
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Preset, text
 from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, merged

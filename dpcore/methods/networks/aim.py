@@ -62,11 +62,9 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import public_total, with_delta
-from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.base import Measurement, clique, public_total, with_delta
 from dpcore.methods.networks.measured import MeasuredTables
-from dpcore.methods.parameters import Control, pairs
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Control, Preset, pairs
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
 from dpcore.postprocess.noisy_tables import NoisyTables
 

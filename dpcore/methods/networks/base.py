@@ -22,9 +22,8 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
-from dpcore.methods.measurement import Measurement
+from dpcore.methods.base import Measurement, Synthesizer
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
-from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.clustering import Clusters, spectral_clusters
 from dpcore.postprocess.noisy_tables import NoisyTables

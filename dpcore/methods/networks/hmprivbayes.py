@@ -88,8 +88,7 @@ from dpcore.methods.networks.base import (
     ClusteredSynthesizer,
     grow_from,
 )
-from dpcore.methods.parameters import Control, choice, number, text, whole
-from dpcore.methods.presets import NO_NOISE, Preset, both
+from dpcore.methods.parameters import NO_NOISE, Control, Preset, both, choice, number, text, whole
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns
 from dpcore.postprocess.simplex import combine_row_sums, project_rows

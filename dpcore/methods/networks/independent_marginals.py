@@ -22,10 +22,9 @@ from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.base import public_total, single_mode, with_delta
-from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.base import Measurement, clique, public_total, single_mode, with_delta
 from dpcore.methods.networks.base import NetworkSynthesizer
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Preset
 
 
 class IndependentMarginals(NetworkSynthesizer):

@@ -62,12 +62,10 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
-from dpcore.methods.base import public_total
-from dpcore.methods.measurement import Measurement, clique, clique_before
+from dpcore.methods.base import Measurement, clique, clique_before, public_total
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
-from dpcore.methods.parameters import choice, learned, number, text, whole
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import both, choice, learned, number, text, whole
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.noisy_tables import NoisyTables

@@ -10,10 +10,9 @@ from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.partition import numbered
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.methods.base import single_mode
+from dpcore.methods.base import Synthesizer, single_mode
 from dpcore.methods.networks.base import list_families
 from dpcore.methods.parameters import learned
-from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot

@@ -45,10 +45,9 @@ from dpcore.arguments import Floats, Ints, Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import public_total, with_delta
-from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.base import Measurement, clique, public_total, with_delta
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Preset
 from dpcore.postprocess.junction_tree import Edge, parts
 from dpcore.postprocess.noisy_tables import LEAST, NoisyTables
 

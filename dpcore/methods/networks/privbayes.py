@@ -46,8 +46,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
-from dpcore.methods.base import count_rows, with_delta
-from dpcore.methods.measurement import Measurement, clique, clique_before
+from dpcore.methods.base import Measurement, clique, clique_before, count_rows, with_delta
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
@@ -59,8 +58,7 @@ from dpcore.methods.networks.base import (
     grow_from,
     to_measure,
 )
-from dpcore.methods.parameters import choice, number, whole
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Preset, choice, number, whole
 
 RIGHT = phrase("Here the paper is right: its proof holds.")
 COLUMNS = phrase("{placed:d} of {columns:d} columns placed")

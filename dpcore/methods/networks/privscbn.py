@@ -44,7 +44,7 @@ from dpcore.door.prices import Claimed
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Entropy, Jaccard
 from dpcore.methods.networks.base import ClusteredSynthesizer, pair_matrix
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import both
 from dpcore.postprocess.bayes_net import Family
 
 PAIRS = phrase("One person can move Jaccard's index by 1, not by 1/n; and everybody is in every pair of columns.")

@@ -48,12 +48,10 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import public_total, single_mode, with_delta
-from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.base import Measurement, clique, public_total, single_mode, with_delta
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
-from dpcore.methods.parameters import learned, text
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Preset, learned, text
 from dpcore.postprocess.bayes_net import Family, sample_network
 from dpcore.postprocess.max_entropy import one_hot
 from dpcore.postprocess.simplex import (
