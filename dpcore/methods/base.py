@@ -463,6 +463,12 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             )
         return target
 
+    def _class_index(self, schema: Schema, most: float = inf) -> int:
+        """Where the class column is that was chosen, or else the schema's with categories, `most` at most; or -1."""
+        own = schema.target and not schema[schema.target].numeric and schema[schema.target].size <= most
+        name = getattr(self, "target", None) or (schema.target if own else None)
+        return schema.index(name) if name else -1
+
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
         """What the door needs of numbers besides codes: rules on those of columns, by position."""
         return {}

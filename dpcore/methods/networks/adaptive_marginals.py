@@ -59,7 +59,6 @@ from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
@@ -148,7 +147,7 @@ class AdaptiveMarginals(MeasuredTables):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, budget = table.schema, self._budget(table)
-        at = self._class_at(schema)
+        at = self._class_index(schema)
         progress(0.0, phrase("Measuring columns"))
         rough, spent = count_rows(table, budget * ROUGH)
         left, plan = budget - spent, self._plan(table, max(rough, 1.0))
@@ -160,21 +159,15 @@ class AdaptiveMarginals(MeasuredTables):
             progress(0.1 + 0.8 * done / plan.rounds, MEASURED.format(done=done, rounds=plan.rounds))
             done += rounds.one_more(at if done < plan.of_class else -1, plan.rounds - done)
         rounds.model.fit(LAST_SWEEPS)
-        self._keep(
-            schema,
-            rounds.model,
-            rows=columns.rows,
-            margins=[own.margin for own in rounds.resolutions],
-            groups=[own.groups for own in rounds.resolutions],
-            pairs=[pair for pair, _ in rounds.bought],
-            bought=[*zip(columns.scopes, columns.prices, strict=True), *rounds.bought],
-        )
+        pairs, losses = [pair for pair, _ in rounds.bought], [*columns.losses, *rounds.bought]
+        groups, margins = [own.groups for own in rounds.resolutions], [own.margin for own in rounds.resolutions]
+        self._keep(schema, rounds.model, columns.rows, groups, pairs, losses, margins)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         schema, rows = table.schema, float(table.public_rows or 1)
         plan, left, public = self._plan(table, rows), self._budget(table), table.relation is Relation.REPLACE
         left -= 0 if public else left * ROUGH
-        label = [self._class_at(schema)] if plan.with_class else []
+        label = [self._class_index(schema)] if plan.with_class else []
         others = [j for j in range(len(schema)) if j not in label]
         variances = variances_of(table, [schema.columns[j] for j in others], left * plan.one_ways)
         share = left * (1 - plan.one_ways) * MEASURING / max(plan.rounds, 1)
@@ -185,13 +178,8 @@ class AdaptiveMarginals(MeasuredTables):
             *(clique(schema.sizes, p, variance, groups, for_columns=False) for p in islice(pairs, plan.rounds)),
         ]
 
-    def _class_at(self, schema: Schema) -> int:
-        """Where the class column is; -1 if there is none."""
-        name = self.target or schema.target
-        return schema.index(name) if name and not schema[name].numeric else -1
-
     def _plan(self, table: PrivateTable, rows: float) -> Plan:
-        sizes, at = table.schema.sizes, self._class_at(table.schema)
+        sizes, at = table.schema.sizes, self._class_index(table.schema)
         classes = sizes[at] if at >= 0 else 0
         return Plan.of(rows, self._budget(table), table.ledger.currency, table.relation, sizes, classes)
 

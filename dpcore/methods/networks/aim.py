@@ -111,9 +111,10 @@ class AIM(MeasuredTables):
         while rounds.left:
             progress(0.9 * rounds.used, MEASURED.format(n=len(rounds.bought)))
             rounds.one_more()
-        rounds.measured.fit(LAST_SWEEPS)
+        measured, groups = rounds.measured, list(map(np.arange, schema.sizes))
+        measured.fit(LAST_SWEEPS)
         pairs = [scope for scope, _ in rounds.bought[len(schema) :]]
-        self._keep_measured(schema, rounds.measured, list(map(np.arange, schema.sizes)), pairs, rounds.bought)
+        self._keep(schema, measured.model, measured.rows, groups, pairs, rounds.bought)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, budget, d = table.schema.sizes, self._budget(table), len(table.schema)

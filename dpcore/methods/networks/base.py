@@ -1,7 +1,7 @@
 """What the methods of paper 001 share: bits, clusters of bits, a Bayesian network in each, noisy tables, rows."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import comb, inf, isfinite
@@ -271,9 +271,9 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
     @abstractmethod
     def _network(
-        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
-    ) -> list[Family]:
-        """The families of a cluster, at `epsilon` for each choice; `grown` is told how many of its bits are placed."""
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed
+    ) -> Iterator[Family]:
+        """The families of a cluster, one after the other, at `epsilon` for each choice."""
 
     def _learn(
         self, bits: PrivateTable, clusters: Sequence[Sequence[int]], epsilon: Epsilon, progress: Progress
@@ -282,16 +282,18 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
         As printed each network has the whole epsilon, which is claimed only once: `overlap` says why that is wrong.
         """
-        names, d, paper = bits.schema.names, len(bits.schema), self._published
-        self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
+        names, paper = bits.schema.names, self._published
+        self.clusters_, self.families_ = [tuple(names[j] for j in cluster) for cluster in clusters], []
         choices = [self._choices(len(cluster)) for cluster in clusters]
-        networks: list[list[Family]] = []
-        for cluster, own in zip(clusters, choices, strict=True):
+        networks = [list[Family]() for _ in clusters]
+        for cluster, own, network in zip(clusters, choices, networks, strict=True):
             share = epsilon * Fraction(1, own if paper else sum(choices))
             claim: Claimed = {"claimed_epsilon": share / len(clusters), "reason": self.overlap} if paper else {}
-            grown = placing(progress, sum(map(len, networks)), d)
-            networks.append(self._network(bits, cluster, share, claim, grown))
-        self.families_ = [family for network in networks for family in network]
+            for family in self._network(bits, cluster, share, claim):
+                network.append(family)
+                self.families_.append(family)
+                placed = len(self.families_) / len(names)
+                progress(0.1 + 0.8 * placed, PLACED.format(placed=len(self.families_), bits=len(names)))
         return networks
 
     def _measure_networks(
@@ -324,11 +326,6 @@ def list_families(
     ]
 
 
-def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:
-    """Tells how many of d bits are placed, given how many of a cluster are and how many were placed `before`."""
-    return lambda placed: progress(0.1 + 0.8 * (before + placed) / d, PLACED.format(placed=before + placed, bits=d))
-
-
 def pair_matrix(values: Floats, d: int) -> Floats:
     """Values of all pairs i < j, in lexicographic order, as a symmetric matrix with a diagonal of 0."""
     matrix = np.zeros((d, d))
@@ -336,16 +333,12 @@ def pair_matrix(values: Floats, d: int) -> Floats:
     return matrix + matrix.T
 
 
-def grow_from(
-    first: str, growth: Growth, epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
-) -> list[Family]:
+def grow_from(first: str, growth: Growth, epsilon: Epsilon, claim: Claimed) -> Iterator[Family]:
     """The families of a network from its first bit on: one exponential mechanism each, at `epsilon`."""
-    families: list[Family] = [(first,)]
     growth.place(first)
+    yield (first,)
     while growth.open:
-        grown(len(families))
-        families.append(growth.choose(epsilon=epsilon, **claim))
-    return families
+        yield growth.choose(epsilon=epsilon, **claim)
 
 
 def to_measure(families: Sequence[Family], max_parents: int) -> list[Family]:

@@ -37,7 +37,7 @@ Said = tuple[float, float]
 class Columns:
     """What a share of the budget says of every column; with the class at a position, or at -1 without.
 
-    `known` is what is known of the number of rows. A lot's price stands in equal parts in `prices`.
+    `known` is what is known of the number of rows. A lot's price stands in equal parts in `losses`.
     """
 
     def __init__(self, table: PrivateTable, share: Amount, at: int, known: Said) -> None:
@@ -48,8 +48,9 @@ class Columns:
         own = parts[0].ledger.share_of(share) if at >= 0 else share
         heard = [Answers.of(part, columns, own) for part in parts]
         self.at = at
-        self.scopes: list[Scope] = [tuple(sorted({j, at} - {-1})) for j in others]
-        self.prices = [float(share) * float(price / own) if own else 0.0 for price in heard[0].prices]
+        scopes: list[Scope] = [tuple(sorted({j, at} - {-1})) for j in others]
+        prices = [float(share) * float(price / own) if own else 0.0 for price in heard[0].prices]
+        self.losses = list(zip(scopes, prices, strict=True))
         # of columns' counts; the class's is taken for 0: all lots have told it
         self.variances = [0.0] * len(schema)
         self.margins = [np.empty(0)] * len(schema)

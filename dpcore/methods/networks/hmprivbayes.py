@@ -62,7 +62,7 @@ Reference  Zhang, Shen and Yang, Differentially private heterogeneous multi-attr
 segmentation (in Chinese), Computer Systems & Applications 31(10), 2022.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -136,14 +136,14 @@ class FilteredSynthesizer(ClusteredSynthesizer):
         return super()._clusters(schema, k, affinity=self._affinity, sigma=self.sigma, k1=self.k1)
 
     def _network(
-        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
-    ) -> list[Family]:
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed
+    ) -> Iterator[Family]:
         """The first bit by entropy, then child and parents at once, of those that the scores do not leave out."""
         names, similar = [bits.schema.names[j] for j in cluster], self.similarity_
         related = related_columns(similar[np.ix_(cluster, cluster)], self.eta) if len(similar) else None
         first = names[int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))]
         growth = bits.growth(self._rating, names, max_parents=self.max_parents, related=related)
-        return grow_from(first, growth, epsilon, claim, grown)
+        return grow_from(first, growth, epsilon, claim)
 
 
 class HMPrivBayes(FilteredSynthesizer):

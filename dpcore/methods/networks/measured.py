@@ -16,7 +16,6 @@ from dpcore.methods.parameters import learned
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
-from dpcore.postprocess.noisy_tables import NoisyTables
 from dpcore.postprocess.simplex import draw_given, rows_to_one
 
 
@@ -65,35 +64,22 @@ class MeasuredTables(CliqueSynthesizer):
         self,
         schema: Schema,
         model: MaximalEntropy,
-        *,
         rows: float,
-        margins: list[Floats],
         groups: list[Ints],
         pairs: Sequence[Scope],
-        bought: Sequence[tuple[Scope, float]],
+        losses: Sequence[tuple[Scope, float]],
+        margins: list[Floats] | None = None,
     ) -> None:
-        """Set what was learned; `bought` has what was measured, with its price."""
-        self.rows_, self.margins_, self.groups_ = rows, margins, groups
+        """Set what was learned; `losses` has what was measured. Without margins, values of a group are as frequent."""
+        even = ((model.table((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
+        self.rows_, self.margins_, self.groups_ = rows, margins or list(even), groups
         self.pairs_ = column_names(schema, pairs)
         self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)
         self.tables_ = [belief * self.rows_ for belief in model.beliefs]
         self.epsilons_ = [0.0] * len(model.cliques)
-        for scope, price in bought:
+        for scope, loss in losses:
             holder = next(i for i, clique in enumerate(model.cliques) if set(scope) <= set(clique))
-            self.epsilons_[holder] += price
-
-    def _keep_measured(
-        self,
-        schema: Schema,
-        measured: NoisyTables,
-        groups: list[Ints],
-        pairs: Sequence[Scope],
-        losses: Sequence[tuple[Scope, float]],
-    ) -> None:
-        """The same of noisy tables; what became one value is drawn evenly from its values."""
-        margins = [(measured.counts((j,)) / np.bincount(own))[own] for j, own in enumerate(groups)]
-        model, rows = measured.model, measured.rows
-        self._keep(schema, model, rows=rows, margins=margins, groups=groups, pairs=pairs, bought=losses)
+            self.epsilons_[holder] += loss
 
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""

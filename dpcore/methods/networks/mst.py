@@ -91,7 +91,7 @@ class MST(MeasuredTables):
         measured.fit(SWEEPS)
         alone, paired = float(third) / len(schema), 2 * float(third) / max(edges, 1)
         losses = [*(((j,), alone) for j in range(len(schema))), *((pair, paired) for pair in tree)]
-        self._keep_measured(schema, measured, groups, tree, losses)
+        self._keep(schema, measured.model, measured.rows, groups, tree, losses)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, pairs = table.schema.sizes, list(pairwise(range(len(table.schema))))

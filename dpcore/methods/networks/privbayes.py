@@ -184,12 +184,10 @@ class PrivBayes(NetworkSynthesizer):
         else:
             first = left[int(generator(self.random_state, 1).integers(len(left)))]
             growth = bits.growth(ALL_SCORES[self._score], left, max_parents=k)
-            share = for_network * Fraction(1, len(left) - 1)
-
-            def placed(done: int) -> None:
+            self.families_ = []
+            for done, family in enumerate(grow_from(first, growth, for_network * Fraction(1, len(left) - 1), {}), 1):
+                self.families_.append(family)
                 progress(0.9 * (done / len(left)) ** (k + 1), PLACED.format(placed=done, bits=len(left)))
-
-            self.families_ = grow_from(first, growth, share, {}, placed)
         progress(0.9, phrase("Measuring tables"))
         measured = to_measure(self.families_, k)
         self._keep(measured, *self._ask(bits, measured, for_tables))
