@@ -123,21 +123,39 @@ def single_mode(mode: str) -> Any:
     return choice(default=mode, options=(mode,), about="There is no other.")
 
 
-def with_delta() -> Any:
-    """The parameter of methods that are made of counts and choices: these run in either currency."""
-    return number(
-        default=0.0,
-        most=MOST_DELTA,
-        about="0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon` is the "
-        "loss of the whole fit at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
-    )
-
-
 class PrivateEstimator(Declared, BaseEstimator, ABC):
     """Base of synthesizers and private classifiers: parameters, `fit`, and what it charges.
 
     Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be
     together.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy budget of the whole fit: of a row, or of a person if a column names persons.
+    mode
+        The version with a proof, or the source's.
+    relation
+        Which data sets are neighbors.
+    delta
+        0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon`
+        is the loss of the whole fit at this delta; far below 1 / rows, as 1e-9. Corrected mode
+        only.
+    noise
+        Which source draws; 'auto' samples exactly, or with a seed is 'laplace'.
+    random_state
+        Seeded runs are for teaching and are not private.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The public schema that `fit` was given.
+    ledger_ : Ledger
+        The privacy loss of `fit`; of a failed or stopped fit, too, which leaves nothing else.
+    noise_label_ : str
+        Which source of noise made this release, in words.
+    exactly_sampled_ : bool
+        Whether the noise is exactly sampled.
     """
 
     title: ClassVar[str]  # the class's own name, if it has none
@@ -173,36 +191,18 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     # the process that pickled it inside a `dp.spending` block
     _sender: ClassVar[tuple[int, str] | None] = None
-    # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
+    # pure epsilon; methods that are made of counts and choices, and so can count in rho, have a parameter of this name
     delta = 0.0
-    epsilon: float = number(
-        default=1.0,
-        about="Privacy budget of the whole fit: of a row, or of a person if a column names persons.",
-    )
-    mode: str = choice(
-        default="corrected",
-        options=(phrase("corrected"), phrase("published")),
-        about="The version with a proof, or the source's.",
-    )
-    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
-    noise: str = text(
-        default="auto",
-        kind="{'auto', 'opendp', 'geometric', 'laplace'}",
-        about="Which source draws; 'auto' samples exactly, or with a seed is 'laplace'.",
-    )
-    random_state: int | None = whole(
-        default=None,
-        least=0,
-        about="Seeded runs are for teaching and are not private.",
-    )
+    epsilon: float = number(default=1.0)
+    mode: str = choice(default="corrected", options=(phrase("corrected"), phrase("published")))
+    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
+    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}")
+    random_state: int | None = whole(default=None, least=0)
 
-    schema_: Schema = learned("Schema", "The public schema that `fit` was given.")
-    ledger_: Ledger = learned(
-        "Ledger",
-        "The privacy loss of `fit`; of a failed or stopped fit, too, which leaves nothing else.",
-    )
-    noise_label_: str = learned("str", "Which source of noise made this release, in words.")
-    exactly_sampled_: bool = learned("bool", "Whether the noise is exactly sampled.")
+    schema_: Schema = learned()
+    ledger_: Ledger = learned()
+    noise_label_: str = learned()
+    exactly_sampled_: bool = learned()
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
@@ -587,14 +587,24 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     guarantee. (Of a table with as many rows as columns, scikit-learn takes the schema for a row
     each.) Classes are texts, as in the schema; `score` compares them with numbers and truth values
     as the schema does.
+
+    Parameters
+    ----------
+    target
+        The class column; by default the schema's.
+
+    Attributes
+    ----------
+    target_ : str
+        The class column.
+    classes_ : array of str
+        All classes that the schema declares, in its order; not what the rows happened to hold.
     """
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts
-    target: str | None = text(default=None, about="The class column; by default the schema's.")
-    target_: str = learned("str", "The class column.")
-    classes_: NDArray[Any] = learned(
-        "array of str", "All classes that the schema declares, in its order; not what the rows happened to hold."
-    )
+    target: str | None = text(default=None)
+    target_: str = learned()
+    classes_: NDArray[Any] = learned()
 
     def fit(
         self,

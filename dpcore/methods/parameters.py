@@ -1,13 +1,28 @@
 """Parameters, declared once: as fields of a method, from which its constructor, its checks and its docstring follow.
 
     class DiffPRF(ForestClassifier):
-        n_trees: int = whole(default=25, most=1_000, about="How many trees.")
+        '''Trees by random choices.
+
+Parameters
+----------
+        n_trees
+            How many trees.
+
+Attributes
+----------
+        forest_ : Forest
+            The released trees.
+        '''
+
+        n_trees: int = whole(default=25, most=1_000)
+        forest_: Forest = learned()
 
 `Declared` makes a keyword-only constructor of all fields of a class and of those above it, as scikit-learn wants it. A
 field that is declared again has another default or range there. A parameter's kind has its check, also against the
 columns of a schema; what hangs on several parameters is the method's own to check. What `fit` sets is declared beside
-them, for the docstring (`learned`). Which parameters a page asks for, and in which words, a family says once, by their
-names; by which widget, the dashboard knows of each kind:
+them (`learned`). A class says in its docstring what its own are; `Declared` writes those of the classes above there,
+too, and each parameter's kind and default. Which parameters a page asks for, and in which words, a family says once, by
+their names; by which widget, the dashboard knows of each kind:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
 
@@ -15,10 +30,12 @@ A `Preset` is a method with values for some of them that the dashboard offers un
 in a sentence what a method with its parameters would not guarantee.
 """
 
+import re
 import textwrap
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import wraps
 from inspect import cleandoc
 from math import inf, isfinite
@@ -33,6 +50,9 @@ from dpcore.mechanisms.noise import TEACHING, exactly_sampled
 from dpcore.methods.registry import advise
 
 WIDTH = 110
+# of a docstring: how a section begins, and each name with its kind and what stands below it
+SECTION = re.compile(r"\n\n(?:Parameters|Attributes)\n-+\n")
+ITEMS = re.compile(r"^(\w+)(?: : (.*))?((?:\n .*)+)", re.MULTILINE)
 CORRECTED, PUBLISHED = {"mode": "corrected"}, {"mode": "published"}
 LOST = phrase("There is no column {column}. Choose among the columns of the schema.")
 
@@ -73,7 +93,7 @@ class Parameter(ABC):
     """What values a parameter may have; None only if it is `optional`."""
 
     default: Any
-    about: str
+    about: str = ""  # what it is, unless a class's docstring says so
     optional: bool = False
     words: Collection[str] = ()  # that it may be besides
 
@@ -91,20 +111,17 @@ class Parameter(ABC):
 
     def check(self, name: str, value: Any, method: Any = None, schema: Any = None) -> None:
         """Raise ParameterError unless it may have this value, of a method that will run on a schema."""
-        if value is None and not self.optional:
-            raise ParameterError(f"The {name!r} parameter is None.", f"Use {self.default!r}, as usual.")
-        if value is None or (isinstance(value, str) and value in self.words):
-            return
-        if not is_plain(value):
-            raise ParameterError(
-                f"The {name!r} parameter is no text, truth value or number (of 18 digits, if whole).",
-                "Pass a plain value, such as float(…) of another kind of number.",
-            )
-        if isinstance(value, str) and self.words:
-            raise ParameterError(
-                f"The {name!r} parameter is not known.", f"Use {' or '.join(self.words)}, or a number."
-            )
-        if (found := self.refusal(name, value, method, schema)) is not None:
+        if value is None:
+            found = None if self.optional else ("is None", f"Use {self.default!r}, as usual.")
+        elif isinstance(value, str) and self.words:
+            known = value in self.words
+            found = None if known else ("is not known", f"Use {' or '.join(self.words)}, or a number.")
+        elif not is_plain(value):
+            remedy = "Pass a plain value, such as float(…) of another kind of number."
+            found = "is no text, truth value or number (of 18 digits, if whole)", remedy
+        else:
+            found = self.refusal(name, value, method, schema)
+        if found is not None:
             raise ParameterError(f"The {name!r} parameter {found[0]}.", found[1])
 
 
@@ -278,9 +295,9 @@ flag, text, numbers = declaring(Flag), declaring(Free), declaring(NumberList)
 weights, columns, pairs = declaring(WeightList), declaring(ColumnList), declaring(PairList)
 
 
-def learned(kind: str, about: str = "", *, init: Literal[False] = False) -> Any:
-    """No parameter: what `fit` sets, of some kind, and what it is."""
-    return field(init=init, metadata={"learned": (kind, about)})
+def learned(*said: str, init: Literal[False] = False) -> Any:
+    """No parameter: what `fit` sets; its kind and what it is, unless the class's docstring says so."""
+    return field(init=init, metadata={"learned": said})
 
 
 def is_learned(name: str) -> bool:
@@ -298,10 +315,14 @@ class Declared:
     """Base of classes whose fields are their parameters, checked and described in one place."""
 
     controls: ClassVar[tuple[Control, ...]] = ()
+    # what its docstring says of parameters and attributes: the kind, if it is there, and the text
+    _own: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         dataclass(cls, kw_only=True, eq=False, repr=False)
+        summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
+        cls._own = {name: (kind, " ".join(about.split())) for name, kind, about in ITEMS.findall(summary)}
         cls._check_names_of(cls.__init__)
         for each in fields(cls):
             if ("parameter" if each.init else "learned") not in each.metadata:
@@ -311,11 +332,11 @@ class Declared:
             f"{name} : {each.kind}, {'optional' if each.default is None else f'default={each.default!r}'}": each.about
             for name, each in cls.parameters().items()
         }
-        learns = [(each.name, each.metadata["learned"]) for each in fields(cls) if not each.init]
+        said = cls._documented()
+        learns = [(each.name, each.metadata["learned"] or said[each.name]) for each in fields(cls) if not each.init]
         attributes = {f"{name} : {kind}": about for name, (kind, about) in learns}
         sections = [*section("Parameters", parameters), *section("Attributes", attributes)]
-        summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
-        cls.__doc__ = "\n".join([summary.rstrip(), *sections, title + examples]).rstrip()
+        cls.__doc__ = "\n".join([SECTION.split(summary)[0].rstrip(), *sections, title + examples]).rstrip()
 
     @classmethod
     def _check_names_of(cls, make: Callable[..., None]) -> None:
@@ -343,7 +364,14 @@ class Declared:
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """Return the parameters by name, in the order in which they were declared."""
-        return {each.name: each.metadata["parameter"] for each in fields(cls) if each.init}
+        found = {each.name: each.metadata["parameter"] for each in fields(cls) if each.init}
+        said = cls._documented()
+        return {name: replace(each, about=each.about or said[name][1]) for name, each in found.items()}
+
+    @classmethod
+    def _documented(cls) -> Mapping[str, tuple[str, str]]:
+        """What docstrings say of parameters and attributes: of each the last one, its own before those above."""
+        return ChainMap(*(dict(vars(kind).get("_own", {})) for kind in cls.__mro__))
 
     @classmethod
     def asks(cls) -> dict[str, Control]:

@@ -22,9 +22,8 @@ from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.methods import AdaptiveMarginals
 from dpcore.methods.networks import adaptive_marginals, aim
-from dpcore.methods.networks.adaptive_marginals import MOST_ROUNDS, ROUGH, Plan
+from dpcore.methods.networks.adaptive_marginals import MOST_ROUNDS, ROUGH, Columns, Plan, average, in_lots
 from dpcore.methods.networks.aim import weights
-from dpcore.methods.networks.columns import Columns, average, in_lots
 from dpcore.methods.networks.mst import MOST_VALUES, frequent_apart
 from dpcore.methods.networks.refined import EDGES, ONE_WAYS, TREE
 from dpcore.postprocess.junction_tree import cells_of

@@ -58,7 +58,24 @@ SCORE = Control("score", "Score", NAMES, when=CORRECTED)
 
 
 class NetworkSynthesizer(Synthesizer):
-    """Base of methods that release one Bayesian network or several, over columns or over bits."""
+    """Base of methods that release one Bayesian network or several, over columns or over bits.
+
+    Parameters
+    ----------
+    relation
+        Which data sets are neighbors. As published, replace only.
+
+    Attributes
+    ----------
+    families_ : list of tuples of column or bit names
+        The child first; parents are children of earlier families.
+    tables_ : list of arrays
+        Each family's noisy marginal, one axis per name.
+    epsilons_ : list of float
+        What each marginal was charged, of rho if there is a delta; 0 for a part of another.
+    rows_ : float
+        The number of rows: public, or estimated from noisy answers.
+    """
 
     paper = "001"
     page = "networks"
@@ -73,15 +90,11 @@ class NetworkSynthesizer(Synthesizer):
     )
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 
-    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
-    families_: list[Family] = learned(
-        "list of tuples of column or bit names", "The child first; parents are children of earlier families."
-    )
-    tables_: list[Floats] = learned("list of arrays", "Each family's noisy marginal, one axis per name.")
-    epsilons_: list[float] = learned(
-        "list of float", "What each marginal was charged, of rho if there is a delta; 0 for a part of another."
-    )
-    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
+    families_: list[Family] = learned()
+    tables_: list[Floats] = learned()
+    epsilons_: list[float] = learned()
+    rows_: float = learned()
 
     @property
     def _binary(self) -> bool:
@@ -188,24 +201,36 @@ class NetworkSynthesizer(Synthesizer):
 
 
 class ClusteredSynthesizer(NetworkSynthesizer):
-    """Base of methods with a network for each cluster of bits."""
+    """Base of methods with a network for each cluster of bits.
 
-    relation: str = text(
-        default="replace",
-        kind="{'replace', 'add_remove'}",
-        about=f"{RELATION} Add_remove needs the schema's `max_rows`.",
-    )
-    n_clusters: int = whole(default=3, about="How many clusters (k); fewer if there are fewer bits.")
-    max_parents: int = whole(default=3, most=MOST_PARENTS, about="How many parents a bit may have (l).")
-    score: str = choice(
-        default="R", options=SCORES, about="Corrected mode: what rates families; as published, mutual information, MI."
-    )
+    Parameters
+    ----------
+    relation
+        Which data sets are neighbors. As published, replace only. Add_remove needs the schema's
+        `max_rows`.
+    n_clusters
+        How many clusters (k); fewer if there are fewer bits.
+    max_parents
+        How many parents a bit may have (l).
+    score
+        Corrected mode: what rates families; as published, mutual information, MI.
+
+    Attributes
+    ----------
+    similarity_ : array of shape (d, d)
+        The noisy scores of all pairs of bits; of shape (0, 0) if there are none.
+    clusters_ : list of tuples of bit names
+        The bits of each cluster.
+    """
+
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
+    n_clusters: int = whole(default=3)
+    max_parents: int = whole(default=3, most=MOST_PARENTS)
+    score: str = choice(default="R", options=SCORES)
     # why clusters of columns do not hold different people, in published mode
     overlap: ClassVar[str] = ""
-    similarity_: Floats = learned(
-        "array of shape (d, d)", "The noisy scores of all pairs of bits; of shape (0, 0) if there are none."
-    )
-    clusters_: list[tuple[str, ...]] = learned("list of tuples of bit names", "The bits of each cluster.")
+    similarity_: Floats = learned()
+    clusters_: list[tuple[str, ...]] = learned()
 
     def _check(self, schema: Schema) -> None:
         self._check_score(Entropy(), schema)

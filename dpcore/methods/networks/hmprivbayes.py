@@ -109,24 +109,26 @@ WEIGHED = phrase(
 
 
 class FilteredSynthesizer(ClusteredSynthesizer):
-    """Base of methods whose clusters come from scores of pairs, which also leave parents out."""
+    """Base of methods whose clusters come from scores of pairs, which also leave parents out.
 
-    affinity: str | None = choice(
-        default=None,
-        options=AFFINITIES,
-        about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
-        "together. By default as in the paper if published, and repaired in corrected mode.",
-    )
-    sigma: float = number(
-        default=1.0, least=1e-3, most=1e3, about="The scale parameter of the paper's affinity, which does not print it."
-    )
-    k1: int | None = whole(
-        default=None,
-        about="How many eigenvectors the clusters come from; as many as there are clusters.",
-    )
-    eta: float = number(
-        default=0.1, most=1, open=")", about="Below which share of the best score a parent is left out."
-    )
+    Parameters
+    ----------
+    affinity
+        How clusters read the scores: as similarities, or as the paper's distances, which tears
+        apart what goes together. By default as in the paper if published, and repaired in corrected
+        mode.
+    sigma
+        The scale parameter of the paper's affinity, which does not print it.
+    k1
+        How many eigenvectors the clusters come from; as many as there are clusters.
+    eta
+        Below which share of the best score a parent is left out.
+    """
+
+    affinity: str | None = choice(default=None, options=AFFINITIES)
+    sigma: float = number(default=1.0, least=0.001, most=1000.0)
+    k1: int | None = whole(default=None)
+    eta: float = number(default=0.1, most=1, open=")")
 
     @property
     def _affinity(self) -> str:
@@ -150,6 +152,15 @@ class HMPrivBayes(FilteredSynthesizer):
     """Synthetic rows from small Bayesian networks over clusters of bits.
 
     Zhang, Shen and Yang 2022: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    score
+        Corrected mode: what rates pairs and families. The paper's is MI, which takes about eight
+        times the noise of R.
+    partition
+        Whether clusters come from noisy scores or, in corrected mode only, are the columns in their
+        order.
     """
 
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -160,17 +171,8 @@ class HMPrivBayes(FilteredSynthesizer):
     overlap = phrase(
         "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
     )
-    score: str = choice(
-        default="R",
-        options=SCORES,
-        about="Corrected mode: what rates pairs and families. The paper's is MI, which takes about eight times the "
-        "noise of R.",
-    )
-    partition: str = choice(
-        default="learned",
-        options=PARTITIONS,
-        about="Whether clusters come from noisy scores or, in corrected mode only, are the columns in their order.",
-    )
+    score: str = choice(default="R", options=SCORES)
+    partition: str = choice(default="learned", options=PARTITIONS)
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -222,6 +224,19 @@ class NoPrivacy(FilteredSynthesizer):
     """Synthetic rows from the network of HMPrivBayes without noise, as a baseline. Not private.
 
     It shows what noise costs. See the module.
+
+    Parameters
+    ----------
+    epsilon
+        Not used.
+    relation
+        Not used, but in the ledger.
+    noise
+        Not used.
+    random_state
+        Of the clustering and the sampling.
+    score
+        What rates pairs and families; MI is the paper's.
     """
 
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -232,11 +247,11 @@ class NoPrivacy(FilteredSynthesizer):
     printed_relations = FilteredSynthesizer.relations
     controls = (Control("relation", "What is protected: one row", initial="replace"), *CLUSTERING)
     presets = (Preset("No privacy: the reference without noise", "published", remark=NO_NOISE),)
-    epsilon: float = number(default=1.0, about="Not used.")
-    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but in the ledger.")
-    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}", about="Not used.")
-    random_state: int | None = whole(default=None, least=0, about="Of the clustering and the sampling.")
-    score: str = choice(default="MI", options=SCORES, about="What rates pairs and families; MI is the paper's.")
+    epsilon: float = number(default=1.0)
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
+    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}")
+    random_state: int | None = whole(default=None, least=0)
+    score: str = choice(default="MI", options=SCORES)
 
     @property
     def _rating(self) -> TableScore:

@@ -64,7 +64,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.base import Measurement, clique, clique_before, count_rows, public_total
-from dpcore.methods.networks.base import RELATION, SCORE, SCORES
+from dpcore.methods.networks.base import SCORE, SCORES
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import both, choice, learned, number, text, whole
 from dpcore.postprocess import junction_tree
@@ -88,6 +88,35 @@ class JTree(CliqueSynthesizer):
     """Synthetic rows from a junction tree.
 
     R. Chen et al. 2015: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    relation
+        Which data sets are neighbors. As published, replace only.
+    structure_share
+        epsilon1 / epsilon.
+    threshold
+        As published: phi, the least Cramér's V of an edge.
+    score
+        Corrected mode: what rates a pair. Under add_remove MI needs the schema's `max_rows`.
+    edges
+        Corrected mode: how many pairs to pick; by default one less than there are columns.
+    max_cells
+        Corrected mode: the most cells of a marginal of two columns or more; by default from epsilon
+        and n.
+
+    Attributes
+    ----------
+    edges_ : list of pairs of column names
+        The pairs that were picked.
+    max_cells_ : int
+        The bound that was used.
+    clusters_ : list of tuples of column names
+        The marginals that were measured.
+    tables_ : list of arrays
+        A marginal per clique, an axis per column: not negative, equal where two cliques meet.
+    epsilons_ : list of float
+        What each cluster's marginal was charged.
     """
 
     reference = phrase("R. Chen et al. 2015")
@@ -98,32 +127,17 @@ class JTree(CliqueSynthesizer):
     controls = (SCORE,)
     presets = both("JTree: a junction tree", "JTree")
     paper = "001"
-    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
-    structure_share: float = number(default=0.2, most=1, open="()", about="epsilon1 / epsilon.")
-    threshold: float = number(
-        default=0.2, most=1, open="()", about="As published: phi, the least Cramér's V of an edge."
-    )
-    score: str = choice(
-        default="R",
-        options=SCORES,
-        about="Corrected mode: what rates a pair. Under add_remove MI needs the schema's `max_rows`.",
-    )
-    edges: int | None = whole(
-        default=None,
-        least=0,
-        about="Corrected mode: how many pairs to pick; by default one less than there are columns.",
-    )
-    max_cells: int | None = whole(
-        default=None,
-        about="Corrected mode: the most cells of a marginal of two columns or more; by default from epsilon and n.",
-    )
-    edges_: list[tuple[str, ...]] = learned("list of pairs of column names", "The pairs that were picked.")
-    max_cells_: int = learned("int", "The bound that was used.")
-    clusters_: list[tuple[str, ...]] = learned("list of tuples of column names", "The marginals that were measured.")
-    tables_: list[Floats] = learned(
-        "list of arrays", "A marginal per clique, an axis per column: not negative, equal where two cliques meet."
-    )
-    epsilons_: list[float] = learned("list of float", "What each cluster's marginal was charged.")
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
+    structure_share: float = number(default=0.2, most=1, open="()")
+    threshold: float = number(default=0.2, most=1, open="()")
+    score: str = choice(default="R", options=SCORES)
+    edges: int | None = whole(default=None, least=0)
+    max_cells: int | None = whole(default=None)
+    edges_: list[tuple[str, ...]] = learned()
+    max_cells_: int = learned()
+    clusters_: list[tuple[str, ...]] = learned()
+    tables_: list[Floats] = learned()
+    epsilons_: list[float] = learned()
 
     def _check(self, schema: Schema) -> None:
         self._check_score(SCORES[self.score], schema)

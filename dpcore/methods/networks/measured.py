@@ -20,14 +20,22 @@ from dpcore.postprocess.simplex import draw_given, rows_to_one
 
 
 class CliqueSynthesizer(Synthesizer):
-    """Base of methods that release the cliques of a junction tree."""
+    """Base of methods that release the cliques of a junction tree.
+
+    Attributes
+    ----------
+    cliques_ : list of tuples of column names
+        The junction tree, from its root downwards.
+    parents_ : list of int
+        For each clique the position of its parent, -1 for the root.
+    tables_ : list of arrays
+        Each clique's counts, an axis per column in groups.
+    """
 
     page = "networks"
-    cliques_: list[tuple[str, ...]] = learned(
-        "list of tuples of column names", "The junction tree, from its root downwards."
-    )
-    parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
-    tables_: list[Floats] = learned("list of arrays", "Each clique's counts, an axis per column in groups.")
+    cliques_: list[tuple[str, ...]] = learned()
+    parents_: list[int] = learned()
+    tables_: list[Floats] = learned()
 
     def _describe_tree(self, clusters: Sequence[int], losses: Sequence[float]) -> dict[str, Any]:
         """The cliques as families, each with its cluster and loss, and the junction tree's edges."""
@@ -45,20 +53,28 @@ class MeasuredTables(CliqueSynthesizer):
     """Base of methods whose junction tree is over columns in groups of values.
 
     They release as well what tells values apart that the model has as one.
+
+    Attributes
+    ----------
+    rows_ : float
+        The number of rows: public, or estimated from noisy answers.
+    margins_ : list of arrays of shape (values,)
+        Per column: the released counts.
+    groups_ : list of int arrays of shape (values,)
+        Per column: the model's value of each value.
+    pairs_ : list of tuples of column names
+        What was chosen, in this order.
+    epsilons_ : list of float
+        What was charged for the marginals that a clique holds first, of rho if there is a delta;
+        what they cost together is in equal parts.
     """
 
     mode: str = single_mode("corrected")
-    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
-    margins_: list[Floats] = learned("list of arrays of shape (values,)", "Per column: the released counts.")
-    groups_: list[Ints] = learned(
-        "list of int arrays of shape (values,)", "Per column: the model's value of each value."
-    )
-    pairs_: list[tuple[str, ...]] = learned("list of tuples of column names", "What was chosen, in this order.")
-    epsilons_: list[float] = learned(
-        "list of float",
-        "What was charged for the marginals that a clique holds first, of rho if there is a delta; what they "
-        "cost together is in equal parts.",
-    )
+    rows_: float = learned()
+    margins_: list[Floats] = learned()
+    groups_: list[Ints] = learned()
+    pairs_: list[tuple[str, ...]] = learned()
+    epsilons_: list[float] = learned()
 
     def _keep(
         self,

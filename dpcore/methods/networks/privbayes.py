@@ -46,7 +46,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
-from dpcore.methods.base import Measurement, clique, clique_before, count_rows, with_delta
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, clique_before, count_rows
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
@@ -72,6 +72,20 @@ class PrivBayes(NetworkSynthesizer):
     """Synthetic rows from a Bayesian network over columns or bits.
 
     Zhang et al. 2014, 2017: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    variant
+        Whether the network is over columns as they are, or over bits.
+    score
+        What rates families: for columns R, the default, or MI; for bits F, the default, MI or R.
+        Under add_remove MI needs the schema's `max_rows`.
+    max_parents
+        An upper limit, with F of 3 at most; epsilon may allow fewer.
+    beta
+        The network's share of epsilon.
+    theta
+        How large the average count of a cell must be beside its noise ("usefulness").
     """
 
     reference = phrase("Zhang et al. 2014, 2017")
@@ -90,25 +104,12 @@ class PrivBayes(NetworkSynthesizer):
             note=lambda method, _: SLOW if method.implied(0) else "",
         ),
     )
-    delta: float = with_delta()
-    variant: str = choice(
-        default="general", options=VARIANTS, about="Whether the network is over columns as they are, or over bits."
-    )
-    score: str | None = choice(
-        default=None,
-        options=ALL_SCORES,
-        about="What rates families: for columns R, the default, or MI; for bits F, the default, MI or R. Under "
-        "add_remove MI needs the schema's `max_rows`.",
-    )
-    max_parents: int = whole(
-        default=3, most=MOST_PARENTS, about="An upper limit, with F of 3 at most; epsilon may allow fewer."
-    )
-    beta: float = number(default=0.3, most=1, open="()", about="The network's share of epsilon.")
-    theta: float = number(
-        default=4.0,
-        open="(",
-        about='How large the average count of a cell must be beside its noise ("usefulness").',
-    )
+    delta: float = number(default=0.0, most=MOST_DELTA)
+    variant: str = choice(default="general", options=VARIANTS)
+    score: str | None = choice(default=None, options=ALL_SCORES)
+    max_parents: int = whole(default=3, most=MOST_PARENTS)
+    beta: float = number(default=0.3, most=1, open="()")
+    theta: float = number(default=4.0, open="(")
 
     def implied(self, rows: int | None) -> dict[str, Any]:
         return {"max_parents": 3} if self.score == "F" and self.max_parents > 3 else {}

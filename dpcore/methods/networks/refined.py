@@ -47,10 +47,10 @@ from dpcore.domain.column import Codes
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import Measurement, clique, public_total, single_mode, with_delta
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total, single_mode
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
-from dpcore.methods.parameters import Preset, learned, text
+from dpcore.methods.parameters import Preset, learned, number, text
 from dpcore.postprocess.bayes_net import sample_network
 from dpcore.postprocess.max_entropy import one_hot
 from dpcore.postprocess.simplex import (
@@ -73,30 +73,39 @@ class RefinedPrivBayes(NetworkSynthesizer):
     """Synthetic rows from a tree over coarse columns, with the class in every family.
 
     After Zhang et al. 2017. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    relation
+        Which data sets are neighbors.
+    target
+        The class column; by default the schema's, if it has categories and not more than 10.
+
+    Attributes
+    ----------
+    class_totals_ : array of shape (classes,)
+        Estimated rows per class; a single one if there is no class.
+    margins_ : list of arrays of shape (values, classes)
+        Per column but the class: the released marginals.
+    groups_ : list of int arrays of shape (values,)
+        Per column but the class: the coarse value of each value.
+    edges_ : list of (child, parent)
+        The tree of columns.
     """
 
     title = "PrivBayes refined"
     reference = phrase("dpcore, after Zhang et al. 2017")
     best_for = "synthetic data to train classifiers, fast"
     presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
-    delta: float = with_delta()
+    delta: float = number(default=0.0, most=MOST_DELTA)
     paper = ""
     mode: str = single_mode("corrected")
-    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
-    target: str | None = text(
-        default=None,
-        about=f"The class column; by default the schema's, if it has categories and not more than {MOST_CLASSES}.",
-    )
-    class_totals_: Floats = learned(
-        "array of shape (classes,)", "Estimated rows per class; a single one if there is no class."
-    )
-    margins_: list[Floats] = learned(
-        "list of arrays of shape (values, classes)", "Per column but the class: the released marginals."
-    )
-    groups_: list[Ints] = learned(
-        "list of int arrays of shape (values,)", "Per column but the class: the coarse value of each value."
-    )
-    edges_: list[tuple[str, str]] = learned("list of (child, parent)", "The tree of columns.")
+    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
+    target: str | None = text(default=None)
+    class_totals_: Floats = learned()
+    margins_: list[Floats] = learned()
+    groups_: list[Ints] = learned()
+    edges_: list[tuple[str, str]] = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, total, at = table.schema, self._budget(table), self._class_index(table.schema, MOST_CLASSES)
@@ -113,9 +122,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
             merge_rare(margin.sum(axis=1), least, ordered=schema[name].numeric or schema[name].kind == "ordered")
             for name, margin in zip(names, self.margins_, strict=True)
         ]
-        margins = dict(zip(names, self.margins_, strict=True))
+        known = dict(zip(names, self.margins_, strict=True))
         merged = {name: groups for name, groups in zip(names, self.groups_, strict=True) if groups.max() > 0}
-        coarse = {name: one_hot(groups) @ margins[name] for name, groups in merged.items()}
+        coarse = {name: one_hot(groups) @ known[name] for name, groups in merged.items()}
         self.edges_, self.edge_tables_, edge_prices = [], list[Floats](), list[float]()
         if len(coarse) > 1:
             progress(0.3, phrase("Choosing pairs"))
@@ -198,8 +207,8 @@ class RefinedPrivBayes(NetworkSynthesizer):
         tables, costs = dict(zip(names, self.margins_, strict=True)), dict(zip(names, prices, strict=False))
         parents = {child: (parent,) for child, parent in self.edges_}
         tables |= dict(zip(parents, self.edge_tables_, strict=True))
-        for child, price in zip(parents, edge_prices, strict=True):
-            costs[child] += price
+        for child, loss in zip(parents, edge_prices, strict=True):
+            costs[child] += loss
         order = [*(name for name in names if name not in parents), *parents]
         class_family = (self.class_,) if self.class_ else ()
         self.families_ = [(name, *parents.get(name, ()), *class_family) for name in order]
