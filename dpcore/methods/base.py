@@ -52,7 +52,7 @@ from dpcore.methods.parameters import (
     text,
     whole,
 )
-from dpcore.methods.registry import advise
+from dpcore.methods.registry import METHODS, advise
 from dpcore.postprocess import rule_repair
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
@@ -158,7 +158,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         Whether the noise is exactly sampled.
     """
 
-    title: ClassVar[str]  # the class's own name, if it has none
+    title: ClassVar[str]  # by the registry; the class's own name, if it is not there
     reference: ClassVar[str] = ""  # who published it, and when
     paper: ClassVar[str] = ""
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
@@ -207,7 +207,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         cls.modes = cast(Choice, cls.parameters()["mode"]).options
-        cls.title = vars(cls).get("title", cls.__name__)
+        cls.title = vars(cls).get("title") or METHODS.name_of(cls.__name__, cls.__name__)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Parameters are kept as Python's numbers, of whichever kind they are given."""

@@ -103,7 +103,6 @@ class NaiveBayesSynthesizer(Synthesizer):
         As published, and C2: the released rows.
     """
 
-    title = "NB-Synth"
     reference = phrase("Chen et al. 2015")
     best_for = "quick synthetic data around one target"
     provable_printed = "thousands of times epsilon, or none"

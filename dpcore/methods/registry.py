@@ -1,4 +1,4 @@
-"""Classes by name, each imported when it is first asked for; and what to write in place of a name that is not there."""
+"""The methods by name, each imported when it is first asked for; what to write in place of a name that is not there."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -64,3 +64,35 @@ class Registry(Mapping[str, Kind]):
 
     def __repr__(self) -> str:
         return f"Registry({self._places})"
+
+
+METHODS: Registry[Any] = Registry(
+    {
+        "NB-Synth": "methods.naive_bayes:NaiveBayesSynthesizer",
+        "Adaptive marginals": "methods.networks.adaptive_marginals:AdaptiveMarginals",
+        "PrivBayes refined": "methods.networks.refined:RefinedPrivBayes",
+        "MST": "methods.networks.mst:MST",
+        "AIM": "methods.networks.aim:AIM",
+        "HMPrivBayes": "methods.networks.hmprivbayes:HMPrivBayes",
+        "PrivSCBN": "methods.networks.privscbn:PrivSCBN",
+        "PrivBayes": "methods.networks.privbayes:PrivBayes",
+        "JTree": "methods.networks.jtree:JTree",
+        "Independent marginals": "methods.networks.independent_marginals:IndependentMarginals",
+        "NoPrivacy": "methods.networks.hmprivbayes:NoPrivacy",
+        "TaxonomyRelease": "methods.groups.taxonomy_release:TaxonomyRelease",
+        "DiffGen": "methods.groups.diffgen:DiffGen",
+        "DiffPRFs": "methods.trees.diffprfs:DiffPRFs",
+        "DiffPRF": "methods.trees.diffprf:DiffPRF",
+        "DiffP-C4.5": "methods.trees.c45:DiffPC45",
+        "DiffP-ID3": "methods.trees.id3:DiffPID3",
+        "PINQ-ID3": "methods.trees.id3:PINQID3",
+        "SuLQ-ID3": "methods.trees.id3:SuLQID3",
+        "DT-Diff": "methods.groups.dtdiff:DTDiff",
+        "DiffGen tree": "methods.groups.diffgen:DiffGenTree",
+        "Non-private forest": "methods.trees.non_private_forest:NonPrivateForest",
+        "PPNB": "methods.local.ppnb:PPNB",
+        "DTPD": "methods.local.dtpd:DTPD",
+        "DTCRD": "methods.local.dtcrd:DTCRD",
+        "Non-private naive Bayes": "methods.local.ppnb:NonPrivateNaiveBayes",
+    }
+)

@@ -146,7 +146,6 @@ class AdaptiveMarginals(MeasuredTables):
     (5, 3)
     """
 
-    title = "Adaptive marginals"
     reference = phrase("dpcore, after McKenna et al. 2022")
     best_for = "closest synthetic data in most cases"
     presets = (Preset("Adaptive marginals: pairs that the model is most wrong about"),)

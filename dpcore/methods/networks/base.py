@@ -77,7 +77,6 @@ class NetworkSynthesizer(Synthesizer):
         The number of rows: public, or estimated from noisy answers.
     """
 
-    paper = "001"
     page = "networks"
     relations = (Relation.REPLACE, Relation.ADD_REMOVE)
     printed_relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
@@ -223,7 +222,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         The bits of each cluster.
     """
 
-    relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
+    paper = "001"
     n_clusters: int = whole(default=3)
     max_parents: int = whole(default=3, most=MOST_PARENTS)
     score: str = choice(default="R", options=SCORES)

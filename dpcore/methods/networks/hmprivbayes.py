@@ -88,7 +88,7 @@ from dpcore.methods.networks.base import (
     ClusteredSynthesizer,
     grow_from,
 )
-from dpcore.methods.parameters import NO_NOISE, Control, Preset, both, choice, number, text, whole
+from dpcore.methods.parameters import NO_NOISE, Control, Preset, both, choice, number, whole
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
@@ -171,7 +171,6 @@ class HMPrivBayes(FilteredSynthesizer):
     overlap = phrase(
         "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
     )
-    score: str = choice(default="R", options=SCORES)
     partition: str = choice(default="learned", options=PARTITIONS)
 
     def _check(self, schema: Schema) -> None:
@@ -247,10 +246,6 @@ class NoPrivacy(FilteredSynthesizer):
     printed_relations = FilteredSynthesizer.relations
     controls = (Control("relation", "What is protected: one row", initial="replace"), *CLUSTERING)
     presets = (Preset("No privacy: the reference without noise", "published", remark=NO_NOISE),)
-    epsilon: float = number(default=1.0)
-    relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
-    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}")
-    random_state: int | None = whole(default=None, least=0)
     score: str = choice(default="MI", options=SCORES)
 
     @property

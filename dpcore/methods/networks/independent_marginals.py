@@ -33,9 +33,7 @@ class IndependentMarginals(NetworkSynthesizer):
     See the module for steps and privacy.
     """
 
-    title = "Independent marginals"
     reference = phrase("McKenna et al. 2021")
-    paper = ""
     mode: str = single_mode("corrected")
     best_for = "baseline to beat"
     presets = (Preset("Independent marginals: every column by itself"),)

@@ -136,7 +136,6 @@ class JTree(CliqueSynthesizer):
     edges_: list[tuple[str, ...]] = learned()
     max_cells_: int = learned()
     clusters_: list[tuple[str, ...]] = learned()
-    tables_: list[Floats] = learned()
     epsilons_: list[float] = learned()
 
     def _check(self, schema: Schema) -> None:

@@ -90,6 +90,7 @@ class PrivBayes(NetworkSynthesizer):
 
     reference = phrase("Zhang et al. 2014, 2017")
     best_for = "synthetic data of few columns"
+    paper = "001"
     provable_printed = "epsilon"
     presets = tuple(
         Preset(label, mode, {"variant": variant}, remark=RIGHT, holds=True)

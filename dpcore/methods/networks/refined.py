@@ -93,12 +93,10 @@ class RefinedPrivBayes(NetworkSynthesizer):
         The tree of columns.
     """
 
-    title = "PrivBayes refined"
     reference = phrase("dpcore, after Zhang et al. 2017")
     best_for = "synthetic data to train classifiers, fast"
     presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
     delta: float = number(default=0.0, most=MOST_DELTA)
-    paper = ""
     mode: str = single_mode("corrected")
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
     target: str | None = text(default=None)
