@@ -53,6 +53,7 @@ from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
@@ -210,15 +211,9 @@ class NaiveBayesSynthesizer(Synthesizer):
             labels = table.choose(score, [], epsilon=self._budget(table) * Fraction(1, size), draws=size)
         else:
             unit = LOG_BASES[self.log_base]  # q in this base is q in nats over the unit
-            labels = table.choose(
-                score,
-                [],
-                epsilon=self.epsilon,
-                draws=size,
-                claimed_epsilon=self.epsilon,
-                claimed_sensitivity=unit * self._paper_sensitivity(public_rows or size),
-                reason=LABELS.format(size=size),
-            )
+            claim: Claimed = {"claimed_epsilon": self.epsilon, "reason": LABELS.format(size=size)}
+            claim["claimed_sensitivity"] = unit * self._paper_sensitivity(public_rows or size)
+            labels = table.choose(score, [], epsilon=self.epsilon, draws=size, **claim)
         self.released_codes_ = self._assemble(schema, queries, labels)
 
     def _most_probable(self, table: PrivateTable, queries: Codes) -> Ints:

@@ -209,31 +209,21 @@ class WeightList(NumberList):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnList(Parameter):
-    """Some of the schema's columns, by their names."""
-
-    kind = "sequence of str"
-    size: ClassVar[int] = 1  # of how many names each is
-    request: ClassVar[str] = phrase("Name one column or more.")
-
-    def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
-        sets = [[one] if self.size == 1 else one for one in value] if isinstance(value, list | tuple) else []
-        if not sets or not all(map(self.fit, sets)):
-            return f"is no {self.kind}", self.request
-        lost = [column for one in sets for column in one if schema is not None and column not in schema.names]
-        return ("names no column of the schema", LOST.format(column=lost[0])) if lost else None
-
-    def fit(self, names: Any) -> bool:
-        """Whether these are as many different names as belong together."""
-        texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
-        return texts and len(names) == len({*names}) == self.size
-
-
-class PairList(ColumnList):
+class PairList(Parameter):
     """Some pairs of the schema's columns, by their names."""
 
-    kind, size = "sequence of pairs of str", 2
-    request = phrase("Name pairs of two different columns.")
+    kind = "sequence of pairs of str"
+
+    def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
+        if not isinstance(value, list | tuple) or not value or not all(map(self.holds, value)):
+            return f"is no {self.kind}", phrase("Name pairs of two different columns.")
+        lost = [column for pair in value for column in pair if schema is not None and column not in schema.names]
+        return ("names no column of the schema", LOST.format(column=lost[0])) if lost else None
+
+    def holds(self, names: Any) -> bool:
+        """Whether these are two different names."""
+        texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+        return texts and len(names) == len({*names}) == 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,7 +282,7 @@ def declaring(kind: Callable[..., Parameter]) -> Callable[..., Any]:
 
 whole, number, choice = declaring(Whole), declaring(Number), declaring(Choice)
 flag, text, numbers = declaring(Flag), declaring(Free), declaring(NumberList)
-weights, columns, pairs = declaring(WeightList), declaring(ColumnList), declaring(PairList)
+weights, pairs = declaring(WeightList), declaring(PairList)
 
 
 def learned(*said: str, init: Literal[False] = False) -> Any:
@@ -308,7 +298,7 @@ def is_learned(name: str) -> bool:
 @dataclass_transform(
     kw_only_default=True,
     eq_default=False,
-    field_specifiers=(whole, number, choice, flag, numbers, weights, columns, pairs, text, learned),
+    field_specifiers=(whole, number, choice, flag, numbers, weights, pairs, text, learned),
 )
 @dataclass(kw_only=True, eq=False, repr=False)
 class Declared:

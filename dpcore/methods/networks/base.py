@@ -43,16 +43,11 @@ NAMES = {
 AFFINITIES = {"fixed": phrase("Repaired: like with like"), "published": phrase("As printed: like apart")}
 PARTITIONS = {"learned": phrase("Noisy scores"), "public": phrase("The columns' order (free)")}
 PLACED = phrase("{placed:d} of {bits:d} bits placed")
+UNREPAIRED = {"affinity": "published"}
 CLUSTERING = (
     Control("affinity", "Clustering", AFFINITIES, initial=lambda method, _: method._affinity),
-    Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when={"affinity": "published"}),
-    Control(
-        "k1",
-        "Eigenvectors (k1)",
-        within=(1, 10),
-        initial=lambda method, _: method.n_clusters,
-        when={"affinity": "published"},
-    ),
+    Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when=UNREPAIRED),
+    Control("k1", "Eigenvectors (k1)", within=(1, 10), initial=lambda method, _: method.n_clusters, when=UNREPAIRED),
 )
 SCORE = Control("score", "Score", NAMES, when=CORRECTED)
 
@@ -279,7 +274,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     @property
     def _rating(self) -> TableScore:
         """What rates families."""
-        return SCORES["MI" if self._published else self.score]
+        return SCORES["MI" if self._published and "corrected" in self.modes else self.score]
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         d = sum(bit_widths(table.schema.sizes))

@@ -77,7 +77,7 @@ from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import Entropy, TableScore
+from dpcore.mechanisms.scores import Entropy
 from dpcore.mechanisms.scores.base import xlog2
 from dpcore.methods.base import single_mode
 from dpcore.methods.networks.base import (
@@ -247,10 +247,6 @@ class NoPrivacy(FilteredSynthesizer):
     controls = (Control("relation", "What is protected: one row", initial="replace"), *CLUSTERING)
     presets = (Preset("No privacy: the reference without noise", "published", remark=NO_NOISE),)
     score: str = choice(default="MI", options=SCORES)
-
-    @property
-    def _rating(self) -> TableScore:
-        return SCORES[self.score]
 
     def _check(self, schema: Schema) -> None:
         self._check_parents(schema, self.max_parents)
