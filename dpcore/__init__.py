@@ -47,16 +47,14 @@ PLACES = {
 def __getattr__(name: str) -> Any:
     from dpcore.domain.former_names import PUBLIC
     from dpcore.methods import METHODS
-    from dpcore.methods.registry import load
+    from dpcore.methods.registry import advise, load
 
     if name == "__all__":
         return sorted({*PLACES, *METHODS.classes})
     current = PUBLIC.get(name, name)
     place = PLACES.get(current) or METHODS.classes.get(current)
     if place is None:
-        from dpcore.methods.other_libraries import NAMES, advise
-
-        advice = advise(name, NAMES, [*PLACES, *METHODS.classes])
+        advice = advise(name, known=[*PLACES, *METHODS.classes])
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{advice}")
     globals()[name] = found = load(place)
     return found

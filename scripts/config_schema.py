@@ -16,7 +16,7 @@ from dpcore.experiment.commands.release import FORMAT as RELEASE
 from dpcore.experiment.commands.release import MOST_ROWS
 from dpcore.experiment.config import FORMAT as COMPARISON
 from dpcore.experiment.config import MOST_EPSILON, MOST_EPSILONS, MOST_METHODS, MOST_REPEATS
-from dpcore.methods.parameters import Choice, ColumnList, Flag, Number, NumberList, Parameter, Whole
+from dpcore.methods.parameters import Choice, Flag, Number, NumberList, PairList, Parameter, Whole
 
 WIDTH = 110
 Fields = dict[str, Any]
@@ -163,8 +163,8 @@ def values(parameter: Parameter) -> list[Fields]:
             return [*([{"enum": list(words)}] if words else []), *([each] if single else []), several]
         case Number(least=low, most=high, open=marks):
             return [range_of("number", low, high, marks)]
-        case ColumnList(size=size):
-            return [array_of(TEXT if size == 1 else {**array_of(TEXT, size), "minItems": size})]
+        case PairList():
+            return [array_of({**array_of(TEXT, 2), "minItems": 2})]
     words = re.findall(r"'([^']*)'", parameter.kind)
     return [{"enum": words}] if words else [{"type": "number"} if parameter.kind == "float" else TEXT]
 

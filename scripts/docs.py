@@ -15,9 +15,8 @@ from types import ModuleType
 
 import dpcore as dp
 from dpcore.methods import base
-from dpcore.methods.base import PrivateClassifier, PrivateEstimator
+from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 from dpcore.methods.parameters import Parameter
-from dpcore.methods.synthesizer import Synthesizer
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "docs"

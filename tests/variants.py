@@ -6,8 +6,7 @@ import numpy as np
 from tables import SMALL, make_frame
 
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateClassifier
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import PrivateClassifier, Synthesizer
 
 __all__ = ["CLASSIFIERS", "CORRECTED", "EVERY_FIT", "PUBLISHED", "RELATED", "SYNTHESIZERS", "VARIANTS"]
 __all__ += ["GIVEN", "alike", "fitted", "fitted_state"]

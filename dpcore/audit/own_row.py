@@ -15,8 +15,7 @@ from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateEstimator
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import PrivateEstimator, Synthesizer
 
 TRIALS, SAMPLED = 100, 2_000  # the latter stands in a text of cases.toml
 Row = Mapping[str, Any]

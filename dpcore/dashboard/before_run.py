@@ -20,9 +20,9 @@ from dpcore.experiment.expectations import Expectation, expect_errors
 from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.mechanisms.noise import exactly_sampled
-from dpcore.methods import presets
-from dpcore.methods.presets import Preset
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods import parameters
+from dpcore.methods.base import Synthesizer
+from dpcore.methods.parameters import Preset
 from dpcore.text import number
 
 CHARGED = phrase("charged to your budget")
@@ -62,7 +62,7 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
                 parts += coarse(method, schema) if known else []
             st.markdown(" · ".join(parts), help=" ".join(about))
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
-        if why := presets.void_reason(method, schema):
+        if why := parameters.void_reason(method, schema):
             st.markdown(bad.format(say("Guarantee: {why}", why=escaped(say(why)))))
         elif method.mode == "published":
             st.markdown((good if preset.holds else bad).format(retold(preset.remark)))

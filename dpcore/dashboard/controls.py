@@ -19,19 +19,30 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
-from dpcore.methods.parameters import Choice, ColumnList, Control, Flag, Number, NumberList, PairList, WeightList, Whole
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import (
+    Choice,
+    Control,
+    Flag,
+    Number,
+    NumberList,
+    PairList,
+    Preset,
+    WeightList,
+    Whole,
+)
 
 if TYPE_CHECKING:
-    from dpcore.methods.base import PrivateEstimator  # with scikit-learn, which Home does without
-    from dpcore.methods.synthesizer import Synthesizer
+    from dpcore.methods.base import (
+        PrivateEstimator,  # with scikit-learn, which Home does without
+        Synthesizer,
+    )
 
 MOST_ROWS = 1_000_000  # that a page makes, and that a forecast counts with
 ROWS = phrase("Empty: the public number of rows, or, where that is private, the noisy one that the release holds.")
 SHORT = 8  # letters of a name that says nothing alone
 RELATIONS = {str(one): one.short for one in (Relation.ADD_REMOVE, Relation.REPLACE)}
 OWN, EACH = "own", phrase("A number of its own for each column")
-MOST_OFFERED, TIMES = 1_000, " × "  # sets of columns
+MOST_OFFERED, TIMES = 1_000, " × "  # pairs of columns
 
 
 def presets_of(page: str) -> dict[str, tuple[str, Preset]]:
@@ -208,13 +219,12 @@ def numbers(field: Field) -> Any:
         return ()
 
 
-def columns(field: Field) -> Any:
-    """Some columns, or sets of them; of very many sets the first are offered, and others can be typed."""
-    size, names = field.parameter.size, field.schema.names
-    sets = {TIMES.join(one): one for one in islice(combinations(names, size), MOST_OFFERED)}
-    look: dict[str, Any] = {"usual": [], "accept_new_options": len(sets) == MOST_OFFERED}
-    found = field._replace(key=field.key + field.token).draw(st.multiselect, [*sets], **look)
-    chosen = (sets.get(words, tuple(words.split(TIMES))) if size > 1 else words for words in found)
+def pairs(field: Field) -> Any:
+    """Some pairs of columns; of very many the first are offered, and others can be typed."""
+    offered = {TIMES.join(pair): pair for pair in islice(combinations(field.schema.names, 2), MOST_OFFERED)}
+    look: dict[str, Any] = {"usual": [], "accept_new_options": len(offered) == MOST_OFFERED}
+    found = field._replace(key=field.key + field.token).draw(st.multiselect, [*offered], **look)
+    chosen = (offered.get(words, tuple(words.split(TIMES))) for words in found)
     return tuple(chosen) or field.parameter.default
 
 
@@ -224,8 +234,7 @@ WIDGETS: dict[type, Callable[[Field], Any]] = {
     Number: number,
     NumberList: numbers,
     WeightList: numbers,
-    ColumnList: columns,
-    PairList: columns,
+    PairList: pairs,
 }
 
 

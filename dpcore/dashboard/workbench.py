@@ -26,9 +26,8 @@ from dpcore.export import facts, protection
 from dpcore.export.artifacts import Rows
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
-from dpcore.methods import METHODS, presets
-from dpcore.methods.base import PrivateEstimator
-from dpcore.methods.synthesizer import Synthesizer, most_rows
+from dpcore.methods import METHODS, parameters
+from dpcore.methods.base import PrivateEstimator, Synthesizer, most_rows
 
 # What says how strong the noise is: the first of these that a method asks for stands beside its name.
 STRENGTHS = ("epsilon", "p0", "theta", "privacy")
@@ -165,7 +164,7 @@ class Workbench:
                 outdated()
             with advanced:
                 self.explained(own, public)
-                grounds = facts.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
+                grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.noise_of(method))
                 told = [own.foretold(public), *(f"**{what}:** {shell.escaped(why)}" for what, why in grounds)]
                 st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, told)))
         controls.lacking(page, lacks)
@@ -217,7 +216,7 @@ def data_in_use(data: Dataset) -> str:
 
 def require_room(run: PrivateEstimator, data: Dataset) -> None:
     """BudgetError if a cap would stop a run before its end, as far as it is known before what it can cost."""
-    if run.mode == "published" or presets.void_reason(run, data.schema):
+    if run.mode == "published" or parameters.void_reason(run, data.schema):
         return  # it may cost less than it claims, or nothing is proved of it
     with suppress(BookError):  # the run says why it cannot be charged
         session.books().require_room(data, run.relation, run.epsilon, run.delta)

@@ -32,8 +32,7 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import row_numbers
 from dpcore.evaluate.learners import MODELS, again, fit_predict, require_rows
-from dpcore.methods.base import PrivateClassifier
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import PrivateClassifier, Synthesizer
 
 __all__ = ["advantage", "cap", "in_out_advantage", "padded"]
 

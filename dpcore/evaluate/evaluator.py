@@ -39,9 +39,8 @@ from dpcore.evaluate.ranges import range_answers, true_answers
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.evaluate.verdict import Center, Fidelity, centers, fidelity
 from dpcore.language import phrase
-from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier, Synthesizer
 from dpcore.methods.local.ppnb import NonPrivateNaiveBayes
-from dpcore.methods.synthesizer import Synthesizer
 from dpcore.rows import HeldRows, Rows
 
 Method = Synthesizer | PrivateClassifier

@@ -17,7 +17,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import Table, counted, require_rows
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.language import phrase
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.rows import Rows
 

@@ -20,7 +20,7 @@ from dpcore.evaluate.labels import Label
 from dpcore.evaluate.learners import MODELS, again
 from dpcore.experiment.study import Run, Study
 from dpcore.methods import METHODS
-from dpcore.methods.other_libraries import REMOVAL
+from dpcore.methods.registry import advise
 
 Place = Path | dict[str, bytes]
 """Where finished runs are kept: a folder, or memory, by what would be the files' names."""
@@ -281,7 +281,7 @@ def method_of(raw: Any) -> Method:
     kind: Any = METHODS.get(LABELS.get(raw["method"], raw["method"]))
     if kind is None:
         raise ParameterError(
-            "A method in this description is not known.", f"Use a newer version of this program. {REMOVAL}"
+            "A method in this description is not known.", f"Use a newer version of this program.{advise('DPEBM')}"
         )
     given, known = raw["parameters"], kind.parameters()
     given = renamed_parameters(given, known) if isinstance(given, dict) else given

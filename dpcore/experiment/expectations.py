@@ -42,9 +42,8 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.evaluate.verdict import CLOSE, TIED
 from dpcore.mechanisms.noise import make_noise
-from dpcore.methods.base import PrivateEstimator
+from dpcore.methods.base import Measurement, PrivateEstimator
 from dpcore.methods.local.base import LocalClassifier
-from dpcore.methods.measurement import Measurement
 from dpcore.postprocess.simplex import project_rows
 
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)

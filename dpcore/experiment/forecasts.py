@@ -63,7 +63,7 @@ from dpcore.evaluate.distances import MAX_CELLS, subsets
 from dpcore.evaluate.verdict import HALF, TIED, apart, kept_tie, tied
 from dpcore.experiment.made_up import STRENGTHS, functions, made_up, matchings
 from dpcore.language import phrase
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 from dpcore.rows import joint_counts
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

@@ -23,7 +23,7 @@ from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.export.rendering import SENTENCES, sentence
 from dpcore.language import retold, say
-from dpcore.methods import METHODS, presets
+from dpcore.methods import METHODS, parameters
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.text import number, odds
 
@@ -162,7 +162,7 @@ def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) 
 
 def grounds_of(release: Release) -> list[tuple[str, str]]:
     """These lines of a release."""
-    noise = presets.grade(release.noiseless, release.exactly_sampled, release.parameters["mode"])
+    noise = parameters.grade(release.noiseless, release.exactly_sampled, release.parameters["mode"])
     return grounds(release.schema, release.ledger.relation, release.ledger.delta, noise)
 
 

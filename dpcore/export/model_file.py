@@ -20,14 +20,14 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.export.artifacts import Artifact, Table
 from dpcore.language import phrase
-from dpcore.methods.other_libraries import REMOVAL
+from dpcore.methods.registry import advise
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.group_tree import GroupTree
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import finite_or_text
 
 FORMAT = "dpcore model 1"
-REMEDY = f"Choose a model.json that this program exported. {REMOVAL}"
+REMEDY = f"Choose a model.json that this program exported.{advise('DPEBM')}"
 MEND = "Mend the file and hand it over again; the model knows no other columns and values than its schema's."
 PREDICTORS: dict[str, Any] = {"bayes": Bayes, "forest": Forest, "classifier": GroupTree}
 ABOUT: dict[str, Any] = {

@@ -21,8 +21,7 @@ from dpcore.export.rendering import sentence
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import TEACHING, NoNoise
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateClassifier, PrivateEstimator
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 from dpcore.postprocess.reports import Reports
 from dpcore.text import finite_or_text, html_table, number, writable
 

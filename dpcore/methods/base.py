@@ -2,14 +2,20 @@
 
 `fit` does four things and no more: check the parameters against what is public, encode, open the door, and hand the
 `PrivateTable` to the method's `_fit`. A method therefore cannot see a row, and a replay test can put recorded answers
-in the door's place. A `Synthesizer` (`synthesizer`) releases rows, a `PrivateClassifier` what scikit-learn takes for a
-classifier.
+in the door's place. A `Synthesizer` releases rows, in memory or block by block into a file of any length, a
+`PrivateClassifier` what scikit-learn takes for a classifier.
+
+Before a run a method says what it will measure, as far as public facts tell (`Measurement`). Where a fit chooses
+cliques by private data, `PrivateEstimator.measurements` names others, of the same size and number.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from math import inf, prod
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -20,29 +26,34 @@ from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
 from dpcore.accounting.spending import OPEN, block_ledger, this_process
-from dpcore.arguments import Floats, Progress, no_progress, one_per_row, plain, require_frame
+from dpcore.arguments import Floats, Progress, check_arguments, is_whole, no_progress, one_per_row, plain, require_frame
+from dpcore.datasets.released import check_place, write_frames
+from dpcore.domain.column import Codes
 from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema, require_schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
-from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
+from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, generator, make_noise
 from dpcore.mechanisms.scores import Score
-from dpcore.methods.measurement import Measurement
-from dpcore.methods.other_libraries import ATTRIBUTES, advise
 from dpcore.methods.parameters import (
     CORRECTED,
+    INFERRED,
+    NOISES,
     Choice,
     Control,
     Declared,
+    Preset,
     choice,
     is_learned,
     learned,
     number,
+    taught,
     text,
     whole,
 )
-from dpcore.methods.presets import INFERRED, NOISES, Preset, taught
+from dpcore.methods.registry import METHODS, advise
+from dpcore.postprocess import rule_repair
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data.")
@@ -51,9 +62,44 @@ WITH_DELTA = phrase(
     "0: pure epsilon. Above, any event may be more probable by this small number besides, which buys less noise. It "
     "is chosen once for a data set, and should be far below one over the number of rows."
 )
+MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
+# bytes: what every row takes, and a cell in codes, in drawing and as a value
+PER_ROW, PER_CELL = 100, 24
+BLOCK, MOST_CELLS = 1 << 17, 1 << 23  # rows and cells that are made together for a file
 SEED = phrase(
     "A seed makes a demo repeatable and its protection worthless: anyone who knows it can subtract the noise."
 )
+
+
+class Measurement(NamedTuple):
+    """Noisy counts of a clique of columns, by position; of each they tell so many values apart."""
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    variance: float  # of a count's noise
+    cells: float  # counts, those of other things than these columns included
+    for_columns: bool = True  # whether columns are sampled from them, and not only their ties
+    clips: bool = False  # negative counts become 0, instead of being projected
+    merges: bool = False  # values that noise drowns count the same
+    spread: float = 0.0  # rows that are added, evenly
+    bits: bool = False  # whether columns are sampled bit by bit
+    bias: float = 0.0  # how far a column is off without any noise
+
+
+def clique(sizes: Sequence[int], columns: Sequence[int], variance: float, most: float = inf, **how: Any) -> Measurement:
+    """The marginal of some columns, with values merged until no column has more than so many."""
+    own = tuple(int(min(sizes[j], max(most, 2))) for j in columns)
+    return Measurement(tuple(columns), own, variance, prod(own), **how)
+
+
+def clique_before(sizes: Sequence[int], column: int, most: int, cells: float) -> list[int]:
+    """A column and at most so many before it whose marginal has no more cells."""
+    found, room = [column], cells / sizes[column]
+    for other in reversed(range(column)):
+        if len(found) <= most and sizes[other] <= room:
+            found.append(other)
+            room /= sizes[other]
+    return found
 
 
 def public_total(table: PrivateTable, otherwise: Any = None) -> Any:
@@ -77,24 +123,42 @@ def single_mode(mode: str) -> Any:
     return choice(default=mode, options=(mode,), about="There is no other.")
 
 
-def with_delta() -> Any:
-    """The parameter of methods that are made of counts and choices: these run in either currency."""
-    return number(
-        default=0.0,
-        most=MOST_DELTA,
-        about="0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon` is the "
-        "loss of the whole fit at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
-    )
-
-
 class PrivateEstimator(Declared, BaseEstimator, ABC):
     """Base of synthesizers and private classifiers: parameters, `fit`, and what it charges.
 
     Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be
     together.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy budget of the whole fit: of a row, or of a person if a column names persons.
+    mode
+        The version with a proof, or the source's.
+    relation
+        Which data sets are neighbors.
+    delta
+        0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon`
+        is the loss of the whole fit at this delta; far below 1 / rows, as 1e-9. Corrected mode
+        only.
+    noise
+        Which source draws; 'auto' samples exactly, or with a seed is 'laplace'.
+    random_state
+        Seeded runs are for teaching and are not private.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The public schema that `fit` was given.
+    ledger_ : Ledger
+        The privacy loss of `fit`; of a failed or stopped fit, too, which leaves nothing else.
+    noise_label_ : str
+        Which source of noise made this release, in words.
+    exactly_sampled_ : bool
+        Whether the noise is exactly sampled.
     """
 
-    title: ClassVar[str]  # the class's own name, if it has none
+    title: ClassVar[str]  # by the registry; the class's own name, if it is not there
     reference: ClassVar[str] = ""  # who published it, and when
     paper: ClassVar[str] = ""
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
@@ -127,41 +191,23 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     # the process that pickled it inside a `dp.spending` block
     _sender: ClassVar[tuple[int, str] | None] = None
-    # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
+    # pure epsilon; methods that are made of counts and choices, and so can count in rho, have a parameter of this name
     delta = 0.0
-    epsilon: float = number(
-        default=1.0,
-        about="Privacy budget of the whole fit: of a row, or of a person if a column names persons.",
-    )
-    mode: str = choice(
-        default="corrected",
-        options=(phrase("corrected"), phrase("published")),
-        about="The version with a proof, or the source's.",
-    )
-    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
-    noise: str = text(
-        default="auto",
-        kind="{'auto', 'opendp', 'geometric', 'laplace'}",
-        about="Which source draws; 'auto' samples exactly, or with a seed is 'laplace'.",
-    )
-    random_state: int | None = whole(
-        default=None,
-        least=0,
-        about="Seeded runs are for teaching and are not private.",
-    )
+    epsilon: float = number(default=1.0)
+    mode: str = choice(default="corrected", options=(phrase("corrected"), phrase("published")))
+    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
+    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}")
+    random_state: int | None = whole(default=None, least=0)
 
-    schema_: Schema = learned("Schema", "The public schema that `fit` was given.")
-    ledger_: Ledger = learned(
-        "Ledger",
-        "The privacy loss of `fit`; of a failed or stopped fit, too, which leaves nothing else.",
-    )
-    noise_label_: str = learned("str", "Which source of noise made this release, in words.")
-    exactly_sampled_: bool = learned("bool", "Whether the noise is exactly sampled.")
+    schema_: Schema = learned()
+    ledger_: Ledger = learned()
+    noise_label_: str = learned()
+    exactly_sampled_: bool = learned()
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         cls.modes = cast(Choice, cls.parameters()["mode"]).options
-        cls.title = vars(cls).get("title", cls.__name__)
+        cls.title = vars(cls).get("title") or METHODS.name_of(cls.__name__, cls.__name__)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Parameters are kept as Python's numbers, of whichever kind they are given."""
@@ -335,7 +381,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         def __getattr__(self, name: str) -> Any:
             """Say what to write in place of a name that is not there, or not before `fit`."""
             early = is_learned(name) and "schema_" not in vars(self)
-            advice = " Call fit(frame, schema=…) first." if early else advise(name, ATTRIBUTES)
+            advice = " Call fit(frame, schema=…) first." if early else advise(name, "attributes")
             cause = f"{type(self).__name__!r} object has no attribute {name!r}.{advice}"
             raise AttributeError(cause, name=name, obj=self)
 
@@ -416,6 +462,12 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
                 f"The target {target!r} is a numeric column.", "Choose a categorical column, or declare it as one."
             )
         return target
+
+    def _class_index(self, schema: Schema, most: float = inf) -> int:
+        """Where the class column is that was chosen, or else the schema's with categories, `most` at most; or -1."""
+        own = schema.target and not schema[schema.target].numeric and schema[schema.target].size <= most
+        name = getattr(self, "target", None) or (schema.target if own else None)
+        return schema.index(name) if name else -1
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
         """What the door needs of numbers besides codes: rules on those of columns, by position."""
@@ -535,14 +587,24 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     guarantee. (Of a table with as many rows as columns, scikit-learn takes the schema for a row
     each.) Classes are texts, as in the schema; `score` compares them with numbers and truth values
     as the schema does.
+
+    Parameters
+    ----------
+    target
+        The class column; by default the schema's.
+
+    Attributes
+    ----------
+    target_ : str
+        The class column.
+    classes_ : array of str
+        All classes that the schema declares, in its order; not what the rows happened to hold.
     """
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts
-    target: str | None = text(default=None, about="The class column; by default the schema's.")
-    target_: str = learned("str", "The class column.")
-    classes_: NDArray[Any] = learned(
-        "array of str", "All classes that the schema declares, in its order; not what the rows happened to hold."
-    )
+    target: str | None = text(default=None)
+    target_: str = learned()
+    classes_: NDArray[Any] = learned()
 
     def fit(
         self,
@@ -658,3 +720,134 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     def _check(self, schema: Schema) -> None:
         self._target(schema, self.target)
+
+
+def most_rows(schema: Schema) -> int:
+    """How many rows of a schema, about, can be made in `MEMORY`; public, like the schema."""
+    return MEMORY // (PER_ROW + PER_CELL * len(schema))
+
+
+def block_sizes(n: int, schema: Schema) -> Iterator[int]:
+    """The sizes of the fewest blocks that n rows take: they differ by one row at most."""
+    blocks = -(-n // min(BLOCK, max(MOST_CELLS // len(schema), 1)))
+    return (n * (i + 1) // blocks - n * i // blocks for i in range(blocks))
+
+
+class Synthesizer(PrivateEstimator):
+    """Base of methods that release synthetic rows."""
+
+    @check_arguments
+    def sample(self, n: int | None = None) -> pd.DataFrame:
+        """Sample synthetic rows inside the schema (post-processing, at no privacy loss).
+
+        No row breaks a rule of the schema (`postprocess.rule_repair`).
+
+        Parameters
+        ----------
+        n : int, optional
+            How many rows; by default as many as the release says the data have; of persons under
+            replace, one for each.
+
+        Returns
+        -------
+        DataFrame of n rows
+            With `random_state` set, the same rows at every call.
+
+        Raises
+        ------
+        ParameterError
+            If the method is not fitted yet, `n` is no number of rows, or more rows than fit into
+            memory.
+        """
+        self._check_fitted()
+        rows = self.estimated_rows() if n is None else n
+        self._check_rows(rows)
+        if rows > (most := most_rows(self.schema_)):
+            noise = " The release says that there are so many, which is mostly noise." if n is None else ""
+            told = f"{rows:,} rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do.{noise}"
+            raise ParameterError(told, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
+        rng = generator(self.random_state, 2)
+        return rule_repair.decode(self.schema_, self._sample(rows, rng), rng)
+
+    @check_arguments
+    def sample_to(
+        self, path: str | PathLike[str], n: int, *, replace: bool = False, progress: Progress = no_progress
+    ) -> Path:
+        """Write any number of synthetic rows to a file, block by block at constant memory.
+
+        Post-processing, at no privacy loss. The rows are made in the fewest blocks of at most
+        131,072 rows, whose sizes differ by one row at most. Each block is as `sample` would make
+        it, with random numbers of its own, so that in each one counts are the expected ones,
+        rounded. They are other rows than those of `sample(n)`, and break no rule either.
+
+        Parameters
+        ----------
+        path : path
+            Its end tells the format: .parquet (with types) or .csv. All of it is there in the end,
+            or nothing.
+        n : int
+            How many rows.
+        replace : bool, default=False
+            Whether a file that is there is replaced.
+        progress : callable, optional
+            Called with a fraction and a text; raising inside it stops, and leaves no file.
+
+        Returns
+        -------
+        Path
+            The file. With `random_state` set, of the same rows at every call.
+
+        Raises
+        ------
+        ParameterError
+            If n is no number of rows, or more than a release holds that is made of rows; if the
+            format is not known, or the method is not fitted yet.
+        DataError
+            If the file cannot be written, or is there.
+        """
+        self._check_fitted()
+        self._check_rows(n)
+        place, rng = check_place(path, replace=replace), generator(self.random_state, 2)
+
+        def frames() -> Iterator[pd.DataFrame]:
+            made = 0
+            for codes in self._blocks(block_sizes(n, self.schema_), rng):
+                progress(made / n, phrase("{rows:,} rows written").format(rows=made))
+                yield rule_repair.decode(self.schema_, codes, rng)
+                made += len(codes)
+
+        write_frames(place, frames())
+        progress(1.0, phrase("Done"))
+        return place
+
+    def _check_rows(self, n: object) -> None:
+        if not is_whole(n, 1):
+            raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
+
+    def _blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
+        """Codes of blocks of so many rows, each drawn with a stream of its own."""
+        return (self._sample(size, rng.spawn(1)[0]) for size in sizes)
+
+    def estimated_rows(self) -> int:
+        """Return how many rows the release says that the data have, at least one.
+
+        Returns
+        -------
+        int
+            The public number or the noisy one, at most the public bound; of persons under replace,
+            one row for each. It may be mostly noise, and then far from the real number.
+
+        Raises
+        ------
+        ParameterError
+            If the method is not fitted yet.
+        """
+        self._check_fitted()
+        # in which a person has several
+        unit, places = self.schema_.persons, self.relation == Relation.REPLACE
+        rows = max(round(self._estimate / (unit.max_contributions if places and unit else 1)), 1)
+        return rows if places or self.schema_.max_rows is None else min(rows, self.schema_.max_rows)
+
+    @abstractmethod
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Codes of n rows, shape (n, d)."""

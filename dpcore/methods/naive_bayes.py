@@ -53,15 +53,13 @@ from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
-from dpcore.methods.base import public_total, with_delta
-from dpcore.methods.measurement import Measurement, clique
-from dpcore.methods.parameters import Control, choice, learned, number, text, whole
-from dpcore.methods.presets import Preset
-from dpcore.methods.synthesizer import Synthesizer, most_rows
+from dpcore.methods.base import MOST_DELTA, Measurement, Synthesizer, clique, most_rows, public_total
+from dpcore.methods.parameters import Control, Preset, choice, learned, number, text, whole
 from dpcore.postprocess.bayes_net import uniform_codes
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 from dpcore.rows import joint_counts
@@ -75,9 +73,37 @@ class NaiveBayesSynthesizer(Synthesizer):
     """Synthetic rows from a naive Bayes model of the class.
 
     Chen et al. 2015: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    variant
+        C1 or C2 in corrected mode, Alg2 or Alg1 as published; by default the first of the mode's
+        pair.
+    x_source
+        Where attributes come from; 'model' (C1 only) is C1-gen.
+    kappa
+        C1 with uniform x: labels from the posterior (exponent 1), from the paper's flatter exponent
+        epsilon / (2 Dq), or the most probable one.
+    target
+        The class column; by default the schema's.
+    smoothing
+        The pseudo-count, positive.
+    rows
+        S, the number of rows labeled during fit (as published, and C2). By default N, where N is
+        public.
+    log_base
+        Of q and Dq, as published; the paper does not say.
+
+    Attributes
+    ----------
+    tables_ : list of arrays of shape (n_classes, size)
+        C1: the noisy counts after step 2.
+    class_totals_ : array of shape (n_classes,)
+        C1: estimated rows per class.
+    released_codes_ : array of shape (S, d)
+        As published, and C2: the released rows.
     """
 
-    title = "NB-Synth"
     reference = phrase("Chen et al. 2015")
     best_for = "quick synthetic data around one target"
     provable_printed = "thousands of times epsilon, or none"
@@ -95,33 +121,17 @@ class NaiveBayesSynthesizer(Synthesizer):
     }
     paper = "000"
     controls = (Control("smoothing", "Smoothing (pseudo-count)", within=(0.01, 1000.0)),)
-    delta: float = with_delta()
-    variant: str | None = choice(
-        default=None,
-        options=chain(*VARIANTS.values()),
-        about="C1 or C2 in corrected mode, Alg2 or Alg1 as published; by default the first of the mode's pair.",
-    )
-    x_source: str = choice(
-        default="uniform",
-        options=("uniform", "model"),
-        about="Where attributes come from; 'model' (C1 only) is C1-gen.",
-    )
-    kappa: str = choice(
-        default="posterior",
-        options=("posterior", "published", "argmax"),
-        about="C1 with uniform x: labels from the posterior (exponent 1), from the paper's flatter exponent epsilon / "
-        "(2 Dq), or the most probable one.",
-    )
-    target: str | None = text(default=None, about="The class column; by default the schema's.")
-    smoothing: float = number(default=1.0, open="(", about="The pseudo-count, positive.")
-    rows: int | None = whole(
-        default=None,
-        about="S, the number of rows labeled during fit (as published, and C2). By default N, where N is public.",
-    )
-    log_base: str = choice(default="e", options=LOG_BASES, about="Of q and Dq, as published; the paper does not say.")
-    tables_: list[Floats] = learned("list of arrays of shape (n_classes, size)", "C1: the noisy counts after step 2.")
-    class_totals_: Floats = learned("array of shape (n_classes,)", "C1: estimated rows per class.")
-    released_codes_: Codes = learned("array of shape (S, d)", "As published, and C2: the released rows.")
+    delta: float = number(default=0.0, most=MOST_DELTA)
+    variant: str | None = choice(default=None, options=chain(*VARIANTS.values()))
+    x_source: str = choice(default="uniform", options=("uniform", "model"))
+    kappa: str = choice(default="posterior", options=("posterior", "published", "argmax"))
+    target: str | None = text(default=None)
+    smoothing: float = number(default=1.0, open="(")
+    rows: int | None = whole(default=None)
+    log_base: str = choice(default="e", options=LOG_BASES)
+    tables_: list[Floats] = learned()
+    class_totals_: Floats = learned()
+    released_codes_: Codes = learned()
 
     @property
     def _variant(self) -> str:
@@ -201,15 +211,9 @@ class NaiveBayesSynthesizer(Synthesizer):
             labels = table.choose(score, [], epsilon=self._budget(table) * Fraction(1, size), draws=size)
         else:
             unit = LOG_BASES[self.log_base]  # q in this base is q in nats over the unit
-            labels = table.choose(
-                score,
-                [],
-                epsilon=self.epsilon,
-                draws=size,
-                claimed_epsilon=self.epsilon,
-                claimed_sensitivity=unit * self._paper_sensitivity(public_rows or size),
-                reason=LABELS.format(size=size),
-            )
+            claim: Claimed = {"claimed_epsilon": self.epsilon, "reason": LABELS.format(size=size)}
+            claim["claimed_sensitivity"] = unit * self._paper_sensitivity(public_rows or size)
+            labels = table.choose(score, [], epsilon=self.epsilon, draws=size, **claim)
         self.released_codes_ = self._assemble(schema, queries, labels)
 
     def _most_probable(self, table: PrivateTable, queries: Codes) -> Ints:

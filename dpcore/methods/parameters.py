@@ -1,21 +1,41 @@
 """Parameters, declared once: as fields of a method, from which its constructor, its checks and its docstring follow.
 
     class DiffPRF(ForestClassifier):
-        n_trees: int = whole(default=25, most=1_000, about="How many trees.")
+        '''Trees by random choices.
+
+Parameters
+----------
+        n_trees
+            How many trees.
+
+Attributes
+----------
+        forest_ : Forest
+            The released trees.
+        '''
+
+        n_trees: int = whole(default=25, most=1_000)
+        forest_: Forest = learned()
 
 `Declared` makes a keyword-only constructor of all fields of a class and of those above it, as scikit-learn wants it. A
 field that is declared again has another default or range there. A parameter's kind has its check, also against the
 columns of a schema; what hangs on several parameters is the method's own to check. What `fit` sets is declared beside
-them, for the docstring (`learned`). Which parameters a page asks for, and in which words, a family says once, by their
-names; by which widget, the dashboard knows of each kind:
+them (`learned`). A class says in its docstring what its own are; `Declared` writes those of the classes above there,
+too, and each parameter's kind and default. Which parameters a page asks for, and in which words, a family says once, by
+their names; by which widget, the dashboard knows of each kind:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
+
+A `Preset` is a method with values for some of them that the dashboard offers under one label; and a few functions say
+in a sentence what a method with its parameters would not guarantee.
 """
 
+import re
 import textwrap
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import wraps
 from inspect import cleandoc
 from math import inf, isfinite
@@ -23,11 +43,16 @@ from typing import Any, ClassVar, Literal, dataclass_transform
 
 from dpcore.arguments import is_number, is_plain, is_whole
 from dpcore.domain.former_names import renamed_parameters
+from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.methods.other_libraries import advise
+from dpcore.mechanisms.noise import TEACHING, exactly_sampled
+from dpcore.methods.registry import advise
 
 WIDTH = 110
+# of a docstring: how a section begins, and each name with its kind and what stands below it
+SECTION = re.compile(r"\n\n(?:Parameters|Attributes)\n-+\n")
+ITEMS = re.compile(r"^(\w+)(?: : (.*))?((?:\n .*)+)", re.MULTILINE)
 CORRECTED, PUBLISHED = {"mode": "corrected"}, {"mode": "published"}
 LOST = phrase("There is no column {column}. Choose among the columns of the schema.")
 
@@ -68,7 +93,7 @@ class Parameter(ABC):
     """What values a parameter may have; None only if it is `optional`."""
 
     default: Any
-    about: str
+    about: str = ""  # what it is, unless a class's docstring says so
     optional: bool = False
     words: Collection[str] = ()  # that it may be besides
 
@@ -86,20 +111,17 @@ class Parameter(ABC):
 
     def check(self, name: str, value: Any, method: Any = None, schema: Any = None) -> None:
         """Raise ParameterError unless it may have this value, of a method that will run on a schema."""
-        if value is None and not self.optional:
-            raise ParameterError(f"The {name!r} parameter is None.", f"Use {self.default!r}, as usual.")
-        if value is None or (isinstance(value, str) and value in self.words):
-            return
-        if not is_plain(value):
-            raise ParameterError(
-                f"The {name!r} parameter is no text, truth value or number (of 18 digits, if whole).",
-                "Pass a plain value, such as float(…) of another kind of number.",
-            )
-        if isinstance(value, str) and self.words:
-            raise ParameterError(
-                f"The {name!r} parameter is not known.", f"Use {' or '.join(self.words)}, or a number."
-            )
-        if (found := self.refusal(name, value, method, schema)) is not None:
+        if value is None:
+            found = None if self.optional else ("is None", f"Use {self.default!r}, as usual.")
+        elif isinstance(value, str) and self.words:
+            known = value in self.words
+            found = None if known else ("is not known", f"Use {' or '.join(self.words)}, or a number.")
+        elif not is_plain(value):
+            remedy = "Pass a plain value, such as float(…) of another kind of number."
+            found = "is no text, truth value or number (of 18 digits, if whole)", remedy
+        else:
+            found = self.refusal(name, value, method, schema)
+        if found is not None:
             raise ParameterError(f"The {name!r} parameter {found[0]}.", found[1])
 
 
@@ -187,31 +209,21 @@ class WeightList(NumberList):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnList(Parameter):
-    """Some of the schema's columns, by their names."""
-
-    kind = "sequence of str"
-    size: ClassVar[int] = 1  # of how many names each is
-    request: ClassVar[str] = phrase("Name one column or more.")
-
-    def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
-        sets = [[one] if self.size == 1 else one for one in value] if isinstance(value, list | tuple) else []
-        if not sets or not all(map(self.fit, sets)):
-            return f"is no {self.kind}", self.request
-        lost = [column for one in sets for column in one if schema is not None and column not in schema.names]
-        return ("names no column of the schema", LOST.format(column=lost[0])) if lost else None
-
-    def fit(self, names: Any) -> bool:
-        """Whether these are as many different names as belong together."""
-        texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
-        return texts and len(names) == len({*names}) == self.size
-
-
-class PairList(ColumnList):
+class PairList(Parameter):
     """Some pairs of the schema's columns, by their names."""
 
-    kind, size = "sequence of pairs of str", 2
-    request = phrase("Name pairs of two different columns.")
+    kind = "sequence of pairs of str"
+
+    def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
+        if not isinstance(value, list | tuple) or not value or not all(map(self.holds, value)):
+            return f"is no {self.kind}", phrase("Name pairs of two different columns.")
+        lost = [column for pair in value for column in pair if schema is not None and column not in schema.names]
+        return ("names no column of the schema", LOST.format(column=lost[0])) if lost else None
+
+    def holds(self, names: Any) -> bool:
+        """Whether these are two different names."""
+        texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+        return texts and len(names) == len({*names}) == 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,12 +282,12 @@ def declaring(kind: Callable[..., Parameter]) -> Callable[..., Any]:
 
 whole, number, choice = declaring(Whole), declaring(Number), declaring(Choice)
 flag, text, numbers = declaring(Flag), declaring(Free), declaring(NumberList)
-weights, columns, pairs = declaring(WeightList), declaring(ColumnList), declaring(PairList)
+weights, pairs = declaring(WeightList), declaring(PairList)
 
 
-def learned(kind: str, about: str = "", *, init: Literal[False] = False) -> Any:
-    """No parameter: what `fit` sets, of some kind, and what it is."""
-    return field(init=init, metadata={"learned": (kind, about)})
+def learned(*said: str, init: Literal[False] = False) -> Any:
+    """No parameter: what `fit` sets; its kind and what it is, unless the class's docstring says so."""
+    return field(init=init, metadata={"learned": said})
 
 
 def is_learned(name: str) -> bool:
@@ -286,17 +298,21 @@ def is_learned(name: str) -> bool:
 @dataclass_transform(
     kw_only_default=True,
     eq_default=False,
-    field_specifiers=(whole, number, choice, flag, numbers, weights, columns, pairs, text, learned),
+    field_specifiers=(whole, number, choice, flag, numbers, weights, pairs, text, learned),
 )
 @dataclass(kw_only=True, eq=False, repr=False)
 class Declared:
     """Base of classes whose fields are their parameters, checked and described in one place."""
 
     controls: ClassVar[tuple[Control, ...]] = ()
+    # what its docstring says of parameters and attributes: the kind, if it is there, and the text
+    _own: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         dataclass(cls, kw_only=True, eq=False, repr=False)
+        summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
+        cls._own = {name: (kind, " ".join(about.split())) for name, kind, about in ITEMS.findall(summary)}
         cls._check_names_of(cls.__init__)
         for each in fields(cls):
             if ("parameter" if each.init else "learned") not in each.metadata:
@@ -306,11 +322,11 @@ class Declared:
             f"{name} : {each.kind}, {'optional' if each.default is None else f'default={each.default!r}'}": each.about
             for name, each in cls.parameters().items()
         }
-        learns = [(each.name, each.metadata["learned"]) for each in fields(cls) if not each.init]
+        said = cls._documented()
+        learns = [(each.name, each.metadata["learned"] or said[each.name]) for each in fields(cls) if not each.init]
         attributes = {f"{name} : {kind}": about for name, (kind, about) in learns}
         sections = [*section("Parameters", parameters), *section("Attributes", attributes)]
-        summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
-        cls.__doc__ = "\n".join([summary.rstrip(), *sections, title + examples]).rstrip()
+        cls.__doc__ = "\n".join([SECTION.split(summary)[0].rstrip(), *sections, title + examples]).rstrip()
 
     @classmethod
     def _check_names_of(cls, make: Callable[..., None]) -> None:
@@ -331,14 +347,21 @@ class Declared:
         known = cls.parameters()
         given = renamed_parameters(given, known)
         if wrong := [name for name in given if name not in known]:
-            remedy = advise(wrong[0], {}, known).strip() or f"Its parameters: {', '.join(known)}."
+            remedy = advise(wrong[0], "", known).strip() or f"Its parameters: {', '.join(known)}."
             raise ParameterError(f"{cls.__name__} has no parameter {wrong[0]!r}.", remedy)
         return given
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """Return the parameters by name, in the order in which they were declared."""
-        return {each.name: each.metadata["parameter"] for each in fields(cls) if each.init}
+        found = {each.name: each.metadata["parameter"] for each in fields(cls) if each.init}
+        said = cls._documented()
+        return {name: replace(each, about=each.about or said[name][1]) for name, each in found.items()}
+
+    @classmethod
+    def _documented(cls) -> Mapping[str, tuple[str, str]]:
+        """What docstrings say of parameters and attributes: of each the last one, its own before those above."""
+        return ChainMap(*(dict(vars(kind).get("_own", {})) for kind in cls.__mro__))
 
     @classmethod
     def asks(cls) -> dict[str, Control]:
@@ -356,3 +379,76 @@ def section(title: str, items: Mapping[str, str]) -> list[str]:
     for item, about in items.items():
         lines += [item, *textwrap.wrap(about, WIDTH, initial_indent="    ", subsequent_indent="    ")]
     return lines
+
+
+INFERRED = phrase("The schema was inferred from the private rows: the guarantee is void.")
+WRONG = phrase("The paper's proof is wrong. The ledger will show what can be proved.")
+NO_NOISE = phrase("No noise at all. For comparison on this screen only.")
+NOISES = {
+    "auto": phrase("Exactly sampled (for publication)"),
+    "laplace": phrase("NumPy, continuous (teaching)"),
+    "geometric": phrase("NumPy, whole numbers (teaching)"),
+}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A method with parameters that differ from its own."""
+
+    label: str  # among the variants of its page and mode
+    mode: str = "corrected"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
+    remark: str = WRONG  # published mode: what is to be known of the source's proof
+    holds: bool = False  # whether that is good news
+    within: str = ""  # the one relation that it holds under; empty: all
+
+
+def both(
+    corrected: str, paper: str, remark: str = WRONG, *, holds: bool = False, within: str = ""
+) -> tuple[Preset, Preset]:
+    """A method in both modes, with its own parameters."""
+    return Preset(corrected), Preset(paper, "published", remark=remark, holds=holds, within=within)
+
+
+def void_reason(method: Any, schema: Schema) -> str:
+    """Why a run would have no guarantee, or not the printed one, in a sentence; empty if it would have it."""
+    if schema.source == "inferred":
+        return phrase("none: the schema was read off the rows.")
+    if method.random_state is not None:
+        return phrase("none: anyone who knows the seed can subtract the noise.")
+    if method.mode == "published" and not any(offer.holds and offered(method, offer) for offer in method.presets):
+        return phrase("not as published: the ledger will show what can be proven.")
+    return ""
+
+
+def noise_of(method: Any) -> str:
+    """Of which grade a run's noise would be, as `grade` says it of a release. References have no corrected version."""
+    sampled = exactly_sampled(method.noise, method.random_state)
+    return grade("corrected" not in method.modes, sampled, method.mode)
+
+
+def grade(noiseless: bool, sampled: bool, mode: str) -> str:
+    """Whether noise is exactly sampled, whatever is proved besides."""
+    if noiseless:
+        return phrase("none at all. Never to be published.")
+    if not sampled:
+        return phrase("not exactly sampled, and for teaching only. Draw exactly sampled noise before you publish.")
+    if mode == "published":
+        return phrase("exactly sampled noise, but for what the source draws by itself.")
+    return phrase("exactly sampled noise.")
+
+
+def offered(method: Any, offer: Preset) -> bool:
+    """Whether a method's mode, relation and parameters are those of an offer."""
+    fits = offer.mode == method.mode and offer.within in ("", method.relation)
+    return fits and all(getattr(method, name) == value for name, value in offer.parameters.items())
+
+
+def taught(method: Any, _: Schema) -> str:
+    """What a source of noise is not good for."""
+    if method.noise in ("laplace", "geometric"):
+        return TEACHING
+    if method.noise == "auto" and method.random_state is not None:
+        return phrase("Exactly sampled noise takes no seed: NumPy's continuous noise will be used, for teaching.")
+    return ""

@@ -1,9 +1,12 @@
-"""Classes by name, each imported when it is first asked for."""
+"""The methods by name, each imported when it is first asked for; what to write in place of a name that is not there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
+OTHER_LIBRARIES = Path(__file__).with_name("other_libraries.toml")
 Kind = TypeVar("Kind")
 
 
@@ -12,6 +15,21 @@ def load(place: str) -> Any:
     module, _, name = place.partition(":")
     found = import_module(f"dpcore.{module}")
     return getattr(found, name) if name else found
+
+
+def advise(name: str, table: str = "names", known: Iterable[str] = ()) -> str:
+    """What to write in place of a name that is not there, after a blank; empty if nothing is known.
+
+    What users of other libraries write is in a table of `other_libraries.toml`; other names may be near a known one.
+    """
+    from dpcore.text import read_toml
+
+    written = read_toml(OTHER_LIBRARIES)[table] if table else {}
+    if found := [sentence for names, sentence in written.items() if name in names.split()]:
+        return f" {found[0]}"
+    known = {one.lower(): one for one in known}
+    near = get_close_matches(name.lower(), known, 1, 0.75)
+    return f" Did you mean {known[near[0]]!r}?" if near else ""
 
 
 class Registry(Mapping[str, Kind]):
@@ -31,9 +49,7 @@ class Registry(Mapping[str, Kind]):
 
     def __getitem__(self, name: str) -> Kind:
         if name not in self._places:
-            from dpcore.methods.other_libraries import advise
-
-            raise KeyError(f"There is no method {name!r}.{advise(str(name), {}, self)}")
+            raise KeyError(f"There is no method {name!r}.{advise(str(name), '', self)}")
         found: Kind = load(self._places[name])
         return found
 
@@ -48,3 +64,35 @@ class Registry(Mapping[str, Kind]):
 
     def __repr__(self) -> str:
         return f"Registry({self._places})"
+
+
+METHODS: Registry[Any] = Registry(
+    {
+        "NB-Synth": "methods.naive_bayes:NaiveBayesSynthesizer",
+        "Adaptive marginals": "methods.networks.adaptive_marginals:AdaptiveMarginals",
+        "PrivBayes refined": "methods.networks.refined:RefinedPrivBayes",
+        "MST": "methods.networks.mst:MST",
+        "AIM": "methods.networks.aim:AIM",
+        "HMPrivBayes": "methods.networks.hmprivbayes:HMPrivBayes",
+        "PrivSCBN": "methods.networks.privscbn:PrivSCBN",
+        "PrivBayes": "methods.networks.privbayes:PrivBayes",
+        "JTree": "methods.networks.jtree:JTree",
+        "Independent marginals": "methods.networks.independent_marginals:IndependentMarginals",
+        "NoPrivacy": "methods.networks.hmprivbayes:NoPrivacy",
+        "TaxonomyRelease": "methods.groups.taxonomy_release:TaxonomyRelease",
+        "DiffGen": "methods.groups.diffgen:DiffGen",
+        "DiffPRFs": "methods.trees.diffprfs:DiffPRFs",
+        "DiffPRF": "methods.trees.diffprf:DiffPRF",
+        "DiffP-C4.5": "methods.trees.c45:DiffPC45",
+        "DiffP-ID3": "methods.trees.id3:DiffPID3",
+        "PINQ-ID3": "methods.trees.id3:PINQID3",
+        "SuLQ-ID3": "methods.trees.id3:SuLQID3",
+        "DT-Diff": "methods.groups.dtdiff:DTDiff",
+        "DiffGen tree": "methods.groups.diffgen:DiffGenTree",
+        "Non-private forest": "methods.trees.non_private_forest:NonPrivateForest",
+        "PPNB": "methods.local.ppnb:PPNB",
+        "DTPD": "methods.local.dtpd:DTPD",
+        "DTCRD": "methods.local.dtcrd:DTCRD",
+        "Non-private naive Bayes": "methods.local.ppnb:NonPrivateNaiveBayes",
+    }
+)

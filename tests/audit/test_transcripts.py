@@ -28,8 +28,8 @@ from dpcore.mechanisms.randomizers import categorical
 from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, R, TableScore
 from dpcore.mechanisms.scores.splits import OwnCandidates
 from dpcore.methods import METHODS
+from dpcore.methods.base import Synthesizer
 from dpcore.methods.local.base import LocalClassifier
-from dpcore.methods.synthesizer import Synthesizer
 
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 20.0)
 MORE = {  # instead of the variants of the contract: other tables, and more of epsilon for what is chosen

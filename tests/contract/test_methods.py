@@ -32,7 +32,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BudgetError, DataError, ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.presets import grade, noise_of, void_reason
+from dpcore.methods.parameters import grade, noise_of, void_reason
 
 SAMPLED = {"n_trees": 2, "max_depth": 2, "resample": "poisson", "rate": 0.3}
 FAMILIES = ["NB-Synth", "Independent marginals", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "PPNB", "DTPD"]

@@ -15,7 +15,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.methods import METHODS
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 
 NAMES = "a.b[0]:Q", "line\u2028separator", "two\r\nlines", "quo\"te's", "{brace}\\back\\", "👍🏽", "x" * 500
 INTERNAL = ("y (level 1)", "x (level 1)", "side", "(rows)", "class", "count", "index", "x (bit 1)", "x=a", "(missing)")

@@ -11,8 +11,8 @@ from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
 from dpcore.evaluate.disclosure import ATTACKS, OWN_ANSWER, advantage, correct, in_out_advantage, set_apart
 from dpcore.methods import METHODS, NaiveBayesSynthesizer
+from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import choice, number, text
-from dpcore.methods.synthesizer import Synthesizer
 
 
 class Copies(Synthesizer):

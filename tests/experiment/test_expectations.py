@@ -23,7 +23,7 @@ from dpcore.experiment.expectations import Expectation, expect_errors, public_ta
 from dpcore.experiment.forecasts import Band, Expected, Forecast, smallest_group
 from dpcore.experiment.made_up import functions, made_up, matchings
 from dpcore.methods import METHODS
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 
 ROWS = 2_000
 BOUNDED = replace(SMALL, max_rows=ROWS)

@@ -21,7 +21,7 @@ from dpcore.export import facts as record
 from dpcore.export.limits import NINETEEN, limits, noisy_tables
 from dpcore.export.rendering import part, render
 from dpcore.methods import METHODS
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 from dpcore.text import number
 
 SEVERAL = replace(SCHEMA, unit=PrivacyUnit(max_contributions=3))

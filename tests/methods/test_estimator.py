@@ -25,8 +25,8 @@ from dpcore.export.model_file import Model
 from dpcore.export.release import make_release
 from dpcore.mechanisms.noise import generator
 from dpcore.methods import METHODS, DiffPRFs
+from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import choice, text
-from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.forest_frames import side_of
 
 

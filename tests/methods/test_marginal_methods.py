@@ -22,9 +22,8 @@ from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.methods import AdaptiveMarginals
 from dpcore.methods.networks import adaptive_marginals, aim
-from dpcore.methods.networks.adaptive_marginals import MOST_ROUNDS, ROUGH, Plan
+from dpcore.methods.networks.adaptive_marginals import MOST_ROUNDS, ROUGH, Columns, Plan, average, in_lots
 from dpcore.methods.networks.aim import weights
-from dpcore.methods.networks.columns import Columns, average, in_lots
 from dpcore.methods.networks.mst import MOST_VALUES, frequent_apart
 from dpcore.methods.networks.refined import EDGES, ONE_WAYS, TREE
 from dpcore.postprocess.junction_tree import cells_of
@@ -240,13 +239,8 @@ def test_little_epsilon_buys_the_one_ways_twice():
     assert method.ledger_.epsilon_nominal == sum(method.epsilons_) == pytest.approx(0.001)
 
 
-def test_what_is_bought_twice_counts_by_the_inverse_of_its_variance(monkeypatch):
-    means = []
-    for delta in (0.0, 1e-9):
-        method = RefinedPrivBayes(delta=delta)
-        monkeypatch.setattr(method, "_tables", lambda *_: ([np.ones(1)], [0.0]))
-        monkeypatch.setattr(method, "_set_margins", lambda _table, noisy, _names: means.extend(noisy))
-        method._measure_again(None, [], [np.zeros(1)], [], TREE + EDGES)
+def test_what_is_bought_twice_counts_by_the_inverse_of_its_variance():
+    means = [RefinedPrivBayes(delta=delta)._averaged([np.zeros(1)], [np.ones(1)])[0] for delta in (0.0, 1e-9)]
     assert means[0] == pytest.approx(0.15**2 / (0.85**2 + 0.15**2))  # of noise with scales of 1 / .85 and 1 / .15
     assert means[1] == pytest.approx(0.15)  # of Gaussian noise with variances of 1 / .85 and 1 / .15
 
@@ -403,7 +397,7 @@ def test_what_classes_say_is_added(watched):
     for j, joint in found.beside_class.items():
         np.testing.assert_allclose(joint.sum(axis=0), found.margins[CHAIN.index("y")])
         np.testing.assert_allclose(joint.sum(axis=1), found.margins[j])
-    assert found.prices == pytest.approx([1 / 3] * 3)
+    assert [loss for _, loss in found.losses] == pytest.approx([1 / 3] * 3)
 
 
 def test_numbers_of_rows_are_averaged():

@@ -10,12 +10,12 @@ from tables import SMALL
 from variants import SYNTHESIZERS, fitted
 
 from dpcore.errors import DataError, ParameterError
-from dpcore.methods import METHODS, synthesizer
+from dpcore.methods import METHODS, base
 
 
 @pytest.fixture(autouse=True)
 def blocks(monkeypatch):
-    monkeypatch.setattr(synthesizer, "BLOCK", 100)
+    monkeypatch.setattr(base, "BLOCK", 100)
 
 
 @pytest.mark.parametrize("name", SYNTHESIZERS)
@@ -43,7 +43,7 @@ def test_a_seed_writes_the_same_rows_again_and_in_any_format(tmp_path):
 
 @pytest.mark.parametrize(("n", "many"), [(100, 1), (101, 2), (12_345, 124)])
 def test_block_sizes_differ_by_one_row_at_most(n, many):
-    sizes = list(synthesizer.block_sizes(n, SMALL))
+    sizes = list(base.block_sizes(n, SMALL))
     assert (sum(sizes), len(sizes)) == (n, many)
     assert max(sizes) - min(sizes) <= 1
 

@@ -15,7 +15,7 @@ from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.schema import Schema
 from dpcore.experiment.forecasts import Band, Forecast, forecast
 from dpcore.language import phrase, say
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 from dpcore.text import number
 
 MOST_NAMED = 10  # pairs

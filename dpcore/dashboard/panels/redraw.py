@@ -23,7 +23,7 @@ from dpcore.export.model_file import Model
 from dpcore.export.release import Release
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 from dpcore.text import limit
 
 REDRAWS = 20

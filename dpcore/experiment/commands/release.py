@@ -38,9 +38,8 @@ from dpcore.export.model_file import Model
 from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, make_release
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier, most_rows
 from dpcore.methods.parameters import Parameter
-from dpcore.methods.synthesizer import most_rows
 
 CAUSE = "These are no settings of a release"
 REMEDY = "Choose the zip of a release or its config.json; a table needs --method and --epsilon."

@@ -20,11 +20,9 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
-from dpcore.methods.base import PrivateClassifier, PrivateEstimator
+from dpcore.methods.base import Measurement, PrivateClassifier, PrivateEstimator, Synthesizer
 from dpcore.methods.groups.descent import Descent
-from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import Control, choice, learned, text, whole
-from dpcore.methods.synthesizer import Synthesizer
 from dpcore.methods.trees.controls import CRITERION
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree, tree_of

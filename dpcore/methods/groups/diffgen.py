@@ -53,8 +53,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization, SplitScore
 from dpcore.methods.groups.base import DONE, SURVEY_ROW, GeneralizingSynthesizer, GroupClassifier, Specializer
 from dpcore.methods.groups.descent import Cut, Descent, Value
-from dpcore.methods.parameters import choice
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import both, choice
 
 CODE = phrase("The paper's proof is right; this code, where it cuts numbers, has no epsilon at all.")
 OWN_CODE = phrase("The published code cuts intervals up to the data's largest value, which this gives away.")

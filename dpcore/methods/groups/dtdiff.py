@@ -40,7 +40,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods.groups.base import DONE, SURVEY_ROW, GroupClassifier
 from dpcore.methods.groups.descent import Descent, Value
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import both
 
 
 class DTDiff(GroupClassifier):

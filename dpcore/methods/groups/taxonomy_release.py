@@ -59,11 +59,10 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
+from dpcore.methods.base import Measurement
 from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share, leaves_in_turn
 from dpcore.methods.groups.descent import Step, Walk
-from dpcore.methods.measurement import Measurement
-from dpcore.methods.parameters import Control, choice, flag, learned, number, text, weights, whole
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Control, Preset, choice, flag, learned, number, text, weights, whole
 from dpcore.postprocess.count_tree import ReleasedTree
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}

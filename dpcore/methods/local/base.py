@@ -17,9 +17,8 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.mechanisms.randomizers import CategoryChannel
-from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.base import Measurement, PrivateClassifier, clique
 from dpcore.methods.local.estimated_nodes import Stops
-from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.parameters import CORRECTED, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports

@@ -56,8 +56,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, KeepOrDraw, Noised
 from dpcore.methods.local.base import CLEAR, LocalTree, Survey
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, gini, grow
-from dpcore.methods.parameters import PUBLISHED, Control, choice, learned, number, whole
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import PUBLISHED, Control, both, choice, learned, number, whole
 from dpcore.postprocess.deconvolution import NOTICED, Cells, assigned, reconstruct, width
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Reports

@@ -57,8 +57,7 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods.local.base import NO_EPSILON, P0, UNLESS, LocalTree, Survey
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy, grow
-from dpcore.methods.parameters import PUBLISHED, Control, choice, number
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import PUBLISHED, Control, both, choice, number
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, Reports, families
 

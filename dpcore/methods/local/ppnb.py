@@ -65,8 +65,19 @@ from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_ch
 from dpcore.methods.base import single_mode
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier, Survey
 from dpcore.methods.local.bayes_from_reports import DEVIATIONS, FINISHES, answerable, bayes_of, coarser, untold
-from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, choice, flag, learned, number, numbers, whole
-from dpcore.methods.presets import Preset, both
+from dpcore.methods.parameters import (
+    CORRECTED,
+    PUBLISHED,
+    Control,
+    Preset,
+    both,
+    choice,
+    flag,
+    learned,
+    number,
+    numbers,
+    whole,
+)
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging

@@ -9,7 +9,7 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
      fixes by formula (`Plan`) the share of step 1, the number of rounds of step 3, and whether step 1 is done by
      class; if not, up to three of the first rounds are for pairs with C. If s < 8 there are no rounds, and step 1
      has all that is left.                                                                                        counts
-  1  Tables of all columns, or of all others in each class of C, with noise for all at once (`columns`); then what
+  1  Tables of all columns, or of all others in each class of C, with noise for all at once (`Columns`); then what
      histograms with one total are likely.                                          histograms; with a delta, counts
   2  Values that count too little for the noise of a round, or beside all rows, are merged (adjacent ones in ordered
      columns), at three resolutions, each within the one before.                                       post-processing
@@ -47,34 +47,35 @@ differential privacy, ICML 2019. Hardt and Talwar: On the geometry of differenti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, islice, product
-from math import log
+from functools import lru_cache
+from itertools import combinations, islice, pairwise, product
+from math import log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
-from dpcore.accounting.currency import Amount, Currency
-from dpcore.accounting.relation import Relation
+from dpcore.accounting.currency import Amount, Currency, Law
+from dpcore.accounting.relation import Relation, shares_of
 from dpcore.arguments import Floats, Ints, Progress
-from dpcore.domain.column import Codes
-from dpcore.domain.schema import Schema
+from dpcore.domain.column import Codes, Column
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
+from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import count_rows, public_total, with_delta
-from dpcore.methods.measurement import Measurement, clique
-from dpcore.methods.networks.columns import Columns, variances_of
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, count_rows, public_total
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
-from dpcore.methods.parameters import text
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Preset, number, text
 from dpcore.postprocess import exchanges, junction_tree
+from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, merged
 from dpcore.postprocess.noisy_tables import near
-from dpcore.postprocess.resolution import ENOUGH, Resolution
+from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors
 from dpcore.postprocess.shrinkage import towards
+from dpcore.postprocess.simplex import TRACE, project
 
 Levels = tuple[int, int]
 Candidate = tuple[Edge, Levels]
@@ -88,6 +89,9 @@ SWEEPS, LAST_SWEEPS = 2, 10
 MEASURING = Fraction(7, 10)  # of a round, about: the rest chooses
 MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 MEASURED = phrase("{done:d} of {rounds:d} rounds")
+LEAST = 1e-12  # a variance: with all but no noise
+Said = tuple[float, float]
+"""A number of rows and its variance, 0 if it is public."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,12 @@ class AdaptiveMarginals(MeasuredTables):
 
     After AIM (McKenna et al. 2022). See the module for steps and privacy.
 
+    Parameters
+    ----------
+    target
+        The class column. If it has three values at most, others are measured by class first; by
+        default the schema's.
+
     Examples
     --------
     >>> import dpcore as dp
@@ -136,21 +146,16 @@ class AdaptiveMarginals(MeasuredTables):
     (5, 3)
     """
 
-    title = "Adaptive marginals"
     reference = phrase("dpcore, after McKenna et al. 2022")
     best_for = "closest synthetic data in most cases"
     presets = (Preset("Adaptive marginals: pairs that the model is most wrong about"),)
     seconds = (0.9, 0.9)
-    delta: float = with_delta()
-    target: str | None = text(
-        default=None,
-        about="The class column. If it has three values at most, others are measured by class first; by default the "
-        "schema's.",
-    )
+    delta: float = number(default=0.0, most=MOST_DELTA)
+    target: str | None = text(default=None)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, budget = table.schema, self._budget(table)
-        at = self._class_at(schema)
+        at = self._class_index(schema)
         progress(0.0, phrase("Measuring columns"))
         rough, spent = count_rows(table, budget * ROUGH)
         left, plan = budget - spent, self._plan(table, max(rough, 1.0))
@@ -162,38 +167,27 @@ class AdaptiveMarginals(MeasuredTables):
             progress(0.1 + 0.8 * done / plan.rounds, MEASURED.format(done=done, rounds=plan.rounds))
             done += rounds.one_more(at if done < plan.of_class else -1, plan.rounds - done)
         rounds.model.fit(LAST_SWEEPS)
-        self._keep(
-            schema,
-            rounds.model,
-            rows=columns.rows,
-            margins=[own.margin for own in rounds.resolutions],
-            groups=[own.groups for own in rounds.resolutions],
-            pairs=[pair for pair, _ in rounds.bought],
-            bought=[*zip(columns.scopes, columns.prices, strict=True), *rounds.bought],
-        )
+        pairs, losses = [pair for pair, _ in rounds.bought], [*columns.losses, *rounds.bought]
+        groups, released = [own.groups for own in rounds.resolutions], [own.margin for own in rounds.resolutions]
+        self._keep(schema, rounds.model, columns.rows, groups, pairs, losses, released)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         schema, rows = table.schema, float(table.public_rows or 1)
         plan, left, public = self._plan(table, rows), self._budget(table), table.relation is Relation.REPLACE
         left -= 0 if public else left * ROUGH
-        label = [self._class_at(schema)] if plan.with_class else []
+        label = [self._class_index(schema)] if plan.with_class else []
         others = [j for j in range(len(schema)) if j not in label]
-        variances = variances_of(table, [schema.columns[j] for j in others], left * plan.one_ways)
+        planned = plan_groups(table, [schema.columns[j] for j in others], left * plan.one_ways)
         share = left * (1 - plan.one_ways) * MEASURING / max(plan.rounds, 1)
         groups = rows / (ENOUGH[-1] * max(table.cell_error(share), 1 / MOST_SCALE))
         pairs, variance = combinations(range(len(schema)), 2), table.cell_variance(share)
         return [
-            *(clique(schema.sizes, (j, *label), v, merges=True) for j, v in zip(others, variances, strict=True)),
+            *(clique(schema.sizes, (others[i], *label), v, merges=True) for i, _, v in by_column(planned)),
             *(clique(schema.sizes, p, variance, groups, for_columns=False) for p in islice(pairs, plan.rounds)),
         ]
 
-    def _class_at(self, schema: Schema) -> int:
-        """Where the class column is; -1 if there is none."""
-        name = self.target or schema.target
-        return schema.index(name) if name and not schema[name].numeric else -1
-
     def _plan(self, table: PrivateTable, rows: float) -> Plan:
-        sizes, at = table.schema.sizes, self._class_at(table.schema)
+        sizes, at = table.schema.sizes, self._class_index(table.schema)
         classes = sizes[at] if at >= 0 else 0
         return Plan.of(rows, self._budget(table), table.ledger.currency, table.relation, sizes, classes)
 
@@ -322,3 +316,139 @@ class _Rounds:
                 self.model.refine(j, self.resolutions[j].refined(level))
         merges = [self.resolutions[j].merge_to(level) for j, level in zip(scope, levels, strict=True)]
         self.model.join(scope, merges, self._fitted(counts, scope, merges))
+
+
+class Columns:
+    """Step 1: what a share of the budget says of every column; with the class at a position, or at -1 without.
+
+    Records of different classes are disjoint, so that what is asked of each costs what it would of one, or of two where
+    a row may be replaced by one of another class (`ledger`). In pure epsilon histograms are asked for in groups,
+    with noise for all of a group at once (`mechanisms.noise.histograms`). That is the better the more alike their sizes
+    are; so groups are neighbors in size, merged as long as that lowers the sum of all counts' errors. Errors of a group
+    go by one over its share; with shares by the root of what its errors would be alone, their sum is least. In rho
+    every table has noise of its own, and a share by the power `balance` of its cells.
+
+    `known` is what is known of the number of rows. A group's loss stands in equal parts in `losses`.
+    """
+
+    def __init__(self, table: PrivateTable, share: Amount, at: int, known: Said) -> None:
+        schema, law = table.schema, table.ledger.currency.law
+        others = [j for j in range(len(schema)) if j != at]
+        columns = [schema.columns[j] for j in others]
+        parts = table.split(schema.names[at]) if at >= 0 else [table]
+        own = parts[0].ledger.share_of(share) if at >= 0 else share
+        groups = plan_groups(parts[0], columns, own)  # the same of each part
+        answers = [ask(part, columns, own, groups) for part in parts]
+        totals = [[(float(tables[group.columns[0]].sum()), group.total) for group in groups] for tables in answers]
+        self.at, self.losses = at, list[tuple[Scope, float]]()
+        # of columns' counts; the class's is taken for 0: all groups have told it
+        self.variances = [0.0] * len(schema)
+        self.margins = [np.empty(0)] * len(schema)
+        self.beside_class: dict[int, Floats] = {}  # counts of shape (values, classes), positive
+        if at >= 0:
+            rows, variances = np.array(list(map(average, totals))).T
+            self.rows = max(average([known, (rows.sum(), variances.sum())])[0], 1.0)
+            classes = project(rows, self.rows) + TRACE
+            classes *= self.rows / classes.sum()
+            self.margins[at] = classes
+        else:
+            self.rows = max(average([known, *totals[0]])[0], 1.0)
+            classes = np.array([self.rows])
+        for j, column, (i, loss, variance) in zip(others, columns, by_column(groups), strict=True):
+            counts = zip(answers, classes, strict=True)
+            joint = np.column_stack([likely(column, tables[i], variance, float(n), law) for tables, n in counts])
+            self.losses.append((tuple(sorted({j, at} - {-1})), float(share) * float(loss / own) if own else 0.0))
+            self.margins[j], self.variances[j] = joint.sum(axis=1), sum([variance] * len(parts))
+            if at >= 0:
+                self.beside_class[j] = joint
+
+
+class HistogramGroup(NamedTuple):
+    """Columns that are measured at once, by position; what they are charged; variances of their counts and total."""
+
+    columns: list[int]
+    loss: Amount
+    variances: list[float]
+    total: float
+
+
+def plan_groups(table: PrivateTable, columns: Sequence[Column], share: Amount) -> list[HistogramGroup]:
+    """What will be asked of columns for a share; no question."""
+    sizes = tuple(column.size for column in columns)
+    if table.ledger.delta:
+        losses = shares_of(share, weights_of(table, columns))
+        variances = map(table.cell_variance, losses)
+        return [HistogramGroup([i], losses[i], [variance], sizes[i] * variance) for i, variance in enumerate(variances)]
+    found, merged = list[HistogramGroup](), in_lots(sizes)
+    losses = shares_of(share, [sqrt(errors([sizes[i] for i in own])) for own in merged])
+    for own, loss in zip(merged, losses, strict=True):
+        noise = table.histogram_spreads([[columns[i].name] for i in own], loss)
+        found.append(HistogramGroup(own, loss, [each.cell**2 for each in noise], noise[0].total ** 2))
+    return found
+
+
+def by_column(groups: Iterable[HistogramGroup]) -> list[tuple[int, Amount, float]]:
+    """Of each column, in order: its position, what it is charged, and the variance of its counts."""
+    return sorted(
+        (i, group.loss / len(group.columns), variance)
+        for group in groups
+        for i, variance in zip(group.columns, group.variances, strict=True)
+    )
+
+
+def ask(
+    table: PrivateTable, columns: Sequence[Column], share: Amount, groups: Sequence[HistogramGroup]
+) -> list[Floats]:
+    """Noisy histograms of columns of the same rows."""
+    families, found = [[column.name] for column in columns], [np.empty(0)] * len(columns)
+    if table.ledger.delta:
+        return table.counts(families, epsilon=share, weights=weights_of(table, columns))
+    for group in groups:
+        noisy = table.histograms([families[i] for i in group.columns], epsilon=group.loss)
+        for i, cells in zip(group.columns, noisy, strict=True):
+            found[i] = cells
+    return found
+
+
+def weights_of(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
+    """Of columns, in rho."""
+    return [float(column.size) ** table.ledger.currency.balance for column in columns]
+
+
+def likely(column: Column, cells: Floats, variance: float, rows: float, law: Law) -> Floats:
+    """A likely histogram of so many rows."""
+    scale = sqrt(variance / 2 if law == "laplace" else variance)
+    level = cells + (rows - cells.sum()) / cells.size
+    return likely_histogram(level, scale, rows, neighbors=neighbors(column), law=law)
+
+
+def average(said: Sequence[Said]) -> Said:
+    """Several sayings of one number, by inverse variance; one of variance 0 stands alone."""
+    public = [number for number, variance in said if not variance]
+    if public:
+        return public[0], 0.0
+    certain = 1 / np.clip([variance for _, variance in said], LEAST, MOST)
+    return float(np.average([number for number, _ in said], weights=certain)), float(1 / certain.sum())
+
+
+@lru_cache(maxsize=64)
+def in_lots(sizes: tuple[int, ...]) -> list[list[int]]:
+    """Histograms that are asked for at once, by their positions; see `Columns`."""
+    lots = [[i for i, size in enumerate(sizes) if size == one] for one in sorted({*sizes})]
+    while True:
+        alone = [sqrt(errors([sizes[i] for i in lot])) for lot in lots]
+        merged = [sqrt(errors([sizes[i] for i in one + other])) for one, other in pairwise(lots)]
+        saved = [alone[k] + alone[k + 1] - both for k, both in enumerate(merged)]
+        best = int(np.argmax(saved)) if saved else 0
+        if not saved or saved[best] < -LEAST:  # what saves nothing is simpler together
+            return lots
+        lots[best : best + 2] = [lots[best] + lots[best + 1]]
+
+
+def errors(sizes: Sequence[int]) -> float:
+    """The sum of the standard deviations of all counts that are asked for at once, times the factor; above 0.
+
+    With a private total. A public one makes all of them a little less, which lots may forget.
+    """
+    found = spreads(sizes, 1.0, public_total=False)
+    return sum((size * found[size].cell for size in sizes), LEAST)

@@ -48,13 +48,12 @@ synthetic data, PVLDB 15(11), 2022.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from dpcore.accounting.currency import Amount
 from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
@@ -62,12 +61,11 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import public_total, with_delta
-from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
 from dpcore.methods.networks.measured import MeasuredTables
-from dpcore.methods.parameters import Control, pairs
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Control, Preset, number, pairs
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
+from dpcore.postprocess.max_entropy import MaximalEntropy
 from dpcore.postprocess.noisy_tables import NoisyTables
 
 ROUNDS = 16  # per column, with the noise of the first ones
@@ -87,6 +85,11 @@ class AIM(MeasuredTables):
     """Synthetic rows from marginals, measured in rounds where the model is most wrong.
 
     McKenna et al. 2022. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    workload
+        The pairs of columns whose marginals shall be close; by default all.
     """
 
     reference = phrase("McKenna et al. 2022")
@@ -94,10 +97,8 @@ class AIM(MeasuredTables):
     presets = (Preset("AIM: rounds of tables, as published"),)
     seconds = (1.1, 1.1)
     controls = (Control("workload", "Pairs that matter (empty: all)", help=MATTER),)
-    delta: float = with_delta()
-    workload: Sequence[tuple[str, str]] | None = pairs(
-        default=None, about="The pairs of columns whose marginals shall be close; by default all."
-    )
+    delta: float = number(default=0.0, most=MOST_DELTA)
+    workload: Sequence[tuple[str, str]] | None = pairs(default=None)
 
     def _check(self, schema: Schema) -> None:
         for pair in self.workload or ():
@@ -105,17 +106,45 @@ class AIM(MeasuredTables):
                 raise ParameterError(f"The 'workload' has a pair of more than {MOST_TABLE:,} cells.", "Name others.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, budget = table.schema, self._budget(table)
+        schema, names, budget, d = table.schema, table.schema.names, self._budget(table), len(table.schema)
         progress(0.0, phrase("Measuring columns"))
+        pairs, columns = self._pairs(schema), [(j,) for j in range(d)]
+        weight = weights(d, pairs)
+        share = budget / (ROUNDS * d)
+        each = share - share * CHOOSING
+        measured, left = NoisyTables(public_total(table)), budget - each * d
+        noisy = table.counts([[name] for name in names], epsilon=each * d)
+        for scope, cells in zip(columns, noisy, strict=True):
+            measured.add(scope, cells, table.cell_variance(each))
+        measured.fit(SWEEPS)
+        losses: list[tuple[Scope, float]] = [(scope, float(each)) for scope in columns]
+        while left:
+            progress(0.9 * (1 - float(left / budget)), MEASURED.format(n=len(losses)))
+            now = left if left < 2 * share else share  # all that is left, if that does not pay for two more rounds
+            choosing, left = now * CHOOSING, left - now
+            measuring = now - choosing
+            error = min(table.cell_error(measuring), MOST_ERROR)
+            scopes = [one for one in with_room(measured.model, pairs, 1 - float(left / budget)) if weight[one]]
+            expected = measured.expected(scopes)
+            families = [tuple(names[j] for j in scope) for scope in scopes]
+            score = DistanceFromMargins(expected, error / 2, factors=[weight[scope] for scope in scopes])
+            chosen = int(table.choose(score, families, epsilon=choosing))
+            cells = table.counts([families[chosen]], epsilon=measuring)[0]
+            measured.add(scopes[chosen], cells, table.cell_variance(measuring))
+            measured.fit(SWEEPS)
+            losses.append((scopes[chosen], float(now)))
+            moved = np.abs(measured.counts(scopes[chosen]) - expected[chosen]).sum()
+            if moved <= error * cells.size:
+                share *= table.ledger.currency.rows(2)  # half the noise, and twice the exponent
+        measured.fit(LAST_SWEEPS)
+        groups, chosen_later = list(map(np.arange, schema.sizes)), [scope for scope, _ in losses[d:]]
+        self._keep(schema, measured.model, measured.rows, groups, chosen_later, losses)
+
+    def _pairs(self, schema: Schema) -> list[Edge]:
+        """The workload, by position, without the pairs whose table is too large."""
         named = combinations(schema.names, 2) if self.workload is None else self.workload
-        positions = [(schema.index(a), schema.index(b)) for a, b in named]
-        rounds = _Rounds(table, budget, {(min(a, b), max(a, b)) for a, b in positions})
-        while rounds.left:
-            progress(0.9 * rounds.used, MEASURED.format(n=len(rounds.bought)))
-            rounds.one_more()
-        rounds.measured.fit(LAST_SWEEPS)
-        pairs = [scope for scope, _ in rounds.bought[len(schema) :]]
-        self._keep_measured(schema, rounds.measured, list(map(np.arange, schema.sizes)), pairs, rounds.bought)
+        pairs = {tuple(sorted((schema.index(a), schema.index(b)))) for a, b in named}
+        return [(a, b) for a, b in sorted(pairs) if cells_of((a, b), schema.sizes) <= MOST_TABLE]
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, budget, d = table.schema.sizes, self._budget(table), len(table.schema)
@@ -129,58 +158,12 @@ class AIM(MeasuredTables):
         return columns + [clique(sizes, pair, table.cell_variance(left)) for pair in pairs]
 
 
-class _Rounds:
-    """Steps 1 and 2: what was measured, and what is left of the budget."""
-
-    def __init__(self, table: PrivateTable, budget: Amount, workload: Set[Edge]) -> None:
-        schema = table.schema
-        self.table, self.budget = table, budget
-        self.share = budget / (ROUNDS * len(schema))
-        each = self.share - self.share * CHOOSING
-        self.left = budget - each * len(schema)
-        columns: list[Scope] = [(j,) for j in range(len(schema))]
-        self.pairs = [pair for pair in sorted(workload) if cells_of(pair, schema.sizes) <= MOST_TABLE]
-        self.weights = weights(len(schema), self.pairs)
-        self.scopes = [clique for clique in (*columns, *self.pairs) if self.weights[clique]]
-        self.measured = NoisyTables(public_total(table))
-        noisy = table.counts([[name] for name in schema.names], epsilon=each * len(schema))
-        for scope, cells in zip(columns, noisy, strict=True):
-            self.measured.add(scope, cells, table.cell_variance(each))
-        self.measured.fit(SWEEPS)
-        self.bought = [(scope, float(each)) for scope in columns]
-
-    @property
-    def used(self) -> float:
-        """What share of the budget was spent."""
-        return 1 - float(self.left / self.budget) if self.budget else 1.0
-
-    def one_more(self) -> None:
-        """Choose a table and measure it; with all that is left if that does not pay for two more rounds."""
-        table, names, currency = self.table, self.table.schema.names, self.table.ledger.currency
-        share = self.left if self.left < 2 * self.share else self.share
-        choosing, self.left = share * CHOOSING, self.left - share
-        error = min(table.cell_error(share - choosing), MOST_ERROR)
-        scopes = list(self._candidates())
-        expected = self.measured.expected(scopes)
-        families = [tuple(names[j] for j in scope) for scope in scopes]
-        score = DistanceFromMargins(expected, error / 2, factors=[self.weights[scope] for scope in scopes])
-        place = int(table.choose(score, families, epsilon=choosing))
-        noisy = table.counts([families[place]], epsilon=share - choosing)[0]
-        self.measured.add(scopes[place], noisy, table.cell_variance(share - choosing))
-        self.measured.fit(SWEEPS)
-        self.bought.append((scopes[place], float(share)))
-        moved = np.abs(self.measured.counts(scopes[place]) - expected[place]).sum()
-        if moved <= error * noisy.size:
-            self.share *= currency.rows(2)  # half the noise, and twice the exponent
-
-    def _candidates(self) -> Iterator[Scope]:
-        """Tables for which the model has room: in proportion to what was spent, or within it as it is."""
-        model = self.measured.model
-        cells = cells_with(self.pairs, model.cliques, model.parents, model.sizes)
-        now = sum(belief.size for belief in model.beliefs)
-        for scope in self.scopes:
-            if len(scope) == 1 or cells[scope] <= max(now, MOST_CELLS * self.used):
-                yield scope
+def with_room(model: MaximalEntropy, pairs: Sequence[Edge], used: float) -> Iterator[Scope]:
+    """Columns, and pairs for which the model has room: in proportion to what was spent, or within it as it is."""
+    yield from ((j,) for j in range(len(model.sizes)))
+    cells = cells_with(pairs, model.cliques, model.parents, model.sizes)
+    now = sum(belief.size for belief in model.beliefs)
+    yield from (pair for pair in pairs if cells[pair] <= max(now, MOST_CELLS * used))
 
 
 def weights(columns: int, pairs: Sequence[Edge]) -> dict[Scope, float]:

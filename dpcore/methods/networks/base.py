@@ -1,7 +1,7 @@
 """What the methods of paper 001 share: bits, clusters of bits, a Bayesian network in each, noisy tables, rows."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import comb, inf, isfinite
@@ -22,9 +22,8 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
-from dpcore.methods.measurement import Measurement
+from dpcore.methods.base import Measurement, Synthesizer
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
-from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.clustering import Clusters, spectral_clusters
 from dpcore.postprocess.noisy_tables import NoisyTables
@@ -44,24 +43,35 @@ NAMES = {
 AFFINITIES = {"fixed": phrase("Repaired: like with like"), "published": phrase("As printed: like apart")}
 PARTITIONS = {"learned": phrase("Noisy scores"), "public": phrase("The columns' order (free)")}
 PLACED = phrase("{placed:d} of {bits:d} bits placed")
+UNREPAIRED = {"affinity": "published"}
 CLUSTERING = (
     Control("affinity", "Clustering", AFFINITIES, initial=lambda method, _: method._affinity),
-    Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when={"affinity": "published"}),
-    Control(
-        "k1",
-        "Eigenvectors (k1)",
-        within=(1, 10),
-        initial=lambda method, _: method.n_clusters,
-        when={"affinity": "published"},
-    ),
+    Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when=UNREPAIRED),
+    Control("k1", "Eigenvectors (k1)", within=(1, 10), initial=lambda method, _: method.n_clusters, when=UNREPAIRED),
 )
 SCORE = Control("score", "Score", NAMES, when=CORRECTED)
 
 
 class NetworkSynthesizer(Synthesizer):
-    """Base of methods that release one Bayesian network or several, over columns or over bits."""
+    """Base of methods that release one Bayesian network or several, over columns or over bits.
 
-    paper = "001"
+    Parameters
+    ----------
+    relation
+        Which data sets are neighbors. As published, replace only.
+
+    Attributes
+    ----------
+    families_ : list of tuples of column or bit names
+        The child first; parents are children of earlier families.
+    tables_ : list of arrays
+        Each family's noisy marginal, one axis per name.
+    epsilons_ : list of float
+        What each marginal was charged, of rho if there is a delta; 0 for a part of another.
+    rows_ : float
+        The number of rows: public, or estimated from noisy answers.
+    """
+
     page = "networks"
     relations = (Relation.REPLACE, Relation.ADD_REMOVE)
     printed_relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
@@ -74,15 +84,11 @@ class NetworkSynthesizer(Synthesizer):
     )
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 
-    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
-    families_: list[Family] = learned(
-        "list of tuples of column or bit names", "The child first; parents are children of earlier families."
-    )
-    tables_: list[Floats] = learned("list of arrays", "Each family's noisy marginal, one axis per name.")
-    epsilons_: list[float] = learned(
-        "list of float", "What each marginal was charged, of rho if there is a delta; 0 for a part of another."
-    )
-    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
+    families_: list[Family] = learned()
+    tables_: list[Floats] = learned()
+    epsilons_: list[float] = learned()
+    rows_: float = learned()
 
     @property
     def _binary(self) -> bool:
@@ -189,24 +195,36 @@ class NetworkSynthesizer(Synthesizer):
 
 
 class ClusteredSynthesizer(NetworkSynthesizer):
-    """Base of methods with a network for each cluster of bits."""
+    """Base of methods with a network for each cluster of bits.
 
-    relation: str = text(
-        default="replace",
-        kind="{'replace', 'add_remove'}",
-        about=f"{RELATION} Add_remove needs the schema's `max_rows`.",
-    )
-    n_clusters: int = whole(default=3, about="How many clusters (k); fewer if there are fewer bits.")
-    max_parents: int = whole(default=3, most=MOST_PARENTS, about="How many parents a bit may have (l).")
-    score: str = choice(
-        default="R", options=SCORES, about="Corrected mode: what rates families; as published, mutual information, MI."
-    )
+    Parameters
+    ----------
+    relation
+        Which data sets are neighbors. As published, replace only. Add_remove needs the schema's
+        `max_rows`.
+    n_clusters
+        How many clusters (k); fewer if there are fewer bits.
+    max_parents
+        How many parents a bit may have (l).
+    score
+        Corrected mode: what rates families; as published, mutual information, MI.
+
+    Attributes
+    ----------
+    similarity_ : array of shape (d, d)
+        The noisy scores of all pairs of bits; of shape (0, 0) if there are none.
+    clusters_ : list of tuples of bit names
+        The bits of each cluster.
+    """
+
+    paper = "001"
+    n_clusters: int = whole(default=3)
+    max_parents: int = whole(default=3, most=MOST_PARENTS)
+    score: str = choice(default="R", options=SCORES)
     # why clusters of columns do not hold different people, in published mode
     overlap: ClassVar[str] = ""
-    similarity_: Floats = learned(
-        "array of shape (d, d)", "The noisy scores of all pairs of bits; of shape (0, 0) if there are none."
-    )
-    clusters_: list[tuple[str, ...]] = learned("list of tuples of bit names", "The bits of each cluster.")
+    similarity_: Floats = learned()
+    clusters_: list[tuple[str, ...]] = learned()
 
     def _check(self, schema: Schema) -> None:
         self._check_score(Entropy(), schema)
@@ -256,7 +274,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     @property
     def _rating(self) -> TableScore:
         """What rates families."""
-        return SCORES["MI" if self._published else self.score]
+        return SCORES["MI" if self._published and "corrected" in self.modes else self.score]
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         d = sum(bit_widths(table.schema.sizes))
@@ -272,9 +290,9 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
     @abstractmethod
     def _network(
-        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
-    ) -> list[Family]:
-        """The families of a cluster, at `epsilon` for each choice; `grown` is told how many of its bits are placed."""
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed
+    ) -> Iterator[Family]:
+        """The families of a cluster, one after the other, at `epsilon` for each choice."""
 
     def _learn(
         self, bits: PrivateTable, clusters: Sequence[Sequence[int]], epsilon: Epsilon, progress: Progress
@@ -283,16 +301,18 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
         As printed each network has the whole epsilon, which is claimed only once: `overlap` says why that is wrong.
         """
-        names, d, paper = bits.schema.names, len(bits.schema), self._published
-        self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
+        names, paper = bits.schema.names, self._published
+        self.clusters_, self.families_ = [tuple(names[j] for j in cluster) for cluster in clusters], []
         choices = [self._choices(len(cluster)) for cluster in clusters]
-        networks: list[list[Family]] = []
-        for cluster, own in zip(clusters, choices, strict=True):
+        networks = [list[Family]() for _ in clusters]
+        for cluster, own, network in zip(clusters, choices, networks, strict=True):
             share = epsilon * Fraction(1, own if paper else sum(choices))
             claim: Claimed = {"claimed_epsilon": share / len(clusters), "reason": self.overlap} if paper else {}
-            grown = placing(progress, sum(map(len, networks)), d)
-            networks.append(self._network(bits, cluster, share, claim, grown))
-        self.families_ = [family for network in networks for family in network]
+            for family in self._network(bits, cluster, share, claim):
+                network.append(family)
+                self.families_.append(family)
+                placed = len(self.families_) / len(names)
+                progress(0.1 + 0.8 * placed, PLACED.format(placed=len(self.families_), bits=len(names)))
         return networks
 
     def _measure_networks(
@@ -325,11 +345,6 @@ def list_families(
     ]
 
 
-def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:
-    """Tells how many of d bits are placed, given how many of a cluster are and how many were placed `before`."""
-    return lambda placed: progress(0.1 + 0.8 * (before + placed) / d, PLACED.format(placed=before + placed, bits=d))
-
-
 def pair_matrix(values: Floats, d: int) -> Floats:
     """Values of all pairs i < j, in lexicographic order, as a symmetric matrix with a diagonal of 0."""
     matrix = np.zeros((d, d))
@@ -337,16 +352,12 @@ def pair_matrix(values: Floats, d: int) -> Floats:
     return matrix + matrix.T
 
 
-def grow_from(
-    first: str, growth: Growth, epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
-) -> list[Family]:
+def grow_from(first: str, growth: Growth, epsilon: Epsilon, claim: Claimed) -> Iterator[Family]:
     """The families of a network from its first bit on: one exponential mechanism each, at `epsilon`."""
-    families: list[Family] = [(first,)]
     growth.place(first)
+    yield (first,)
     while growth.open:
-        grown(len(families))
-        families.append(growth.choose(epsilon=epsilon, **claim))
-    return families
+        yield growth.choose(epsilon=epsilon, **claim)
 
 
 def to_measure(families: Sequence[Family], max_parents: int) -> list[Family]:

@@ -62,7 +62,7 @@ Reference  Zhang, Shen and Yang, Differentially private heterogeneous multi-attr
 segmentation (in Chinese), Computer Systems & Applications 31(10), 2022.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -77,7 +77,7 @@ from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import Entropy, TableScore
+from dpcore.mechanisms.scores import Entropy
 from dpcore.mechanisms.scores.base import xlog2
 from dpcore.methods.base import single_mode
 from dpcore.methods.networks.base import (
@@ -88,8 +88,7 @@ from dpcore.methods.networks.base import (
     ClusteredSynthesizer,
     grow_from,
 )
-from dpcore.methods.parameters import Control, choice, number, text, whole
-from dpcore.methods.presets import NO_NOISE, Preset, both
+from dpcore.methods.parameters import NO_NOISE, Control, Preset, both, choice, number, whole
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
@@ -110,24 +109,26 @@ WEIGHED = phrase(
 
 
 class FilteredSynthesizer(ClusteredSynthesizer):
-    """Base of methods whose clusters come from scores of pairs, which also leave parents out."""
+    """Base of methods whose clusters come from scores of pairs, which also leave parents out.
 
-    affinity: str | None = choice(
-        default=None,
-        options=AFFINITIES,
-        about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
-        "together. By default as in the paper if published, and repaired in corrected mode.",
-    )
-    sigma: float = number(
-        default=1.0, least=1e-3, most=1e3, about="The scale parameter of the paper's affinity, which does not print it."
-    )
-    k1: int | None = whole(
-        default=None,
-        about="How many eigenvectors the clusters come from; as many as there are clusters.",
-    )
-    eta: float = number(
-        default=0.1, most=1, open=")", about="Below which share of the best score a parent is left out."
-    )
+    Parameters
+    ----------
+    affinity
+        How clusters read the scores: as similarities, or as the paper's distances, which tears
+        apart what goes together. By default as in the paper if published, and repaired in corrected
+        mode.
+    sigma
+        The scale parameter of the paper's affinity, which does not print it.
+    k1
+        How many eigenvectors the clusters come from; as many as there are clusters.
+    eta
+        Below which share of the best score a parent is left out.
+    """
+
+    affinity: str | None = choice(default=None, options=AFFINITIES)
+    sigma: float = number(default=1.0, least=0.001, most=1000.0)
+    k1: int | None = whole(default=None)
+    eta: float = number(default=0.1, most=1, open=")")
 
     @property
     def _affinity(self) -> str:
@@ -137,20 +138,29 @@ class FilteredSynthesizer(ClusteredSynthesizer):
         return super()._clusters(schema, k, affinity=self._affinity, sigma=self.sigma, k1=self.k1)
 
     def _network(
-        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
-    ) -> list[Family]:
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed
+    ) -> Iterator[Family]:
         """The first bit by entropy, then child and parents at once, of those that the scores do not leave out."""
         names, similar = [bits.schema.names[j] for j in cluster], self.similarity_
         related = related_columns(similar[np.ix_(cluster, cluster)], self.eta) if len(similar) else None
         first = names[int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))]
         growth = bits.growth(self._rating, names, max_parents=self.max_parents, related=related)
-        return grow_from(first, growth, epsilon, claim, grown)
+        return grow_from(first, growth, epsilon, claim)
 
 
 class HMPrivBayes(FilteredSynthesizer):
     """Synthetic rows from small Bayesian networks over clusters of bits.
 
     Zhang, Shen and Yang 2022: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    score
+        Corrected mode: what rates pairs and families. The paper's is MI, which takes about eight
+        times the noise of R.
+    partition
+        Whether clusters come from noisy scores or, in corrected mode only, are the columns in their
+        order.
     """
 
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -161,17 +171,7 @@ class HMPrivBayes(FilteredSynthesizer):
     overlap = phrase(
         "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
     )
-    score: str = choice(
-        default="R",
-        options=SCORES,
-        about="Corrected mode: what rates pairs and families. The paper's is MI, which takes about eight times the "
-        "noise of R.",
-    )
-    partition: str = choice(
-        default="learned",
-        options=PARTITIONS,
-        about="Whether clusters come from noisy scores or, in corrected mode only, are the columns in their order.",
-    )
+    partition: str = choice(default="learned", options=PARTITIONS)
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -223,6 +223,19 @@ class NoPrivacy(FilteredSynthesizer):
     """Synthetic rows from the network of HMPrivBayes without noise, as a baseline. Not private.
 
     It shows what noise costs. See the module.
+
+    Parameters
+    ----------
+    epsilon
+        Not used.
+    relation
+        Not used, but in the ledger.
+    noise
+        Not used.
+    random_state
+        Of the clustering and the sampling.
+    score
+        What rates pairs and families; MI is the paper's.
     """
 
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -233,15 +246,7 @@ class NoPrivacy(FilteredSynthesizer):
     printed_relations = FilteredSynthesizer.relations
     controls = (Control("relation", "What is protected: one row", initial="replace"), *CLUSTERING)
     presets = (Preset("No privacy: the reference without noise", "published", remark=NO_NOISE),)
-    epsilon: float = number(default=1.0, about="Not used.")
-    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but in the ledger.")
-    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}", about="Not used.")
-    random_state: int | None = whole(default=None, least=0, about="Of the clustering and the sampling.")
-    score: str = choice(default="MI", options=SCORES, about="What rates pairs and families; MI is the paper's.")
-
-    @property
-    def _rating(self) -> TableScore:
-        return SCORES[self.score]
+    score: str = choice(default="MI", options=SCORES)
 
     def _check(self, schema: Schema) -> None:
         self._check_parents(schema, self.max_parents)

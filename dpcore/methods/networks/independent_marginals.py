@@ -22,10 +22,9 @@ from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.base import public_total, single_mode, with_delta
-from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total, single_mode
 from dpcore.methods.networks.base import NetworkSynthesizer
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Preset, number
 
 
 class IndependentMarginals(NetworkSynthesizer):
@@ -34,13 +33,11 @@ class IndependentMarginals(NetworkSynthesizer):
     See the module for steps and privacy.
     """
 
-    title = "Independent marginals"
     reference = phrase("McKenna et al. 2021")
-    paper = ""
     mode: str = single_mode("corrected")
     best_for = "baseline to beat"
     presets = (Preset("Independent marginals: every column by itself"),)
-    delta: float = with_delta()
+    delta: float = number(default=0.0, most=MOST_DELTA)
     _binary = False
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

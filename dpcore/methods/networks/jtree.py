@@ -53,7 +53,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.relation import Relation
+from dpcore.accounting.currency import Amount
+from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
@@ -62,12 +63,10 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
-from dpcore.methods.base import public_total
-from dpcore.methods.measurement import Measurement, clique, clique_before
-from dpcore.methods.networks.base import RELATION, SCORE, SCORES
+from dpcore.methods.base import Measurement, clique, clique_before, count_rows, public_total
+from dpcore.methods.networks.base import SCORE, SCORES
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
-from dpcore.methods.parameters import choice, learned, number, text, whole
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import both, choice, learned, number, text, whole
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.noisy_tables import NoisyTables
@@ -89,6 +88,35 @@ class JTree(CliqueSynthesizer):
     """Synthetic rows from a junction tree.
 
     R. Chen et al. 2015: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    relation
+        Which data sets are neighbors. As published, replace only.
+    structure_share
+        epsilon1 / epsilon.
+    threshold
+        As published: phi, the least Cramér's V of an edge.
+    score
+        Corrected mode: what rates a pair. Under add_remove MI needs the schema's `max_rows`.
+    edges
+        Corrected mode: how many pairs to pick; by default one less than there are columns.
+    max_cells
+        Corrected mode: the most cells of a marginal of two columns or more; by default from epsilon
+        and n.
+
+    Attributes
+    ----------
+    edges_ : list of pairs of column names
+        The pairs that were picked.
+    max_cells_ : int
+        The bound that was used.
+    clusters_ : list of tuples of column names
+        The marginals that were measured.
+    tables_ : list of arrays
+        A marginal per clique, an axis per column: not negative, equal where two cliques meet.
+    epsilons_ : list of float
+        What each cluster's marginal was charged.
     """
 
     reference = phrase("R. Chen et al. 2015")
@@ -99,32 +127,16 @@ class JTree(CliqueSynthesizer):
     controls = (SCORE,)
     presets = both("JTree: a junction tree", "JTree")
     paper = "001"
-    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
-    structure_share: float = number(default=0.2, most=1, open="()", about="epsilon1 / epsilon.")
-    threshold: float = number(
-        default=0.2, most=1, open="()", about="As published: phi, the least Cramér's V of an edge."
-    )
-    score: str = choice(
-        default="R",
-        options=SCORES,
-        about="Corrected mode: what rates a pair. Under add_remove MI needs the schema's `max_rows`.",
-    )
-    edges: int | None = whole(
-        default=None,
-        least=0,
-        about="Corrected mode: how many pairs to pick; by default one less than there are columns.",
-    )
-    max_cells: int | None = whole(
-        default=None,
-        about="Corrected mode: the most cells of a marginal of two columns or more; by default from epsilon and n.",
-    )
-    edges_: list[tuple[str, ...]] = learned("list of pairs of column names", "The pairs that were picked.")
-    max_cells_: int = learned("int", "The bound that was used.")
-    clusters_: list[tuple[str, ...]] = learned("list of tuples of column names", "The marginals that were measured.")
-    tables_: list[Floats] = learned(
-        "list of arrays", "A marginal per clique, an axis per column: not negative, equal where two cliques meet."
-    )
-    epsilons_: list[float] = learned("list of float", "What each cluster's marginal was charged.")
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
+    structure_share: float = number(default=0.2, most=1, open="()")
+    threshold: float = number(default=0.2, most=1, open="()")
+    score: str = choice(default="R", options=SCORES)
+    edges: int | None = whole(default=None, least=0)
+    max_cells: int | None = whole(default=None)
+    edges_: list[tuple[str, ...]] = learned()
+    max_cells_: int = learned()
+    clusters_: list[tuple[str, ...]] = learned()
+    epsilons_: list[float] = learned()
 
     def _check(self, schema: Schema) -> None:
         self._check_score(SCORES[self.score], schema)
@@ -141,11 +153,10 @@ class JTree(CliqueSynthesizer):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("Looking for dependent columns"))
         schema, sizes = table.schema, table.schema.sizes
-        structure = Fraction(self.structure_share) * Fraction(self.epsilon)
+        structure: Amount = exact(self.structure_share) * exact(self.epsilon)
         if self._published:
-            self.max_cells_ = MOST_CELLS
+            left, self.max_cells_ = exact(self.epsilon) - structure, MOST_CELLS
             edges, cliques = with_room(self._printed_edges(table, structure), sizes)
-            left = Fraction(self.epsilon) - structure
         else:
             edges, cliques, left = self._chosen_edges(table, structure, progress)
         clusters = junction_tree.merge_scopes(cliques, sizes, self.max_cells_)
@@ -173,21 +184,20 @@ class JTree(CliqueSynthesizer):
         picks = range(0 if self.edges == 0 else len(sizes))
         edges = [(other, j) for j in picks for other in clique_before(sizes, j, 1, most)[1:]]
         clusters = junction_tree.merge_scopes(junction_tree.triangulate(edges, sizes), sizes, most)
-        share = Fraction(self.epsilon) * (1 - Fraction(self.structure_share) * bool(edges))
+        share = exact(self.epsilon) * (1 - exact(self.structure_share) * bool(edges))
         return [clique(sizes, own, table.cell_variance(share / len(clusters))) for own in clusters]
 
     def _chosen_edges(
-        self, table: PrivateTable, structure: Fraction, progress: Progress
-    ) -> tuple[list[Edge], list[Scope], Fraction]:
+        self, table: PrivateTable, structure: Amount, progress: Progress
+    ) -> tuple[list[Edge], list[Scope], Amount]:
         """Steps 0 to 2: chosen edges, the cliques of their triangulation, and the epsilon that is left."""
         names, sizes = table.schema.names, table.schema.sizes
-        left = Fraction(self.epsilon)
-        rows = float(table.public_rows or 0)
-        if self.max_cells is None and table.relation is Relation.ADD_REMOVE:
-            spent = COUNT_SHARE * structure
-            rows = float(table.counts([()], epsilon=spent)[0])
+        left: Amount = exact(self.epsilon)
+        self.max_cells_ = self.max_cells or 0
+        if self.max_cells is None:
+            rows, spent = count_rows(table, COUNT_SHARE * structure)
             left, structure = left - spent, structure - spent
-        self.max_cells_ = self.max_cells or self._useful_cells(rows, table.relation, len(names))
+            self.max_cells_ = self._useful_cells(rows, table.relation, len(names))
         cliques = junction_tree.triangulate([], sizes)
         varied = [j for j, size in enumerate(sizes) if size > 1]
         pairs = self._joinable(combinations(varied, 2), cliques, sizes)
@@ -216,7 +226,7 @@ class JTree(CliqueSynthesizer):
         useful = rows * budget / (columns * relation.histogram_l1 * USEFULNESS)
         return int(min(max(useful, 1.0), MOST_CELLS // columns))
 
-    def _printed_edges(self, table: PrivateTable, structure: Fraction) -> list[Edge]:
+    def _printed_edges(self, table: PrivateTable, structure: Amount) -> list[Edge]:
         """Steps 1 and 2 as printed: edges from a comparison of noisy values whose privacy nobody has proved.
 
         Those that pass by the largest margin come first.

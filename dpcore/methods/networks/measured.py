@@ -10,26 +10,32 @@ from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.partition import numbered
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.methods.base import single_mode
+from dpcore.methods.base import Synthesizer, single_mode
 from dpcore.methods.networks.base import list_families
 from dpcore.methods.parameters import learned
-from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
-from dpcore.postprocess.noisy_tables import NoisyTables
 from dpcore.postprocess.simplex import draw_given, rows_to_one
 
 
 class CliqueSynthesizer(Synthesizer):
-    """Base of methods that release the cliques of a junction tree."""
+    """Base of methods that release the cliques of a junction tree.
+
+    Attributes
+    ----------
+    cliques_ : list of tuples of column names
+        The junction tree, from its root downwards.
+    parents_ : list of int
+        For each clique the position of its parent, -1 for the root.
+    tables_ : list of arrays
+        Each clique's counts, an axis per column in groups.
+    """
 
     page = "networks"
-    cliques_: list[tuple[str, ...]] = learned(
-        "list of tuples of column names", "The junction tree, from its root downwards."
-    )
-    parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
-    tables_: list[Floats] = learned("list of arrays", "Each clique's counts, an axis per column in groups.")
+    cliques_: list[tuple[str, ...]] = learned()
+    parents_: list[int] = learned()
+    tables_: list[Floats] = learned()
 
     def _describe_tree(self, clusters: Sequence[int], losses: Sequence[float]) -> dict[str, Any]:
         """The cliques as families, each with its cluster and loss, and the junction tree's edges."""
@@ -47,54 +53,49 @@ class MeasuredTables(CliqueSynthesizer):
     """Base of methods whose junction tree is over columns in groups of values.
 
     They release as well what tells values apart that the model has as one.
+
+    Attributes
+    ----------
+    rows_ : float
+        The number of rows: public, or estimated from noisy answers.
+    margins_ : list of arrays of shape (values,)
+        Per column: the released counts.
+    groups_ : list of int arrays of shape (values,)
+        Per column: the model's value of each value.
+    pairs_ : list of tuples of column names
+        What was chosen, in this order.
+    epsilons_ : list of float
+        What was charged for the marginals that a clique holds first, of rho if there is a delta;
+        what they cost together is in equal parts.
     """
 
     mode: str = single_mode("corrected")
-    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
-    margins_: list[Floats] = learned("list of arrays of shape (values,)", "Per column: the released counts.")
-    groups_: list[Ints] = learned(
-        "list of int arrays of shape (values,)", "Per column: the model's value of each value."
-    )
-    pairs_: list[tuple[str, ...]] = learned("list of tuples of column names", "What was chosen, in this order.")
-    epsilons_: list[float] = learned(
-        "list of float",
-        "What was charged for the marginals that a clique holds first, of rho if there is a delta; what they "
-        "cost together is in equal parts.",
-    )
+    rows_: float = learned()
+    margins_: list[Floats] = learned()
+    groups_: list[Ints] = learned()
+    pairs_: list[tuple[str, ...]] = learned()
+    epsilons_: list[float] = learned()
 
     def _keep(
         self,
         schema: Schema,
         model: MaximalEntropy,
-        *,
         rows: float,
-        margins: list[Floats],
         groups: list[Ints],
         pairs: Sequence[Scope],
-        bought: Sequence[tuple[Scope, float]],
+        losses: Sequence[tuple[Scope, float]],
+        margins: list[Floats] | None = None,
     ) -> None:
-        """Set what was learned; `bought` has what was measured, with its price."""
-        self.rows_, self.margins_, self.groups_ = rows, margins, groups
+        """Set what was learned; `losses` has what was measured. Without margins, values of a group are as frequent."""
+        even = ((model.table((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
+        self.rows_, self.margins_, self.groups_ = rows, margins or list(even), groups
         self.pairs_ = column_names(schema, pairs)
         self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)
         self.tables_ = [belief * self.rows_ for belief in model.beliefs]
         self.epsilons_ = [0.0] * len(model.cliques)
-        for scope, price in bought:
+        for scope, loss in losses:
             holder = next(i for i, clique in enumerate(model.cliques) if set(scope) <= set(clique))
-            self.epsilons_[holder] += price
-
-    def _keep_measured(
-        self,
-        schema: Schema,
-        measured: NoisyTables,
-        groups: list[Ints],
-        pairs: Sequence[Scope],
-        losses: Sequence[tuple[Scope, float]],
-    ) -> None:
-        """The same of noisy tables; what became one value is drawn evenly from its values."""
-        margins = [(measured.counts((j,)) / np.bincount(own))[own] for j, own in enumerate(groups)]
-        model, rows = measured.model, measured.rows
-        self._keep(schema, model, rows=rows, margins=margins, groups=groups, pairs=pairs, bought=losses)
+            self.epsilons_[holder] += loss
 
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""

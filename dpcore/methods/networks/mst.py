@@ -45,10 +45,9 @@ from dpcore.arguments import Floats, Ints, Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import public_total, with_delta
-from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Preset, number
 from dpcore.postprocess.junction_tree import Edge, parts
 from dpcore.postprocess.noisy_tables import LEAST, NoisyTables
 
@@ -68,7 +67,7 @@ class MST(MeasuredTables):
     best_for = "published baseline: tree of marginals"
     presets = (Preset("MST: a tree of pairs, as published"),)
     seconds = (0.2, 0.2)
-    delta: float = with_delta()
+    delta: float = number(default=0.0, most=MOST_DELTA)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, budget = table.schema, self._budget(table)
@@ -92,7 +91,7 @@ class MST(MeasuredTables):
         measured.fit(SWEEPS)
         alone, paired = float(third) / len(schema), 2 * float(third) / max(edges, 1)
         losses = [*(((j,), alone) for j in range(len(schema))), *((pair, paired) for pair in tree)]
-        self._keep_measured(schema, measured, groups, tree, losses)
+        self._keep(schema, measured.model, measured.rows, groups, tree, losses)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, pairs = table.schema.sizes, list(pairwise(range(len(table.schema))))

@@ -46,8 +46,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
-from dpcore.methods.base import count_rows, with_delta
-from dpcore.methods.measurement import Measurement, clique, clique_before
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, clique_before, count_rows
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
@@ -59,8 +58,7 @@ from dpcore.methods.networks.base import (
     grow_from,
     to_measure,
 )
-from dpcore.methods.parameters import choice, number, whole
-from dpcore.methods.presets import Preset
+from dpcore.methods.parameters import Preset, choice, number, whole
 
 RIGHT = phrase("Here the paper is right: its proof holds.")
 COLUMNS = phrase("{placed:d} of {columns:d} columns placed")
@@ -74,10 +72,25 @@ class PrivBayes(NetworkSynthesizer):
     """Synthetic rows from a Bayesian network over columns or bits.
 
     Zhang et al. 2014, 2017: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    variant
+        Whether the network is over columns as they are, or over bits.
+    score
+        What rates families: for columns R, the default, or MI; for bits F, the default, MI or R.
+        Under add_remove MI needs the schema's `max_rows`.
+    max_parents
+        An upper limit, with F of 3 at most; epsilon may allow fewer.
+    beta
+        The network's share of epsilon.
+    theta
+        How large the average count of a cell must be beside its noise ("usefulness").
     """
 
     reference = phrase("Zhang et al. 2014, 2017")
     best_for = "synthetic data of few columns"
+    paper = "001"
     provable_printed = "epsilon"
     presets = tuple(
         Preset(label, mode, {"variant": variant}, remark=RIGHT, holds=True)
@@ -92,25 +105,12 @@ class PrivBayes(NetworkSynthesizer):
             note=lambda method, _: SLOW if method.implied(0) else "",
         ),
     )
-    delta: float = with_delta()
-    variant: str = choice(
-        default="general", options=VARIANTS, about="Whether the network is over columns as they are, or over bits."
-    )
-    score: str | None = choice(
-        default=None,
-        options=ALL_SCORES,
-        about="What rates families: for columns R, the default, or MI; for bits F, the default, MI or R. Under "
-        "add_remove MI needs the schema's `max_rows`.",
-    )
-    max_parents: int = whole(
-        default=3, most=MOST_PARENTS, about="An upper limit, with F of 3 at most; epsilon may allow fewer."
-    )
-    beta: float = number(default=0.3, most=1, open="()", about="The network's share of epsilon.")
-    theta: float = number(
-        default=4.0,
-        open="(",
-        about='How large the average count of a cell must be beside its noise ("usefulness").',
-    )
+    delta: float = number(default=0.0, most=MOST_DELTA)
+    variant: str = choice(default="general", options=VARIANTS)
+    score: str | None = choice(default=None, options=ALL_SCORES)
+    max_parents: int = whole(default=3, most=MOST_PARENTS)
+    beta: float = number(default=0.3, most=1, open="()")
+    theta: float = number(default=4.0, open="(")
 
     def implied(self, rows: int | None) -> dict[str, Any]:
         return {"max_parents": 3} if self.score == "F" and self.max_parents > 3 else {}
@@ -186,12 +186,10 @@ class PrivBayes(NetworkSynthesizer):
         else:
             first = left[int(generator(self.random_state, 1).integers(len(left)))]
             growth = bits.growth(ALL_SCORES[self._score], left, max_parents=k)
-            share = for_network * Fraction(1, len(left) - 1)
-
-            def placed(done: int) -> None:
+            self.families_ = []
+            for done, family in enumerate(grow_from(first, growth, for_network * Fraction(1, len(left) - 1), {}), 1):
+                self.families_.append(family)
                 progress(0.9 * (done / len(left)) ** (k + 1), PLACED.format(placed=done, bits=len(left)))
-
-            self.families_ = grow_from(first, growth, share, {}, placed)
         progress(0.9, phrase("Measuring tables"))
         measured = to_measure(self.families_, k)
         self._keep(measured, *self._ask(bits, measured, for_tables))

@@ -32,7 +32,7 @@ What the source claims, and where it is wrong
 Reference  Hong et al. 2022 (PrivSCBN), by its abstract and the remarks of Zhang, Shen and Yang (2022).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -44,7 +44,7 @@ from dpcore.door.prices import Claimed
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Entropy, Jaccard
 from dpcore.methods.networks.base import ClusteredSynthesizer, pair_matrix
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import both
 from dpcore.postprocess.bayes_net import Family
 
 PAIRS = phrase("One person can move Jaccard's index by 1, not by 1/n; and everybody is in every pair of columns.")
@@ -93,8 +93,8 @@ class PrivSCBN(ClusteredSynthesizer):
         return 1 + sum(min(self.max_parents, t) for t in range(1, size))
 
     def _network(
-        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
-    ) -> list[Family]:
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed
+    ) -> Iterator[Family]:
         """A child with its first parent, then more parents for it, one at a time."""
         names = [bits.schema.names[j] for j in cluster]
 
@@ -102,13 +102,12 @@ class PrivSCBN(ClusteredSynthesizer):
             score = self._rating if len(candidates[0]) > 1 else Entropy()
             return candidates[int(bits.choose(score, candidates, epsilon=epsilon, **claim))]
 
-        families = [chosen([(name,) for name in names])]
-        while len(families) < len(names):
-            grown(len(families))
-            placed = [family[0] for family in families]
-            left = [name for name in names if name not in placed]
+        family = chosen([(name,) for name in names])
+        yield family
+        placed = [*family]
+        while left := [name for name in names if name not in placed]:
             family = chosen([(child, parent) for child in left for parent in placed])
             while len(family) <= min(self.max_parents, len(placed)):
                 family = chosen([(*family, parent) for parent in placed if parent not in family])
-            families.append(family)
-        return families
+            yield family
+            placed.append(family[0])

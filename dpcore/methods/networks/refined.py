@@ -44,17 +44,14 @@ from dpcore.accounting.currency import Amount
 from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import public_total, single_mode, with_delta
-from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total, single_mode
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
-from dpcore.methods.parameters import learned, text
-from dpcore.methods.presets import Preset
-from dpcore.postprocess.bayes_net import Family, sample_network
+from dpcore.methods.parameters import Preset, learned, number, text
+from dpcore.postprocess.bayes_net import sample_network
 from dpcore.postprocess.max_entropy import one_hot
 from dpcore.postprocess.simplex import (
     fit_margins,
@@ -76,40 +73,41 @@ class RefinedPrivBayes(NetworkSynthesizer):
     """Synthetic rows from a tree over coarse columns, with the class in every family.
 
     After Zhang et al. 2017. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    relation
+        Which data sets are neighbors.
+    target
+        The class column; by default the schema's, if it has categories and not more than 10.
+
+    Attributes
+    ----------
+    class_totals_ : array of shape (classes,)
+        Estimated rows per class; a single one if there is no class.
+    margins_ : list of arrays of shape (values, classes)
+        Per column but the class: the released marginals.
+    groups_ : list of int arrays of shape (values,)
+        Per column but the class: the coarse value of each value.
+    edges_ : list of (child, parent)
+        The tree of columns.
     """
 
-    title = "PrivBayes refined"
     reference = phrase("dpcore, after Zhang et al. 2017")
     best_for = "synthetic data to train classifiers, fast"
     presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
-    delta: float = with_delta()
-    paper = ""
+    delta: float = number(default=0.0, most=MOST_DELTA)
     mode: str = single_mode("corrected")
-    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
-    target: str | None = text(
-        default=None,
-        about=f"The class column; by default the schema's, if it has categories and not more than {MOST_CLASSES}.",
-    )
-    class_totals_: Floats = learned(
-        "array of shape (classes,)", "Estimated rows per class; a single one if there is no class."
-    )
-    margins_: list[Floats] = learned(
-        "list of arrays of shape (values, classes)", "Per column but the class: the released marginals."
-    )
-    groups_: list[Ints] = learned(
-        "list of int arrays of shape (values,)", "Per column but the class: the coarse value of each value."
-    )
-    edges_: list[tuple[str, str]] = learned("list of (child, parent)", "The tree of columns.")
-
-    def _class_of(self, schema: Schema) -> str:
-        """The class column's name, or an empty text."""
-        name = self.target or schema.target or ""
-        few = name and not schema[name].numeric and schema[name].size <= MOST_CLASSES
-        return name if self.target or few else ""
+    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
+    target: str | None = text(default=None)
+    class_totals_: Floats = learned()
+    margins_: list[Floats] = learned()
+    groups_: list[Ints] = learned()
+    edges_: list[tuple[str, str]] = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, total = table.schema, self._budget(table)
-        self.class_ = self._class_of(schema)
+        schema, total, at = table.schema, self._budget(table), self._class_index(table.schema, MOST_CLASSES)
+        self.class_ = schema.names[at] if at >= 0 else ""
         class_family = (self.class_,) if self.class_ else ()
         names = [name for name in schema.names if name != self.class_]
         progress(0.0, phrase("Measuring columns"))
@@ -122,38 +120,31 @@ class RefinedPrivBayes(NetworkSynthesizer):
             merge_rare(margin.sum(axis=1), least, ordered=schema[name].numeric or schema[name].kind == "ordered")
             for name, margin in zip(names, self.margins_, strict=True)
         ]
-        coarse = {
-            name: one_hot(groups) @ margin
-            for name, margin, groups in zip(names, self.margins_, self.groups_, strict=True)
-            if groups.max() > 0
-        }
-        self.edges_ = []
-        self.edge_tables_: list[Floats] = []
-        edge_prices: dict[tuple[str, str], float] = {}
+        known = dict(zip(names, self.margins_, strict=True))
+        merged = {name: groups for name, groups in zip(names, self.groups_, strict=True) if groups.max() > 0}
+        coarse = {name: one_hot(groups) @ known[name] for name, groups in merged.items()}
+        self.edges_, self.edge_tables_, edge_prices = [], list[Floats](), list[float]()
         if len(coarse) > 1:
             progress(0.3, phrase("Choosing pairs"))
-            groups = {schema.index(n): own for n, own in zip(names, self.groups_, strict=True) if n in coarse}
-            if self.class_:
-                groups[schema.index(self.class_)] = np.arange(schema[self.class_].size)
-            merged = in_groups(table, groups)
+            of_class = {at: np.arange(schema.sizes[at])} if self.class_ else {}
+            fewer = in_groups(table, {schema.index(name): groups for name, groups in merged.items()} | of_class)
             penalty = PENALTY * min(self._edge_scale(total, len(coarse)), MOST_SCALE)
-            self._choose_tree(merged, coarse, total * TREE, penalty)
+            self._choose_tree(fewer, coarse, total * TREE, penalty)
             progress(0.7, phrase("Measuring pairs"))
-            noisy, found = self._tables(merged, [(*edge, *class_family) for edge in self.edges_], total * EDGES)
-            edge_prices = dict(zip(self.edges_, found, strict=True))
+            noisy, edge_prices = self._tables(fewer, [(*edge, *class_family) for edge in self.edges_], total * EDGES)
             self.edge_tables_ = [
                 fit_margins(cells.reshape(*cells.shape[:2], -1), coarse[child], coarse[parent], self.class_totals_)
                 for (child, parent), cells in zip(self.edges_, noisy, strict=True)
             ]
-        else:
-            again = self._measure_again(table, one_ways, noisy, names, total * (TREE + EDGES))
-            prices = [first + second for first, second in zip(prices, again, strict=True)]
-        of_class = 0.0 if names else float(total)  # a margin of the others, unless it is alone
-        self._describe(names, of_class, dict(zip(names, prices, strict=False)), edge_prices)
+        else:  # no edge to measure: the rest buys the same tables once more
+            again, more = self._tables(table, one_ways, total * (TREE + EDGES))
+            self._set_margins(table, self._averaged(noisy, again), names)
+            prices = [first + second for first, second in zip(prices, more, strict=True)]
+        self._describe(names, float(total), prices, edge_prices)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        schema, total, name = table.schema, self._budget(table), self._class_of(table.schema)
-        sizes, label = schema.sizes, [schema.index(name)] if name else []
+        sizes, total, at = table.schema.sizes, self._budget(table), self._class_index(table.schema, MOST_CLASSES)
+        label = [at] if at >= 0 else []
         others = [j for j in range(len(sizes)) if j not in label]
         families = [(j, *label) for j in others] or [tuple(label)]
         shares = map(table.cell_variance, shares_of(total * ONE_WAYS, weights_of(sizes, families)))
@@ -203,48 +194,40 @@ class RefinedPrivBayes(NetworkSynthesizer):
             inside.append(self.edges_[-1][0])
             outside.remove(self.edges_[-1][0])
 
-    def _measure_again(
-        self,
-        table: PrivateTable,
-        families: list[tuple[str, ...]],
-        noisy: list[Floats],
-        names: list[str],
-        epsilon: Amount,
-    ) -> list[float]:
-        """No edge to measure: the rest of epsilon buys the same tables once more; means by inverse variance."""
-        second, prices = self._tables(table, families, epsilon)
+    def _averaged(self, first: list[Floats], second: list[Floats]) -> list[Floats]:
+        """The means of step 1's tables and of those that the rest bought, by inverse variance."""
         one, other = (self._cell_scale(share) ** 2 for share in (ONE_WAYS, 1 - ONE_WAYS))
         weight = other / (one + other)
-        self._set_margins(table, [weight * a + (1 - weight) * b for a, b in zip(noisy, second, strict=True)], names)
-        return prices
+        return [weight * a + (1 - weight) * b for a, b in zip(first, second, strict=True)]
 
-    def _describe(
-        self, names: list[str], of_class: float, prices: dict[str, float], edges: dict[tuple[str, str], float]
-    ) -> None:
+    def _describe(self, names: list[str], total: float, prices: list[float], edge_prices: list[float]) -> None:
         """The network's families with their tables and prices, in the order of sampling."""
+        tables, costs = dict(zip(names, self.margins_, strict=True)), dict(zip(names, prices, strict=False))
+        parents = {child: (parent,) for child, parent in self.edges_}
+        tables |= dict(zip(parents, self.edge_tables_, strict=True))
+        for child, loss in zip(parents, edge_prices, strict=True):
+            costs[child] += loss
+        order = [*(name for name in names if name not in parents), *parents]
         class_family = (self.class_,) if self.class_ else ()
-        parents, costs = dict(self.edges_), {child: cost for (child, _), cost in edges.items()}
-        tables = dict(zip([*names, *parents], [*self.margins_, *self.edge_tables_], strict=True))
-        found: list[tuple[Family, Floats, float]] = []
-        if self.class_:
-            found.append((class_family, self.class_totals_, of_class))
-        for name in [*(name for name in names if name not in parents), *parents]:
-            family = (name, *([parents[name]] if name in parents else []), *class_family)
-            found.append((family, tables[name], prices[name] + costs.get(name, 0.0)))
-        self.families_, self.tables_, self.epsilons_ = map(list, zip(*found, strict=True))
+        self.families_ = [(name, *parents.get(name, ()), *class_family) for name in order]
+        self.tables_, self.epsilons_ = [tables[name] for name in order], [costs[name] for name in order]
+        if self.class_:  # a margin of the others, unless it is alone
+            self.families_.insert(0, class_family)
+            self.tables_.insert(0, self.class_totals_)
+            self.epsilons_.insert(0, 0.0 if names else total)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         """Rows along a network of the class, and of every column's coarse values before its own."""
         families: list[tuple[Any, ...]] = [(self.class_,)]
-        tables, parents = [self.class_totals_], dict(self.edges_)
-        tree = dict(zip(parents, self.edge_tables_, strict=True))
+        tables = [self.class_totals_]
         names = [name for name in self.schema_.names if name != self.class_]
         known = dict(zip(names, zip(self.margins_, self.groups_, strict=True), strict=True))
-        for name in [name for name in names if name not in tree] + list(tree):
-            margin, groups = known[name]
-            above = [("coarse", parents[name])] if name in tree else []
+        for (name, *others), table in zip(self.families_, self.tables_, strict=True):
+            if name == self.class_:
+                continue
+            (margin, groups), above = known[name], [("coarse", other) for other in others if other != self.class_]
             families += [(("coarse", name), *above, self.class_), (name, ("coarse", name), self.class_)]
-            tables.append(tree[name] if name in tree else one_hot(groups) @ margin)
+            tables.append(table if above else one_hot(groups) @ margin)
             tables.append(one_hot(groups).T[:, :, None] * margin[:, None])
         order = [family[0] for family in families]
         codes = sample_network(order, families, tables, n, rng)

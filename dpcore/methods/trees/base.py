@@ -17,8 +17,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase, plural, say
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
-from dpcore.methods.base import PrivateClassifier
-from dpcore.methods.measurement import Measurement
+from dpcore.methods.base import Measurement, PrivateClassifier
 from dpcore.methods.parameters import Control, choice, learned, number, whole
 from dpcore.methods.trees.controls import CHILDREN, CONTROLS, CUTS, FEATURES, SAMPLING, VOTES
 from dpcore.methods.trees.grow import forest_of, grow

@@ -33,8 +33,7 @@ from dpcore.accounting.relation import Epsilon
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.parameters import choice, flag, whole
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import both, choice, flag, whole
 from dpcore.methods.trees.base import CRITERIA, CRITERION, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
 from dpcore.methods.trees.controls import CUTS
 from dpcore.methods.trees.plan import Exponential, Plan

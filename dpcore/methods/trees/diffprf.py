@@ -29,8 +29,7 @@ from typing import Any
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.parameters import choice, number, whole
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import both, choice, number, whole
 from dpcore.methods.trees.base import (
     COLUMNS,
     CRITERIA,

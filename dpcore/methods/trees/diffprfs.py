@@ -60,8 +60,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.methods.parameters import CORRECTED, Control, flag
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import CORRECTED, Control, both, flag
 from dpcore.methods.trees.base import CRITERIA, ForestClassifier
 from dpcore.methods.trees.controls import CONTROLS, NODES
 from dpcore.methods.trees.plan import Exponential, Plan

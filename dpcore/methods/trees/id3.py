@@ -37,8 +37,7 @@ from abc import abstractmethod
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.parameters import choice, whole
-from dpcore.methods.presets import both
+from dpcore.methods.parameters import both, choice, whole
 from dpcore.methods.trees.base import CRITERIA, DEPTH, MOST_DEPTH, RIGHT, TreeClassifier
 from dpcore.methods.trees.plan import Chooser, Exponential, NoisyGain, Plan
 

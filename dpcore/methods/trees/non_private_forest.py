@@ -20,8 +20,7 @@ from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.methods.base import single_mode
-from dpcore.methods.parameters import choice, number, whole
-from dpcore.methods.presets import NO_NOISE, Preset
+from dpcore.methods.parameters import NO_NOISE, Preset, choice, number, whole
 from dpcore.methods.trees.base import (
     COLUMNS,
     CRITERIA,

@@ -26,7 +26,7 @@ from dpcore.evaluate import tree_errors
 from dpcore.evaluate.ranges import covered, one_answer, true_answers
 from dpcore.export.artifacts import CountTree
 from dpcore.language import phrase, say
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.base import Synthesizer
 from dpcore.postprocess.count_tree import ALL, SURE, ReleasedTree, group_queries, nodes
 from dpcore.rows import HeldRows, Rows
 
