@@ -35,7 +35,7 @@ TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
 SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
 DECLARED = {"Control", "Demonstration", "Preset", "both"}  # phrases but for names, which are one small word
 NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
-NOT_TEXTS = {"color", "number"}  # names in tables of which all else is texts
+NOT_TEXTS = {"color", "number", "format", "orient"}  # names in tables of which all else is texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"
 FIGURES = {"printed", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
 TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which texts stand there; None: all
@@ -114,7 +114,8 @@ def table_texts(value: Any, names: set[str] | None, own: bool = False) -> list[s
         return [text for name, each in value.items() for text in table_texts(each, names, below[name])]
     if isinstance(value, list):
         return [text for each in value for text in table_texts(each, names, own)]
-    return [value] if own and isinstance(value, str) and value != "{other}" else []
+    # of "field|title|format", the title
+    return (value.split("|")[1:2] or [value]) if own and isinstance(value, str) and value != "{other}" else []
 
 
 def brought_up(known: Catalog, wanted: Catalog) -> Catalog:

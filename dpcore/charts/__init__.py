@@ -2,23 +2,24 @@
 
 Four rules hold for every chart.
 
-- Text from users (columns, categories) is only ever a data value or a plain title: never a field, an expression, or the
-  title of a tooltip. Vega reads `a.b[0]` as a path, and its tooltips make an `<img>` of what is titled "image".
-- Real data are grey, the release is blue, a paper's claim is orange; each has its own shape or place too. These colors
-  have a contrast of about 4 with white and with Streamlit's dark page, and letters one of 4.5, which a test measures.
-- What is compared from release to release keeps its axis: distances and accuracies go from 0 to 1, whatever they are.
-- Only finite numbers reach a chart: an infinite epsilon is a striped bar with a break, others are left out.
+- Text from users (columns, categories) is only ever a data value or a plain title: never a field,
+  an expression, or the title of a tooltip. Vega reads `a.b[0]` as a path, and its tooltips make an
+  `<img>` of what is titled "image".
+- Real data are grey, the release is blue, a paper's claim is orange; each has its own shape or
+  place too. These colors have a contrast of about 4 with white and with Streamlit's dark page, and
+  letters one of 4.5, which a test measures.
+- What is compared from release to release keeps its axis: distances and accuracies go from 0 to 1,
+  whatever they are.
+- Only finite numbers reach a chart: an infinite epsilon is a striped bar with a break, others are
+  left out.
 
 What a chart says is in `pictures.toml`. It is as wide as its container, but one with panels cannot
-be: its `width` is the pixels of one panel, and the page stretches its picture.
-`chart.description` is the alternative text. `specification` converts a chart, and nothing else does.
+be: its `width` is the pixels of one panel, and the page stretches its picture. `chart.description`
+is the alternative text. `specification` converts a chart, and nothing else does.
 """
 
-from dpcore.charts.attacks import groups_apart, share_found, share_right
 from dpcore.charts.base import class_size, mark_real, on_phones, specification
-from dpcore.charts.counts import count_tree, error_by_range, level_errors, range_answers
 from dpcore.charts.curves import compared, curves, forecast_bands, sweep, sweep_variance
-from dpcore.charts.diagrams import frameworks, trust
 from dpcore.charts.epsilon import (
     claimed_vs_bound,
     epsilon_split,
@@ -30,26 +31,52 @@ from dpcore.charts.epsilon import (
 from dpcore.charts.matrices import affinity, channel_matrix, confusion, pair_heatmap, pair_tables
 from dpcore.charts.mechanisms import (
     average_errors,
+    averaging,
     belief,
     choice_ratios,
+    coin_estimates,
+    crowd,
+    descriptions,
     election,
     loss_sums,
     possible_numbers,
     running_average,
     split_table,
+    tails,
     telltale,
     votes,
 )
-from dpcore.charts.network import graph, network
-from dpcore.charts.responses import averaging, coin_estimates, crowd, descriptions, tails
-from dpcore.charts.scores import accuracy, classifier_scores, costs, importance, redraws, run_strips
-from dpcore.charts.shares import marginal, reported_numbers, reported_shares, steps, worst_columns, worst_pairs
-from dpcore.charts.trees import forest_tree, taxonomy
+from dpcore.charts.network import frameworks, graph, network, trust
+from dpcore.charts.releases import (
+    accuracy,
+    classifier_scores,
+    costs,
+    importance,
+    marginal,
+    redraws,
+    reported_numbers,
+    reported_shares,
+    run_strips,
+    steps,
+    worst_columns,
+    worst_pairs,
+)
+from dpcore.charts.trees import (
+    count_tree,
+    error_by_range,
+    forest_tree,
+    level_errors,
+    range_answers,
+    taxonomy,
+)
 from dpcore.charts.worlds import (
     answer_strip,
     game_scores,
+    groups_apart,
     ratio_band,
     round_worlds,
+    share_found,
+    share_right,
     two_worlds,
     world_piles,
     world_ratios,

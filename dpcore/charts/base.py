@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.colors import FADED, INK
 from dpcore.charts.frames import WIDE, wrapped
+from dpcore.charts.scales import FADED, INK
 from dpcore.language import phrase, say
 from dpcore.text import read_toml
 

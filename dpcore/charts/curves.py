@@ -7,11 +7,22 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import PICTURES, Chart, panels, present
-from dpcore.charts.colors import CLAIMED, NEUTRAL, RELEASED, SERIES, SHAPES
 from dpcore.charts.frames import breadth, in_order, t_interval, texts, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, setting_rule, tooltips, words
-from dpcore.charts.scales import distances, epsilons, scaled
-from dpcore.charts.scores import axis_of
+from dpcore.charts.marks import Plot, XValue, color_and_shape, keyed, setting_rule, tooltips, words
+from dpcore.charts.releases import axis_of
+from dpcore.charts.scales import (
+    CLAIMED,
+    NEUTRAL,
+    RELEASED,
+    SERIES,
+    SHAPES,
+    ChartAxis,
+    distances,
+    epsilons,
+    log_scale,
+    log_title,
+    scaled,
+)
 from dpcore.language import phrase, say
 from dpcore.text import number
 
@@ -42,7 +53,7 @@ def curves(
     references: pd.DataFrame | None = None,
     log_x: bool = False,
     log_y: bool = False,
-    y_axis: dict[str, Any] | None = None,
+    y_axis: ChartAxis | None = None,
     center: Literal["mean", "median"] = "mean",
     interval: Literal["range", "t", "deciles"] = "range",
     same_y: bool = True,
@@ -114,23 +125,20 @@ def curves(
     written = number if x_title.startswith("epsilon") else "{:,.4g}".format
     x_title, y_title = say(x_title), say(y_title)
     data["at"] = [f"{x_title} {written(place)}" for place in data["x"]]
+    banded, few = _banded(data), interval != "range" and not data["low"].notna().any()
     data = data.assign(label="", rule=0, claimed=0.0, names="", lift=0)
     if references is not None:
         rules = _level_rows(references, panel, data, log=log_y, shared=same_y, scale=y_axis and y_axis["scale"])
         data = pd.concat([data, rules.assign(series="", mode="")], ignore_index=True)
 
-    axis_title = say("{title} (log scale)", title=y_title) if log_y else y_title
     most = data["names"].map(lambda names: names.count("\n") + 1 if names else 0).max() if len(data) else 0
     room = 10 + LINE * int(most)  # where the highest line has its names, below the legend
-    up = scaled(axis_title, alt.Scale(zero=False, padding=room), tickCount=6)
+    up = scaled(alt.Scale(zero=False, padding=room), tickCount=6)
     if log_y:
-        up = scaled(axis_title, alt.Scale(type="log", nice=False, padding=room), format="~g", tickCount=5)
-    if y_axis:
-        up, axis_title = y_axis, y_axis["title"]
-    base = alt.Chart(data).encode(alt.Y("value:Q", **up))
-    own, run_data = base.transform_filter("datum.rule < 1"), data[data["rule"] < 1]
-    runs = _curves(own, run_data, x_title, axis_title, log_x, center, 0 if claimed_first else 1, among)
-    lines, names = _levels(base)
+        up = scaled(log_scale(room), format="~g", tickCount=5)
+    plot = Plot("curves", _across(data, x_title, log_x), y_axis or up | {"title": log_title(y_title, log_y)})
+    runs = _curves(plot, data, center, 0 if claimed_first else 1, among)
+    lines, names = _levels(plot, data)
     layers = alt.layer(lines, *runs, names) if data["rule"].any() else alt.layer(*runs)
 
     picture = panels(layers, "panel", in_order(data["panel"]), columns, width, height)
@@ -138,8 +146,7 @@ def curves(
         picture = picture.resolve_scale(y="independent")
     values: Any = {"title": title, "what": y_title[:1].upper() + y_title[1:], "setting": x_title}
     values |= {"fewest": FEWEST_RUNS, "spread": say(PICTURES["curves"][interval])}
-    few = interval != "range" and not run_data["low"].notna().any()
-    cases = {center: True, "few" if few else "bands|bars": few or _banded(data)}
+    cases = {center: True, "few" if few else "bands|bars": few or banded}
     cases["claimed"] = bool((data["claimed"] > 0).any())
     return present(picture, words, cases, note=note, **values)
 
@@ -199,10 +206,9 @@ def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
         The chart.
     """
     groups = frame.groupby(["model", "series", "epsilon"], sort=False)["value"]
-    rows = groups.var().dropna().reset_index()
-    axis = scaled(say(VARIANCE), alt.Scale(), format="~g", tickCount=6)
+    axis = scaled(alt.Scale(), format="~g", tickCount=6) | {"title": say(VARIANCE)}
     look: Any = {"width": width, "y_axis": axis, "words": "sweep_variance"}
-    return sweep(rows, y="value", y_title=VARIANCE, **look)
+    return sweep(groups.var().dropna().reset_index(), y="value", y_title=VARIANCE, **look)
 
 
 def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | None, interval: str) -> pd.DataFrame:
@@ -213,17 +219,15 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
     data = tidy(rows, [], ["x", "value"], said=names).dropna().reset_index(drop=True)
     points = data.groupby([*names, "x"], sort=False)["value"]
     low, high = points.transform("min"), points.transform("max")
-    count = points.transform("size")
     if interval == "t":
         low, high = t_interval(points)
     if interval == "deciles":
-        low, high = points.transform("quantile", 0.1), points.transform("quantile", 0.9)
-    if interval != "range":
-        low, high = low.where(count >= FEWEST_RUNS), high.where(count >= FEWEST_RUNS)
+        low, high = (points.transform("quantile", end) for end in (0.1, 0.9))
+    enough = (points.transform("size") >= FEWEST_RUNS) | (interval == "range")
     place = data.groupby(["series", "mode"], sort=False).ngroup()
     gap = min(6.0, (12 if _banded(data) else 20) / max(1, place.max())) if len(data) else 0.0
     # lines at one x stand side by side
-    return data.assign(low=low, high=high, aside=gap * (place - place.max() / 2))
+    return data.assign(low=low.where(enough), high=high.where(enough), aside=gap * (place - place.max() / 2))
 
 
 def _ticks(places: list[float], log: bool) -> list[float]:
@@ -238,50 +242,55 @@ def _ticks(places: list[float], log: bool) -> list[float]:
 
 def _banded(data: pd.DataFrame) -> bool:
     """Whether intervals are bands; many would hide each other."""
-    runs = data[data["series"] != ""]
-    return runs["series"].nunique() <= 4 and runs["mode"].nunique() <= 1
+    return bool(data["series"].nunique() <= 4 and data["mode"].nunique() <= 1)
 
 
-def _curves(
-    base: alt.Chart, data: pd.DataFrame, x_title: str, y_title: str, log_x: bool, center: str, first: int, among: Any
-) -> list[Any]:
-    """Lines through the centers, intervals, and a mark per row; the `first` color and shape is the claim's, or not."""
-    here, modes, places = in_order(data["series"]), in_order(data["mode"]), sorted(data["x"].unique())
-    names, printed = [*map(say, among)] if among else here, say(PRINTED)
-    scale = alt.Scale(type="log" if log_x else "linear", padding=18, nice=False, zero=alt.Undefined if log_x else False)
-    ticks = _ticks(places, log_x) if 0 < len(places) <= 10 else alt.Undefined
+def _across(data: pd.DataFrame, title: str, log: bool) -> ChartAxis:
+    """The axis of what is set; epsilons of runs have their own, a figure of a paper has the paper's."""
+    places, own = sorted(data["x"].dropna().unique()), {"title": log_title(title, log)}
+    if title in map(say, AXES.values()):
+        return epsilons(places, labelOverlap="greedy") | own
+    scale = alt.Scale(type="log" if log else "linear", padding=18, nice=False, zero=alt.Undefined if log else False)
+    ticks = _ticks(places, log) if 0 < len(places) <= 10 else alt.Undefined
     digits = "~g" if max(places, default=0) < 1000 else ",.3~r" if min(places) < 1 else ",.0f"
-    title = say("{title} (log scale)", title=x_title) if log_x else x_title
-    across = scaled(title, scale, format=digits, labelOverlap="greedy", values=ticks)
-    # and not a figure's of a paper, which has the paper's axis
-    if x_title in map(say, AXES.values()):
-        across = epsilons(title, places, labelOverlap="greedy")
-    base = base.encode(alt.X("x:Q", **across))
+    return scaled(scale, format=digits, labelOverlap="greedy", values=ticks) | own
+
+
+def _curves(plot: Plot, data: pd.DataFrame, center: str, first: int, among: Any) -> list[Any]:
+    """Lines through the centers, intervals, and a mark per row; the `first` color and shape is the claim's, or not."""
+    runs = data[data["rule"] < 1]
+    here, modes = in_order(runs["series"]), in_order(runs["mode"])
+    names, printed = [*map(say, among)] if among else here, say(PRINTED)
     beside = max(1, min(5, int(LEGEND / (25 + LETTER * max(map(breadth, names), default=0)))))
     legend = alt.Legend(symbolOpacity=1, columns=beside if len(names) > beside else alt.Undefined, values=here)
     color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
-    value, low = alt.Y(f"{center}(value):Q", title=y_title), alt.Y("min(low):Q", title=y_title)
-    end, move = alt.Y2("max(high):Q"), alt.ExprRef("datum.aside")
-    tooltip = tooltips("series|series") + (tooltips("mode|mode") if len(modes) > 1 else [])
-    tooltip += tooltips("at|at", "value|value|.4~g")
-    dots = base.encode(color, shape, tooltip=tooltip)
-    look: Any = {"size": 75, "opacity": 0.75, "xOffset": move}
-    medians: list[Any] = []
-    if center == "median" and len(here) == len(modes) == 1:
-        medians = [words(base.encode(value), "median(value)", ".3~g", dy=-16, fontWeight="bold")]
-    if _banded(data):
-        bands = base.mark_area(opacity=0.18).encode(color, low, end, tooltip=NO_TIP)
-        lines = base.mark_line(strokeWidth=2.5).encode(color, value, tooltip=NO_TIP)
-        return [bands, lines, dots.mark_point(filled=True, **look), *medians]
-    base = base.encode(color, detail=["aside:Q", "mode:N"], tooltip=NO_TIP)
-    bars = base.mark_rule(strokeWidth=1.5, opacity=0.6, xOffset=move).encode(low, end)
-    lines = base.mark_line(strokeWidth=2, xOffset=move).encode(value)
+    tooltip = plot.tooltip_of(runs if len(modes) > 1 else runs.drop(columns="mode"))
+    spread, middle, dots = (
+        plot(data, "x", y, *channels).transform_filter("datum.rule < 1")
+        for y, *channels in (
+            (("min(low)", "max(high)"), color),
+            (f"{center}(value)", color),
+            ("value", tooltip, color, shape),
+        )
+    )
+    move = {"xOffset": alt.ExprRef("datum.aside")}
+    look: Any = {"size": 75, "opacity": 0.75, **move}
+    if _banded(runs):
+        layers = [spread.mark_area(opacity=0.18), middle.mark_line(strokeWidth=2.5)]
+        layers.append(dots.mark_point(filled=True, **look))
+        if center == "median" and len(here) == len(modes) == 1:
+            text = plot(data, "x", "median(value)").transform_filter("datum.rule < 1")
+            layers.append(words(text, "median(value)", ".3~g", dy=-16, fontWeight="bold"))
+        return layers
+    detail = ["aside:Q", "mode:N"]
+    layers = [spread.mark_rule(strokeWidth=1.5, opacity=0.6, **move).encode(detail=detail)]
+    layers.append(middle.mark_line(strokeWidth=2, **move).encode(detail=detail))
     if len(modes) > 1:
         dashes = [[6, 4] if name == printed else [1, 0] for name in modes]
-        lines = lines.encode(keyed(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=600)))
+        layers[1] = layers[1].encode(keyed(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=600)))
     hollow = dots.transform_filter(f"datum.mode == '{printed}'").mark_point(filled=False, strokeWidth=2, **look)
     full = dots.transform_filter(f"datum.mode != '{printed}'").mark_point(filled=True, **look)
-    return [bars, lines, hollow, full] if printed in modes else [bars, lines, full]
+    return [*layers, *([hollow] if printed in modes else []), full]
 
 
 def _level_rows(
@@ -289,10 +298,10 @@ def _level_rows(
 ) -> pd.DataFrame:
     """Rows for `_levels`: `panel`, `label`, `value`, `claimed`, `rule` (1), `names` and `lift`.
 
-    `references`: the column that `panel` names, `label`, `value`, and maybe `claimed`. `data`: the panels' rows:
-    `panel`, `value`. `shared`: all panels have one axis, whose `scale` may be known. Lines with no room for a name
-    between them are named together, above the highest of them and in their order. `lift`: pixels from the line to the
-    first name.
+    `references`: the column that `panel` names, `label`, `value`, and maybe `claimed`. `data`: the
+    panels' rows: `panel`, `value`. `shared`: all panels have one axis, whose `scale` may be known.
+    Lines with no room for a name between them are named together, above the highest of them and in
+    their order. `lift`: pixels from the line to the first name.
     """
     drawn = references.assign(panel=references[panel] if panel else "", claimed=references.get("claimed", False))
     rows = tidy(drawn, [], ["value", "claimed"], said=["panel", "label"]).dropna()
@@ -323,14 +332,16 @@ def piled(down: pd.Series) -> list[int]:
     return [number for number, pile in enumerate(piles) for _ in pile]
 
 
-def _levels(base: alt.Chart) -> tuple[Any, Any]:
-    """The lines of `_level_rows`, and their names; `base` has the axis."""
-    base = base.transform_filter("datum.rule > 0")
+def _levels(plot: Plot, data: pd.DataFrame) -> tuple[Any, Any]:
+    """The lines of `_level_rows`, and their names."""
+    tooltip = tooltips("label|reference", "value|value|.4~g")
+    rules, names = (
+        plot(data, x, "value", *tip).transform_filter("datum.rule > 0") for x, *tip in ((None, tooltip), (XValue(4),))
+    )
     color = alt.condition("datum.claimed > 0", alt.value(CLAIMED), alt.value(NEUTRAL))
-    lines = base.mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
-    lines = lines.encode(color=color, tooltip=tooltips("label|reference", "value|value|.4~g"))
     look: Any = {"align": "left", "baseline": "bottom", "dy": alt.ExprRef("datum.lift"), "fontSize": 13}
-    return lines, words(base.encode(x=alt.value(4)), "names", **look, lineBreak="\n", lineHeight=LINE)
+    lines = rules.mark_rule(strokeDash=[2, 3], strokeWidth=1.5).encode(color=color)
+    return lines, words(names, "names", **look, lineBreak="\n", lineHeight=LINE)
 
 
 def compared(
@@ -422,15 +433,13 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
         The chart.
     """
     data = tidy(frame, [], ["epsilon", "low", "middle", "high"], said=["of"]).dropna()
-    for end in ("low", "middle", "high"):
-        data[end] = data[end].clip(0, 1)
-    across = alt.X("epsilon:Q", **epsilons(say("epsilon"), [low, high]))
-    up = distances(say("points off"), 100)
-    tooltip = tooltips("of|what", "epsilon|epsilon|~g", "low|off from|.3~p", "high|to|.3~p")
+    ends = ["low", "middle", "high"]
+    data[ends] = data[ends].clip(0, 1)
+    plot = Plot("forecast_bands", epsilons([low, high]), distances(say("points off"), 100))
     color = keyed(alt.Color, "of", map(say, KINDS), KINDS.values(), legend=alt.Legend(symbolOpacity=1))
-    base = alt.Chart(data).encode(across, color, tooltip=tooltip)
-    bands = base.mark_area(opacity=0.3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
-    middles = base.mark_line(strokeWidth=3, point=True).encode(alt.Y("middle:Q", **up))
-    chosen = setting_rule(across, tooltips("epsilon|chosen"), epsilon=min(max(epsilon, low), high))
-    layers = [bands, middles, chosen]
+    layers = [
+        plot(data, "epsilon", ("low", "high"), plot.tooltip, color).mark_area(opacity=0.3),
+        plot(data, "epsilon", "middle", plot.tooltip, color).mark_line(strokeWidth=3, point=True),
+        setting_rule(plot, min(max(epsilon, low), high), tooltips("at|chosen")),
+    ]
     return present(layers, "forecast_bands", low=low, high=high, epsilon=epsilon)

@@ -10,21 +10,33 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import PICTURES, Chart, present
-from dpcore.charts.colors import CLAIMED, REAL, RELEASED, SERIES, hatched
 from dpcore.charts.frames import MOST_ENTRIES, distinct, in_order, largest, step, texts, tidy
 from dpcore.charts.marks import (
-    NO_TIP,
+    Plot,
+    XValue,
     bars,
-    captions,
     color_and_shape,
     diamonds,
     end_labels,
+    icons,
+    keyed,
+    one_row,
     ruled,
-    single,
     tooltips,
     words,
 )
-from dpcore.charts.scales import epsilons, scaled, span
+from dpcore.charts.scales import (
+    CLAIMED,
+    REAL,
+    RELEASED,
+    SERIES,
+    ChartAxis,
+    epsilons,
+    hatched,
+    names_axis,
+    scaled,
+    span,
+)
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
@@ -62,9 +74,8 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     alt.Chart
         The chart.
     """
-    in_rho = "rho_nominal" in frame
+    in_rho, columns = "rho_nominal" in frame, [*WHICH]
     frame = frame.rename(columns={name.replace("epsilon", "rho"): name for name in WHICH}) if in_rho else frame
-    columns = [*WHICH]
     paid = say("what the noise alone would give") if frame["void"].any() else say("what it can cost up to")
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
     data = _alike(data.fillna(math.inf).groupby("name", sort=False).sum().reset_index())
@@ -76,21 +87,22 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     data = distinct(data, "name")
     edge = 1.15 * largest(data[columns].replace(math.inf, np.nan).to_numpy().ravel(), 1e-3)
 
-    data["claims"] = data["epsilon_claimed"] < math.inf
-    data = data.assign(**{f"{name}_text": data[name].map(limit) for name in columns})
-    data = data.assign(**{f"{name}_endless": data[name] == math.inf for name in columns})
+    endless, data["claims"] = data["epsilon_nominal"] == math.inf, data["epsilon_claimed"] < math.inf
+    data["claimed"], data["text"] = (data[name].map(limit) for name in columns)
     data[columns] = data[columns].clip(0, edge)  # lengths
-    data["text"], endless = data["epsilon_nominal_text"], "datum.epsilon_nominal_endless"
-    data["edge"] = data["epsilon_nominal"].mask(data["epsilon_nominal_endless"], 1.06 * edge)
-    room = 1.4 if data["epsilon_nominal_endless"].any() else 1  # for what is said of no limit
-    across = scaled(say("rho") if in_rho else say("epsilon"), span(0, room * edge), tickCount=8)
-    tooltip = tooltips("name|entry", "epsilon_claimed_text|claimed", f"text|{paid}")
-    drawn, note = bars(data, "name", "epsilon_nominal", across, tooltip)
-    far = drawn.transform_filter(endless)
-    marked = drawn.transform_filter("datum.claims").encode(alt.X("epsilon_claimed:Q"))
-    layers = [drawn.encode(color=_solid(endless)), _onward(far), diamonds(marked, CLAIMED), note]
+    data["endless"], data["edge"] = endless, data["epsilon_nominal"].mask(endless, 1.06 * edge)
+    room = 1.4 if endless.any() else 1  # for what is said of no limit
+    across = scaled(span(0, room * edge)) | {"title": say("rho") if in_rho else say("epsilon")}
+    plot = Plot("epsilon_split", across, names_axis(data["name"]))
+    plot.tooltip = tooltips("name|entry", "claimed|claimed", f"text|{paid}")
+    drawn, note = bars(plot, data, "name", "epsilon_nominal")
+    # an object: of a dict so deep, Altair would take half a second to find out what it is
+    fill = alt.ColorValue(RELEASED, condition={"test": "datum.endless", "value": hatched(RELEASED)})
+    claims = plot(data[data["claims"]], "epsilon_claimed", "name", plot.tooltip)
+    onward = _onward(plot(data[endless], "epsilon_nominal", "name", plot.tooltip))
     cases = {"rho|epsilon": in_rho, "claims|none": data["claims"].any()}
-    return present(layers, "epsilon_split", cases, paid=paid, height=step(data["name"], 30))
+    layers, height = [drawn.encode(fill), onward, diamonds(claims, CLAIMED), note], step(data["name"], 30)
+    return present(layers, "epsilon_split", cases, paid=paid, height=height)
 
 
 def _alike(data: pd.DataFrame) -> pd.DataFrame:
@@ -149,7 +161,7 @@ def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Cha
         axis = {"labelExpr": f"[format(datum.value, ',~g'), {sure}]"}
     texts = {"claimed": claim(claimed), "bound": limit(bound)}
     rows = {CLAIM: (claimed, claimed, texts["claimed"]), COST: (bound, bound, texts["bound"])}
-    return _stood("claimed_vs_bound", rows, epsilons(title, [claimed, bound], **axis), **texts)
+    return _stood("claimed_vs_bound", rows, epsilons([claimed, bound], **axis) | {"title": title}, **texts)
 
 
 def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
@@ -173,54 +185,42 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
         most = say("proven at most {epsilon}", epsilon=number(proved))
     known = say("{least}; {most}", least=least, most=most)
     claim_text = number(claimed) if math.isfinite(claimed) else say("no epsilon")
-    rows = {phrase("is claimed"): (claimed, claimed, claim_text)}
-    rows[phrase("can cost")] = (lower, proved, known)
-    across = epsilons(say("epsilon"), [lower, claimed, proved])
+    rows = {phrase("is claimed"): (claimed, claimed, claim_text), phrase("can cost"): (lower, proved, known)}
+    across = epsilons([lower, claimed, proved]) | {"title": say("epsilon")}
     return _stood("known_epsilon", rows, across, claimed=claim_text, known=known)
 
 
-def _stood(picture: str, rows: EpsilonRows, across: dict[str, Any], **values: str) -> Chart:
+def _stood(picture: str, rows: EpsilonRows, across: ChartAxis, **values: str) -> Chart:
     """A claim, and what a run can cost, on the axis of epsilons: a point or a bar."""
     names, (low, high) = [*map(say, rows)], across["scale"].domain
     data = pd.DataFrame(rows.values(), columns=["start", "stop", "text"]).fillna(math.inf).assign(row=names)
-    data["endless"] = data["none"] = data["stop"] == math.inf
+    none = data["stop"] == math.inf
     # what is infinite is no claim, and no mark
-    data.loc[0, "endless"], data.loc[1, "none"] = False, False
+    data["endless"], none[1] = none & (none.index == 1), False
     data["start"] = data["start"].mask(data["start"] == math.inf, low).clip(low, high)
-    data["stop"] = data["stop"].mask(data["none"], low).clip(low, high)
-    base = alt.Chart(data).encode(
-        alt.X("start:Q", **across),
-        alt.Y("row:N", title=None, scale=alt.Scale(domain=names), axis=alt.Axis(labelFontSize=16, ticks=False)),
-        tooltip=tooltips("row|epsilon", "text|value"),
-    )
+    data["stop"] = data["stop"].mask(none, low).clip(low, high)
+    plot = Plot(picture, across, names_axis(names) | {"axis": {"labelFontSize": 16, "ticks": False}})
+    tooltip = tooltips("row|epsilon", "text|value")
     looks = color_and_shape("row", names, [CLAIMED, RELEASED], ["diamond", "circle"], legend=None)
     # A length on a log axis says nothing, so there are points; a bar is all between two bounds.
-    points = base.transform_filter("datum.start === datum.stop && !datum.none").encode(*looks)
-    fill = hatched(RELEASED) if data["endless"][1] else RELEASED
-    stop = base.encode(alt.X("stop:Q", **across))
-    wide = stop.transform_filter("datum.start < datum.stop").encode(x2=alt.X2("start"))
-    rule: Any = {"color": CLAIMED, "strokeWidth": 2, "strokeDash": [6, 4]}
-    marked = [single(at=data["stop"][0]).mark_rule(**rule).encode(alt.X("at:Q", **across), tooltip=NO_TIP)]
+    wide, endless = data["start"] < data["stop"], data["endless"]
+    fill = hatched(RELEASED) if endless[1] else RELEASED
+    bar = plot(data[wide], ("stop", "start"), "row", tooltip).mark_bar(height={"band": 0.36}, color=fill, **SILENT)
+    rule = plot(one_row(at=data["stop"][0]), "at", None).mark_rule(color=CLAIMED, strokeWidth=2, strokeDash=[6, 4])
     look: Any = {"fontSize": 15, "fontWeight": "bold", "dy": alt.ExprRef("datum.start < datum.stop ? -24 : 0")}
     layers = [
-        *(marked if not data["none"][0] else []),
-        wide.mark_bar(height={"band": 0.36}, color=fill, **SILENT),
-        _onward(stop.transform_filter("datum.endless")),
-        points.mark_point(filled=True, size=320, opacity=1),
-        end_labels(stop, "stop", "text", dx=15, **look),
+        *([] if none[0] else [rule]),
+        bar,
+        _onward(plot(data[endless], "stop", "row", tooltip)),
+        plot(data[~wide & ~none], "start", "row", tooltip, *looks).mark_point(filled=True, size=320, opacity=1),
+        end_labels(plot(data, "stop", "row"), "stop", "text", dx=15, **look),
     ]
-    return present(layers, picture, {"endless": data["endless"][1]}, **values)
+    return present(layers, picture, {"endless": endless[1]}, **values)
 
 
 def _told(which: str, amount: str) -> str:
     """An amount, and which it is: what can cost "up to no limit" just has none."""
     return amount if amount == limit(math.inf) else f"{which} {amount}"
-
-
-def _solid(endless: str) -> Any:
-    """The color of bars, and stripes where an expression says that they go on without limit."""
-    # objects: of a dict so deep, Altair would take half a second to find out what it is
-    return alt.ColorValue(RELEASED, condition={"test": endless, "value": hatched(RELEASED)})
 
 
 def _onward(base: Any) -> Any:
@@ -249,13 +249,11 @@ def odds_icons(probability: float, *, title: str = "") -> Chart:
     filled = 100 if probability >= 1 else min(99, math.floor(100 * probability + 0.5))
     place, kinds = np.arange(100), ["filled", "open"]
     data = pd.DataFrame({"x": place % 10, "y": place // 10, "kind": np.where(place < filled, *kinds)})
-    icons = alt.Chart(data).encode(alt.X("x:O", axis=None), alt.Y("y:O", axis=None), tooltip=NO_TIP)
-    icons = icons.mark_point(strokeWidth=1.5, opacity=1).encode(
-        *color_and_shape("kind", kinds, [RELEASED, REAL], ["circle", "square"], legend=None),
-        fill=alt.condition("datum.kind == 'filled'", alt.value(RELEASED), alt.value("transparent")),
-        size=alt.condition("datum.kind == 'filled'", alt.value(110), alt.value(45)),
-    )
-    return present(icons, "odds_icons", title=title, filled=filled, width=alt.Step(16))
+    looks = color_and_shape("kind", kinds, [RELEASED, REAL], ["circle", "square"], legend=None)
+    looks.append(keyed(alt.Fill, "kind", kinds, [RELEASED, "transparent"], legend=None))
+    looks.append(keyed(alt.Size, "kind", kinds, [110, 45], legend=None))
+    marks = icons("odds_icons")(data, "x", "y", *looks).mark_point(strokeWidth=1.5, opacity=1)
+    return present(marks, "odds_icons", title=title, filled=filled, width=alt.Step(16))
 
 
 def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
@@ -280,34 +278,32 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
     called = {column: say(which) for column, which in called.items()}
     parts = [_stacked(frame, name, which) for name, which in called.items() if not same or name == "epsilon_nominal"]
     data = pd.concat(parts, ignore_index=True)
-    edge = 1.15 * largest(data["stop"], 1e-3)
-    data["endless"] = data["stop"].isna()
-    data = data.assign(stop=data["stop"].fillna(edge), start=data["start"].fillna(edge))
+    edge, endless = 1.15 * largest(data["stop"], 1e-3), data["stop"].isna()
+    data = data.assign(stop=data["stop"].fillna(edge), start=data["start"].fillna(edge), endless=endless)
     both = zip(data["which"], data["total"], strict=True)
     data["text"] = data["total"] if same else list(starmap(_told, both))
-    order, which = in_order(data["row"]), in_order(data["which"])
-    down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3))
-    end_labels = alt.YOffset("which:N", scale=alt.Scale(domain=which, paddingInner=0.1))
-    across = scaled(say("epsilon"), span(0, 1.1 * edge), format="~g", tickCount=6)
     shown = {say(name): color for name, color in PURPOSES.items() if name in set(data["purpose"])}
     data["purpose"] = data["purpose"].map(say)
-    colors = alt.Color("purpose:N", title=None, scale=alt.Scale(domain=[*shown], range=[*shown.values()]))
-    base = alt.Chart(data).encode(down, end_labels)
-    tooltip = tooltips("row|level", "which|this is", "purpose|for", "amount|epsilon", "total|the level’s sum")
-    bars = base.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tooltip)
-    known = bars.transform_filter("!datum.endless").mark_bar().encode(colors)
-    far = bars.transform_filter("datum.endless").mark_bar(color=hatched(RELEASED), **SILENT)
-    last = data.groupby(["row", "which"], sort=False).agg({"stop": "max", "endless": "any", "text": "first"})
-    ends = alt.Chart(last.reset_index()).encode(alt.X("stop:Q", **across), down, end_labels)
-    totals = words(ends, "text", align="left", dx=alt.ExprRef("datum.endless ? 26 : 14"))
-    arrows = _onward(ends.transform_filter("datum.endless")).encode(tooltip=NO_TIP)
+    which = in_order(data["which"])
+    plot = Plot("forest_budget", span(0, 1.1 * edge), names_axis(data["row"], paddingInner=0.3))
+    lanes = alt.YOffset("which:N", scale=alt.Scale(domain=which, paddingInner=0.1))
+    colors = keyed(alt.Color, "purpose", shown, shown.values())
+    known, far = (plot(data[rows], ("start", "stop"), "row", plot.tooltip, lanes) for rows in (~endless, endless))
+    ends = data.groupby(["row", "which"], sort=False).agg({"stop": "max", "endless": "any", "text": "first"})
+    ends = ends.reset_index()
+    totals = words(plot(ends, "stop", "row", lanes), "text", align="left", dx=alt.ExprRef("datum.endless ? 26 : 14"))
+    layers = [
+        known.mark_bar().encode(colors),
+        far.mark_bar(color=hatched(RELEASED), **SILENT),
+        totals,
+        _onward(plot(ends[ends["endless"]], "stop", "row", lanes)),
+    ]
     sums = {name: limit(frame[column].fillna(math.inf).sum()) for column, name in called.items()}
     said = ", ".join(starmap(_told, sums.items()))
     if same:
         said = say("epsilon {epsilon}", epsilon=sums[say(CLAIM)])
-    cases, height = {"endless": data["endless"].any()}, alt.Step(22 if len(which) > 1 else 34)
-    layers = [known, far, arrows, totals]
-    return present(layers, "forest_budget", cases, title=title, sums=said, height=height)
+    height = alt.Step(22 if len(which) > 1 else 34)
+    return present(layers, "forest_budget", {"endless": endless.any()}, title=title, sums=said, height=height)
 
 
 def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
@@ -316,11 +312,10 @@ def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
     data = tidy(frame, ["purpose"], ["level"]).assign(which=which)
     named = {-1: say("no level"), 0: say("level 0 (root)")}
     data["row"] = [named.get(max(-1, int(level))) or say("level {level:.0f}", level=level) for level in data["level"]]
-    amount = pd.Series(value, dtype=float)
-    stop = amount.groupby(data["row"]).cumsum()
-    total = amount.groupby(data["row"]).transform("sum")
+    levels = pd.Series(value).groupby(data["row"])
+    stop, total = levels.cumsum(), levels.transform("sum")
     start = stop.shift().where(data["row"] == data["row"].shift(), 0.0)
-    data = data.drop(columns="level").assign(amount=[limit(v) for v in value], total=[limit(v) for v in total])
+    data = data.drop(columns="level").assign(amount=[*map(limit, value)], total=total.map(limit))
     return data.assign(start=start.where(np.isfinite(start)), stop=stop.where(np.isfinite(stop)))
 
 
@@ -345,31 +340,27 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
     data = tidy(frame, ["run", "when"], ["epsilon_bound"]).dropna().reset_index(drop=True)
     if len(data) > MOST_STEPS:
         early, rest = data.iloc[: len(data) - MOST_STEPS + 1], data.iloc[len(data) - MOST_STEPS + 1 :]
-        first = early.tail(1).assign(
-            run=say("({count:,} earlier runs)", count=len(early)), epsilon_bound=early["epsilon_bound"].sum()
-        )
+        name = say("({count:,} earlier runs)", count=len(early))
+        first = early.tail(1).assign(run=name, epsilon_bound=early["epsilon_bound"].sum())
         data = pd.concat([first, rest], ignore_index=True)
-    total = others + data["epsilon_bound"].cumsum()
-    data = data.assign(step=data.index + 1, before=total - data["epsilon_bound"], after=total, floor=0.0)
-    data = data.assign(cost=data["epsilon_bound"].map(number), total=total.map(number))
-    edge = 1.12 * largest([*total, cap or 0.0], 1e-3)
-    height = scaled(say("epsilon, in all"), span(0, edge), tickCount=6)
-    up = alt.Y("after:Q", **height)
+    cost = data.pop("epsilon_bound")
+    total = others + cost.cumsum()
+    data = data.assign(step=data.index + 1, before=total - cost, after=total, floor=0.0)
+    data = data.assign(cost=cost.map(number), total=total.map(number))
     places = [*range(1, max(FEWEST_RUNS, len(data)) + 1)]
-    runs = scaled(say("runs, the earliest first"), alt.Scale(domain=places), labelAngle=0)
-    across = alt.X("step:O", **runs)
-    tooltip = tooltips("run|run", "when|when", "cost|can cost up to", "total|in all, until then")
-    base = alt.Chart(data.drop(columns="epsilon_bound")).encode(across, tooltip=tooltip)
-    spent = base.mark_bar(opacity=0.25, color=RELEASED, width={"band": 1}).encode(up, alt.Y2("floor:Q"))
-    steps = base.mark_bar(color=RELEASED, width={"band": 1}).encode(up, alt.Y2("before:Q"))
-    layers = [spent, steps]
+    across: ChartAxis = {"scale": alt.Scale(domain=places), "type": "ordinal"}
+    plot = Plot("staircase", across, span(0, 1.12 * largest([*total, cap or 0.0], 1e-3)))
+    look: Any = {"color": RELEASED, "width": {"band": 1}}
+    layers = [
+        plot(data, "step", ("after", "floor"), plot.tooltip).mark_bar(opacity=0.25, **look),
+        plot(data, "step", ("after", "before"), plot.tooltip).mark_bar(**look),
+    ]
     if len(data) <= MOST_STEPS // 2:
-        layers.append(captions(base.encode(up), "total", dy=-9))
+        layers.append(words(plot(data, "step", "after", plot.tooltip), "total", dy=-9))
     if cap is not None:
-        name, said = {"align": "left", "dy": -8}, say("cap {epsilon}", epsilon=number(cap))
+        look, said = {"align": "left", "dy": -8}, say("cap {epsilon}", epsilon=number(cap))
         line = {"color": CLAIMED, "strokeDash": [6, 4], "strokeWidth": 2}
-        layers += ruled(alt.Y("at:Q", **height), cap, said, {"x": alt.value(4)}, name, phrase("cap"), **line)
+        layers += ruled(plot, cap, said, look, XValue(4), phrase("cap"), **line)
     values: Any = {"count": len(data), "total": number(total.max() if len(total) else 0.0)}
     values |= {"others": number(others), "epsilon": number(cap or 0.0)}
-    cases = {"others|alone": others > 0, "cap": cap is not None}
-    return present(layers, "staircase", cases, **values)
+    return present(layers, "staircase", {"others|alone": others > 0, "cap": cap is not None}, **values)

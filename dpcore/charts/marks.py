@@ -1,31 +1,73 @@
-"""What charts are put together from: keys, tooltips, and the marks that several of them draw."""
+"""What charts are put together from: places on two axes, keys, tooltips, and the marks that several of them draw."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.colors import INK, MIDDLE, NEUTRAL, RELEASED
-from dpcore.charts.frames import LETTER, as_listed
-from dpcore.charts.scales import span
+from dpcore.charts.base import PICTURES
+from dpcore.charts.frames import LETTER
+from dpcore.charts.scales import INK, MIDDLE, NEUTRAL, RELEASED, ChartAxis, span
 from dpcore.language import say
 
+XValue: Any = alt.XValue  # a place in pixels, as a channel
+YValue: Any = alt.YValue
+UPPER = YValue(-4)  # above the upper end of an upright line
+CHANNELS = (alt.X, alt.X2, alt.X2Datum), (alt.Y, alt.Y2, alt.Y2Datum)
 GroupNames = Mapping[str, str]  # by their columns, what they are called
 Look = tuple[Any, list[int], float]  # of a line: color, dashes, width
-# like all channels here an object: Altair is slow to find one for a text or a dict
-NO_TIP = alt.TooltipValue(None)
+NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text
 
 
-def canvas(width: float, height: float) -> Callable[..., alt.Chart]:
-    """Charts of rows whose `x` and `y` (or the fields named so) are pixels from the upper left corner."""
+class Plot:
+    """A picture's two axes, as `pictures.toml` has their titles and looks, and what it tells (`tooltip`) of its marks.
 
-    def marks(rows: pd.DataFrame, x: str = "x", y: str = "y") -> alt.Chart:
-        horizontal = alt.X(f"{x}:Q", axis=None, scale=span(0, width, zero=False))
-        vertical = alt.Y(f"{y}:Q", axis=None, scale=span(height, 0, zero=False))
-        return alt.Chart(rows).encode(horizontal, vertical, tooltip=NO_TIP)
+    An axis is given as a scale, or as an `ChartAxis`. Values stand in titles.
+    """
 
-    return marks
+    def __init__(self, picture: str, x: Any, y: Any, **values: Any) -> None:
+        own = PICTURES.get(picture, {})
+        self.tooltip = tooltips(*own.get("tooltip", []))
+        self.axes = [_axis(given, own.get(side, {}), values) for side, given in (("x", x), ("y", y))]
+
+    def __call__(self, rows: Any, x: Any = "x", y: Any = "y", *channels: Any) -> Any:
+        """A chart of these rows at their fields; between two if they are a pair, of which one may be a number.
+
+        In place of a field may be None, or a channel such as `YValue`. Without a tooltip the chart
+        has none.
+        """
+        found: list[Any] = [] if any(isinstance(channel, list) for channel in channels) else [NO_TIP]
+        for field, axis, (start, end, fixed) in zip((x, y), self.axes, CHANNELS, strict=True):
+            first, *last = field if isinstance(field, tuple) else (field,)
+            found += [start(first, **axis) if isinstance(first, str) else first] if first else []
+            found += [(end if isinstance(other, str) else fixed)(other) for other in last]
+        return alt.Chart(rows).encode(*found, *channels)
+
+    def tooltip_of(self, rows: pd.DataFrame) -> list[alt.Tooltip]:
+        """What is told of these rows, which may lack some of it."""
+        known = {*(rows.columns[rows.notna().any()] if len(rows) else rows)}
+        return [tip for tip in self.tooltip if tip.shorthand[:-2] in known]
+
+
+def _axis(given: Any, own: ChartAxis, values: dict[str, Any]) -> ChartAxis:
+    """What the two say of an axis together."""
+    axis: ChartAxis = {"type": "quantitative", "title": say(own.get("title", ""), **values) or None}
+    axis |= given if isinstance(given, dict) else {"scale": given}
+    if axis.setdefault("axis", {}) is not None:
+        axis["axis"] = alt.Axis(**{name: look for name, look in own.items() if name != "title"} | axis["axis"])
+    return axis
+
+
+def canvas(width: float, height: float, picture: str = "") -> Plot:
+    """A plot of rows whose `x` and `y` (or the fields named so) are pixels from the upper left corner."""
+    across, down = (span(*ends, zero=False) for ends in ((0, width), (height, 0)))
+    return Plot(picture, {"scale": across, "axis": None}, {"scale": down, "axis": None})
+
+
+def icons(picture: str) -> Plot:
+    """A plot of rows in a grid, whose `x` and `y` are whole numbers."""
+    return Plot(picture, *[{"type": "ordinal", "axis": None}] * 2)
 
 
 def tooltips(*lines: str) -> list[alt.Tooltip]:
@@ -38,9 +80,10 @@ def tooltips(*lines: str) -> list[alt.Tooltip]:
     ]
 
 
-def keyed(channel: Any, field: str, names: Iterable[str], looks: Iterable[Any], **options: Any) -> Any:
+def keyed(channel: Any, field: str, names: Iterable[Any], looks: Iterable[Any], **options: Any) -> Any:
     """A channel that tells kinds of marks apart: their names, and how each looks."""
-    return channel(f"{field}:N", scale=alt.Scale(domain=list(names), range=list(looks)), **{"title": None} | options)
+    scale = alt.Scale(type="ordinal", domain=list(names), range=list(looks))
+    return channel(f"{field}:N", scale=scale, **{"title": None} | options)
 
 
 def group_colors(field: str, names: Iterable[str], colors: Any, symbol: str = "square") -> Any:
@@ -69,12 +112,6 @@ def side_by_side(data: pd.DataFrame, groups: GroupNames, kept: list[str], **colu
     return pd.concat(parts, ignore_index=True)
 
 
-def looks(of: Mapping[str, tuple[str, str]], data: Iterable[str]) -> list[list[str]]:
-    """The names that occur, as they are said, and their colors and shapes."""
-    names = [name for name in of if name in set(data)]
-    return [[*map(say, names)], *([of[name][k] for name in names] for k in (0, 1))]
-
-
 def color_and_shape(
     field: str, names: list[str], colors: Sequence[str], shapes: Sequence[str], **options: Any
 ) -> list[Any]:
@@ -84,45 +121,35 @@ def color_and_shape(
     return [keyed(channel, field, names, looks, **options) for channel, looks in channels]
 
 
-def single(**values: Any) -> alt.Chart:
-    """A chart of one row."""
-    return alt.Chart(pd.DataFrame([values]))
+def one_row(**values: Any) -> pd.DataFrame:
+    """A table of one row."""
+    return pd.DataFrame([values])
 
 
 def ruled(
-    axis: Any, at: float, label: str, end: Any, name: dict[str, Any], tip: str = "reference", **look: Any
+    plot: Plot, at: float, label: str, name: dict[str, Any], end: Any = UPPER, tip: str = "reference", **look: Any
 ) -> list[Any]:
-    """A line through the chart at one place of an axis, whose field is `at`, and its label at the line's `end`."""
-    base = single(at=at, label=label).encode(axis, tooltip=tooltips(f"label|{tip}"))
-    return [base.mark_rule(**look), captions(base.encode(**end), "label", **name)]
+    """A line through the chart at one place of an axis, and its label at the line's `end`, a channel of the other."""
+    rows, tooltip, upright = one_row(at=at, label=label), tooltips(f"label|{tip}"), isinstance(end, YValue)
+    rule, text = (plot(rows, *(("at", side) if upright else (side, "at")), tooltip) for side in (None, end))
+    return [rule.mark_rule(**look), words(text, "label", **name)]
 
 
 def words(base: Any, field: str, number: str = "", **look: Any) -> Any:
-    """A field's texts, or its numbers in this format; they have no tooltip."""
-    return captions(base, field, number, **look).encode(tooltip=NO_TIP)
-
-
-def captions(base: Any, field: str, number: str = "", **look: Any) -> Any:
     """A field's texts, or its numbers in this format, with the tooltip of what they stand on."""
     text = alt.Text(f"{field}:Q", format=number) if number else alt.Text(f"{field}:N")
-    return base.mark_text(**{"color": INK, "fontSize": 15} | look).encode(text=text)
+    return base.mark_text(**{"color": INK, "fontSize": 15} | look).encode(text)
 
 
-def fitted(base: Any, field: str, wide: float, least: str = "", **look: Any) -> Any:
-    """A field's texts, cut to the pixels that `room` says, on a canvas that is as `wide` until it is stretched.
+def fitted(base: Any, field: str, wide: float, least: str = "", room: str = "room", **look: Any) -> Any:
+    """A field's texts, cut to the pixels that another one says, on a canvas that is as `wide` until it is stretched.
 
-    What stands `beside` them takes as many pixels at any width.
-    The tooltip of what they stand on holds all of them. Where there is room for less than `least` pixels, an
-    expression, is no text.
+    What stands `beside` them takes as many pixels at any width. The tooltip of what they stand on
+    holds all of them. Where there is room for less than `least` pixels, an expression, is no text.
     """
-    room = f"(datum.room * width / {wide} - (datum.beside || 0))"
+    room = f"(datum.{room} * width / {wide} - (datum.beside || 0))"
     seen: dict[str, Any] = {"opacity": alt.ExprRef(f"{room} < {least} ? 0 : 1")} if least else {}
-    return captions(base, field, limit=alt.ExprRef(f"max(1, {room})"), **seen, **look)
-
-
-def boxes(base: Any, left: alt.X, right: str, top: alt.Y, *, floor: float = 0, **look: Any) -> Any:
-    """Bars from one place to another, and from the floor to a number."""
-    return base.mark_rect(**look).encode(left, top, x2=right, y2=alt.datum(floor))
+    return words(base, field, limit=alt.ExprRef(f"max(1, {room})"), **seen, **look)
 
 
 def ink_on(fill: str) -> alt.ExprRef:
@@ -135,36 +162,26 @@ def diamonds(base: alt.Chart, color: str) -> Any:
     return base.mark_point(shape="diamond", filled=True, size=150, color=color, opacity=1)
 
 
-def strokes(base: Any, looks: Mapping[str, Look], tooltip: list[alt.Tooltip], *, columns: int = 0) -> list[Any]:
+def strokes(base: Any, looks: Mapping[str, Look], *, columns: int = 0) -> list[Any]:
     """A line per series, each with its color, dashes and width under one legend, the first below the others."""
     size: Any = {"symbolSize": 800 if columns == 1 else 1400, "columns": columns or alt.Undefined}
     legend = alt.Legend(symbolType="stroke", symbolOpacity=1, labelFontSize=15, labelLimit=300, offset=26, **size)
-    channels = [alt.Color, alt.StrokeDash, alt.StrokeWidth]
-    scales = [alt.Scale(type="ordinal", domain=[*looks], range=[look[k] for look in looks.values()]) for k in range(3)]
-    line = base.mark_line().encode(
-        *(channel("series:N", scale=s, title=None, legend=legend) for channel, s in zip(channels, scales, strict=True)),
-        order=alt.Order("x:Q"),
-        tooltip=[*tooltips("series|series"), *tooltip, *tooltips("value|value|.3~g")],
-    )
-    return [line.transform_filter(alt.FieldOneOfPredicate("series", [name])) for name in looks]
+    channels = zip([alt.Color, alt.StrokeDash, alt.StrokeWidth], zip(*looks.values(), strict=True), strict=False)
+    keys = (keyed(channel, "series", looks, looked, legend=legend) for channel, looked in channels)
+    lines = base.mark_line().encode(*keys, alt.Order("x:Q"))
+    return [lines.transform_filter(alt.FieldOneOfPredicate("series", [name])) for name in looks]
 
 
-def level(value: float, label: str, *, right: bool = False, **look: Any) -> list[Any]:
+def level(plot: Plot, value: float, label: str, *, right: bool = False, **look: Any) -> list[Any]:
     """A level line at a number, and its name below its left end, or above its right end."""
     name: dict[str, Any] = {"align": "right" if right else "left", "fontSize": 14, "dy": -9 if right else 14}
     rule: dict[str, Any] = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2} | look
-    return ruled(alt.Y("at:Q"), value, label, {"x": alt.value("width" if right else 8)}, name, **rule)
+    return ruled(plot, value, label, name, XValue("width" if right else 8), **rule)
 
 
-def setting_rule(across: alt.X, tooltip: list[alt.Tooltip], **at: float) -> Any:
-    """An upright line where the reader's own setting is."""
-    rule = single(**at).mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4])
-    return rule.encode(across, tooltip=tooltip or NO_TIP)
-
-
-def means(base: Any, x: alt.X) -> Any:
-    """An upright line at the mean of several runs."""
-    return base.mark_tick(thickness=2, color=NEUTRAL, height={"band": 0.9}).encode(x, tooltip=NO_TIP)
+def setting_rule(plot: Plot, at: float, *tooltip: Any) -> Any:
+    """An upright line where the reader's own setting is, `at` in its tooltip."""
+    return plot(one_row(at=at), "at", None, *tooltip).mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4])
 
 
 def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = False, **look: Any) -> Any:
@@ -176,13 +193,8 @@ def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = Fals
     return words(base, text, dx=alt.ExprRef(f"{far} ? max({-dx}, {back}) : {dx}"), **look)
 
 
-def bars(
-    data: pd.DataFrame, name: str, amount: str, across: dict[str, Any], tooltip: list[alt.Tooltip], **look: Any
-) -> list[Any]:
+def bars(plot: Plot, data: pd.DataFrame, name: str, amount: str, **look: Any) -> list[Any]:
     """A bar per name, in their order, and its `text` beyond its `edge`."""
     edge = "edge" if "edge" in data else amount
-    down = alt.Y(f"{name}:N", title=None, scale=as_listed(data[name]))
-    base = alt.Chart(data).encode(down, tooltip=tooltip)
-    drawn = base.mark_bar(**{"color": RELEASED, "height": {"band": 0.65}} | look)
-    note = end_labels(base.encode(alt.X(f"{edge}:Q", **across)), edge, "text", inside=edge == amount)
-    return [drawn.encode(alt.X(f"{amount}:Q", **across)), note]
+    drawn = plot(data, amount, name, plot.tooltip).mark_bar(**{"color": RELEASED, "height": {"band": 0.65}} | look)
+    return [drawn, end_labels(plot(data, edge, name), edge, "text", inside=edge == amount)]

@@ -7,10 +7,18 @@ import altair as alt
 import pandas as pd
 
 from dpcore.charts.base import DIGITS, PICTURES, Chart, present
-from dpcore.charts.colors import NEUTRAL, TINTS
-from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, UNSEEN, in_order, short, texts, tidy
-from dpcore.charts.marks import captions, tooltips, words
-from dpcore.charts.scales import span
+from dpcore.charts.frames import (
+    MOST_NAMED,
+    MOST_NUMBERED,
+    MOST_VALUES,
+    UNSEEN,
+    in_order,
+    short,
+    texts,
+    tidy,
+)
+from dpcore.charts.marks import Plot, YValue, words
+from dpcore.charts.scales import NEUTRAL, TINTS, names_axis, span
 from dpcore.language import say
 
 LOW = 0.05  # distances from here on are printed
@@ -38,10 +46,8 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     pairs = tidy(frame, ["a", "b"], ["avd", "floor"]).dropna(subset=["avd"])
     names = in_order([*pairs["a"], *pairs["b"]])
     cells = _mirrored(pairs).rename(columns={"avd": "shade"})
-    tooltip = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
     numbered = f"datum.shade >= {LOW}" if len(names) <= MOST_NUMBERED else ""
-    layers = _matrix("pair_heatmap", cells, tooltip, (names, names), numbered)
-    return present(layers, "pair_heatmap")
+    return present(_matrix("pair_heatmap", cells, names, names, numbered), "pair_heatmap")
 
 
 def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object]) -> Chart:
@@ -71,12 +77,9 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object]) -> Chart:
         order += [*gap, *(name for name in cluster if cluster[name] == group)]
 
     below, above = int((pairs["score"] < 0).sum()), int((pairs["score"] > 1).sum())
-    cells = cells.assign(shade=cells["score"].clip(0, 1), group=[cluster[name] for name in cells["x"]])
-    cells["other"] = [cluster[name] for name in cells["y"]]
-    tooltip = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
+    cells = cells.assign(shade=cells["score"].clip(0, 1), group=cells["x"].map(cluster), other=cells["y"].map(cluster))
     how = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED}
-    numbered = "true" if len(cluster) <= STEEP else ""
-    layers = _matrix("affinity", cells, tooltip, (order, order), numbered, **how)
+    layers = _matrix("affinity", cells, order, order, "true" if len(cluster) <= STEEP else "", **how)
     cases = {"grouped": len(groups) > 1, "below": below, "above": above}
     values: Any = {"below": below, "above": above, "pairs": len(pairs), "count": len(groups)}
     return present(layers, "affinity", cases, **values)
@@ -114,18 +117,15 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
         names.append([*kept, *rest])
     cells = cells.groupby(["x", "y", "source"], sort=False)["shade"].sum().reset_index()
 
-    titles = short(x), short(y)
-    tooltip = tooltips("x|across", "y|down", "source|source", "shade|share|.2%")
+    titles, (across, down) = (short(x), short(y)), names
     cells["x"] = cells["x"].where(cells["source"] == "real", UNSEEN + cells["x"])
     cells["source"] = cells["source"].map(say)
-    across = [*names[0], UNSEEN, *(UNSEEN + name for name in names[0])] if names[0] else []
-    heads = pd.DataFrame({"x": across[:: len(names[0]) + 1], "text": [say("real"), say("released")] if across else []})
-    numbered = "true" if len(across) <= 11 else ""
-    place = alt.X("x:N", scale=alt.Scale(domain=across))
-    head = words(alt.Chart(heads).encode(place, y=alt.value(-10)), "text", align="left", fontWeight="bold")
-    sides = across, names[1]
-    layers = _matrix("pair_tables", cells, tooltip, sides, numbered, titles=titles)
-    return present([*layers, head], "pair_tables", one=titles[0], other=titles[1])
+    both = [*across, UNSEEN, *(UNSEEN + name for name in across)] if across else []
+    heads = pd.DataFrame({"x": both[:: len(across) + 1], "text": [say("real"), say("released")] if both else []})
+    head = Plot("", names_axis(both) | {"title": titles[0]}, {})(heads, "x", YValue(-10))
+    layers = _matrix("pair_tables", cells, both, down, "true" if len(both) <= 11 else "", titles=titles)
+    layers.append(words(head, "text", align="left", fontWeight="bold"))
+    return present(layers, "pair_tables", one=titles[0], other=titles[1])
 
 
 def confusion(frame: pd.DataFrame) -> Chart:
@@ -145,15 +145,12 @@ def confusion(frame: pd.DataFrame) -> Chart:
     names = in_order([*data["truth"], *data["predicted"]])
     few = len(names) <= 5
     data = data.rename(columns={"truth": "y", "predicted": "x", "share": "shade"})
-    tooltip = tooltips("y|true class", "x|predicted as", "count|rows|,", "shade|share of its class|.1%")
     numbered = "datum.shade !== null" if len(names) <= MOST_WRITTEN else ""
-    how = {"least": 64 if few else 40}
-    layers = _matrix("confusion", data, tooltip, (names, names), numbered, **how)
+    layers = _matrix("confusion", data, names, names, numbered, least=64 if few else 40)
     if few:
-        counted = layers[0].copy(deep=False)
-        counted.encoding = layers[-1].encoding
-        look: Any = {"dy": 16, "fontSize": 13, "style": layers[-1].mark.style}
-        layers.append(captions(counted.transform_filter("datum.shade !== null"), "count", ",", **look))
+        counts = layers[-1].copy()
+        counts.mark.dy, counts.mark.fontSize, counts.encoding.text = 16, 13, alt.Text("count:Q", format=",")
+        layers.append(counts)
     return present(layers, "confusion")
 
 
@@ -173,9 +170,7 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
     data = tidy(frame, ["truth", "reported"], ["probability"]).dropna()
     names = in_order([*data["truth"], *data["reported"]])
     data = data.rename(columns={"truth": "y", "reported": "x", "probability": "shade"})
-    tooltip = tooltips("y|true value", "x|reported", "shade|probability|.2%")
-    least = max(34, 60 - 4 * len(names))
-    layers = _matrix("channel_matrix", data, tooltip, (names, names), "true", least=least)
+    layers = _matrix("channel_matrix", data, names, names, "true", least=max(34, 60 - 4 * len(names)))
     return present(layers, "channel_matrix")
 
 
@@ -185,35 +180,33 @@ def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pairs, other], ignore_index=True).rename(columns={"a": "x", "b": "y"})
 
 
-def _matrix(picture: str, cells: Any, tooltip: Any, sides: Any, numbered: str, **how: Any) -> Any:
+def _matrix(picture: str, cells: Any, across: list[str], down: list[str], numbered: str, **how: Any) -> list[Any]:
     """Cells at `x`, `y`, the stronger the nearer `shade` is to 1, and numbers of the `numbered`.
 
     `pictures.toml` says how. A `power` below 1 tells small numbers apart. `gaps` of the names on
     each side stand for nothing; cells that are not `named` are as low as fits, and otherwise have
     `least` pixels. Letters turn as names need it.
     """
-    own, (across, down) = USUAL | PICTURES[picture]["matrix"] | how, sides
+    own = USUAL | PICTURES[picture]["matrix"] | how
     gaps, least, power, number = (own[name] for name in ("gaps", "least", "power", "number"))
     titles = how.get("titles") or [say(title) or None for title in own["titles"]]
     many, longest = len(down) - gaps, max(map(len, across), default=0)
     steep = len(across) - gaps > STEEP
-    below: Any = {"labelAngle": -90 if steep else -50, "labelOverlap": False}
+    upright: Any = {"labelOverlap": False}
+    below = upright | {"labelAngle": -90 if steep else -50}
     if len(across) * (longest + 2) <= 60:
         below = {"labelAngle": 0}
     below |= {"labelFontSize": 11, "labelOverlap": "greedy"} if steep else {}  # or a phone has none
-    end_labels: Any = {"labelOverlap": False}
     if not own["named"]:
-        below = end_labels = {"labels": False, "ticks": False, "domain": False}
+        below = upright = {"labels": False, "ticks": False, "domain": False}
     height = least if many <= MOST_NUMBERED else 17 if own["named"] else 800 / many
+    sides = ((across, below, titles[0]), (down, upright, titles[1]))
+    plot = Plot(picture, *(names_axis(names) | {"axis": look, "title": title} for names, look, title in sides))
+    base = plot(cells, "x", "y", plot.tooltip).properties(height=alt.Step(height))
     scale = span(0, 1, type="pow", exponent=power, range=TINTS)
     note: Any = {"values": [0, 0.05, 0.25, 1]} if power < 1 else {}
     legend = alt.Legend(labelExpr=f"format(datum.value, '{'~%' if '%' in number else '~g'}')", **note)
-    base = alt.Chart(cells, height=alt.Step(height)).encode(
-        alt.X("x:N", title=titles[0], scale=alt.Scale(domain=across), axis=alt.Axis(**below)),
-        alt.Y("y:N", title=titles[1], scale=alt.Scale(domain=down), axis=alt.Axis(**end_labels)),
-        tooltip=tooltip,
-    )
     color = alt.Color("shade:Q", title=say(own["shade"]), scale=scale, legend=legend)
     layers = [base.mark_rect(stroke=NEUTRAL, strokeWidth=0.4).encode(color)]
     look: Any = {"fontSize": 13 if least <= 30 else 16} | ({"style": DIGITS} if len(across) > ROOMY else {})
-    return [*layers, captions(base.transform_filter(numbered), "shade", number, **look)] if numbered else layers
+    return [*layers, words(base.transform_filter(numbered), "shade", number, **look)] if numbered else layers

@@ -1,28 +1,46 @@
-"""What mechanisms do: an election by lot, what may be believed after it, many answers, and numbers with holes."""
+"""What mechanisms do: selections, many answers, numbers with holes; and what randomized answers say and give away."""
 
-from typing import Any
+import math
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
-from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
-from dpcore.charts.frames import as_listed, in_order, labels, largest, step, tidy
+from dpcore.charts.base import PICTURES, Chart, present
+from dpcore.charts.frames import in_order, labels, largest, step, tidy
 from dpcore.charts.marks import (
-    NO_TIP,
+    Look,
+    Plot,
+    YValue,
     bars,
-    boxes,
-    captions,
+    color_and_shape,
     diamonds,
+    end_labels,
     group_colors,
+    icons,
+    keyed,
+    level,
+    one_row,
+    ruled,
     setting_rule,
-    single,
     strokes,
     tooltips,
     words,
 )
-from dpcore.charts.scales import scaled, shares, span
+from dpcore.charts.scales import (
+    CLAIMED,
+    INK,
+    NEUTRAL,
+    REAL,
+    RELEASED,
+    SERIES,
+    ChartAxis,
+    names_axis,
+    scaled,
+    shares,
+    span,
+)
 from dpcore.charts.worlds import TIMES, YOU
 from dpcore.language import phrase, retold, say
 from dpcore.text import number, percent
@@ -35,6 +53,14 @@ WAYS = {
 ERRORS = 0.02, 200.0  # from 100 answers with epsilon 5 each to 100 that share epsilon 0.1
 BEFORE, AFTER = phrase("before"), phrase("after")
 BOTH = {True: phrase("possible in both worlds"), False: phrase("possible in this world only")}
+MARKS, TALL = 200, 5
+SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}
+BEYOND, FURTHEST = 0.22, 2.5  # how far the axis goes beyond 0 and 1, at least and at most
+MOST_EPSILON = 6.0
+# The first line is broad, so that another on top of it leaves both to be seen.
+DESCRIBED: list[Look] = [(RELEASED, [1, 0], 9), ({"expr": INK.expr}, [7, 5], 3), (SERIES[2], [3, 4], 4)]
+FRESH, KEPT = phrase("a fresh report each time"), phrase("the first report, kept")
+PRINTED, CORRECTED = phrase("a·x + b, as published"), phrase("Laplace noise, corrected")
 
 
 def votes(frame: pd.DataFrame) -> Chart:
@@ -52,7 +78,8 @@ def votes(frame: pd.DataFrame) -> Chart:
     """
     data = tidy(frame, ["candidate"], ["votes", "votes_other"]).dropna()
     most = largest(data[["votes", "votes_other"]].to_numpy().ravel(), 1.0) * 1.12
-    return _pairs(data, "votes", REAL, most, say("votes"), ",.0f", ",d")
+    across = scaled(span(0, most), format=",d") | {"title": say("votes")}
+    return _pairs(data, "votes", REAL, across, ",.0f", number)
 
 
 def election(frame: pd.DataFrame) -> Chart:
@@ -69,22 +96,23 @@ def election(frame: pd.DataFrame) -> Chart:
         The chart.
     """
     data = tidy(frame, ["candidate"], ["probability", "probability_other"]).dropna()
-    return _pairs(data, "probability", RELEASED, 1.12, say("probability"), ".3p", "~%")
+    across = scaled(span(0, 1.12), format="~%") | {"title": say("probability")}
+    return _pairs(data, "probability", RELEASED, across, ".3p", percent)
 
 
-def _pairs(data: Any, first: str, color: str, most: float, title: str, *forms: str) -> Chart:
+def _pairs(data: Any, first: str, color: str, across: ChartAxis, tip: str, write: Any) -> Chart:
     """A bar per candidate for the first world, and a diamond for the other."""
-    second, (tip, tick) = f"{first}_other", forms
-    tooltip = tooltips("candidate|candidate", f"{first}|{BEFORE}|{tip}", f"{second}|{AFTER}|{tip}")
-    across = scaled(title, span(0, most), format=tick, tickCount=4, grid=False)
+    second = f"{first}_other"
     data = data.assign(candidate=labels(data["candidate"].map(say)), edge=data[[first, second]].max(axis=1))
-    data["text"] = [number(value) if first == "votes" else percent(value) for value in data[first]]
-    drawn, note = bars(data, "candidate", first, across, tooltip, color=color)
+    data["text"] = data[first].map(write)
+    plot = Plot("election", across, names_axis(data["candidate"]))
+    plot.tooltip = tooltips("candidate|candidate", f"{first}|{BEFORE}|{tip}", f"{second}|{AFTER}|{tip}")
+    drawn, note = bars(plot, data, "candidate", first, color=color)
     look: Any = {"shape": "diamond", "filled": False, "size": 150, "strokeWidth": 2.5, "opacity": 1}
-    shifted = drawn.mark_point(color=INK, **look).encode(alt.X(f"{second}:Q", **across))
+    shifted = plot(data, second, "candidate", plot.tooltip).mark_point(color=INK, **look)
     said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
-    layers, height = [drawn, shifted, note], step(data["candidate"], 40)
-    return present(layers, "election", {first: True}, values=said, height=height)
+    height = step(data["candidate"], 40)
+    return present([drawn, shifted, note], "election", {first: True}, values=said, height=height)
 
 
 def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
@@ -108,14 +136,11 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
     data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
     most = largest(data["log_ratio"].abs(), epsilon) * 1.1
     ticks = [-epsilon, -epsilon / 2, 0, epsilon / 2, epsilon]
-    title = say("probability after, divided by before")
-    across = alt.X("log_ratio:Q", **scaled(title, span(-most, most), values=ticks, labelExpr=TIMES, grid=False))
-    bands = pd.DataFrame({"log_ratio": [-epsilon, -epsilon / 2], "high": [epsilon, epsilon / 2]})
-    band = alt.Chart(bands).encode(across, alt.X2("high:Q"), tooltip=NO_TIP)
-    tooltip = tooltips("candidate|candidate", "ratio|times as likely|.4~g")
-    base = alt.Chart(data).encode(across, alt.Y("candidate:N", title=None), tooltip=tooltip)
-    shade = band.mark_rect(color=NEUTRAL, opacity=0.2)
-    return present([shade, diamonds(base, RELEASED)], "choice_ratios")
+    across = scaled(span(-most, most), values=ticks, labelExpr=TIMES)
+    plot = Plot("choice_ratios", across, {"type": "nominal"})
+    bands = pd.DataFrame({"low": [-epsilon, -epsilon / 2], "high": [epsilon, epsilon / 2]})
+    shade = plot(bands, ("low", "high"), None).mark_rect(color=NEUTRAL, opacity=0.2)
+    return present([shade, diamonds(plot(data, "log_ratio", "candidate", plot.tooltip), RELEASED)], "choice_ratios")
 
 
 def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
@@ -134,22 +159,17 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
         The chart.
     """
     data = tidy(frame, [], ["prior", "low", "high"]).dropna()
-    across, up = alt.X("prior:Q", **shares(say("sure before"))), alt.Y("low:Q", **shares(say("sure after")))
-    base = alt.Chart(data).encode(across)
-    tooltip = tooltips("prior|before|.0%", "low|after, at least|.1%", "high|after, at most|.1%")
-    area = base.mark_area(color=RELEASED, opacity=0.35, line=False)
-    area = area.encode(up, alt.Y2("high:Q"), tooltip=tooltip)
-    same = base.encode(alt.Y("prior:Q"), tooltip=NO_TIP)
-    same = same.mark_line(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
+    plot = Plot("belief", shares(), shares())
     chosen = data.iloc[(data["prior"] - prior).abs().argsort()[:1]]
     ends = chosen.melt(["prior"], ["low", "high"], var_name="end", value_name="sure")
     ends["text"] = [f"{100 * value:.3g}%" for value in ends["sure"]]
-    mark = alt.Chart(ends).encode(across, alt.Y("sure:Q"), tooltip=tooltips("text|sure after"))
-    rule = alt.Chart(chosen).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
-    rule = rule.mark_rule(color=RELEASED, strokeWidth=4)
-    note = say(" to ").join(ends["text"])
-    layers = [area, same, rule, diamonds(mark, RELEASED)]
-    return present(layers, "belief", told=note, prior=100 * prior)
+    layers = [
+        plot(data, "prior", ("low", "high"), plot.tooltip).mark_area(color=RELEASED, opacity=0.35, line=False),
+        plot(data, "prior", "prior").mark_line(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2),
+        plot(chosen, "prior", ("low", "high")).mark_rule(color=RELEASED, strokeWidth=4),
+        diamonds(plot(ends, "prior", "sure", tooltips("text|sure after")), RELEASED),
+    ]
+    return present(layers, "belief", told=say(" to ").join(ends["text"]), prior=100 * prior)
 
 
 def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) -> Chart:
@@ -170,28 +190,20 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
         The chart.
     """
     data = tidy(frame, [], ["answers", "answer", "average", "deviation"]).dropna()
-    data = data.assign(low=truth - 2 * data["deviation"], high=truth + 2 * data["deviation"])
-    data["shown"] = data["answer"].clip(truth - window, truth + window)
+    low, high, spread = truth - window, truth + window, 2 * data["deviation"]
+    data = data.assign(low=truth - spread, high=truth + spread, shown=data["answer"].clip(low, high))
     beyond = int((data["shown"] != data["answer"]).sum())
-    base = alt.Chart(data).encode(_answers(say("answers so far"), data, padding=8))
-    up = scaled(say("count"), span(truth - window, truth + window, zero=False), tickCount=6)
-    ribbon = base.encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)
-    ribbon = ribbon.mark_area(color=REAL, opacity=0.3, clip=True)
-    tooltip = tooltips("answers|answer number|,.0f", "answer|this answer|.2f", "average|average so far|.2f")
-    dots = base.mark_point(filled=True, size=70, color=RELEASED, opacity=0.85).encode(alt.Y("shown:Q"), tooltip=tooltip)
-    line = base.mark_line(color=INK, strokeWidth=3.5, clip=True).encode(alt.Y("average:Q"), tooltip=tooltip)
-    rule = single(truth=truth).mark_rule(color=REAL, strokeWidth=2, strokeDash=[5, 4])
-    rule = rule.encode(alt.Y("truth:Q"), tooltip=tooltips("truth|truth|,.0f"))
-    values: Any = {"beyond": beyond, "count": len(data), "truth": truth}
-    values["last"] = "".join(data["average"].tail(1).map("{:.1f}".format))
-    layers = [ribbon, rule, dots, line]
+    plot = Plot("running_average", span(1, max(len(data), 2), padding=8), span(low, high, zero=False))
+    rule = plot(one_row(truth=truth), None, "truth", tooltips("truth|truth|,.0f"))
+    layers = [
+        plot(data, "answers", ("low", "high")).mark_area(color=REAL, opacity=0.3, clip=True),
+        rule.mark_rule(color=REAL, strokeWidth=2, strokeDash=[5, 4]),
+        plot(data, "answers", "shown", plot.tooltip).mark_point(filled=True, size=70, color=RELEASED, opacity=0.85),
+        plot(data, "answers", "average", plot.tooltip).mark_line(color=INK, strokeWidth=3.5, clip=True),
+    ]
+    last = "".join(data["average"].tail(1).map("{:.1f}".format))
+    values: Any = {"beyond": beyond, "count": len(data), "truth": truth, "last": last}
     return present(layers, "running_average", {"beyond": beyond}, **values)
-
-
-def _answers(title: str, data: pd.DataFrame, field: str = "answers", **scale: Any) -> alt.X:
-    """The axis of how many answers were given."""
-    ends = span(1, max(len(data), 2), **scale)
-    return alt.X(f"{field}:Q", **scaled(title, ends, tickMinStep=1, format="d", grid=False))
 
 
 def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
@@ -215,11 +227,9 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
     looks = {say(text): (color, dash, 4.0) for text, color, dash in WAYS.values()}
     long = data.rename(columns=dict(zip(WAYS, looks, strict=True)))
     long = long.melt(["answers"], [*looks], var_name="series").rename(columns={"answers": "x"})
-    across = _answers(say("answers"), data, "x")
-    up = alt.Y("value:Q", **scaled(say("standard deviation"), span(*ERRORS, type="log"), format="~g", tickCount=4))
-    lines = strokes(alt.Chart(long).encode(across, up), looks, tooltips("x|answers|,.0f"), columns=1)
-    rule = setting_rule(across, tooltips("x|your setting|,.0f"), x=at)
-    return present([rule, *lines], "average_errors")
+    plot = Plot("average_errors", span(1, max(len(data), 2)), span(*ERRORS, type="log"))
+    rule = setting_rule(plot, at, tooltips("at|your setting|,.0f"))
+    return present([rule, *strokes(plot(long, "x", "value", plot.tooltip), looks, columns=1)], "average_errors")
 
 
 def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -> Chart:
@@ -242,18 +252,17 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
         The chart.
     """
     data = tidy(frame, [], ["loss", "probability"]).dropna()
-    step = float(data["loss"].diff().iloc[-1]) if len(data) > 1 else 1.0
-    data = data.assign(left=data["loss"] - 0.4 * step, right=data["loss"] + 0.4 * step)
-    edge = 1.12 * max(worst + 0.4 * step, likely)
-    across = scaled(say("sum of log ratios"), span(-edge, edge), grid=False)
-    base = alt.Chart(data).encode(tooltip=tooltips("loss|sum|.3~g", "probability|probability|.3~g"))
-    up = alt.Y("probability:Q", title=say("probability"), axis=alt.Axis(tickCount=4))
-    bars = boxes(base, alt.X("left:Q", **across), "right", up, color=RELEASED)
+    wide = 0.4 * (float(data["loss"].diff().iloc[-1]) if len(data) > 1 else 1.0)
+    data = data.assign(left=data["loss"] - wide, right=data["loss"] + wide)
+    edge = 1.12 * max(worst + wide, likely)
+    plot = Plot("loss_sums", span(-edge, edge), alt.Scale())
     note = say("epsilon {epsilon}, the sum", epsilon=number(worst))
     marks = pd.DataFrame({"at": [worst, likely], "text": [note, label]})
-    rules = alt.Chart(marks).encode(alt.X("at:Q", **across), tooltip=tooltips("text|bound"))
-    dash = alt.StrokeDash("text:N", scale=alt.Scale(domain=[note, label], range=[[1, 0], [5, 4]]), legend=None)
-    layers = [bars, rules.mark_rule(color=CLAIMED, strokeWidth=3).encode(dash)]
+    dash = keyed(alt.StrokeDash, "text", [note, label], [[1, 0], [5, 4]], legend=None)
+    layers = [
+        plot(data, ("left", "right"), ("probability", 0), plot.tooltip).mark_rect(color=RELEASED),
+        plot(marks, "at", None, tooltips("text|bound"), dash).mark_rule(color=CLAIMED, strokeWidth=3),
+    ]
     return present(layers, "loss_sums", worst=note, likely=label)
 
 
@@ -275,20 +284,17 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     """
     data = tidy(frame, ["person", "column", "part"], []).assign(yours=frame["yours"].to_numpy(dtype=bool))
     data["person"], data["part"] = data["person"].map(say), data["part"].map(retold)
-    people, columns, parts = (in_order(data[name]) for name in ("person", "column", "part"))
-    touched = in_order(data.loc[data["yours"], "part"])
+    parts, touched = in_order(data["part"]), in_order(data.loc[data["yours"], "part"])
     data["look"] = data["yours"].map({True: say("may change with you"), False: say("never does")})
     bold: Any = {"condition": {"test": f"datum.value == '{say('You')}'", "value": "bold"}, "value": "normal"}
-    base = alt.Chart(data).encode(
-        alt.X("column:N", title=None, scale=as_listed(columns), axis=alt.Axis(orient="top", labelAngle=0, ticks=False)),
-        alt.Y("person:N", title=None, scale=as_listed(people), axis=alt.Axis(ticks=False, labelFontWeight=bold)),
-        tooltip=tooltips("person|row", "column|column", "part|asked in", "look|its answer"),
-    )
-    shown = alt.Opacity("yours:N", sort=None, scale=alt.Scale(domain=[True, False], range=[0.75, 0.15]), legend=None)
-    colors = alt.Scale(domain=parts, range=[SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))])
-    cells = base.mark_rect(strokeWidth=1).encode(alt.Color("part:N", scale=colors, legend=None), shown)
+    people = names_axis(data["person"]) | {"axis": {"labelFontWeight": bold}}
+    plot = Plot("split_table", names_axis(data["column"]), people)
+    base = plot(data, "column", "person", plot.tooltip)
+    colors = [SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))]
+    shown = keyed(alt.Opacity, "yours", [True, False], [0.75, 0.15], sort=None, legend=None)
+    cells = base.mark_rect(strokeWidth=1).encode(keyed(alt.Color, "part", parts, colors, legend=None), shown)
     values: Any = {"title": title, "touched": len(touched), "parts": len(parts)}
-    return present([cells, captions(base, "part")], "split_table", **values)
+    return present([cells, words(base, "part")], "split_table", **values)
 
 
 def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
@@ -309,13 +315,9 @@ def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
     data = tidy(frame, ["world"], ["answer"]).assign(both=frame["both"].to_numpy(dtype=bool)).dropna()
     data["world"], data["which"] = data["world"].map(YOU).map(say), data["both"].map(BOTH).map(say)
     scale = alt.Scale(zero=False, nice=False, padding=8)
-    base = alt.Chart(data).encode(
-        alt.X("answer:Q", **scaled(say("answer"), scale, grid=False, format=".6~g", tickCount=6)),
-        alt.Y("world:N", sort=[*map(say, YOU.values())], title=None),
-        group_colors("which", map(say, BOTH.values()), [RELEASED, CLAIMED]),
-        tooltip=tooltips("world|world", "answer|answer|.17g", "which|this answer is"),
-    )
-    ticks = base.mark_tick(thickness=3, bandSize=46, opacity=1)
+    plot = Plot("possible_numbers", scale, names_axis(map(say, YOU.values())))
+    colors = group_colors("which", map(say, BOTH.values()), [RELEASED, CLAIMED])
+    ticks = plot(data, "answer", "world", plot.tooltip, colors).mark_tick(thickness=3, bandSize=46, opacity=1)
     values: Any = {"title": title, "count": len(data), "shared": int(data["both"].sum())}
     return present(ticks, "possible_numbers", **values)
 
@@ -335,11 +337,223 @@ def telltale(frame: pd.DataFrame) -> Chart:
     """
     data = tidy(frame, ["count"], ["share"]).dropna()
     data["text"] = [f"{share:.2%}" if share else say("none") for share in data["share"]]
-    base = alt.Chart(data).encode(
-        alt.X("count:N", sort=in_order(data["count"]), title=say("true count"), axis=alt.Axis(labelAngle=0)),
-        alt.Y("share:Q", **shares(say("answers"))),
-        tooltip=tooltips("count|true count", "share|give it away|.3~p"),
-    )
-    bars = base.mark_bar(color=CLAIMED, width={"band": 0.6})
+    plot = Plot("telltale", names_axis(data["count"]), shares())
+    bars = plot(data, "count", "share", plot.tooltip)
     said = ", ".join(f"{count}: {share:.2%}" for count, share in zip(data["count"], data["share"], strict=True))
-    return present([bars, words(base, "text", dy=-10, fontWeight="bold")], "telltale", shares=said)
+    layers = [bars.mark_bar(color=CLAIMED, width={"band": 0.6})]
+    layers.append(words(plot(data, "count", "share"), "text", dy=-10, fontWeight="bold"))
+    return present(layers, "telltale", shares=said)
+
+
+def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
+    """Draw what a crowd reported, as a field of at most 200 marks.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per report and truth: `said`, `truth` ("yes" or "no"), `people`.
+    revealed : bool, default=False
+        Whether it also shows what of it is true, which no collector can know.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, ["said", "truth"], ["people"]).fillna({"people": 0})
+    data["rank"] = 2 * (data["said"] == "no") + (data["truth"] == "no")
+    data = data.groupby(["rank", "said", "truth"], sort=True)["people"].sum().reset_index()
+    called = data["said"] + "_" + data["truth"] if revealed else data["said"]
+    names, people = called.map(PICTURES["crowd"]["names"]).map(say), data["people"].sum()
+    totals = data.groupby(names, sort=False)["people"].transform("sum")
+    data["kind"] = [say("{name}: {total:,.0f}", name=name, total=n) for name, n in zip(names, totals, strict=True)]
+    marks = min(MARKS, int(people))
+    ends = np.round(data["people"].cumsum() / max(people, 1) * marks).astype(int)
+    drawn = data.loc[np.repeat(data.index, np.diff(ends, prepend=0)), ["kind"]].reset_index(drop=True)
+    drawn = drawn.assign(x=drawn.index // TALL, y=drawn.index % TALL)
+
+    first = data.drop_duplicates("kind")
+    kinds = first["kind"].to_list()
+    colors, shapes = ([SAID[said][look] for said in first["said"]] for look in (0, 1))
+    hollow = revealed & (first["said"] != first["truth"])
+    fills = np.where(hollow, "transparent", np.array(colors, dtype=object))
+    legend = alt.Legend(symbolOpacity=1, columns=2, labelFontSize=15, labelLimit=400)
+    looks = color_and_shape("kind", kinds, colors, shapes, legend=legend)
+    plot = icons("crowd")
+    marked = plot(drawn, "x", "y", plot.tooltip, *looks, keyed(alt.Fill, "kind", kinds, fills, legend=legend))
+    cases = {"many|one": 0 < marks < people, "revealed|said": revealed}
+    values: Any = {"people": people, "each": people / max(marks, 1), "kinds": "; ".join(kinds)}
+    return present(marked.mark_point(strokeWidth=2, opacity=1, size=150), "crowd", cases, **values)
+
+
+def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
+    """Draw estimated shares with the first one's interval, on an axis beyond 0% and 100%.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per crowd: `estimate`, `low`, `high` (shares; they may be below 0 and above 1; an
+        interval without ends goes to the edges). The first crowd is on the screen, others are dots.
+    truth : float
+        The true share of all of them.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, [], ["estimate", "low", "high"]).dropna(subset=["estimate"]).reset_index(drop=True)
+    places = [*data["estimate"], *data.head(1)[["low", "high"]].dropna(axis=1).to_numpy().ravel()]
+    left = max(-FURTHEST, min([-BEYOND, *(place - 0.06 for place in places)]))
+    right = min(1 + FURTHEST, max([1 + BEYOND, *(place + 0.06 for place in places)]))
+    data["lane"] = (0.55 * (data.index * 0.618 % 1)).where(data.index > 0, 0.88)
+    data["which"] = np.where(data.index == 0, say("this crowd"), say("another crowd"))
+    data["low"], data["high"] = data["low"].fillna(left).clip(left), data["high"].fillna(right).clip(upper=right)
+    data = data.assign(kept=data["estimate"].clip(0, 1), shown=data["estimate"].clip(left, right))
+    data["text"] = [say("estimate {share:.1f}%", share=100 * value) for value in data["estimate"]]
+    first, others, outside = data.head(1), data.iloc[1:], data["estimate"] != data["kept"]
+    repeated = len(data) > 1
+
+    hidden = scaled(span(-0.1 if repeated else 0.55, 1.15)) | {"axis": None}
+    plot = Plot("coin_estimates", span(left, right, zero=False), hidden)
+    ends: Any = {"from": [left, 1.0], "to": [0.0, right], "edge": [0.0, 1.0], "middle": [left / 2, (1 + right) / 2]}
+    area = pd.DataFrame(ends | {"text": say("impossible: noise")})
+    bold: Any = {"fontWeight": "bold"}
+    said, name = say("truth {share:.3g}%", share=100 * truth), {"baseline": "bottom", **bold}
+    clip: Any = {"shape": "diamond", "size": 190, "strokeWidth": 2.5, "filled": False, "opacity": 1}
+    layers = [
+        plot(area, ("from", "to"), None).mark_rect(color=NEUTRAL, opacity=0.22),
+        plot(area, "edge", None).mark_rule(color=NEUTRAL, strokeWidth=1.5),
+        words(plot(area, "middle", YValue(6)), "text", baseline="top", **bold),
+        *ruled(plot, truth, said, name, tip=phrase("only the game knows"), color=REAL, strokeWidth=4),
+        plot(others, "shown", "lane", plot.tooltip).mark_point(filled=True, size=70, color=RELEASED, opacity=0.75),
+        plot(first, ("low", "high"), "lane", plot.tooltip).mark_rule(strokeWidth=4, color=RELEASED),
+        diamonds(plot(first, "shown", "lane", plot.tooltip), RELEASED),
+        plot(first[outside.head(1)], "kept", "lane", plot.tooltip).mark_point(color=RELEASED, **clip),
+        end_labels(plot(first, "high", "lane"), "high", "text", dx=10, **bold),
+    ]
+    cases = {"clipped": outside.head(1).any(), "repeated": repeated}
+    values: Any = {"truth": 100 * truth, "low": 100 * left, "high": 100 * right}
+    values |= {"others": len(others), "outside": int(outside.sum()), "estimate": "".join(first["text"])}
+    return present(layers, "coin_estimates", cases, height=340 if repeated else 220, **values)
+
+
+def descriptions(
+    frame: pd.DataFrame,
+    *,
+    against: Literal["setting", "epsilon"],
+    at: float | None = None,
+    crossing: tuple[float, float] | None = None,
+) -> Chart:
+    """Draw one measure of randomizers that are described in different words.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per description and setting: `series` (up to 3), `setting` (0..1), `epsilon`,
+        `measure` (one), `value` (0..1).
+    against : {"setting", "epsilon"}
+        What is on the axis.
+    at : float, optional
+        Where an upright rule stands.
+    crossing : (float, float), optional
+        Position and value where two lines meet.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, ["series", "measure"], ["setting", "epsilon", "value"]).dropna(subset=[against, "value"])
+    most = 1.0 if against == "setting" else MOST_EPSILON
+    name = say(next(iter(data["measure"]), phrase("No measure")))
+    data = data.assign(x=data[against], series=data["series"].map(retold))[["series", "x", "value"]]
+    data = data[data["x"].between(0, most)].reset_index(drop=True)
+    title = say("p0 or p in the rule") if against == "setting" else say("epsilon")
+    plot = Plot("descriptions", scaled(span(0, most)) | {"title": title}, shares())
+    looks = dict(zip(in_order(data["series"]), DESCRIBED, strict=False))
+    layers: list[Any] = strokes(plot(data, "x", "value", plot.tooltip), looks, columns=1)
+    if at is not None and math.isfinite(at):
+        layers.insert(0, setting_rule(plot, min(at, most), tooltips("at|your setting|.3~g")))
+    if crossing is not None:
+        meet = one_row(x=crossing[0], value=crossing[1], label=say("both {share:.1f}%", share=100 * crossing[1]))
+        dot = plot(meet, "x", "value", tooltips("label|they meet", "x|at|.3~g"))
+        layers.append(dot.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1))
+        layers.append(words(plot(meet, "x", "value"), "label", align="left", dx=8, dy=16, fontWeight="bold"))
+    values: Any = {"title": name, "measure": name, "setting": title, "most": most}
+    height = 370 + 30 * len(looks)  # with the legend, which has a line for each
+    return present(layers, "descriptions", series=say(" and ").join(looks), height=height, **values)
+
+
+def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
+    """Draw what many reports of one person give away, fresh ones and one that is kept.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per number of reports: `reports`, `right`, `kept` (how often the most frequent
+        report is true), `epsilon` (as text).
+    alone : float, optional
+        How often a guess without any report is right.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, ["epsilon"], ["reports", "right", "kept"])
+    known = data.dropna(subset=["right", "kept"])
+    same = len(known) > 0 and np.allclose(known["right"], known["kept"])
+    case = "tossed"
+    if same and (known["right"] > 1 - 1e-9).all():
+        case = "true"
+    elif same and alone is not None and np.allclose(known["right"], alone):
+        case = "guessed"
+    fresh, kept = say(FRESH), say(KEPT)
+    long = data.rename(columns={"right": fresh, "kept": kept, "reports": "x"})
+    long = long.melt(["x", "epsilon"], [fresh, kept], var_name="series")
+    long.loc[long["series"] == kept, "epsilon"] = "".join(data["epsilon"].head(1))
+    last = (long["x"] == long["x"].max()) & ~((long["series"] == kept) & same)
+    long["label"] = long["epsilon"].map(lambda paid: say("epsilon {epsilon}", epsilon=paid)).where(last, "")
+    long = long.dropna(subset=["x", "value"])
+    plot = Plot("averaging", alt.Scale(nice=False, zero=False, padding=12), shares())
+    looks: dict[str, Look] = {fresh: (CLAIMED, [1, 0], 4), kept: (RELEASED, [7, 5], 4)}
+    lines = plot(long, "x", "value", plot.tooltip)
+    colors = keyed(alt.Color, "series", looks, [look[0] for look in looks.values()])
+    layers = [*strokes(lines, looks), lines.mark_point(filled=True, size=70, opacity=1).encode(colors)]
+    # above and below, so that neither is on the other
+    for name, move in ((fresh, -15), (kept, 16)):
+        own = plot(long[long["series"] == name], "x", "value")
+        layers.append(words(own, "label", align="right", dx=-4, dy=move, fontWeight="bold"))
+    if alone is not None:
+        layers += level(plot, alone, say("guess without any report {share:.1f}%", share=100 * alone))
+    ends = [
+        say("{share:.0f}% after {reports:,.0f}", share=100 * r, reports=n)
+        for r, n in known.tail(1)[["right", "reports"]].to_numpy()
+    ]
+    return present(layers, "averaging", {case: True}, ends=", ".join(ends))
+
+
+def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
+    """Draw how much more likely far reports are for one number than for another, with both noises.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per kind and position: `series` (as published first, then corrected), `beyond`,
+        `log_ratio`.
+    bound : float
+        The epsilon of the corrected one.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, [], ["beyond", "log_ratio"], said=["series"]).dropna()
+    data = data.rename(columns={"beyond": "x", "log_ratio": "value"})
+    plot = Plot("tails", alt.Scale(nice=False), alt.Scale(zero=True))
+    looks = dict(zip(in_order(data["series"]), [(CLAIMED, [1, 0], 4.0), (RELEASED, [7, 5], 4.0)], strict=False))
+    name = say("bound: epsilon {epsilon}", epsilon=number(bound))
+    lines = strokes(plot(data, "x", "value", plot.tooltip), looks)
+    return present([*level(plot, bound, name, right=True), *lines], "tails")

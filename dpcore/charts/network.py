@@ -1,8 +1,9 @@
-"""A synthesizer's network: families as nodes and arrows, or cliques and the edges between them.
+"""Graphs: a synthesizer's network of families, or cliques and the edges between them; and diagrams of who holds what.
 
-Parents stand above their children, clusters side by side. A line crosses the rows of names upright, and goes aside
-between them only, so that none runs through a name at any width; one that skips rows keeps clear of the names on its
-way, and the lines of one parent share theirs. A parent of all others is told in words.
+Parents stand above their children, clusters side by side. A line crosses the rows of names upright,
+and goes aside between them only, so that none runs through a name at any width; one that skips rows
+keeps clear of the names on its way, and the lines of one parent share theirs. A parent of all
+others is told in words. A diagram's boxes stand side by side, or below each other on a phone.
 """
 
 import math
@@ -14,10 +15,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
-from dpcore.charts.colors import NEUTRAL, RELEASED
-from dpcore.charts.frames import LETTER, MOST_NAMED, in_order, largest, short, texts, tidy
-from dpcore.charts.marks import NO_TIP, canvas, fitted, tooltips, words
+from dpcore.charts.base import NARROW, PICTURES, ROOM, Chart, present
+from dpcore.charts.frames import LETTER, MOST_NAMED, in_order, largest, short, texts, tidy, wrapped
+from dpcore.charts.marks import Plot, canvas, fitted, keyed, tooltips, words
+from dpcore.charts.scales import FADED, NEUTRAL, REAL, RELEASED, log_title
 from dpcore.language import phrase, plural, say
 from dpcore.text import number
 
@@ -26,6 +27,10 @@ Point = tuple[float, float]
 KINDS = {phrase("measured"): "circle", phrase("derived"): "diamond"}
 SWEEPS, FEWEST = 24, 3
 WIDTH = 960  # pixels, for all names
+# of a box, as shares of the width and of the height; and on a phone
+HALVES = (0.13, 0.13), (0.23, 0.1)
+BROAD = f"{NARROW} <= {ROOM}"
+COLORS = {"real": REAL, "released": RELEASED}
 
 
 def network(families: pd.DataFrame, longest: int = 40) -> Chart:
@@ -63,8 +68,7 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
     values: Any = {"title": title, "count": len(data), "name": "".join(data["label"][implied])}
     kept = [link for link in links if link[0] not in implied]
     cases = {"all": implied, "pointed": True}
-    called = phrase("child"), phrase("parents")
-    return _drawn(data, kept, called, "network", cases, arrows=True, **values)
+    return _drawn(data, kept, "network", cases, arrows=True, **values)
 
 
 def _parent_of_all(count: int, links: Links) -> list[int]:
@@ -108,31 +112,27 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
                 queue += near[node]
     links = [(a, b) for a in found for b in near[a] if found[a] < found[b]]
     data = _nodes(nodes, "node", [[names[other] for other in others] for others in near], longest)
-    called = phrase("node"), phrase("neighbors")
-    values: Any = {"nodes": len(data), "edges": len(links)}
-    return _drawn(data, links, called, "graph", arrows=False, **values)
+    return _drawn(data, links, "graph", {}, arrows=False, nodes=len(data), edges=len(links))
 
 
 def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longest: int) -> pd.DataFrame:
     """The frame under the chart's names."""
     maybe = ["score"] if "score" in frame else []
     data = tidy(frame, [name, "cluster"], ["cells", "epsilon", *maybe]).rename(columns={name: "name"})
-    spent = data["epsilon"].clip(lower=0).fillna(0)
+    spent, measure = data["epsilon"].clip(lower=0).fillna(0), "rho" if "rho" in frame else "epsilon"
     return data.assign(
         node=np.arange(len(data)),
         near=[", ".join(own) or say("(none)") for own in near],
         cells=data["cells"].where(data["cells"] >= 1),
         epsilon=spent,
-        paid=spent.map(number),
-        share=spent / largest([spent.sum()], 1e-300),
-        in_rho="rho" in frame,
         kind=np.where(spent > 0, *map(say, KINDS)),
         label=[short(text, longest) for text in data["name"]],
+        **{f"{measure}_text": spent.map(number), f"{measure}_share": spent / largest([spent.sum()], 1e-300)},
     )
 
 
-def _drawn(data: Any, links: Links, called: Any, *of: Any, arrows: bool, **values: Any) -> Chart:
-    """Nodes and links; a node and those near it are `called` so in tooltips."""
+def _drawn(data: Any, links: Links, picture: str, cases: Any, *, arrows: bool, **values: Any) -> Chart:
+    """Nodes and links; those near a node are named in its tooltip."""
     named, clusters = len(data) <= MOST_NAMED, in_order(data["cluster"])
     headings = [short(name) for name in clusters]
     if all(name.isdecimal() for name in clusters):
@@ -146,68 +146,57 @@ def _drawn(data: Any, links: Links, called: Any, *of: Any, arrows: bool, **value
     number = [clusters.index(name) for name in data["cluster"]]
     at, ways, boxes, height = _arrange(links, number, radius + 4, radius + 6 + names, WIDTH, step)
     data = data.assign(**{axis: [at[node][k] for node in data["node"]] for k, axis in enumerate("xy")}, radius=radius)
-    paths = [(child if arrows else -1, way) for (_, child), way in zip(links, ways, strict=True)]
+    nodes = [child if arrows else -1 for _, child in links]
+    paths = [_upright(way, 0.35 * step) for way in ways]
 
-    marks = canvas(WIDTH, height)
+    plot = canvas(WIDTH, height, "nodes")
+    tooltip = [*tooltips(*PICTURES[picture]["names"]), *plot.tooltip_of(data)]
     pointed = alt.selection_point(name="pointed", on="pointerover", fields=["node"], empty=False)
     look: dict[str, Any] = {
         "color": alt.condition(pointed, alt.value(RELEASED), alt.value(NEUTRAL)),
         "opacity": alt.condition(pointed, alt.value(1), alt.value(0.75 if len(links) <= 60 else 0.55)),
     }
-    ways = [(edge, node, _upright(path, 0.35 * step)) for edge, (node, path) in enumerate(paths)]
-    points = [(edge, node, rank, *at) for edge, node, path in ways for rank, at in enumerate(path)]
-    bends = pd.DataFrame(points, columns=["edge", "node", "rank", "x", "y"])
-    lines = marks(bends).mark_line(interpolate="basis")
+    points = [(k, nodes[k], rank, *at) for k, path in enumerate(paths) for rank, at in enumerate(path)]
+    lines = plot(pd.DataFrame(points, columns=["edge", "node", "rank", "x", "y"])).mark_line(interpolate="basis")
     thickness = alt.condition(pointed, alt.value(3), alt.value(1.5 if named else 1))
     layers: list[Any] = [lines.encode(**look, strokeWidth=thickness, detail=alt.Detail("edge:N"), order="rank:Q")]
     if len(clusters) > 1:
         areas = pd.DataFrame(boxes, columns=["x", "y", "x2", "y2"]).assign(label=headings)
-        frames = marks(areas).encode(alt.X2("x2:Q"), alt.Y2("y2:Q"))
-        frames = frames.mark_rect(color=NEUTRAL, opacity=0.1, cornerRadius=8)
-        bold: Any = {"fontSize": 13, "fontWeight": "bold"}
-        layers = [frames, *layers, words(marks(areas), "label", align="left", dx=8, dy=15, **bold)]
+        frames = plot(areas, ("x", "x2"), ("y", "y2")).mark_rect(color=NEUTRAL, opacity=0.1, cornerRadius=8)
+        heads = words(plot(areas), "label", align="left", dx=8, dy=15, fontSize=13, fontWeight="bold")
+        layers = [frames, *layers, heads]
     if arrows:
-        layers.append(_heads(marks, [(node, path) for _, node, path in ways], radius, 70 if named else 40, **look))
+        layers.append(_heads(plot, [*zip(nodes, paths, strict=True)], radius, 70 if named else 40, **look))
 
-    tooltip = tooltips(f"name|{called[0]}", f"near|{called[1]}", "cluster|cluster", "cells|cells of its table|,")
-    if data["in_rho"].any():
-        tooltip += tooltips("paid|rho", "share|share of rho|.1%", "kind|table")
-    else:
-        tooltip += tooltips("paid|epsilon", "share|share of epsilon|.1%", "kind|table")
-    tooltip += tooltips("score|noisy score|.4~g") if "score" in data else []
-    dots = marks(data).mark_point(filled=True, opacity=1, stroke=NEUTRAL, strokeWidth=1)
-    layers.append(dots.encode(*_looks(data, low, high), tooltip=tooltip).add_params(pointed))
+    dots = plot(data, "x", "y", tooltip, *_looks(data, low, high)).add_params(pointed)
+    layers.append(dots.mark_point(filled=True, opacity=1, stroke=NEUTRAL, strokeWidth=1))
     if named:
         aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600}
         right = data.sort_values("x").groupby("y")[["x", "radius"]].shift(-1)  # in its row
         own = data[["x", "y", "label", "radius"]].assign(room=right["x"].fillna(WIDTH) - data["x"])
         own["beside"] = radius + 12 + right["radius"].fillna(0)
-        name = fitted(marks(own), "label", WIDTH, "30", **aside, fontSize=letters)
-        layers.append(name.encode(tooltip=NO_TIP))
+        layers.append(fitted(plot(own), "label", WIDTH, "30", **aside, fontSize=letters))
     fit = alt.AutoSizeParams(type="fit-x", contains="padding")  # legends come on top
-    return present(layers, *of, height=height, autosize=fit, **values)
+    return present(layers, picture, cases, height=height, autosize=fit, **values)
 
 
 def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
     """Area by epsilon, color by cells, shape by whether the table was measured."""
     grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeWidth": 0}
     kinds = {say(kind): shape for kind, shape in KINDS.items() if say(kind) in set(data["kind"])}
-    spent = data["epsilon"].max()
-    most, least = largest(data["cells"], 1), data["cells"].min()
+    spent, most, least = data["epsilon"].max(), largest(data["cells"], 1), data["cells"].min()
     log = bool(least < most)
-    scale = alt.Scale(type="log" if log else "linear", domain=[least if log else 0, most], nice=False)
     # its darkest part is lost on a dark page
-    scale.scheme = alt.SchemeParams("viridis", extent=[0.25, 1])
-    told = say("cells of its table")
-    told = say("{title} (log scale)", title=told) if log else told
-    cells = alt.Color("cells:Q", title=told, scale=scale)
-    paid = say("rho of its table") if data["in_rho"].any() else say("epsilon of its table")
-    area = alt.Size("epsilon:Q", title=paid, scale=alt.Scale(domain=[0, spent], range=[low, high]))
-    shape = alt.Shape("kind:N", title=say("table"), scale=alt.Scale(domain=[*kinds], range=[*kinds.values()]))
+    colors = alt.SchemeParams("viridis", extent=[0.25, 1])
+    scale = alt.Scale(type="log" if log else "linear", domain=[least if log else 0, most], nice=False, scheme=colors)
+    cells = log_title(say("cells of its table"), log)
+    paid = say("rho of its table") if "rho_text" in data else say("epsilon of its table")
+    sizes, spending = alt.Scale(domain=[0, spent], range=[low, high]), alt.Legend(format=".2~g", tickCount=3, **grey)
+    table: Any = {"title": say("table"), "legend": alt.Legend(**grey) if len(kinds) > 1 else None}
     return [
-        cells.legend(alt.Legend(format="~s", tickCount=4)),
-        area.legend(alt.Legend(format=".2~g", tickCount=3, **grey)) if spent > 0 else alt.Size(value=low),
-        shape.legend(alt.Legend(**grey) if len(kinds) > 1 else None),
+        alt.Color("cells:Q", title=cells, scale=scale, legend=alt.Legend(format="~s", tickCount=4)),
+        alt.Size("epsilon:Q", title=paid, scale=sizes, legend=spending) if spent > 0 else alt.SizeValue(low),
+        keyed(alt.Shape, "kind", kinds, kinds.values(), **table),
     ]
 
 
@@ -225,13 +214,13 @@ def _upright(path: Sequence[Point], rise: float) -> list[Point]:
     return found
 
 
-def _heads(marks: Any, paths: list[tuple[int, Any]], radius: Any, area: int, **look: Any) -> Any:
+def _heads(plot: Plot, paths: list[tuple[int, Any]], radius: Any, area: int, **look: Any) -> Any:
     """A triangle at the end of each path, just outside the node, pointing as the path arrives."""
     rows = [(node, *way[-1], way[-2][1] < way[-1][1], radius[node] + area**0.5 / 2) for node, way in paths]
     data = pd.DataFrame(rows, columns=["node", "x", "y", "down", "gap"])
     turn: Any = {"angle": alt.ExprRef("datum.down ? 180 : 0")}
     turn["yOffset"] = alt.ExprRef("datum.down ? -datum.gap : datum.gap")
-    return marks(data).mark_point(shape="triangle", filled=True, size=area, **turn).encode(**look)
+    return plot(data).mark_point(shape="triangle", filled=True, size=area, **turn).encode(**look)
 
 
 def _arrange(links: Links, clusters: Sequence[int], left: Any, right: Any, width: float, step: float) -> Any:
@@ -275,7 +264,8 @@ def _ranked(count: int, links: Links) -> list[int]:
 def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, high: float) -> Any:
     """One cluster: where each item stands along its row, and the items on the way of each link.
 
-    An item is a node and a row: the node's own, or a row below, where the lines to its children pass.
+    An item is a node and a row: the node's own, or a row below, where the lines to its children
+    pass.
     """
     rank = {node: place for place, node in enumerate(order)}
     inside = {link: sorted(link, key=rank.__getitem__) for link in links if rank.keys() >= set(link)}
@@ -333,3 +323,78 @@ def apart(wish: list[float], sides: list[tuple[float, float]], low: float, high:
     # neighbors that would overtake share a mean
     means = isotonic_regression(np.asarray(wish) - offset).x
     return list(np.clip(means, low + lefts[0], max(high - rights[-1] - offset[-1], low + lefts[0])) + offset)
+
+
+def trust() -> Chart:
+    """Draw where the noise is added: by a curator who holds the true rows, or by each person.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    return _diagram("trust")
+
+
+def frameworks() -> Chart:
+    """Draw the two settings of figures 1 and 2 of patent 002. It needs no data.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    return _diagram("frameworks")
+
+
+def _diagram(picture: str) -> Chart:
+    """Two rows of boxes, as `pictures.toml` has them; on a phone, two columns."""
+    own = PICTURES[picture]
+    held = pd.DataFrame(own["boxes"]).replace({"color": COLORS}).assign(lane=0, way=-1)
+    ways = pd.DataFrame(own["arrows"]).replace({"color": COLORS})
+    ways["way"] = np.sign(ways["high"] - ways["low"])
+    rows = pd.DataFrame({"low": 0.0, "high": 0.0, "row": [0, 1], "lane": 0, "way": -1, "text": own["rows"]})
+    for table, said in ((held, ["head", "foot"]), (ways, ["text"]), (rows, ["text"])):
+        table[said] = table[said].map(say)
+    ways["short"] = ways["text"].map(lambda text: "\n".join(wrapped(text, 9)))
+    rows["short"] = rows["text"].str.split("[:：]", regex=True).str[0]
+    held = held.assign(high=held["low"])
+    color, sides = alt.Color("color:N", scale=None), (("left", "right"), ("top", "low"))
+    turn = alt.ExprRef(f"{BROAD} ? 90 * datum.way : 90 + 90 * datum.way")
+    tip: Any = {"shape": "triangle", "filled": True, "size": 160, "opacity": 1, "angle": turn}
+    aside: Any = {"align": alt.ExprRef(f"{BROAD} ? 'center' : datum.lane < 0 ? 'right' : 'left'"), "lineBreak": "\n"}
+    aside["dx"] = alt.ExprRef(f"{BROAD} ? 0 : datum.lane < 0 ? -7 : 7")
+    aside["dy"] = alt.ExprRef(f"{BROAD} ? (datum.lane > 0 ? 14 : -12) : 0")
+    inside, letters = _placed(held, "x", "y"), 14
+    boxes = _placed(held, *sides, color).mark_rect(fillOpacity=0.16, stroke=NEUTRAL, strokeWidth=2.5, cornerRadius=6)
+    layers = [
+        boxes,
+        words(inside, "head", fontSize=letters, fontWeight="bold", dy=-9 * bool((held["foot"] != "").any())),
+        words(inside, "foot", fontSize=letters, dy=10),
+        _placed(ways, *sides, color).mark_rule(strokeWidth=3),
+        _placed(ways, "right", "low", color).mark_point(**tip),
+        words(_placed(ways, "x", "y"), "told", fontSize=letters, **aside),
+        words(_placed(rows, "left", "top"), "told", fontSize=letters, color=FADED, align="left", dy=-14),
+    ]
+    return present(layers, picture)
+
+
+def _placed(data: pd.DataFrame, x: Any, y: Any, *channels: Any) -> Any:
+    """From `low` to `high` along a row, but for what boxes at its ends cover; of one place, a box around it."""
+    (wide, tall), (narrow, high), way = *HALVES, data["way"]
+    across, down = 0.13 + 0.74 * data[["low", "high"]], 0.24 + 0.66 * data[["low", "high"]]
+    same = data["low"] == data["high"]
+    row, column = 0.36 + 0.5 * data["row"] + 0.05 * data["lane"], 0.25 + 0.5 * data["row"] + 0.06 * data["lane"]
+    found = {
+        "left": (across["low"] + way * wide, column - same * narrow),
+        "right": (across["high"] - way * wide, column + same * narrow),
+        "top": (row - same * tall, down["low"] + way * high),
+        "low": (row + same * tall, down["high"] - way * high),
+    }
+    note = data.drop(columns=["low", "high", "row"])
+    table = note.assign(**{f"{side}_{k}": of[k] for side, of in found.items() for k in (0, 1)})
+    chosen = {side: f"{BROAD} ? datum.{side}_0 : datum.{side}_1" for side in found}
+    if "short" in table:
+        chosen["told"] = f"{BROAD} ? datum.text : datum.short"
+    chosen |= {"x": "(datum.left + datum.right) / 2", "y": "(datum.top + datum.low) / 2"}
+    return canvas(1, 1)(table, x, y, *channels).transform_calculate(**chosen)

@@ -1,8 +1,10 @@
-"""The scales of all pages, one per quantity: what is twice as far on one page is so on every other.
+"""The scales of all pages, one per quantity: what is twice as far on one page is so on every other; and colors.
 
-Shares go from 0% to 100%; those of a column's values, which sum to 100%, to the first of a few ends that holds them.
-Distances go from 0 to 1, with roots, so that small ones can be told apart. Accuracies begin below the majority class.
-Epsilons that are chosen, claimed or proved stand on one log scale; those that add up are lengths from 0.
+Shares go from 0% to 100%; those of a column's values, which sum to 100%, to the first of a few ends
+that holds them. Distances go from 0 to 1, with roots, so that small ones can be told apart.
+Accuracies begin below the majority class. Epsilons that are chosen, claimed or proved stand on one
+log scale; those that add up are lengths from 0. Colors can be seen on light and dark pages, and
+shapes tell series apart without them.
 """
 
 import math
@@ -13,7 +15,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.frames import largest
+from dpcore.charts.frames import in_order, largest
 from dpcore.language import say
 
 ROOTS = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1]
@@ -23,10 +25,27 @@ BELOW = 0.1  # of the majority class, where accuracies begin
 # epsilons: an axis ends at one of the last two, if that holds all
 LEAST, USUAL, MOST = 0.01, 10.0, 10_000.0
 
+REAL, RELEASED, CLAIMED, NEUTRAL = "#808080", "#1f77d4", "#c2571a", "#787878"
+# Letters as dark or as bright as the theme's, which marks and subtitles do not take from it by themselves.
+INK = alt.ExprRef("luminance(background) < 0.2 ? '#f5f5f5' : '#1a1a1a'")
+FADED = alt.ExprRef("luminance(background) < 0.2 ? '#b4bac4' : '#5a606a'")
+MIDDLE = 0.179  # the luminance on which black and white letters have the same contrast
+SERIES = [CLAIMED, RELEASED, "#2a8a4a", "#a05ab4", "#d13b6a", "#0d8a94", "#8d7316", "#6b6be0", "#c43bc4", "#96705c"]
+SERIES += ["#6f8f1a"]  # the first color and shape are for a claim
+TINTS = ["rgba(31, 119, 212, 0.06)", "rgba(31, 119, 212, 0.8)"]  # from pale, on any page, to strong
+STRIPES, BREAK = 48, (39, 40)
+_STAR = "M0,-1L.29,-.4L.95,-.31L.48,.15L.59,.81L0,.5L-.59,.81L-.48,.15L-.95,-.31L-.29,-.4Z"
+_SAW = "M-1,-.9L0,-.35L1,-.9L1,.9L0,.35L-1,.9Z"
+SHAPES = ["circle", "diamond", "triangle-up", "square", "triangle-down", "cross", "triangle-right", "triangle-left"]
+_CROSSED = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
+SHAPES += [_STAR, _SAW, _CROSSED]
 
-def scaled(title: str | list[str] | None, scale: alt.Scale, **axis: Any) -> dict[str, Any]:
-    """A channel's title, its scale, and how its axis looks."""
-    return {"title": title, "scale": scale} | ({"axis": alt.Axis(**axis)} if axis else {})
+ChartAxis = dict[str, Any]  # its `scale` and look (`axis`; None: it is not drawn), and maybe `title` and `type`
+
+
+def scaled(scale: alt.Scale, **axis: Any) -> ChartAxis:
+    """An axis by its scale, and by how it looks where `pictures.toml` does not say it."""
+    return {"scale": scale, "axis": axis}
 
 
 def span(low: float, high: float, **more: Any) -> alt.Scale:
@@ -34,36 +53,50 @@ def span(low: float, high: float, **more: Any) -> alt.Scale:
     return alt.Scale(domain=[low, high], nice=False, **more)
 
 
-def shares(title: str | None, **axis: Any) -> dict[str, Any]:
+def log_scale(padding: float) -> alt.Scale:
+    """A log scale that leaves so many pixels free at its ends."""
+    return alt.Scale(type="log", nice=False, padding=padding)
+
+
+def log_title(title: str, log: bool) -> str:
+    """What an axis or a key is called, and that it is a log scale if it is one."""
+    return say("{title} (log scale)", title=title) if log else title
+
+
+def names_axis(labels: Iterable[str], **scale: Any) -> ChartAxis:
+    """The axis of these names, in their order. Without it new data come into a drawn chart in the order of old ones."""
+    return {"scale": alt.Scale(domain=in_order(labels) or alt.Undefined, **scale), "type": "nominal"}
+
+
+def shares(**axis: Any) -> ChartAxis:
     """The axis of shares of people, rows or answers."""
-    return scaled(title, span(0, 1), **{"format": "~%", "tickCount": 5} | axis)
+    return scaled(span(0, 1), **{"format": "~%", "tickCount": 5} | axis)
 
 
-def share_axis(title: str, data: pd.DataFrame) -> dict[str, Any]:
+def share_axis(title: str, data: pd.DataFrame) -> ChartAxis:
     """The axis of the shares of a column's values."""
     low, high = float(np.nanmin([0.0, *data.min()])), largest(data.max(), 0.0)
     end = next((end for end in ENDS if end >= 1.02 * high), max(high, 1.0))
-    return scaled(title, span(low, end), format="~%", tickCount=6)
+    return scaled(span(low, end), format="~%", tickCount=6) | {"title": title}
 
 
-def root() -> alt.Scale:
-    """From 0 to 1 for every release, so that two can be compared at a glance; roots leave small numbers to be seen."""
-    return span(0, 1, type="sqrt")
+def distances(title: str, times: int = 1) -> ChartAxis:
+    """The axis of distances from 0 to 1, told as so many times as much.
+
+    It is the same for every release, so that two can be compared at a glance; roots leave small
+    numbers to be seen.
+    """
+    look = {"values": ROOTS, "labelExpr": f"format({times} * datum.value, '~g')"}
+    return scaled(span(0, 1, type="sqrt"), **look) | {"title": say("{title} (root scale)", title=title)}
 
 
-def distances(title: str, times: int = 1) -> dict[str, Any]:
-    """The axis of distances from 0 to 1, told as so many times as much."""
-    said = f"format({times} * datum.value, '~g')"
-    return scaled(say("{title} (root scale)", title=title), root(), values=ROOTS, labelExpr=said)
-
-
-def accuracies(title: str | None, majority: float = BELOW) -> dict[str, Any]:
+def accuracies(majority: float = BELOW) -> ChartAxis:
     """The axis of accuracies, from 10 points below the majority class, or where luck is."""
     low = math.floor(20 * max(majority - BELOW, 0) + 1e-6) / 20 if math.isfinite(majority) else 0.0
-    return scaled(title, span(low, 1, zero=False), format="~%", tickCount=6)
+    return scaled(span(low, 1, zero=False), format="~%", tickCount=6)
 
 
-def epsilons(title: str | list[str], held: Iterable[float], **axis: Any) -> dict[str, Any]:
+def epsilons(held: Iterable[float], **axis: Any) -> ChartAxis:
     """The log axis of epsilons, on which these stand."""
     logs = np.log10([value for value in held if 0 < value < math.inf] or [1.0])
     first = min(math.log10(LEAST), math.floor(logs.min() + 1e-9))
@@ -72,4 +105,15 @@ def epsilons(title: str | list[str], held: Iterable[float], **axis: Any) -> dict
     powers = range(first, last + 1, 1 + (last - first) // 10)
     ticks = [times * 10.0**power for power in powers for times in ((1, 3) if last - first <= 4 else (1,))]
     ticks = [tick for tick in ticks if tick <= 10.0**last]
-    return scaled(title, span(10.0**first, 10.0**last, type="log"), **{"values": ticks, "format": ",~g"} | axis)
+    return scaled(span(10.0**first, 10.0**last, type="log"), **{"values": ticks, "format": ",~g"} | axis)
+
+
+def hatched(color: str) -> dict[str, Any]:
+    """Upright stripes with a break near the end: a bar that goes on without limit. Slanted ones, a canvas misplaces."""
+    stops, clear = [], "rgba(128, 128, 128, 0)"
+    for stripe in range(STRIPES):
+        start, end = stripe / STRIPES, (stripe + 0.45) / STRIPES
+        own = clear if stripe in BREAK else color
+        stops += [{"offset": at, "color": look} for at, look in ((start, own), (end, own), (end, clear))]
+        stops.append({"offset": (stripe + 1) / STRIPES, "color": clear})
+    return {"gradient": "linear", "x1": 0, "y1": 0, "x2": 1, "y2": 0, "stops": stops}

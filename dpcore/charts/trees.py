@@ -1,7 +1,8 @@
-"""Trees from the root at the left: a released decision tree's boxes, and a column's taxonomy with its names.
+"""Trees: a released decision tree's boxes, a column's taxonomy with its names, and noisy counts with their errors.
 
-One layout serves both: a column per level, ends in even rows, others amid their children. A branch is told on the line
-to its node, and so is a group's name, so that no line crosses a name.
+One layout serves the first two, whose root is at the left: a column per level, ends in even rows,
+others amid their children. A branch is told on the line to its node, and so is a group's name, so
+that no line crosses a name.
 """
 
 import itertools
@@ -13,10 +14,31 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import Chart, present
-from dpcore.charts.colors import NEUTRAL, SERIES
-from dpcore.charts.frames import LETTER, in_order, largest, texts, tidy
-from dpcore.charts.marks import canvas, fitted, ink_on, keyed, tooltips, words
-from dpcore.language import plural, say
+from dpcore.charts.frames import LETTER, UNSEEN, distinct, in_order, largest, short, texts, tidy
+from dpcore.charts.marks import (
+    Plot,
+    canvas,
+    color_and_shape,
+    diamonds,
+    fitted,
+    ink_on,
+    keyed,
+    ruled,
+    words,
+)
+from dpcore.charts.scales import (
+    NEUTRAL,
+    REAL,
+    RELEASED,
+    SERIES,
+    SHAPES,
+    TINTS,
+    log_scale,
+    names_axis,
+    scaled,
+    span,
+)
+from dpcore.language import phrase, plural, say
 from dpcore.text import number
 
 # neighbors differ in blue and yellow
@@ -29,6 +51,11 @@ MOST_LEAVES = 150
 LONGEST = 34  # letters of a name that places are made for
 GAP, TAIL = 18, 40  # TAIL: behind the last boxes
 WIDTH = 960  # pixels, for all texts
+NUMBER = ",.10~g"
+LOOKS = {phrase("noisy"): (SERIES[0], "circle"), phrase("consistent"): (RELEASED, "diamond")}
+# what a level divides that divides no column, and a node in which no column is divided
+ALL = phrase("all rows")
+WHOLE = "7 * length(datum.text)"  # pixels of a text that is not cut
 
 
 def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -> Chart:
@@ -59,30 +86,24 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -
     width = own.get("width", width)
     data = data.assign(top=data["y"] - BOX / 2, bottom=data["y"] + BOX / 2, inset=data["left"] + 7)
 
-    marks = canvas(width, height)
-    told = ["path", "asks", "noisy", "counts", "label", "share", "spent", "folded"]
-    tip = tooltips("path|branch", "asks|divided by", "noisy|noisy number of records|,.1f")
-    tip += tooltips("counts|consistent number|,.1f", "label|most probable class", "share|its probability|.1%")
-    tip += tooltips("spent|epsilon so far", "folded|nodes below, not drawn|,")
-    boxes = marks(data[["left", "right", "top", "bottom", "fill", *told]], "left", "top").mark_rect(cornerRadius=7)
-    fill = alt.Fill("fill:N", scale=None)
-    boxes = boxes.encode(x2=alt.X2("right"), y2=alt.Y2("bottom"), fill=fill, tooltip=tip)
+    plot = canvas(width, height, "forest_tree")
+    tooltip, fill = plot.tooltip_of(data), alt.Fill("fill:N", scale=None)
+    data["room"], data["along"] = data["right"] - data["left"] - 10, data["left"] - data["start"] - 10
+    boxes = plot(data, ("left", "right"), ("top", "bottom"), tooltip, fill).mark_rect(cornerRadius=7)
     codes = dict(data.sort_values("code")[["label", "code"]].to_numpy())
     colors = [CLASSES[code % len(CLASSES)] for code in codes.values()]
     legend = alt.Legend(symbolOpacity=1, symbolSize=160)
-    key = marks(data[["left", "y", "label"]], "left").mark_point(filled=True, shape="square", opacity=0)
-    key = key.encode(keyed(alt.Color, "label", codes, colors, title=say("most probable class"), legend=legend))
+    labeled = keyed(alt.Color, "label", codes, colors, title=say("most probable class"), legend=legend)
+    key = plot(data, "left", "y", labeled).mark_point(filled=True, shape="square", opacity=0)
     look: Any = {"align": "left", "baseline": "middle", "fontSize": 12}
-    lines = data[["inset", "y", "head", "foot", "fill", *told]].assign(room=data["right"] - data["left"] - 10)
-    inside = marks(lines, "inset").encode(tooltip=tip)
+    inside, ways = (plot(data, x, "y", tooltip) for x in ("inset", "start"))
     black = look | {"color": ink_on("datum.fill")}
     heads = fitted(inside, "head", width, **black, dy=-8, fontWeight="bold")
     whole = f"({ROOM} - 1) * length(datum.foot)"  # a number that is cut is another number
     feet = fitted(inside, "foot", width, whole, **black, dy=8)
-    ways = marks(data[["start", "y", "branch", *told]].assign(room=data["left"] - data["start"] - 10), "start")
-    branches = fitted(ways.encode(tooltip=tip), "branch", width, **look | {"baseline": "bottom"}, dx=5, dy=-3)
-    rest = words(marks(data[["right", "y", "more"]], "right"), "more", **look, dx=6)
-    layers = alt.layer(_lines(marks, data), boxes, key, heads, feet, branches, rest)
+    branches = fitted(ways, "branch", width, room="along", **look | {"baseline": "bottom"}, dx=5, dy=-3)
+    rest = words(plot(data, "right"), "more", **look, dx=6)
+    layers = alt.layer(_lines(plot, data), boxes, key, heads, feet, branches, rest)
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
     cases = {"spent|free": data["spent"].any(), "folded": gone}
     values: Any = {"title": title, "count": len(data), "nodes": gone} | own
@@ -144,7 +165,8 @@ def _columns(data: pd.DataFrame, width: float) -> pd.DataFrame:
 def _rows(parents: Any) -> pd.DataFrame:
     """How far down every node stands (`y`), and its first and last child (`high`, `low`; NaN for ends).
 
-    Ends stand 1 apart in order, the first at 0. `parents`: an array of row numbers, the root first with -1.
+    Ends stand 1 apart in order, the first at 0. `parents`: an array of row numbers, the root first
+    with -1.
     """
     found, ends = np.full((len(parents), 3), math.nan), itertools.count()
 
@@ -159,26 +181,23 @@ def _rows(parents: Any) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["y", "high", "low"])
 
 
-def _lines(marks: Any, data: pd.DataFrame) -> Any:
+def _lines(plot: Plot, data: pd.DataFrame) -> Any:
     """To every node from the line that it hangs on, from a node to the line of its children, and that line.
 
-    `data`: what `_rows` says, and along the way `start`, `left`, `right`, `hang`: from line to node to line.
+    `data`: what `_rows` says, and along the way `start`, `left`, `right`, `hang`: from line to node
+    to line.
     """
     inner = data.dropna(subset="high")
     ways = data[["start", "left", "y", "y"]], inner[["right", "hang", "y", "y"]], inner[["hang", "hang", "high", "low"]]
     lines = pd.concat([way.set_axis(["x", "x2", "y", "y2"], axis=1) for way in ways])
-    rules = marks(lines).mark_rule(color=NEUTRAL, opacity=0.7, strokeWidth=1.4)
-    return rules.encode(x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"))
+    return plot(lines, ("x", "x2"), ("y", "y2")).mark_rule(color=NEUTRAL, opacity=0.7, strokeWidth=1.4)
 
 
 def _paler(color: str, part: float) -> str:
     """So much of a color, and pale grey, so that texts on it can be read on any page."""
-    mixed = part * _channels(color) + (1 - part) * _channels(PALE)
+    channels = np.array([[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in (color, PALE)])
+    mixed = part * channels[0] + (1 - part) * channels[1]
     return "#" + "".join(f"{value:02x}" for value in mixed.round().astype(int))
-
-
-def _channels(color: str) -> Any:
-    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
 
 
 def taxonomy(frame: pd.DataFrame) -> Chart:
@@ -206,17 +225,14 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     drawn = _across(upper, letters, WIDTH).join(step * (_rows(upper["parent"].to_numpy()) + 1))
     height = step * ends + step
 
-    marks = canvas(WIDTH, height)
-    told = ["name", "path", "leaves"]
-    dots = marks(drawn[["x", "y", "size", *told]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
-    tooltip = tooltips("name|node", "path|path from the root", "leaves|values|,")
-    dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tooltip)
+    plot = canvas(WIDTH, height, "taxonomy")
+    size = alt.Size("size:Q", scale=None, legend=None)
+    dots = plot(drawn, "x", "y", plot.tooltip, size).mark_point(filled=True, opacity=1, color=NEUTRAL)
     look: Any = {"align": "left", "fontSize": letters}
-    names = marks(drawn[["y", "label", "room", *told, "end"]].assign(x=drawn["at"])).encode(tooltip=tooltip)
-    groups, ends_of = (names.transform_filter(f"{sign}datum.end") for sign in ("!", ""))
-    lines = _lines(marks, drawn.assign(left=drawn["x"], right=drawn["x"], hang=drawn["x"]))
+    groups, values_of = (plot(drawn[drawn["end"] == end], "at", "y", plot.tooltip) for end in (False, True))
+    lines = _lines(plot, drawn.assign(left=drawn["x"], right=drawn["x"], hang=drawn["x"]))
     layers = [lines, dots, fitted(groups, "label", WIDTH, **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
-    layers.append(fitted(ends_of, "label", WIDTH, **look, dx=9, baseline="middle"))
+    layers.append(fitted(values_of, "label", WIDTH, **look, dx=9, baseline="middle"))
     values: Any = {"values": total, "levels": plural("{n:,} level", "{n:,} levels", deepest)}
     values |= {"nodes": len(data), "ends": ends, "height": height + 90}  # with the title
     cases = {"upper": len(upper) < len(data), "pointed": True}
@@ -231,11 +247,8 @@ def _nodes(frame: pd.DataFrame) -> pd.DataFrame:
     for name, parent in zip(names, parents, strict=True):
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
         paths.append(f"{paths[parent]} › {name}" if parent >= 0 else name)
-    end = ~np.isin(np.arange(len(names)), parents)
-    leaves = frame["leaves"].to_numpy(int)
-    return pd.DataFrame(
-        {"name": names, "parent": parents, "leaves": leaves, "depth": depths, "path": paths, "end": end}
-    )
+    data = pd.DataFrame({"name": names, "parent": parents, "leaves": frame["leaves"].to_numpy(int)})
+    return data.assign(depth=depths, path=paths, end=~np.isin(np.arange(len(names)), parents))
 
 
 def _upper(data: pd.DataFrame) -> pd.DataFrame:
@@ -277,3 +290,189 @@ def _across(data: pd.DataFrame, letters: int, width: int) -> pd.DataFrame:
         x=np.where(end, last, edges[np.minimum(depth + 1, len(edges) - 1)]),
         size=np.where(end, 45, 75),
     )
+
+
+def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
+    """Draw mean absolute errors of range queries against the size of the range: a line per release.
+
+    Both axes are log scales. Errors of 0 are left out, as a log scale cannot show them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `evaluate.errors_by_query_size`, of up to 10 releases, and maybe `baseline` (bool):
+        dashed lines.
+    title : str, optional
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    names = {"absolute": "value", "absolute_low": "low", "absolute_high": "high"}
+    numbers = ["size", "queries", *names.values()]
+    data = tidy(frame.rename(columns=names), [], numbers, said=["release", "bin"])
+    baseline = frame["baseline"].to_numpy(bool) if "baseline" in frame else np.zeros(len(frame), dtype=bool)
+    data = data.assign(kind=np.where(baseline, "baseline", "method"))
+    data = data[(data["value"] > 0) & (data["size"] > 0)].reset_index(drop=True)
+    data["low"] = data["low"].clip(lower=data["value"].min() / 2)
+    series = in_order(data["release"])
+    gap = min(6.0, 24 / max(1, len(series)))
+    data["aside"] = [gap * (series.index(name) - (len(series) - 1) / 2) for name in data["release"]]
+
+    across = scaled(log_scale(24), values=_decades(data["size"]))
+    up = scaled(log_scale(10), format=NUMBER, values=_decades(data[["value", "low", "high"]]))
+    plot = Plot("error_by_range", across, up)
+    legend = alt.Legend(symbolOpacity=1, columns=4, labelLimit=260)
+    color, shape = color_and_shape("release", series, SERIES[1:], SHAPES[1:], legend=legend)
+    dash = keyed(alt.StrokeDash, "kind", ["method", "baseline"], [[1, 0], [6, 4]], legend=None)
+    move: Any = {"xOffset": alt.ExprRef("datum.aside")}
+    lines, ranges = plot(data, "size", "value", color, dash, alt.Detail("aside:Q")), data.dropna(subset=["low", "high"])
+    layers = [
+        lines.mark_line(strokeWidth=2.5, **move),
+        plot(ranges, "size", ("low", "high"), color).mark_rule(strokeWidth=1.5, opacity=0.7, **move),
+        plot(data, "size", "value", plot.tooltip, color, shape).mark_point(filled=True, size=85, opacity=1, **move),
+    ]
+    cases = {"intervals": len(ranges), "baselines": baseline.any()}
+    return present(layers, "error_by_range", cases, title=title)
+
+
+def _decades(numbers: pd.DataFrame | pd.Series) -> Any:
+    """The powers of ten among these numbers; the axis finds its own ticks if there are few."""
+    exponents = np.log10(numbers.to_numpy(dtype=float))
+    exponents = exponents[np.isfinite(exponents)]
+    powers = np.arange(np.ceil(exponents.min()), np.floor(exponents.max()) + 1) if len(exponents) else exponents
+    return [float(f"1e{power:.0f}") for power in powers] if len(powers) > 1 else alt.Undefined
+
+
+def range_answers(frame: pd.DataFrame) -> Chart:
+    """Draw one range query: every release's estimate with its interval, and the true count.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per release: `release`, `estimate`, `low`, `high` (NaN where there is no interval),
+        and maybe `true` (the same in all rows), which is a rule. Without it the chart shows nothing
+        private.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    known = frame if "true" in frame else frame.assign(true=np.nan)
+    data = tidy(known, ["release"], ["estimate", "low", "high", "true"]).dropna(subset=["estimate"])
+    data = distinct(data.assign(release=data["release"].map(say)).reset_index(drop=True), "release")
+    across = scaled(alt.Scale(zero=False, padding=20, nice=False), format=NUMBER)
+    plot = Plot("range_answers", across, names_axis(data["release"]))
+    tooltip = plot.tooltip_of(data)
+    bars = plot(data.dropna(subset=["low", "high"]), ("low", "high"), "release", tooltip)
+    layers = [
+        bars.mark_rule(color=RELEASED, strokeWidth=3, opacity=0.55),
+        diamonds(plot(data, "estimate", "release", tooltip), RELEASED),
+    ]
+    if len(data) and (truth := data["true"].iloc[0]) == truth:
+        look, name = {"baseline": "bottom", "align": "center"}, say("true count {truth:,.0f}", truth=truth)
+        rule, said = ruled(plot, truth, name, look, color=REAL, strokeWidth=3)
+        layers = [rule, *layers, said]
+    return present(layers, "range_answers", {"true": len(layers) > 2})
+
+
+def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
+    """Draw a tree's nodes as rectangles, a row per level: noisy counts, and consistent ones.
+
+    Both have one color scale. Levels that were not measured say so among the noisy ones.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `count_tree.nodes`, maybe `with_truth`. Colors are absolute errors if the
+        true counts are there; without them half the widths of 95% intervals, and the chart shows
+        nothing private.
+    width : int, default=820
+        The pixels of both pictures.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    private = "true" in frame
+    rows = frame if private else frame.assign(true=np.nan, noise=np.nan)
+    numbers = ["left", "right", "noisy", "noisy_margin", "consistent", "consistent_margin", "true", "noise", "level"]
+    data = tidy(rows, ["label", "name", "divides"], numbers)
+    data = data.assign(row=_level_names(data), name=data["name"].replace(ALL, say(ALL)))
+    data["text"] = data.pop("label").replace(ALL, say(ALL))
+    order, total = in_order(data["row"]), largest(data["right"], 1.0)
+    data["room"] = (data["right"] - data["left"]) / total * width - 6
+    parts = []
+    for which in LOOKS:
+        count, margin = data[which], data[f"{which}_margin"]
+        shade = (count - data["true"]).abs() if private else margin
+        part = data.assign(which=which, low=count - margin, high=count + margin, shade=shade)
+        blank = part[count.isna()].drop_duplicates("row")
+        blank = blank.assign(left=0.0, right=total, room=width, text=say("(not measured)"))
+        parts += [part[count.notna()], blank]
+    unused = ["divides", "level", "noisy_margin", "consistent_margin"]
+    both = pd.concat(parts, ignore_index=True).drop(columns=unused)
+    both["middle"] = (both["left"] + both["right"]) / 2
+    both["row"] = both["row"].where(both["which"] == "noisy", UNSEEN + both["row"].astype(str))
+    heads = [*map(say, LOOKS)]
+    # one picture below the other
+    names = [heads[0], *order, heads[1], *(UNSEEN + name for name in order)]
+    bold = alt.condition(alt.FieldOneOfPredicate("value", heads), alt.value("bold"), alt.value("normal"))
+    down = names_axis(names, paddingInner=0.06) | {"axis": {"labelFontWeight": bold, "labelOverlap": False}}
+    plot = Plot("count_tree", {"axis": None, "scale": span(0, total, zero=False)}, down)
+    tooltip = plot.tooltip_of(both)
+    scale = alt.Scale(range=TINTS, type="sqrt", domain=[0, largest(both["shade"], 1e-6)])
+    shade_title = say("absolute error") if private else say("95% interval, ±")
+    color = alt.Color("shade:Q", title=shade_title, scale=scale, legend=alt.Legend(format=",.3~g"))
+    counted, blanks = both[both["shade"].notna()], both[both["shade"].isna()]
+    boxes = plot(counted, ("left", "right"), "row", tooltip, color).mark_rect(stroke=NEUTRAL, strokeWidth=0.4)
+    named = fitted(plot(counted, "middle", "row", tooltip), "text", width, WHOLE, fontSize=12)
+    unmeasured = words(plot(blanks, "middle", "row"), "text", fontSize=12)
+    what = say("absolute error of each count") if private else say("half the width of each count's 95% interval")
+    return present([boxes, named, unmeasured], "count_tree", what=what)
+
+
+def _level_names(data: pd.DataFrame) -> list[str]:
+    """What each row's level is called: its number, and what it divides if that is always the same."""
+    alike = data.groupby("level")["divides"].transform("nunique") == 1
+    return [
+        f"{level:.0f}: {short(say(ALL) if name == ALL else name)}" if same else say("level {level:.0f}", level=level)
+        for level, name, same in zip(data["level"], data["divides"], alike, strict=True)
+    ]
+
+
+def level_errors(frame: pd.DataFrame) -> Chart:
+    """Draw how far noisy and consistent counts are from the true ones.
+
+    There is a dot per run in a row per level. Errors of 0 are left out: the axis is a log scale.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `tree_errors.level_errors`, for one run or several.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, ["which", "divides"], ["level", "error"]).dropna().sort_values("level", kind="stable")
+    data["row"] = _level_names(data)
+    down = names_axis(data["row"], paddingInner=0.3)
+    data = data[(data["error"] > 0) & data["which"].isin([*LOOKS])].drop(columns=["divides", "level"])
+    data = data.assign(which=data["which"].map(say)).reset_index(drop=True)
+    colors, shapes = zip(*LOOKS.values(), strict=True)
+    plot = Plot("level_errors", scaled(log_scale(16), format=NUMBER, values=_decades(data["error"])), down)
+    lanes = alt.YOffset("which:N", scale=alt.Scale(domain=[*map(say, LOOKS)]))
+    dots = plot(
+        data, "error", "row", plot.tooltip, lanes, *color_and_shape("which", [*map(say, LOOKS)], colors, shapes)
+    )
+    layers = [dots.mark_point(filled=True, size=60, opacity=0.65)]
+    if data.duplicated(["row", "which"]).any():
+        means = plot(data, "mean(error)", "row", lanes)
+        layers.append(means.mark_tick(thickness=2, color=NEUTRAL, height={"band": 0.9}))
+    return present(layers, "level_errors", {"runs": len(layers) > 1})

@@ -1,6 +1,11 @@
-"""Two neighboring worlds beside each other: probabilities, drawn answers, an attack's runs, ratios, and the game."""
+"""Two neighboring worlds beside each other, what attacks see of them, and what attacks on tables without names find.
+
+Shares of people go from 0% to 100%, so that two settings can be told apart, and two attacks
+compared.
+"""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -8,22 +13,41 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import Chart, present
-from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, RELEASED, SERIES
 from dpcore.charts.frames import breadth, largest, tidy, wrapped
 from dpcore.charts.marks import (
-    NO_TIP,
-    boxes,
+    Plot,
+    YValue,
     color_and_shape,
+    diamonds,
+    end_labels,
     group_colors,
     keyed,
+    level,
+    one_row,
+    setting_rule,
     side_by_side,
-    single,
     tooltips,
     words,
 )
-from dpcore.charts.scales import scaled, span
+from dpcore.charts.scales import (
+    CLAIMED,
+    INK,
+    LEAST,
+    MOST,
+    NEUTRAL,
+    REAL,
+    RELEASED,
+    SERIES,
+    ChartAxis,
+    epsilons,
+    log_scale,
+    scaled,
+    shares,
+    span,
+)
 from dpcore.language import phrase, plural, say
 from dpcore.text import number as epsilon_text
+from dpcore.text import odds, percent
 
 PAIR = [SERIES[3], SERIES[2]]  # the colors of two worlds
 YOU = {"without": phrase("without you"), "with": phrase("with you")}
@@ -37,6 +61,7 @@ NARROW = 0.25  # of a broad bar, that a narrow one leaves free at either side
 TIMES = "format(exp(datum.value), '.3~g')"  # an axis of logarithms that tells the ratios
 TENFOLD, TOO_MANY = math.log(10), math.log(1e6)
 WAYS = {phrase("players"): (RELEASED, "diamond"), phrase("best strategy"): (SERIES[4], "circle")}
+COLORS = (REAL, RELEASED, CLAIMED)
 
 
 def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
@@ -58,26 +83,23 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
         The chart.
     """
     data = tidy(frame, [], ["answer", "without", "with", "limit_without", "limit_with"]).dropna()
-    across = _answers(data, whole)
     bins = data.assign(**{"from": data["answer"] - 0.5, "to": data["answer"] + 0.5})
     long = side_by_side(bins, YOU, ["answer"], height="{}", limit="limit_{}")
     what = say("probability") if whole else say("density")
-    up = alt.Y("height:Q", title=what, axis=alt.Axis(**STACKED, format=".2~g", tickCount=4))
+    up = scaled(alt.Scale(), **STACKED, format=".2~g", tickCount=4) | {"title": what}
+    plot = Plot("two_worlds", _answers(data, whole), up)
     tooltip = tooltips("group|world", "answer|answer|.4~g", f"height|{what}|.3~g")
-    base = alt.Chart(long).encode(tooltip=tooltip)
-    color = group_colors("group", map(say, YOU.values()), PAIR, "square" if whole else "stroke")
-    beyond = bool((long["height"] > long["limit"] * (1 + 1e-9)).any())
-    layers: list[Any] = []
+    names = [*map(say, YOU.values())]
+    color = group_colors("group", names, PAIR, "square" if whole else "stroke")
+    far = long["height"] > long["limit"] * (1 + 1e-9)
     if whole:
-        layers.append(boxes(base.encode(color), alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP))
+        layers = [plot(long, ("left", "right"), ("height", 0), tooltip, color).mark_rect(opacity=0.9, **CLIP)]
     else:
-        lines = base.encode(alt.X("answer:Q", **across), up)
-        for label in map(say, YOU.values()) if beyond else ():
-            own = lines.transform_filter(alt.FieldOneOfPredicate("group", [label]))
-            layers.append(own.mark_area(color=CLAIMED, opacity=0.75, **CLIP).encode(alt.Y2("limit:Q")))
-        dash = keyed(alt.StrokeDash, "group", map(say, YOU.values()), [[7, 4], [1, 0]])
-        layers.append(lines.mark_line(strokeWidth=3.5, **CLIP).encode(color, dash))
-    return present(layers, "two_worlds", {"beyond": beyond}, height=360 if beyond else 330)
+        dash = keyed(alt.StrokeDash, "group", names, [[7, 4], [1, 0]])
+        areas = plot(long, "answer", ("height", "limit"), tooltip).mark_area(color=CLAIMED, opacity=0.75, **CLIP)
+        layers = [areas.transform_filter(alt.FieldOneOfPredicate("group", [name])) for name in names if far.any()]
+        layers.append(plot(long, "answer", "height", tooltip, color, dash).mark_line(strokeWidth=3.5, **CLIP))
+    return present(layers, "two_worlds", {"beyond": far.any()}, height=360 if far.any() else 330)
 
 
 def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> Chart:
@@ -100,24 +122,21 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
         The chart.
     """
     data = tidy(frame, [], ["answer", "log_ratio"]).dropna()
-    data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
     outside = data["log_ratio"].abs() > epsilon * (1 + 1e-9)
-    beyond, within = say("outside the band"), say("inside the band")
-    data["where"] = np.where(outside, beyond, within)
+    data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
+    data["where"] = np.where(outside, say("outside the band"), say("inside the band"))
     most = min(largest(data["log_ratio"].abs(), 1.3 * epsilon) * 1.04, 3 * epsilon)
-    up = scaled(say("ratio"), span(-most, most), **STACKED, values=[-epsilon, 0, epsilon], labelExpr=TIMES)
-    tooltip = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
-    across = alt.X("answer:Q", **_answers(data, whole))
-    base = alt.Chart(data).encode(across, alt.Y("log_ratio:Q", **up), tooltip=tooltip)
-    marks = [_band(up, "log_ratio", epsilon, NEUTRAL, 0.25)]
+    plot = Plot("ratio_band", _answers(data, whole), _ratios(most, epsilon))
+    layers = [_band(plot, epsilon, NEUTRAL, 0.25)]
     if whole:
-        marks.append(base.mark_point(filled=True, size=60, opacity=1, color=INK, **CLIP))
+        points = plot(data, "answer", "log_ratio", plot.tooltip)
+        layers.append(points.mark_point(filled=True, size=60, opacity=1, color=INK, **CLIP))
     else:
-        marks.append(base.mark_line(strokeWidth=3, color=INK, **CLIP))
-        for side in ("datum.log_ratio > 0", "datum.log_ratio < 0"):
-            far = base.transform_filter(f"datum.where == '{beyond}' && {side}")
-            marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
-    return present(marks, "ratio_band", {"beyond|within": outside.any()})
+        above, below = data[outside & (data["log_ratio"] > 0)], data[outside & (data["log_ratio"] < 0)]
+        for rows, wide, color in ((data, 3, INK), (above, 5, CLAIMED), (below, 5, CLAIMED)):
+            line = plot(rows, "answer", "log_ratio", plot.tooltip)
+            layers.append(line.mark_line(strokeWidth=wide, color=color, **CLIP))
+    return present(layers, "ratio_band", {"beyond|within": outside.any()})
 
 
 def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
@@ -137,43 +156,43 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
         The chart.
     """
     data = tidy(frame, ["world"], ["answer"]).dropna()
-    data["world"] = data["world"].map(YOU).map(say)
-    data["shown"] = data["answer"].clip(low, high)
-    beyond = int((data["shown"] != data["answer"]).sum())
     turn = data.groupby("world").cumcount()
-    data["lane"] = (data["world"] == say(YOU["without"])).astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
+    data["lane"] = (data["world"] == "without").astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
+    data["world"], data["shown"] = data["world"].map(YOU).map(say), data["answer"].clip(low, high)
+    beyond = int((data["shown"] != data["answer"]).sum())
     sides = f"datum.value > 0.5 ? '{say('without')}' : '{say('with')}'"
-    look: Any = {"values": [0, 1], "labelExpr": sides, "ticks": False}
-    names = [*map(say, YOU.values())]
-    base = alt.Chart(data).encode(
-        alt.X("shown:Q", **_across(low, high)),
-        alt.Y("lane:Q", **scaled(say("world"), span(-0.4, 1.4), **STACKED, **look)),
-        *color_and_shape("world", names, PAIR, ["diamond", "circle"], title=alt.Undefined, legend=None),
-        tooltip=tooltips("world|world", "answer|answer|.4~g"),
-    )
-    dots = base.mark_point(filled=True, size=110, opacity=0.8, **CLIP)
+    lanes = scaled(span(-0.4, 1.4), **STACKED, values=[0, 1], labelExpr=sides)
+    plot, names = Plot("answer_strip", _across(low, high), lanes), [*map(say, YOU.values())]
+    looks = color_and_shape("world", names, PAIR, ["diamond", "circle"], title=alt.Undefined, legend=None)
+    dots = plot(data, "shown", "lane", plot.tooltip, *looks).mark_point(filled=True, size=110, opacity=0.8, **CLIP)
     values = {"beyond": beyond, "count": len(data), "height": 215 if beyond else 190}
     return present(dots, "answer_strip", {"beyond": beyond}, **values)
 
 
-def _answers(data: pd.DataFrame, whole: bool) -> dict[str, Any]:
+def _answers(data: pd.DataFrame, whole: bool) -> ChartAxis:
     """The axis of answers that stacked charts share."""
     room = 0.6 if whole else 0.0
     return _across(*([data["answer"].min() - room, data["answer"].max() + room] if len(data) else [0.0, 1.0]))
 
 
-def _across(low: float, high: float) -> dict[str, Any]:
+def _across(low: float, high: float) -> ChartAxis:
     """An axis low..high of answers with labels that stay off its ends."""
     room = 0.07 * (high - low)
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS), STEPS[-1])
     ticks = np.arange(math.ceil((low + room) / step), math.floor((high - room) / step) + 1) * step
-    return scaled(say("answer"), span(low, high, zero=False), grid=False, values=ticks.tolist(), format=",d")
+    axis = scaled(span(low, high, zero=False), grid=False, values=ticks.tolist(), format=",d")
+    return axis | {"title": say("answer")}
 
 
-def _band(up: dict[str, Any], field: str, epsilon: float, color: str, opacity: float) -> Any:
+def _ratios(most: float, tick: float) -> ChartAxis:
+    """The axis of log ratios that tells the ratios."""
+    return scaled(span(-most, most), **STACKED, values=[-tick, 0.0, tick], labelExpr=TIMES)
+
+
+def _band(plot: Plot, epsilon: float, color: str, opacity: float) -> Any:
     """What an epsilon allows on an axis of log ratios."""
-    band = single(**{field: -epsilon, "high": epsilon}).mark_rect(color=color, opacity=opacity, **CLIP)
-    return band.encode(alt.Y(f"{field}:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)
+    band = plot(one_row(low=-epsilon, high=epsilon), None, ("low", "high"))
+    return band.mark_rect(color=color, opacity=opacity, **CLIP)
 
 
 def world_piles(
@@ -231,17 +250,14 @@ def world_piles(
     long = long.assign(**ends, share=long["count"] / max(runs, 1))[long["count"] > 0]
     most, least = largest(long["share"], 1e-3), 0.5 / max(runs, 1)
     scale = span(least, most * (most / least) ** 0.7, type="log") if logarithmic else span(0, 2.1 * most)
-    across = _numbers(data, number)
-    up = alt.Y("share:Q", **scaled(say("share of runs"), scale, **STACKED, format="~%", tickCount=4))
-    tooltip = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
+    plot = Plot("world_piles", _numbers(data, number), scaled(scale, **STACKED))
     color, floor = group_colors("world", map(say, RUNS.values()), PAIR), least if logarithmic else 0
-    base = alt.Chart(long).encode(color, tooltip=tooltip)
-    layers = [boxes(base, alt.X("from:Q", **across), "to", up, floor=floor, opacity=0.8, **CLIP)]
+    layers = [plot(long, ("from", "to"), ("share", floor), plot.tooltip, color).mark_rect(opacity=0.8, **CLIP)]
     values: Any = {"runs": runs}
     if math.isfinite(threshold) and len(data):
         event = phrase("{threshold:.4g} or above") if above else phrase("{threshold:.4g} or below")
         values |= {"event": say(event, threshold=threshold), "counted": counted}
-        values |= {"first": hits[0], "second": hits[1]}
+        values |= dict(zip(RUNS, hits, strict=True))
         proof = [
             say("{name}: {hits:,.0f} of {counted:,} runs", name=say(world), hits=hit, counted=counted)
             for world, hit in zip(RUNS.values(), hits, strict=True)
@@ -252,29 +268,31 @@ def world_piles(
         if lower:  # never rounded up
             least_often = f"{math.floor(100 * math.exp(min(lower, TOO_MANY))) / 100:,.10g}"
             proof.append(say("95% sure: at least {ratio} times", ratio=least_often))
-        layers = [*_event(data, across, edge, "\n".join(proof), above=above), *layers]
+        layers = [*_event(plot, data, edge, "\n".join(proof), above=above), *layers]
     return present(layers, "world_piles", {"event|none": "event" in values}, **values)
 
 
-def _numbers(data: pd.DataFrame, number: str) -> dict[str, Any]:
+def _numbers(data: pd.DataFrame, number: str) -> ChartAxis:
     """The axis of the attacker's number that stacked charts share."""
     low, high = (float(data["left"].min()), float(data["right"].max())) if len(data) else (0.0, 1.0)
-    return scaled(wrapped(number, 95), span(low, high, zero=False), grid=False, titleLimit=760)
+    return scaled(span(low, high, zero=False), grid=False, titleLimit=760) | {"title": wrapped(number, 95)}
 
 
-def _event(data: pd.DataFrame, across: Any, edge: float, text: str, *, above: bool) -> list[Any]:
+def _event(plot: Plot, data: pd.DataFrame, edge: float, text: str, *, above: bool) -> list[Any]:
     """The event's region, its edge, and what it proves."""
     low, high = float(data["left"].min()), float(data["right"].max())
     # Words go where there is more room, and not beyond the end of a narrow chart.
     rest, side, sign = ("width - ", "left", "") if edge < (low + high) / 2 else ("", "right", "-")
     wide = 7.8 * max(map(breadth, text.splitlines()))
     aside = alt.ExprRef(f"{sign}min(8, {rest}scale('x', datum['from']) + 12 - {wide:.0f})")
-    base = single(**{"from": edge, "to": high if above else low, "text": text}).encode(alt.X("from:Q", **across))
-    shade = base.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP)
-    shade = shade.encode(x2="to", tooltip=tooltips("text|runs with the event"))
-    rule = base.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2).encode(tooltip=NO_TIP)
-    look: Any = {"align": side, "dx": aside, "baseline": "top", "fontWeight": "bold"}
-    return [shade, rule, words(base.encode(y=alt.value(6)), "text", lineBreak="\n", **look)]
+    look: Any = {"align": side, "dx": aside, "baseline": "top", "fontWeight": "bold", "lineBreak": "\n"}
+    rows = one_row(**{"from": edge, "to": high if above else low, "text": text})
+    shade = plot(rows, ("from", "to"), None, tooltips("text|runs with the event"))
+    return [
+        shade.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP),
+        plot(rows, "from", None).mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2),
+        words(plot(rows, "from", YValue(6)), "text", **look),
+    ]
 
 
 def times(epsilon: float) -> str:
@@ -312,23 +330,18 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     bands = [epsilon for epsilon in (claimed, proved) if math.isfinite(epsilon)]
     reach = largest([*least, *bands[:1]], 1.0)
     most = 1.5 * max(reach, *(band for band in bands if band < 2 * reach), 1.0)
+    beyond = (data["low"] > claimed) | (data["high"] < -claimed)
     data[["log_ratio", "low", "high"]] = data[["log_ratio", "low", "high"]].clip(-most, most)
     data = data.assign(middle=(data["left"] + data["right"]) / 2, ratio=np.exp(data["log_ratio"]))
-    beyond = (data["low"] > claimed) | (data["high"] < -claimed)
-    outside, within = say("outside of what is claimed"), say("not surely outside")
-    data["where"] = np.where(beyond, outside, within)
-    tick = claimed if math.isfinite(claimed) else TENFOLD
-    up = scaled(say("B / A"), span(-most, most), **STACKED, values=[-tick, 0.0, tick], labelExpr=TIMES)
-    layers = [
-        _band(up, "low", min(epsilon, most), color, opacity)
-        for epsilon, color, opacity in ((proved, RELEASED, 0.14), (claimed, CLAIMED, 0.25))
-        if math.isfinite(epsilon)
-    ]
-    tooltip = tooltips("left|from|.4~g", "right|to|.4~g", "ratio|B / A|.3~g", "where|this is")
-    look = alt.condition(f"datum.where == '{outside}'", alt.value(CLAIMED), alt.value({"expr": INK.expr}))
-    base = alt.Chart(data).encode(alt.X("middle:Q", **_numbers(bins, number)), color=look, tooltip=tooltip)
-    whiskers = base.mark_rule(strokeWidth=3, **CLIP).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
-    dots = base.mark_point(filled=True, size=80, opacity=1, **CLIP).encode(alt.Y("log_ratio:Q", **up))
+    outside = say("outside of what is claimed")
+    data["where"] = np.where(beyond, outside, say("not surely outside"))
+    up = _ratios(most, claimed if math.isfinite(claimed) else TENFOLD)
+    plot = Plot("world_ratios", _numbers(bins, number), up)
+    color = alt.ColorValue(INK, condition={"test": f"datum.where == '{outside}'", "value": CLAIMED})
+    whiskers = plot(data, "middle", ("low", "high"), plot.tooltip, color).mark_rule(strokeWidth=3, **CLIP)
+    dots = plot(data, "middle", "log_ratio", plot.tooltip, color).mark_point(filled=True, size=80, opacity=1, **CLIP)
+    drawn = ((proved, RELEASED, 0.14), (claimed, CLAIMED, 0.25))
+    layers = [_band(plot, min(one, most), color, seen) for one, color, seen in drawn if math.isfinite(one)]
     count = int(beyond.sum())
     told, key = "", say("Nothing is claimed.")
     if math.isfinite(claimed):
@@ -361,19 +374,16 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
     """
     data = tidy(frame, [], ["number", "without", "with"]).dropna()
     low, high = (float(data["number"].min()), float(data["number"].max())) if len(data) else (0.0, 1.0)
-    across = scaled(number, span(low - 0.6, high + 0.6), grid=False, tickMinStep=1, format="d")
-    up = alt.Y("chance:Q", title=say("probability"), axis=alt.Axis(format="~%", tickCount=4, grid=False))
-    tooltip = tooltips("group|world", "number|number|,.0f", "chance|probability|.3~p")
+    plot = Plot("round_worlds", scaled(span(low - 0.6, high + 0.6)) | {"title": number}, alt.Scale())
     bins = data.assign(**{"from": data["number"] - 0.5, "to": data["number"] + 0.5})
     color = group_colors("group", map(say, TABLE.values()), PAIR)
     long = side_by_side(bins, TABLE, ["number"], chance="{}")
-    base = alt.Chart(long).encode(color, tooltip=tooltip)
-    layers = [boxes(base, alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP)]
+    layers = [plot(long, ("left", "right"), ("chance", 0), plot.tooltip, color).mark_rect(opacity=0.9, **CLIP)]
     if at is not None:
-        mark = single(left=min(max(at, low - 0.5), high + 0.5), text=f"{at:,.0f}")
-        mark = mark.encode(alt.X("left:Q", **across), tooltip=tooltips("text|this round"))
-        arrow = mark.mark_point(shape="triangle-down", filled=True, size=450, color=INK, opacity=1)
-        layers += [mark.mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4]), arrow.encode(y=alt.value(10))]
+        mark, tooltip = one_row(at=min(max(at, low - 0.5), high + 0.5), text=f"{at:,.0f}"), tooltips("text|this round")
+        arrow = plot(mark, "at", YValue(10), tooltip)
+        layers.append(plot(mark, "at", None, tooltip).mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4]))
+        layers.append(arrow.mark_point(shape="triangle-down", filled=True, size=450, color=INK, opacity=1))
     return present(layers, "round_worlds", {"shown|none": at is not None}, number=at)
 
 
@@ -394,29 +404,167 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
         The chart.
     """
     data = tidy(frame, [], ["epsilon", "share", "low", "high", "rounds"], said=["who"])
-    data["honest"] = frame["honest"].to_list()
-    line = tidy(limit, [], ["epsilon", "share"]).dropna()
-    names = [*map(say, WAYS)]
-    data["release"] = np.where(data["honest"], say("corrected"), say("as published"))
-    lane = 2 * (data["who"] == names[1]).astype(float) + ~data["honest"].astype(bool) - 1.5
+    honest = frame["honest"].to_numpy(bool)
+    line, names = tidy(limit, [], ["epsilon", "share"]).dropna(), [*map(say, WAYS)]
+    data["release"] = np.where(honest, say("corrected"), say("as published"))
+    lane = 2 * (data["who"] == names[1]).astype(float) + ~honest - 1.5
     data["at"] = data["epsilon"] * 1.09**lane  # marks of one epsilon stand beside each other
-    scale, ticks = alt.Scale(type="log", nice=False, padding=30), line["epsilon"].to_list()
-    across = scaled(say("epsilon that is claimed"), scale, values=ticks, format="~g", grid=False)
-    up = scaled(say("guessed right"), span(0, 1.02), format="~%", values=[0, 0.25, 0.5, 0.75, 1])
-    share, tooltip = alt.Y("share:Q", **up), tooltips("epsilon|epsilon|~g", "share|at most|.1%")
-    allowed = alt.Chart(line).mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone")
-    allowed = allowed.encode(alt.X("epsilon:Q", **across), share, tooltip=tooltip)
-    half = single(share=0.5).encode(share, tooltip=NO_TIP)
-    half = half.mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
-    who = tooltips("who|who", "release|release", "rounds|rounds|,.0f", "share|right|.1%", "low|from|.1%")
-    who += tooltips("high|to|.1%")
+    plot = Plot("game_scores", scaled(log_scale(30), values=line["epsilon"].to_list()), span(0, 1.02))
     legend = alt.Legend(symbolOpacity=1, symbolSize=200, labelFontSize=16)
     color, shape = color_and_shape("who", names, *zip(*WAYS.values(), strict=True), legend=legend)
-    base = alt.Chart(data).encode(alt.X("at:Q", **across), color, tooltip=who)
-    whiskers = base.mark_rule(strokeWidth=3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
-    dots = []
-    for honest in (True, False):
-        mark = base.transform_filter(f"datum.honest == {str(honest).lower()}").encode(share, shape)
-        dots.append(mark.mark_point(filled=honest, size=220, strokeWidth=4, opacity=1))
+    allowed = plot(line, "epsilon", "share", tooltips("epsilon|epsilon|~g", "share|at most|.1%"))
+    layers = [
+        plot(one_row(share=0.5), None, "share").mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2),
+        allowed.mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone"),
+        plot(data, "at", ("low", "high"), plot.tooltip, color).mark_rule(strokeWidth=3),
+    ]
+    for filled in (True, False):
+        dots = plot(data[honest == filled], "at", "share", plot.tooltip, color, shape)
+        layers.append(dots.mark_point(filled=filled, size=220, strokeWidth=4, opacity=1))
     said = "; ".join(f"{who} {share:.0%}" for who, share in zip(data["who"], data["share"], strict=True))
-    return present([half, allowed, whiskers, *dots], "game_scores", shares=said)
+    return present(layers, "game_scores", shares=said)
+
+
+def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title: str) -> Chart:
+    """Draw how often an attack is right against epsilon, and the most that epsilon allows.
+
+    A coin and noiseless numbers are marked as well.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per epsilon (0.01 to 10,000): `epsilon`, `share`.
+    epsilon : float
+        The one that is chosen.
+    noiseless : float
+        The share without noise.
+    title : str
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, [], ["epsilon", "share"]).dropna()
+    steps = np.geomspace(LEAST, MOST, 121)
+    allowed = pd.DataFrame({"epsilon": steps, "at": [odds(step) for step in steps]})
+    chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
+    plot = Plot("share_right", epsilons([MOST]), shares())
+    most = plot(allowed, "epsilon", "at", tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%"))
+    layers = [
+        *level(plot, 0.5, say("a coin: 50%")),
+        *level(plot, noiseless, say("noiseless: {share}", share=percent(noiseless)), strokeDash=[1, 0]),
+        most.mark_line(color=CLAIMED, strokeWidth=3, strokeDash=[8, 4]),
+        setting_rule(plot, epsilon),
+        # No line through the marks: between them it would pass the curve of what is allowed.
+        *_shares(plot, "epsilon", data, chosen),
+    ]
+    values: Any = {"noiseless": percent(noiseless), "epsilon": epsilon_text(epsilon)}
+    return _presented("share_right", layers, chosen, title=title, **values)
+
+
+def share_found(
+    frame: pd.DataFrame, *, at: int, what: str, most: int, title: str, found: str, lowest: float = 0.0, key: str = ""
+) -> Chart:
+    """Draw the share of people that is found out against how much is known.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per number: `number`, `share`, and maybe `low`, `high`, the ends of a band.
+    at : int
+        The number that is chosen.
+    what : str
+        What is counted.
+    most : int
+        The largest number of the axis.
+    title : str
+        The title.
+    found : str
+        What the share says.
+    lowest : float, default=0.0
+        If above 0, as where a guess without any answer is as good as a coin, that is marked.
+    key : str, optional
+        A line below the title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    band = ["low", "high"] if "low" in frame else []
+    data = tidy(frame, [], ["number", "share", *band]).dropna(subset=["number"])
+    known = data.dropna(subset=["share"])
+    ticks = list(range(0 if lowest else 1, most + 1, max(most // 10, 1)))
+    across = scaled(span(min(ticks), most, padding=12), values=ticks) | {"title": what}
+    plot = Plot("share_found", across, shares() | {"title": found})
+    plot.tooltip = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
+    chosen = known[known["number"] == at]
+    layers: list[Any] = level(plot, 0.5, say("a coin: 50%")) if lowest else []
+    if band:
+        ends = plot(data.dropna(subset=band), "number", ("low", "high"))
+        layers.append(ends.mark_area(color=NEUTRAL, opacity=0.22))
+    layers += [setting_rule(plot, at)] if at >= min(ticks) else []
+    line = plot(known, "number", "share").mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone")
+    layers += [line, *_shares(plot, "number", known, chosen)]
+    values: Any = {"key": key, "found": found, "what": what, "most": most, "place": at}
+    return _presented("share_found", layers, chosen, title=title, **values)
+
+
+def groups_apart(
+    frame: pd.DataFrame,
+    *,
+    groups: Mapping[str, str],
+    what: str,
+    title: str,
+    key: str = "",
+) -> Chart:
+    """Draw bars of where on one axis the people (or rows) of two or three groups are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per bin: `from`, `to`, and a share for each of `groups`; and maybe `bin`, what the
+        bin is called.
+    groups : mapping of str to str
+        From the column of each group to what it is called.
+    what : str
+        What the axis shows.
+    title : str
+        The title.
+    key : str, optional
+        A line below the title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, ["bin"] if "bin" in frame else [], ["from", "to", *groups]).dropna()
+    if "bin" not in data:
+        ends_of = zip(data["from"], data["to"], strict=True)
+        data["bin"] = [say("{low:.3g} to {high:.3g}", low=low, high=high) for low, high in ends_of]
+    bars = side_by_side(data, groups, ["bin"], share="{}")
+    bars = bars[bars["share"] > 0]
+    low, high = (data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0)
+    plot = Plot("groups_apart", scaled(span(float(low), float(high))) | {"title": what}, shares())
+    color = group_colors("group", groups.values(), COLORS[: len(groups)])
+    drawn = plot(bars, ("left", "right"), ("share", 0), plot.tooltip, color).mark_rect(opacity=0.9, clip=True)
+    return present(drawn, "groups_apart", title=title, key=key, groups=say(" and ").join(groups.values()))
+
+
+def _presented(picture: str, layers: list[Any], chosen: pd.DataFrame, **values: Any) -> Chart:
+    """The picture, which says aloud what share was found where the reader's own setting is."""
+    share = "".join(chosen["share"].map(percent))
+    return present(layers, picture, {"chosen": share}, share=share, **values)
+
+
+def _shares(plot: Plot, x: str, data: pd.DataFrame, chosen: pd.DataFrame) -> list[Any]:
+    """A mark for each row, and a diamond with its share, which is bold, for what is chosen."""
+    marked = chosen.assign(text=chosen["share"].map(percent))
+    return [
+        plot(data, x, "share", plot.tooltip).mark_point(filled=True, size=70, color=RELEASED, opacity=1),
+        diamonds(plot(marked, x, "share", plot.tooltip), RELEASED),
+        end_labels(plot(marked, x, "share"), x, "text", dx=10, dy=16, fontWeight="bold"),
+    ]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import charts
-from dpcore.charts.responses import CORRECTED, PRINTED
+from dpcore.charts.mechanisms import CORRECTED, PRINTED
 from dpcore.dashboard import count_noise, histogram_pair
 from dpcore.dashboard.pages.attacks import averages, membership_game_numbers
 from dpcore.dashboard.pages.attacks.membership_game_numbers import BEST, PLAYERS, Game, Rules

@@ -36,9 +36,10 @@ def marks_of(chart: Any) -> list[dict[str, Any]]:
 
 
 def rows_of(chart: Any, *fields: str) -> pd.DataFrame:
-    """The rows of data that have these fields."""
+    """The rows of data that have these fields, once if marks share them, and in their order."""
     tables = [table for table in converted(chart)["datasets"].values() if {*fields} <= {*table}]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=fields)
+    found = pd.concat(tables or [pd.DataFrame(columns=fields)])
+    return found[~found.reset_index().duplicated().to_numpy()].sort_index(kind="stable").reset_index(drop=True)
 
 
 def domain(chart: Any, channel: str) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.charts.responses import CORRECTED, PRINTED
+from dpcore.charts.mechanisms import CORRECTED, PRINTED
 from dpcore.dashboard.demonstration import Demonstration, demonstration, epsilon_slider, share_slider
 from dpcore.dashboard.pages.mechanisms import report_privacy_numbers as numbers
 from dpcore.dashboard.widgets import lasting
