@@ -15,19 +15,20 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from dpcore.arguments import is_number, is_whole
-from dpcore.domain.column import MAX_CATEGORIES, Column
+from dpcore.domain.column import KINDS, MAX_CATEGORIES, Column
 from dpcore.domain.dates import DATE_FORMS, as_days, format_day, iso, pattern_of
 from dpcore.domain.documents import json_value
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.schema import Schema, check_width
 from dpcore.errors import ParameterError, SchemaError
-from dpcore.text import NUMBER
+from dpcore.text import NUMBER, read_toml
 
 __all__ = ["FORMATS", "Fields", "Format", "PartialSchema", "read", "write"]
 
@@ -37,34 +38,8 @@ REMEDY = "Give a schema of dpcore, a Frictionless Table Schema, SDV metadata or 
 Fields = dict[str, Any]
 """Arguments of `Column`, as far as they are known: `name` and `kind` at least."""
 
-WORDS: Mapping[str, str] = {  # all that a schema can say, and in which words it is missed
-    "categories": "the names of categories",
-    "order": "ordered categories",
-    "bounds": "the bounds of numbers",
-    "days": "the bounds of dates",
-    "kinds": "what is a number and what a category",
-    "bins": "bins",
-    "number_format": "how numbers and dates are written",
-    "step": "which numbers or dates on a grid may occur",
-    "missing": "where cells may be missing",
-    "outside": "what happens to values outside",
-    "description": "descriptions",
-    "taxonomy": "taxonomies",
-    "target": "the class column",
-    "max_rows": "the most rows that there may be",
-    "unit": "whose rows they are",
-    "rules": "the rules that every row keeps",
-    "origin": "where its lines come from",
-}
-OF_KINDS = {  # which of them are said by the kind of a column
-    "categories": ("categorical",),
-    "order": ("ordered",),
-    "bounds": ("integer", "continuous"),
-    "days": ("date",),
-    "kinds": ("integer", "continuous", "date"),
-}
-OF_FIELDS = ("bins", "number_format", "step", "missing", "outside", "description", "taxonomy", "origin")
-VALUES = ("categories", "order", "bounds", "days", "kinds", "missing")  # which of them others can say
+TABLES = read_toml(Path(__file__).with_suffix(".toml"))
+WORDS: Mapping[str, str] = TABLES["words"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +95,7 @@ class Format:
     says : collection of str
         Those of `WORDS` that it can say.
     read : callable
-        From text to what it says, a `PartialSchema`.
+        From a JSON document to what it says, a `PartialSchema`.
     write : callable
         From a schema to a JSON-ready document that says what it can of it.
     """
@@ -128,19 +103,17 @@ class Format:
     title: str
     file: str
     says: Sequence[str]
-    read: Callable[[str | bytes], PartialSchema]
+    read: Callable[[dict[str, Any]], PartialSchema]
     write: Callable[[Schema], dict[str, Any]]
 
 
-def read(text: str | bytes, name: str = "") -> tuple[PartialSchema, tuple[str, ...]]:
+def read(text: str | bytes) -> tuple[PartialSchema, tuple[str, ...]]:
     """Read what a document of this or another program says of a data set's columns.
 
     Parameters
     ----------
     text : str or bytes
-        The document; bytes are UTF-8.
-    name : str, optional
-        Its format, one of `FORMATS`; by default it is recognized.
+        The document, in one of `FORMATS`; bytes are UTF-8.
 
     Returns
     -------
@@ -153,8 +126,6 @@ def read(text: str | bytes, name: str = "") -> tuple[PartialSchema, tuple[str, .
     ------
     SchemaError
         If the document cannot be read or contradicts itself.
-    ParameterError
-        If there is no format of that name.
 
     Examples
     --------
@@ -163,8 +134,12 @@ def read(text: str | bytes, name: str = "") -> tuple[PartialSchema, tuple[str, .
     >>> known.gaps
     {'age': 'its lowest and highest value'}
     """
-    kind = find_format(name or recognize_format(text))
-    known = kind.read(text)
+    titles = ", ".join(kind.title for kind in FORMATS.values())
+    remedy = f"Save the schema in one of the formats that are read ({titles}); YAML is not one."
+    cause = "The schema file cannot be read"
+    found = mapping(json_value(text, SchemaError, cause, remedy, most=MOST_TEXT, unique=True), "it")
+    kind = FORMATS[recognize_format(found)]
+    known = kind.read(found)
     gaps = (f"Column {column!r}: {lacking} must be declared." for column, lacking in known.gaps.items())
     never = [word for what, word in WORDS.items() if what not in kind.says]
     general = [f"It cannot say: {', '.join(never)}, and whether any of it was read off rows."] if never else []
@@ -197,7 +172,9 @@ def write(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
     ParameterError
         If there is no format of that name.
     """
-    kind = find_format(name)
+    if name not in FORMATS:
+        raise ParameterError(f"There is no schema format {name!r}.", f"Choose one of {', '.join(FORMATS)}.")
+    kind = FORMATS[name]
     if schema.source == "inferred" and name != "dpcore":
         raise SchemaError(
             f"This schema was read off rows, and a document of the format {kind.title} cannot say so.",
@@ -211,18 +188,8 @@ def write(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
     )
 
 
-def find_format(name: str) -> Format:
-    """A format by its name; ParameterError if there is none."""
-    if name not in FORMATS:
-        raise ParameterError(f"There is no schema format {name!r}.", f"Choose one of {', '.join(FORMATS)}.")
-    return FORMATS[name]
-
-
-def recognize_format(text: str | bytes) -> str:
-    """Which format a document has, by what only that one has in it; SchemaError if it is none of them."""
-    titles = ", ".join(kind.title for kind in FORMATS.values())
-    remedy = f"Save the schema in one of the formats that are read ({titles}); YAML is not one."
-    found = json_object(text, remedy, unique=False)
+def recognize_format(found: dict[str, Any]) -> str:
+    """Which format a document has, by what only that one has in it."""
     if isinstance(found.get("format"), str):
         return "dpcore"
     if isinstance(found.get("fields"), list):
@@ -232,15 +199,21 @@ def recognize_format(text: str | bytes) -> str:
 
 def stated_facts(schema: Schema) -> dict[str, list[str]]:
     """What a schema does say, of `WORDS`: of which columns, or of the table."""
-    found = {what: [one.name for one in schema if one.kind in kinds] for what, kinds in OF_KINDS.items()}
-    for what in OF_FIELDS:
-        found[what] = [one.name for one in schema if getattr(one, what) != getattr(Column, what)]
-    return found | {
-        "target": [] if schema.target is None else [schema.target],
-        "max_rows": [] if schema.max_rows is None else [f"{schema.max_rows:,}"],
-        "unit": [] if schema.unit is None else [f"{schema.unit.max_contributions:,} rows of one person"],
-        "rules": [*schema.rules],
-    }
+    of_kinds, of_table = (
+        TABLES["of_kinds"],
+        {
+            "target": [] if schema.target is None else [schema.target],
+            "max_rows": [] if schema.max_rows is None else [f"{schema.max_rows:,}"],
+            "unit": [] if schema.unit is None else [f"{schema.unit.max_contributions:,} rows of one person"],
+            "rules": [*schema.rules],
+        },
+    )
+
+    def says(column: Column, what: str) -> bool:
+        return column.kind in of_kinds[what] if what in of_kinds else getattr(column, what) != getattr(Column, what)
+
+    named = {what: [one.name for one in schema if says(one, what)] for what in WORDS if what not in of_table}
+    return named | of_table
 
 
 def partial_schema(columns: Sequence[Fields], remarks: Sequence[str], source: Any = "declared") -> PartialSchema:
@@ -262,12 +235,6 @@ def gap(fields: Fields) -> str:
     return f"its {' and '.join(lacking)} value" if lacking else ""
 
 
-def json_object(text: str | bytes, remedy: str = REMEDY, *, unique: bool = True) -> dict[str, Any]:
-    """A JSON document that is an object; SchemaError if the text is none."""
-    cause = "The schema file cannot be read"
-    return mapping(json_value(text, SchemaError, cause, remedy, most=MOST_TEXT, unique=unique), "it")
-
-
 def mapping(value: Any, what: str) -> dict[str, Any]:
     """An object out of a document; SchemaError if it is none. `what` names it."""
     if not isinstance(value, dict):
@@ -279,32 +246,32 @@ FORMS = {pattern_of(form): form for form in DATE_FORMS if "MON" not in form}
 YEAR_FIRST = re.compile("%Y([-/.]?)%m\\1%d|default$|any$")  # what dates are read by, whatever their declared form
 
 
-def date_form(shown: Any, name: str, remarks: list[str]) -> str:
-    """The form of dates that a document calls by such a pattern; empty, with a remark, if it is none of ours."""
-    known = isinstance(shown, str)
-    if not known or (shown not in FORMS and not YEAR_FIRST.match(shown)):
-        remarks.append(f"Column {name!r}: say how its dates are written.")
-    return FORMS.get(shown, "") if known else ""
+def add_bounds(fields: Fields, limits: dict[str, Any], ends: Sequence[str], shown: Any, remarks: list[str]) -> Fields:
+    """The fields of a column with its bounds, which stand under two names, and the form of its dates, if it has some.
 
-
-def add_bounds(fields: Fields, limits: dict[str, Any], ends: tuple[str, str]) -> Fields:
-    """The fields of a column of numbers or dates with its bounds, which stand under two names in a document."""
-    for bound, end in zip(("lower", "upper"), ends, strict=True):
+    A form that is none of ours is a remark.
+    """
+    name, kind, form = fields["name"], fields["kind"], str(shown)
+    if kind == "date":
+        if form not in FORMS and not YEAR_FIRST.match(form):
+            remarks.append(f"Column {name!r}: say how its dates are written.")
+        fields["number_format"] = FORMS.get(form, "")
+    for bound, end in zip(("lower", "upper"), ends if kind not in KINDS[:2] else (), strict=False):
         fields[bound] = value = limits.get(end)
-        if value is not None and fields["kind"] == "date":
+        if value is not None and kind == "date":
             day = as_days(pd.Series([value], dtype="str"), fields["number_format"])[0] if type(value) is str else np.nan
             if np.isnan(day):
-                raise SchemaError(f"Column {fields['name']!r}: a bound is no date.", "Write 2021-03-05.")
+                raise SchemaError(f"Column {name!r}: a bound is no date.", "Write 2021-03-05.")
             fields[bound] = iso(day)
         elif value is not None:
             number = float(value) if isinstance(value, str) and NUMBER.fullmatch(value.strip()) else value
             if not (is_number(number) and abs(number) < 10.0**300 and math.isfinite(number)):
-                raise SchemaError(f"Column {fields['name']!r}: a bound is no finite number.", "Give numbers.")
+                raise SchemaError(f"Column {name!r}: a bound is no finite number.", "Give numbers.")
             fields[bound] = float(number)
     return fields
 
 
-def write_bounds(column: Column, ends: tuple[str, str]) -> dict[str, Any]:
+def write_bounds(column: Column, ends: Sequence[str]) -> dict[str, Any]:
     """The bounds of a column of numbers or dates, as documents write them under two names."""
     values = cast(tuple[float, float], (column.lower, column.upper))
     if column.kind == "date":
@@ -324,15 +291,12 @@ def categories_of(listed: Any, name: str) -> tuple[str, ...]:
 
 # Frictionless: a list of `fields`, each with a type and constraints.
 
-FIELD_KINDS = {"integer": "integer", "year": "integer", "number": "continuous", "date": "date", "datetime": "date"}
-FIELD_ENDS = ("minimum", "maximum")
+FIELD_ENDS = TABLES["frictionless"]["ends"]
 
 
-def read_frictionless(text: str | bytes) -> PartialSchema:
+def read_frictionless(found: dict[str, Any]) -> PartialSchema:
     """What a Table Schema says; SchemaError if it is none."""
-    found = json_object(text)
-    fields = found.get("fields")
-    if not isinstance(fields, list) or not fields:
+    if not (fields := found["fields"]):
         raise SchemaError("A Table Schema has a list of fields, and this has none.", REMEDY)
     check_width(fields)
     keys = found.get("primaryKey", [])
@@ -360,10 +324,8 @@ def read_field(field: dict[str, Any], remarks: list[str]) -> Fields:
     if listed is not None:
         kind = "ordered" if field.get("categoriesOrdered") is True else "categorical"
         return fields | {"kind": kind, "categories": categories_of(listed, name)}
-    fields["kind"] = FIELD_KINDS.get(type_, "categorical") if isinstance(type_, str) else "categorical"
-    if fields["kind"] == "date":
-        fields["number_format"] = date_form(field.get("format", "default"), name, remarks)
-    return fields if fields["kind"] == "categorical" else add_bounds(fields, limits, FIELD_ENDS)
+    fields["kind"] = TABLES["frictionless"]["kinds"].get(str(type_), "categorical")
+    return add_bounds(fields, limits, FIELD_ENDS, field.get("format", "default"), remarks)
 
 
 def write_field(column: Column) -> dict[str, Any]:
@@ -386,15 +348,12 @@ def write_field(column: Column) -> dict[str, Any]:
 
 SPEC, VERSIONS = "METADATA_SPEC_VERSION", ("V2", "V1")
 TABLE = "table"  # as SDV names it
-SDV_KINDS = {"numerical": "continuous", "datetime": "date", "categorical": "categorical", "ordinal": "ordered"}
-SDV_KINDS |= {"boolean": "categorical"}
-SDV_ENDS = ("range_min", "range_max")
+SDV_KINDS, SDV_ENDS = TABLES["sdv"]["kinds"], TABLES["sdv"]["ends"]
 PROPOSED = "SDV may have detected these ranges from the rows, so they count as read off them until they are declared."
 
 
-def read_sdv(text: str | bytes) -> PartialSchema:
+def read_sdv(found: dict[str, Any]) -> PartialSchema:
     """What metadata of one table say; SchemaError if they are none."""
-    found = json_object(text)
     if found.get(SPEC) not in VERSIONS:
         raise SchemaError(
             "These SDV metadata are of a version that SDV's class Metadata does not write.",
@@ -431,11 +390,9 @@ def read_sdtype(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | 
         if listed is None or sdtype == "boolean":  # whose words hang on the program that writes the table
             return fields
         return fields | {"categories": categories_of(listed, name)}
-    if kind == "date":
-        fields["number_format"] = date_form(raw.get("datetime_format", "%Y-%m-%d"), name, remarks)
-    elif raw.get("decimal_places") == 0 or "int" in str(raw.get("computer_representation")).lower():
-        fields["kind"] = "integer"
-    return add_bounds(fields, raw, SDV_ENDS)
+    whole = raw.get("decimal_places") == 0 or "int" in str(raw.get("computer_representation")).lower()
+    fields["kind"] = "integer" if whole and kind == "continuous" else kind
+    return add_bounds(fields, raw, SDV_ENDS, raw.get("datetime_format", "%Y-%m-%d"), remarks)
 
 
 def write_sdv(schema: Schema) -> dict[str, Any]:
@@ -461,9 +418,9 @@ def write_sdtype(column: Column) -> dict[str, Any]:
 # private-pgm: how many codes every column has; categories or bins, and one for missing cells if there may be some.
 
 
-def read_domain(text: str | bytes) -> PartialSchema:
+def read_domain(found: dict[str, Any]) -> PartialSchema:
     """Columns whose values are the codes, as categories or, where there are too many, as whole numbers."""
-    check_width(found := json_object(text))
+    check_width(found)
     if not found or not all(is_whole(size, 1, MOST_EXACT - 1) for size in found.values()):
         raise SchemaError("A domain has whole numbers from 1 on, by the names of columns, and this has not.", REMEDY)
     columns: list[Fields] = [
@@ -475,23 +432,22 @@ def read_domain(text: str | bytes) -> PartialSchema:
     return partial_schema(columns, ["Values are codes, 0 to n - 1: it describes tables whose cells are such numbers."])
 
 
+def write_frictionless(schema: Schema) -> dict[str, Any]:
+    """What a Table Schema can say of a schema."""
+    return {"fields": [write_field(column) for column in schema]}
+
+
+def write_domain(schema: Schema) -> dict[str, Any]:
+    """The number of codes by column."""
+    return dict(zip(schema.names, schema.sizes, strict=True))
+
+
+OTHERS = TABLES["formats"]
 FORMATS = {
     "dpcore": Format(
-        "dpcore", "schema.json", (*WORDS,), lambda text: PartialSchema(Schema.from_json(text)), Schema.to_document
+        "dpcore", "schema.json", [*WORDS], lambda found: PartialSchema(Schema.from_document(found)), Schema.to_document
     ),
-    "frictionless": Format(
-        "Frictionless Table Schema",
-        "tableschema.json",
-        (*VALUES, "description"),
-        read_frictionless,
-        lambda schema: {"fields": [write_field(column) for column in schema]},
-    ),
-    "sdv": Format("SDV metadata", "metadata.json", VALUES, read_sdv, write_sdv),
-    "private-pgm": Format(
-        "private-pgm domain",
-        "domain.json",
-        (),
-        read_domain,
-        lambda schema: dict(zip(schema.names, schema.sizes, strict=True)),
-    ),
+    "frictionless": Format(**OTHERS["frictionless"], read=read_frictionless, write=write_frictionless),
+    "sdv": Format(**OTHERS["sdv"], read=read_sdv, write=write_sdv),
+    "private-pgm": Format(**OTHERS["private-pgm"], read=read_domain, write=write_domain),
 }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from dpcore.domain.cells import distinct
 from dpcore.domain.dates import day_of, iso, usual_unit
 from dpcore.domain.former_names import renamed_fields
 from dpcore.domain.headers import public_range
-from dpcore.domain.scales import SCALES, Bins, Reals
+from dpcore.domain.scales import SCALES, Bins, Fail, Reals
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import DataError, SchemaError
 from dpcore.text import as_text, canonical, is_writable
@@ -145,7 +146,7 @@ class Column:
     def __post_init__(self) -> None:
         self._settle()
 
-        def fail(cause: str, remedy: str) -> None:
+        def fail(cause: str, remedy: str) -> NoReturn:
             raise SchemaError(f"Column {self.name!r}: {cause}", remedy)
 
         if not is_writable(self.name, self.description, self.number_format, *self.categories):
@@ -177,15 +178,16 @@ class Column:
 
     def _settle(self) -> None:
         """Python's own numbers, texts and tuples in place of what was given; SchemaError where that cannot be."""
-        for name in ("categories", "bins", "missing_values", "flags"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, tuple(value) if isinstance(value, list | np.ndarray) else value)
         for name in self.__dataclass_fields__:
-            object.__setattr__(self, name, plain(getattr(self, name)))
+            value = getattr(self, name)
+            object.__setattr__(self, name, plain(tuple(value) if isinstance(value, list | np.ndarray) else value))
         if not all(isinstance(text, str) for text in (self.name, self.description, self.number_format)):
             raise SchemaError("A column's name, description or form is no text.", "Write it as one.")
-        if self.kind == "date":
-            self._settle_days()
+        for name, days in each_number(vars(self), day_of).items() if self.kind == "date" else ():
+            if days is None or (isinstance(days, tuple) and None in days):
+                cause = f"Column {self.name!r}: a bound or cut point is no date."
+                raise SchemaError(cause, "Write 2021-03-05.")
+            object.__setattr__(self, name, days)
         cuts = self.bins if isinstance(self.bins, tuple) else ()
         bounds = [bound for bound in (self.lower, self.upper) if bound is not None]
         texts = isinstance(self.categories, tuple) and all(isinstance(c, str | int | float) for c in self.categories)
@@ -201,15 +203,7 @@ class Column:
                 raise SchemaError(f"Column {self.name!r}: the {name!r} argument is of a wrong kind.", remedy)
         object.__setattr__(self, "categories", tuple(map(as_text, self.categories)))
 
-    def _settle_days(self) -> None:
-        """Days in place of dates."""
-        for name, days in each_number(vars(self), day_of).items():
-            if days is None or (isinstance(days, tuple) and None in days):
-                cause = f"Column {self.name!r}: a bound or cut point is no date."
-                raise SchemaError(cause, "Write 2021-03-05.")
-            object.__setattr__(self, name, days)
-
-    def _check_categories(self, fail: Any) -> None:
+    def _check_categories(self, fail: Fail) -> None:
         if not self.categories:
             fail("it has no categories.", "List every value that may occur.")
         if len({canonical(c) for c in self.categories}) != len(self.categories) or any(not c for c in self.categories):
@@ -224,16 +218,12 @@ class Column:
         if self.outside == "clip" and not self.missing:
             fail("unknown categories have nowhere to go.", "Declare missing values, or choose refuse.")
 
-    def _check_numbers(self, fail: Any) -> None:
+    def _check_numbers(self, fail: Fail) -> None:
         low, high, remedy = self.lower, self.upper, "Give the lowest and highest value that may occur."
         if low is None or high is None:
             fail("its bounds are not declared.", remedy)
-            return
-        try:
-            finite = math.isfinite(float(high) - float(low))
-        except OverflowError:  # a whole number of 400 digits
-            finite = False
-        if not finite:
+        small = max(abs(low), abs(high)) <= sys.float_info.max  # which a whole number of 400 digits is not
+        if not small or not math.isfinite(float(high) - float(low)):
             fail("its bounds are not finite numbers, or too large.", remedy)
         self._scale.check(fail)
 
@@ -244,9 +234,7 @@ class Column:
     def values_text(self) -> str:
         """Its bounds and bins, or how many categories it has and the first of them, for people."""
         names = shorten(", ".join(self.categories), 60, placeholder="…", break_on_hyphens=False)
-        found = f"{len(self.categories):,} values: {names}"
-        if self.numeric:
-            found = self.bounds_text
+        found = self.bounds_text if self.numeric else f"{len(self.categories):,} values: {names}"
         return f"{found}, or missing" if self.missing else found
 
     @property
@@ -606,15 +594,10 @@ class Column:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as JSON-ready values, without the fields that do not apply."""
-        raw = asdict(self)
-        skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
-        skip += tuple(name for name in ("number_format", "step", "missing_values", "flags") if not raw[name])
-        if self.kind == "date":
-            raw |= each_number(raw, iso)
-        if self.taxonomy is None:
-            skip += ("taxonomy",)
-        else:
-            raw["taxonomy"] = [list(path) for path in self.taxonomy.paths]
+        raw = asdict(self) | {"taxonomy": self.taxonomy and [list(path) for path in self.taxonomy.paths]}
+        raw |= each_number(raw, iso) if self.kind == "date" else {}
+        skip = {"categories"} if self.numeric else {"lower", "upper", "bins"}
+        skip |= {name for name in ("number_format", "step", "missing_values", "flags", "taxonomy") if not raw[name]}
         return {key: list(v) if isinstance(v, tuple) else v for key, v in raw.items() if key not in skip}
 
     @classmethod
@@ -640,7 +623,7 @@ class Column:
         if set(fields) - set(cls.__dataclass_fields__) or not isinstance(fields.get("name"), str):
             raise SchemaError("A column of the schema file has unknown or missing fields.", remedy)
         try:
-            fields |= each_number(fields, as_written if fields.get("kind") == "date" else float)
+            fields |= each_number(fields, str.strip if fields.get("kind") == "date" else float)  # or a TypeError
             if "flags" in fields:
                 fields["flags"] = tuple(map(str, fields["flags"]))
             if fields.get("taxonomy") is not None:
@@ -664,13 +647,6 @@ def each_number(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict
     return found
 
 
-def as_written(day: Any) -> str:
-    """A day of a document; TypeError if it is no text."""
-    if not isinstance(day, str):
-        raise TypeError
-    return day
-
-
 def unlike(name: str, others: Sequence[str]) -> str:
     """The name, marked if somebody's value is called so."""
     while name in others:
@@ -681,7 +657,7 @@ def unlike(name: str, others: Sequence[str]) -> str:
 def tally(times: Ints | None, **reasons: Flags) -> Counter[str]:
     """How many cells there are of each reason, if there are any; value i stands for `times[i]` of them."""
     counts = {why: int(np.count_nonzero(at) if times is None else times[at].sum()) for why, at in reasons.items()}
-    return Counter({why: count for why, count in counts.items() if count})
+    return +Counter(counts)  # without those of which there are none
 
 
 def place(numbers: Floats, cuts: Floats, dtype: np.dtype[Any]) -> Codes:

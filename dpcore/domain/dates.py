@@ -98,19 +98,15 @@ def form_of(words: pa.Array, order: str) -> str:
     return order
 
 
-def begins_unit(days: Floats, unit: str) -> Flags:
-    """On which of some days a unit of the calendar begins."""
-    if unit not in MONTHS:
-        return (days + MONDAY) % 7 == 0 if unit == "week" else np.full(len(days), True)
-    dates = days.astype(int).astype("datetime64[D]")
-    months = dates.astype("datetime64[M]")
-    return np.asarray((months == dates) & (months.astype(int) % MONTHS[unit] == 0))
-
-
 def starts(low: float, high: float, unit: str) -> Floats:
     """The days after `low`, up to `high`, on which a unit of the calendar begins."""
-    days = np.arange(int(low) + 1.0, int(high) + 1)
-    return days[begins_unit(days, unit)]
+    days = np.arange(int(low) + 1, int(high) + 1)
+    if unit in MONTHS:
+        months = days.astype("datetime64[D]").astype("datetime64[M]")
+        days = days[(months == days.astype("datetime64[D]")) & (months.astype(int) % MONTHS[unit] == 0)]
+    elif unit == "week":
+        days = days[(days + MONDAY) % 7 == 0]
+    return days.astype(float)
 
 
 def start(day: float, unit: str) -> float:

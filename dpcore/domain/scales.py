@@ -34,11 +34,13 @@ class Reals:
     whole = False
     rounding: Any = np.rint  # the place of what lies between two
     words, between = "are not numbers", " to "
+    units: tuple[str, ...] = ()  # that bins may be
     plain: Any = staticmethod(as_text)  # how bounds and cuts are typed
 
     def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
         self.low, self.high, self.bins, self.form, self.step = low, high, bins, form, step
         self.written = Form.of(form) if form else None
+        self.steps = self.written.steps if self.written else 1.0
         self.any = not self.whole and self.written is None and step is None  # any number may occur
 
     def check(self, fail: Fail) -> None:
@@ -56,7 +58,7 @@ class Reals:
             if not all(a < b for a, b in pairwise([self.low, *self.bins, self.end])):
                 fail("the cut points do not increase strictly inside the bounds.", "List them in increasing order.")
             self._check_fine("cut points", self.bins, fail)
-        elif type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS:
+        elif self.bins not in self.units and (type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS):
             fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
 
     def _check_bounds(self, fail: Fail) -> None:
@@ -75,14 +77,13 @@ class Reals:
 
     def _tick(self, number: Any) -> Any:
         """The place of a number among those that may occur."""
-        steps = self.written.steps if self.written else 1.0
-        return self.rounding(number / self.step if self.step else number * steps)
+        return self.rounding(number / self.step if self.step else number * self.steps)
 
     def _at(self, tick: Any) -> Any:
         if self.step:
             decimals = 0 if self.whole else self.written.decimals if self.written else MOST_DECIMALS
             return np.round(tick * self.step, decimals)
-        return tick / (self.written.steps if self.written else 1.0)
+        return tick / self.steps
 
     @property
     def end(self) -> float:
@@ -222,7 +223,7 @@ class Wholes(Reals):
 class Days(Wholes):
     """Dates, as days since 1970-01-01. `bins` may be a unit of the calendar."""
 
-    words, between, bare = "are not dates", " to ", False
+    words, between, bare, units = "are not dates", " to ", False, dates.UNITS
     plain = staticmethod(dates.iso)
 
     def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
@@ -232,16 +233,13 @@ class Days(Wholes):
     def check(self, fail: Fail) -> None:
         if self.order not in dates.DATE_FORMS:
             fail("the way its dates are written is not known.", "Write d/m/y, m/d/y, d.m.y, ymd, d-mon-y or the like.")
-        if isinstance(self.bins, str) and self.bins not in dates.UNITS:
+        if isinstance(self.bins, str) and self.bins not in self.units:
             fail("its bins are no unit of the calendar.", f"Choose one of {', '.join(dates.UNITS)}.")
         if self.bins == "day" and self.high - self.low >= MAX_BINS:
             fail("it has too many days.", "Divide it by week, month, quarter or year.")
         if self.low == self.high:
             fail("the lower bound is not below the upper bound.", "Check the two dates.")
-        if isinstance(self.bins, str):
-            self._check_bounds(fail)
-        else:
-            super().check(fail)
+        super().check(fail)
         if self.unit is not None and self.unit not in dates.UNITS[1:]:
             fail("the step between its dates is none.", f"Choose one of {', '.join(dates.UNITS[1:])}.")
         if self.unit is not None and not np.diff(self._firsts[1]).all():
