@@ -57,3 +57,9 @@ def cell_of(partition, row):
 
 def domain(schema):
     return list(product(*map(range, schema.sizes)))
+
+
+def bits_of(binarization, codes):
+    """Codes as bits, the most significant of each column first."""
+    shifts = [(j, shift) for j, group in enumerate(binarization.groups) for shift in reversed(range(len(group)))]
+    return np.column_stack([codes[:, j] >> shift & 1 for j, shift in shifts])

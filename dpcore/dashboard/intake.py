@@ -26,11 +26,11 @@ from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
 from dpcore.datasets.formats import UNPACKED
 from dpcore.datasets.heads import head
 from dpcore.datasets.reading import read_frame
+from dpcore.datasets.schema_formats import Fields
 from dpcore.domain.cells import typed
 from dpcore.domain.column import Column
 from dpcore.domain.declaration import outward, rounded
 from dpcore.domain.flags import column_of_flags, join_flags
-from dpcore.domain.formats import Fields
 from dpcore.domain.infer import RARE, column_of, holders
 from dpcore.domain.proposed_rules import propose_orders, propose_pairs
 from dpcore.domain.recognition import Recognized, recognize

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, cast, get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, Floats, Ints, is_number, plain
 from dpcore.domain.cells import distinct
-from dpcore.domain.coding import Coded, place, tally
-from dpcore.domain.coding import Codes as Codes
-from dpcore.domain.coding import code_dtype as code_dtype
 from dpcore.domain.dates import day_of, iso, usual_unit
 from dpcore.domain.former_names import renamed_fields
 from dpcore.domain.headers import public_range
-from dpcore.domain.scales import SCALES, Bins, Reals
+from dpcore.domain.scales import SCALES, Bins, Fail, Reals
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.domain.written import Form
 from dpcore.errors import DataError, SchemaError
 from dpcore.text import as_text, canonical, is_writable
 
+Codes = NDArray[np.unsignedinteger[Any]]
+"""Codes of rows: entry (i, j) is the category or bin of row i in column j; column-major when two-dimensional."""
 Counts = NDArray[np.int64]
 """How many rows have each combination of codes of some columns, an axis for each of them."""
+FEW_CUTS = 64  # up to here comparing with each is faster than looking for the bin
 MOST_DRAWS = 20  # of a number that may not be drawn
 MAX_CATEGORIES = 1_000
 DEFAULT_BINS = 16
@@ -38,8 +39,16 @@ MISSING = "(missing)"
 Kind = Literal["categorical", "ordered", "integer", "continuous", "date"]
 Bound = float | str | date | None
 Cuts = int | str | Sequence[float | str | date]
-KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "continuous", "date")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Origin = Literal["declared", "document", "proposed", "changed"]
+
+
+class Coded(NamedTuple):
+    """Codes of cells, shape (n,); a numeric column's numbers, shape (n,); and how many cells do not fit, by why."""
+
+    codes: Codes
+    numbers: Floats | None
+    misfits: Counter[str]
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,7 @@ class Column:
     def __post_init__(self) -> None:
         self._settle()
 
-        def fail(cause: str, remedy: str) -> None:
+        def fail(cause: str, remedy: str) -> NoReturn:
             raise SchemaError(f"Column {self.name!r}: {cause}", remedy)
 
         if not is_writable(self.name, self.description, self.number_format, *self.categories):
@@ -169,15 +178,16 @@ class Column:
 
     def _settle(self) -> None:
         """Python's own numbers, texts and tuples in place of what was given; SchemaError where that cannot be."""
-        for name in ("categories", "bins", "missing_values", "flags"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, tuple(value) if isinstance(value, list | np.ndarray) else value)
         for name in self.__dataclass_fields__:
-            object.__setattr__(self, name, plain(getattr(self, name)))
+            value = getattr(self, name)
+            object.__setattr__(self, name, plain(tuple(value) if isinstance(value, list | np.ndarray) else value))
         if not all(isinstance(text, str) for text in (self.name, self.description, self.number_format)):
             raise SchemaError("A column's name, description or form is no text.", "Write it as one.")
-        if self.kind == "date":
-            self._settle_days()
+        for name, days in each_number(vars(self), day_of).items() if self.kind == "date" else ():
+            if days is None or (isinstance(days, tuple) and None in days):
+                cause = f"Column {self.name!r}: a bound or cut point is no date."
+                raise SchemaError(cause, "Write 2021-03-05.")
+            object.__setattr__(self, name, days)
         cuts = self.bins if isinstance(self.bins, tuple) else ()
         bounds = [bound for bound in (self.lower, self.upper) if bound is not None]
         texts = isinstance(self.categories, tuple) and all(isinstance(c, str | int | float) for c in self.categories)
@@ -193,15 +203,7 @@ class Column:
                 raise SchemaError(f"Column {self.name!r}: the {name!r} argument is of a wrong kind.", remedy)
         object.__setattr__(self, "categories", tuple(map(as_text, self.categories)))
 
-    def _settle_days(self) -> None:
-        """Days in place of dates."""
-        for name, days in each_number(vars(self), day_of).items():
-            if days is None or (isinstance(days, tuple) and None in days):
-                cause = f"Column {self.name!r}: a bound or cut point is no date."
-                raise SchemaError(cause, "Write 2021-03-05.")
-            object.__setattr__(self, name, days)
-
-    def _check_categories(self, fail: Any) -> None:
+    def _check_categories(self, fail: Fail) -> None:
         if not self.categories:
             fail("it has no categories.", "List every value that may occur.")
         if len({canonical(c) for c in self.categories}) != len(self.categories) or any(not c for c in self.categories):
@@ -216,16 +218,12 @@ class Column:
         if self.outside == "clip" and not self.missing:
             fail("unknown categories have nowhere to go.", "Declare missing values, or choose refuse.")
 
-    def _check_numbers(self, fail: Any) -> None:
+    def _check_numbers(self, fail: Fail) -> None:
         low, high, remedy = self.lower, self.upper, "Give the lowest and highest value that may occur."
         if low is None or high is None:
             fail("its bounds are not declared.", remedy)
-            return
-        try:
-            finite = math.isfinite(float(high) - float(low))
-        except OverflowError:  # a whole number of 400 digits
-            finite = False
-        if not finite:
+        small = max(abs(low), abs(high)) <= sys.float_info.max  # which a whole number of 400 digits is not
+        if not small or not math.isfinite(float(high) - float(low)):
             fail("its bounds are not finite numbers, or too large.", remedy)
         self._scale.check(fail)
 
@@ -236,9 +234,7 @@ class Column:
     def values_text(self) -> str:
         """Its bounds and bins, or how many categories it has and the first of them, for people."""
         names = shorten(", ".join(self.categories), 60, placeholder="…", break_on_hyphens=False)
-        found = f"{len(self.categories):,} values: {names}"
-        if self.numeric:
-            found = self.bounds_text
+        found = self.bounds_text if self.numeric else f"{len(self.categories):,} values: {names}"
         return f"{found}, or missing" if self.missing else found
 
     @property
@@ -254,8 +250,7 @@ class Column:
     @property
     def is_plain_number(self) -> bool:
         """Whether its cells are plain numbers: no dates, and no signs or marks in them."""
-        written = Form.of(self.number_format)
-        return self.numeric and self.kind != "date" and (written is None or written.bare)
+        return self.numeric and self._scale.bare
 
     @property
     def whole(self) -> bool:
@@ -271,7 +266,7 @@ class Column:
     @property
     def edges(self) -> Floats:
         """The boundaries of the bins, shape (bins + 1,); of whole numbers up to `upper + 1`."""
-        return self._scale.edges()
+        return self._scale.edges
 
     @property
     def size(self) -> int:
@@ -338,12 +333,7 @@ class Column:
         str
             The text.
         """
-        return self._scale.told(number)
-
-    @cached_property
-    def _cuts(self) -> Floats:
-        """Where one bin ends and the next begins."""
-        return self.edges[1:-1]
+        return self._scale.describe(number)
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -399,6 +389,35 @@ class Column:
         misfits = tally(times, unknown=unknown & (self.outside == "refuse"), absent=absent & (not self.missing))
         return Coded(codes.astype(code_dtype(self.size)), None, misfits)
 
+    def encode_arrow(self, cells: pa.Array) -> Coded:
+        """Encode cells in Arrow's memory as `encode_counting_misfits` does.
+
+        A code hangs on its own cell alone. So equal cells are understood once: a dictionary costs a
+        look-up per cell, and numbers are compared with the cuts as they lie in memory, without an
+        object for any.
+
+        Parameters
+        ----------
+        cells : Array of shape (n,)
+            The cells: numbers, truth values, or a dictionary of whatever they are.
+
+        Returns
+        -------
+        Coded
+            As of `encode_counting_misfits`.
+        """
+        numeric = pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type)
+        if numeric and self.numeric and self.kind != "date":
+            numbers = cells.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+            return self.coded_numbers(numbers, np.isnan(numbers))
+        if not pa.types.is_dictionary(cells.type):
+            cells = cells.dictionary_encode()
+        words = cells.dictionary
+        places = cells.indices.fill_null(len(words)).to_numpy()
+        values = pa.concat_arrays([words, pa.nulls(1, words.type)]).to_pandas()  # the last is of missing cells
+        found = self.encode_counting_misfits(values, np.bincount(places, minlength=len(values)))
+        return Coded(found.codes[places], None if found.numbers is None else found.numbers[places], found.misfits)
+
     def coded_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> Coded:
         """Encode a numeric column's cells that are numbers already, and count what does not fit.
 
@@ -417,7 +436,7 @@ class Column:
             As of `encode_counting_misfits`.
         """
         moved, misfits = self._moved(numbers, absent, times)
-        codes = place(moved, self._cuts, code_dtype(self.size))
+        codes = place(moved, self.edges[1:-1], code_dtype(self.size))
         if self.missing:
             codes[np.isnan(moved)] = self.size - 1
         return Coded(codes, moved, misfits)
@@ -575,15 +594,10 @@ class Column:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as JSON-ready values, without the fields that do not apply."""
-        raw = asdict(self)
-        skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
-        skip += tuple(name for name in ("number_format", "step", "missing_values", "flags") if not raw[name])
-        if self.kind == "date":
-            raw |= each_number(raw, iso)
-        if self.taxonomy is None:
-            skip += ("taxonomy",)
-        else:
-            raw["taxonomy"] = [list(path) for path in self.taxonomy.paths]
+        raw = asdict(self) | {"taxonomy": self.taxonomy and [list(path) for path in self.taxonomy.paths]}
+        raw |= each_number(raw, iso) if self.kind == "date" else {}
+        skip = {"categories"} if self.numeric else {"lower", "upper", "bins"}
+        skip |= {name for name in ("number_format", "step", "missing_values", "flags", "taxonomy") if not raw[name]}
         return {key: list(v) if isinstance(v, tuple) else v for key, v in raw.items() if key not in skip}
 
     @classmethod
@@ -605,14 +619,11 @@ class Column:
         SchemaError
             If anything in it is malformed.
         """
-        raw = renamed_fields(raw)
-        unknown = set(raw) - set(cls.__dataclass_fields__)
-        remedy = "Export a schema to compare."
-        if unknown or not isinstance(raw.get("name"), str):
+        fields, remedy = renamed_fields(raw), "Export a schema to compare."
+        if set(fields) - set(cls.__dataclass_fields__) or not isinstance(fields.get("name"), str):
             raise SchemaError("A column of the schema file has unknown or missing fields.", remedy)
-        fields = dict(raw)
         try:
-            fields |= each_number(fields, as_written if raw.get("kind") == "date" else float)
+            fields |= each_number(fields, str.strip if fields.get("kind") == "date" else float)  # or a TypeError
             if "flags" in fields:
                 fields["flags"] = tuple(map(str, fields["flags"]))
             if fields.get("taxonomy") is not None:
@@ -621,7 +632,7 @@ class Column:
         except SchemaError:
             raise
         except (TypeError, ValueError, OverflowError):
-            raise SchemaError(f"Column {raw['name']!r} is malformed.", remedy) from None
+            raise SchemaError(f"Column {fields['name']!r} is malformed.", remedy) from None
 
 
 def each_number(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
@@ -636,15 +647,29 @@ def each_number(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict
     return found
 
 
-def as_written(day: Any) -> str:
-    """A day of a document; TypeError if it is no text."""
-    if not isinstance(day, str):
-        raise TypeError
-    return day
-
-
 def unlike(name: str, others: Sequence[str]) -> str:
     """The name, marked if somebody's value is called so."""
     while name in others:
         name += "'"
     return name
+
+
+def tally(times: Ints | None, **reasons: Flags) -> Counter[str]:
+    """How many cells there are of each reason, if there are any; value i stands for `times[i]` of them."""
+    counts = {why: int(np.count_nonzero(at) if times is None else times[at].sum()) for why, at in reasons.items()}
+    return +Counter(counts)  # without those of which there are none
+
+
+def place(numbers: Floats, cuts: Floats, dtype: np.dtype[Any]) -> Codes:
+    """How many cuts, which increase, are at most each number, shape (n,); of NaN any number of them."""
+    if len(cuts) > FEW_CUTS:
+        return np.searchsorted(cuts, numbers, side="right").astype(dtype)
+    found: Codes = np.zeros(len(numbers), dtype=dtype)
+    for cut in cuts.tolist():
+        found += numbers >= cut
+    return found
+
+
+def code_dtype(size: int) -> np.dtype[Any]:
+    """The smallest unsigned type that holds `size` codes."""
+    return np.dtype(np.uint8 if size <= 256 else np.uint16 if size <= 65_536 else np.uint32)

@@ -29,26 +29,27 @@ MONDAY = 3  # the days by which 1970-01-01 comes after one
 
 ISO = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 TIME = r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?:Z| ?[+-]\d{2}:?\d{2})?)?$"
-YEAR_FIRST = [rf"^(?P<y>\d{{4}}){mark}(?P<m>\d{{1,2}}){mark}(?P<d>\d{{1,2}})" + TIME for mark in ("-", "/", "[.]")]
-YEAR_FIRST += [
-    r"^(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})" + TIME,
-    r"^(?P<y>\d{4})年(?P<m>\d{1,2})月(?P<d>\d{1,2})日" + TIME,
-]
-YEAR_LAST = [rf"^(?P<a>\d{{1,2}}){mark}(?P<b>\d{{1,2}}){mark}(?P<y>\d{{4}})" + TIME for mark in ("/", "[.]", "-")]
+PARTS = {"y": r"(?P<y>\d{4})", "m": r"(?P<m>\d{1,2})", "d": r"(?P<d>\d{1,2})"}
 MONTH_NAMES = (
     "january february march april may june july august september october november december "
     "jan feb mar apr may jun jul aug sep oct nov dec"
 )
-NAMED = [
+
+
+def patterns(order: str) -> list[str]:
+    """What dates in an order look like, with each of some marks between."""
+    return ["^" + f"[{mark}]".join(PARTS[part] for part in order.split("/")) + TIME for mark in "/.-"]
+
+
+YEAR_FIRST = [
+    *patterns("y/m/d"),
+    r"^(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})" + TIME,
+    r"^(?P<y>\d{4})年(?P<m>\d{1,2})月(?P<d>\d{1,2})日" + TIME,
     r"^(?P<d>\d{1,2})[-/ .]{1,2}(?P<m>[A-Za-z]{3,9})[-/ .,]{1,2}(?P<y>\d{4})" + TIME,
     r"^(?P<m>[A-Za-z]{3,9})[-/ .]{1,2}(?P<d>\d{1,2}),?[-/ .](?P<y>\d{4})" + TIME,
 ]
-YEAR_FIRST += NAMED
-PATTERNS = {
-    "": YEAR_FIRST,
-    "d/m/y": [*YEAR_FIRST, *(pattern.replace("<a>", "<d>").replace("<b>", "<m>") for pattern in YEAR_LAST)],
-    "m/d/y": [*YEAR_FIRST, *(pattern.replace("<a>", "<m>").replace("<b>", "<d>") for pattern in YEAR_LAST)],
-}
+YEAR_LAST = patterns("d/m/y")
+PATTERNS = {"": YEAR_FIRST, "d/m/y": YEAR_FIRST + YEAR_LAST, "m/d/y": YEAR_FIRST + patterns("m/d/y")}
 DATE_FORMS = {f"d{mark}m{mark}y": "d/m/y" for mark in "/.-"} | {f"m{mark}d{mark}y": "m/d/y" for mark in "/.-"}
 DATE_FORMS |= dict.fromkeys(("", "y/m/d", "y.m.d", "ymd", "y年m月d日"), "")
 for name in ("mon", "MON", "month"):
@@ -97,25 +98,20 @@ def form_of(words: pa.Array, order: str) -> str:
     return order
 
 
-def start(day: float, unit: str) -> float:
-    """The day on which the unit of the calendar begins that holds a day."""
-    if unit not in MONTHS:
-        return day - (day + MONDAY) % 7 if unit == "week" else day
-    month = int(np.array(int(day)).astype("datetime64[D]").astype("datetime64[M]").astype(int))
-    first = np.array(month - month % MONTHS[unit]).astype("datetime64[M]")
-    return float(first.astype("datetime64[D]").astype(int))
-
-
 def starts(low: float, high: float, unit: str) -> Floats:
     """The days after `low`, up to `high`, on which a unit of the calendar begins."""
-    first, last = int(low), int(high)
+    days = np.arange(int(low) + 1, int(high) + 1)
     if unit in MONTHS:
-        ends = np.array([start(first, unit), last], int).astype("datetime64[D]").astype("datetime64[M]").astype(int)
-        months = np.arange(ends[0], ends[1] + 1, MONTHS[unit])
-        days = months.astype("datetime64[M]").astype("datetime64[D]").astype(int)
-    else:
-        days = np.arange(start(first, unit), last + 1, 7 if unit == "week" else 1)
-    return days[days > first].astype(float)
+        months = days.astype("datetime64[D]").astype("datetime64[M]")
+        days = days[(months == days.astype("datetime64[D]")) & (months.astype(int) % MONTHS[unit] == 0)]
+    elif unit == "week":
+        days = days[(days + MONDAY) % 7 == 0]
+    return days.astype(float)
+
+
+def start(day: float, unit: str) -> float:
+    """The day on which the unit of the calendar begins that holds a day."""
+    return float(starts(day - 366, day, unit)[-1])
 
 
 def unit_name(day: float, unit: str) -> str:
@@ -147,12 +143,9 @@ def as_days(values: pd.Series[Any], form: str = "") -> Floats:
     return np.append(days_of(words, form), np.nan)[places]
 
 
+@in_blocks
 def days_of(words: pa.Array, form: str = "") -> Floats:
     """The days that texts say, NaN for those that say none."""
-    return in_blocks(lambda block: _days_of(block, form), words)
-
-
-def _days_of(words: pa.Array, form: str) -> Floats:
     found = np.full(len(words), np.nan)
     for pattern in PATTERNS[DATE_FORMS[form]]:
         left = np.flatnonzero(np.isnan(found))

@@ -62,16 +62,15 @@ def json_value(
         refuse("it is not JSON, or cut short")
     except RecursionError:
         refuse("it is nested too deep")
-    texts = ESCAPED.search(told) is not None
     level, depth = [found], 0
     while level:
         depth += 1
         if depth > DEEPEST:
             refuse("it is nested too deep")
-        if texts and any(HALF.search(text) for one in level for text in texts_of(one)):
-            refuse("a text has half of a character (a lone surrogate)")
         below = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
         level = [one for values in below for one in values]
+    if ESCAPED.search(told) and HALF.search(json_text(found)):
+        refuse("a text has half of a character (a lone surrogate)")
     return found
 
 
@@ -85,8 +84,3 @@ def json_ready(part: Any) -> Any:
     if hasattr(part, "to_dict"):
         return part.to_dict()
     return part.tolist() if hasattr(part, "tolist") else part
-
-
-def texts_of(value: Any) -> list[str]:
-    """The texts that a value has itself, without those below it."""
-    return [value] if isinstance(value, str) else list(value) if isinstance(value, dict) else []

@@ -18,8 +18,7 @@ import pandas as pd
 
 from dpcore.arguments import Floats, Ints, is_number
 from dpcore.domain import dates
-from dpcore.domain.cells import as_numbers
-from dpcore.domain.written import MOST_DECIMALS, Form
+from dpcore.domain.cells import MOST_DECIMALS, Form, as_numbers
 from dpcore.text import as_text, short, told_apart
 
 MAX_BINS = 10_000
@@ -35,11 +34,13 @@ class Reals:
     whole = False
     rounding: Any = np.rint  # the place of what lies between two
     words, between = "are not numbers", " to "
+    units: tuple[str, ...] = ()  # that bins may be
     plain: Any = staticmethod(as_text)  # how bounds and cuts are typed
 
     def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
         self.low, self.high, self.bins, self.form, self.step = low, high, bins, form, step
         self.written = Form.of(form) if form else None
+        self.steps = self.written.steps if self.written else 1.0
         self.any = not self.whole and self.written is None and step is None  # any number may occur
 
     def check(self, fail: Fail) -> None:
@@ -57,7 +58,7 @@ class Reals:
             if not all(a < b for a, b in pairwise([self.low, *self.bins, self.end])):
                 fail("the cut points do not increase strictly inside the bounds.", "List them in increasing order.")
             self._check_fine("cut points", self.bins, fail)
-        elif type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS:
+        elif self.bins not in self.units and (type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS):
             fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
 
     def _check_bounds(self, fail: Fail) -> None:
@@ -76,14 +77,13 @@ class Reals:
 
     def _tick(self, number: Any) -> Any:
         """The place of a number among those that may occur."""
-        steps = self.written.steps if self.written else 1.0
-        return self.rounding(number / self.step if self.step else number * steps)
+        return self.rounding(number / self.step if self.step else number * self.steps)
 
     def _at(self, tick: Any) -> Any:
         if self.step:
             decimals = 0 if self.whole else self.written.decimals if self.written else MOST_DECIMALS
             return np.round(tick * self.step, decimals)
-        return tick / (self.written.steps if self.written else 1.0)
+        return tick / self.steps
 
     @property
     def end(self) -> float:
@@ -112,6 +112,7 @@ class Reals:
         lower, upper, step = (float(end * unit) for end in ends)
         return lower, upper, evenly_spaced(lower, upper, step) if stays else max(last - first, 1)
 
+    @cached_property
     def edges(self) -> Floats:
         """The bins' boundaries, shape (bins + 1,)."""
         if isinstance(self.bins, tuple):
@@ -125,15 +126,20 @@ class Reals:
             ends = self.rounding(ends)
         return np.asarray(self._at(ends), dtype=float)
 
+    @property
+    def bare(self) -> bool:
+        """Whether its cells are numbers to everybody."""
+        return self.written is None or self.written.bare
+
     @cached_property
     def count(self) -> int:
         """How many bins there are."""
-        return len(self.edges()) - 1
+        return len(self.edges) - 1
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
         """The texts of the bins' lower and upper ends."""
-        edges = self.edges().tolist()
+        edges = self.edges.tolist()
         texts = told_apart(edges) if self.written is None else [self.written.write(edge) for edge in edges]
         return texts[:-1], texts[1:]
 
@@ -155,9 +161,11 @@ class Reals:
         step = "" if self.step is None else f", in steps of {as_text(self.step)}"
         return f"{self.plain(self.low)} to {self.plain(self.high)}, {bins}{step}"
 
-    def told(self, number: float) -> str:
-        """One number for people, short enough for a picture."""
+    def write(self, number: float) -> str:
+        """A number as it is written, or else short enough for a picture."""
         return short(number) if self.written is None else self.written.write(number)
+
+    describe = write  # for people
 
     def read(self, values: pd.Series[Any]) -> Floats:
         """The cells' numbers, shape (n,); NaN where a cell is missing or no number."""
@@ -165,7 +173,7 @@ class Reals:
 
     def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
         """A number out of each of some bins, uniformly, shape (n,)."""
-        edges = self.edges()
+        edges = self.edges
         low, high = edges[bins], edges[bins + 1]
         if self.any:
             numbers = low + (high - low) * rng.random(len(bins))
@@ -178,9 +186,10 @@ class Reals:
 
     def cells(self, numbers: Any) -> pd.Series[Any]:
         """Numbers as cells: text, unless the form is one that everybody reads."""
-        if self.written is None or self.written.bare:
+        if self.bare:
             return pd.Series(numbers)
-        return as_texts(numbers, self.written.write)
+        different, inverse = np.unique(numbers, return_inverse=True)
+        return pd.Series(np.array([*map(self.write, different.tolist())], dtype=object)[inverse], dtype="str")
 
 
 class Wholes(Reals):
@@ -202,7 +211,7 @@ class Wholes(Reals):
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
-        whole = np.ceil(self.edges()).astype(int)
+        whole = np.ceil(self.edges).astype(int)
         tell = str if self.written is None else self.written.write
         last = whole[1:] - int(self.step or 1)
         return [*map(tell, whole[:-1].tolist())], [*map(tell, last.tolist())]
@@ -214,7 +223,7 @@ class Wholes(Reals):
 class Days(Wholes):
     """Dates, as days since 1970-01-01. `bins` may be a unit of the calendar."""
 
-    words, between = "are not dates", " to "
+    words, between, bare, units = "are not dates", " to ", False, dates.UNITS
     plain = staticmethod(dates.iso)
 
     def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
@@ -224,16 +233,13 @@ class Days(Wholes):
     def check(self, fail: Fail) -> None:
         if self.order not in dates.DATE_FORMS:
             fail("the way its dates are written is not known.", "Write d/m/y, m/d/y, d.m.y, ymd, d-mon-y or the like.")
-        if isinstance(self.bins, str) and self.bins not in dates.UNITS:
+        if isinstance(self.bins, str) and self.bins not in self.units:
             fail("its bins are no unit of the calendar.", f"Choose one of {', '.join(dates.UNITS)}.")
         if self.bins == "day" and self.high - self.low >= MAX_BINS:
             fail("it has too many days.", "Divide it by week, month, quarter or year.")
         if self.low == self.high:
             fail("the lower bound is not below the upper bound.", "Check the two dates.")
-        if isinstance(self.bins, str):
-            self._check_bounds(fail)
-        else:
-            super().check(fail)
+        super().check(fail)
         if self.unit is not None and self.unit not in dates.UNITS[1:]:
             fail("the step between its dates is none.", f"Choose one of {', '.join(dates.UNITS[1:])}.")
         if self.unit is not None and not np.diff(self._firsts[1]).all():
@@ -243,7 +249,7 @@ class Days(Wholes):
     def _firsts(self) -> tuple[Floats, Ints]:
         """The first days of its unit, and how many of them lie before each edge."""
         days = dates.starts(self.low - 1, self.high, self.unit)
-        return days, np.searchsorted(days, self.edges())
+        return days, np.searchsorted(days, self.edges)
 
     @property
     def text(self) -> str:
@@ -255,17 +261,18 @@ class Days(Wholes):
         after = dates.starts(self.low, self.high + 400, unit)
         return dates.start(self.low, unit), float(after[after > self.high][0]) - 1, unit
 
+    @cached_property
     def edges(self) -> Floats:
         if isinstance(self.bins, str):
             return np.array([self.low, *dates.starts(self.low, self.high, self.bins), self.end])
-        return np.ceil(super().edges())
+        return np.ceil(super().edges)
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
-        edges, unit = self.edges().tolist(), self.bins if isinstance(self.bins, str) else "day"
+        edges, unit = self.edges.tolist(), self.bins if isinstance(self.bins, str) else "day"
         return [dates.unit_name(day, unit) for day in edges[:-1]], [dates.unit_name(day - 1, unit) for day in edges[1:]]
 
-    def told(self, number: float) -> str:
+    def describe(self, number: float) -> str:
         return dates.iso(number)
 
     def read(self, values: pd.Series[Any]) -> Floats:
@@ -277,14 +284,8 @@ class Days(Wholes):
         days, before = self._firsts
         return np.asarray(days[rng.integers(before[bins], before[bins + 1])], dtype=float)
 
-    def cells(self, numbers: Any) -> pd.Series[Any]:
-        return as_texts(numbers, lambda day: dates.format_day(day, self.order))
-
-
-def as_texts(numbers: Any, write: Callable[[float], str]) -> pd.Series[Any]:
-    """Numbers as texts, each different one written once."""
-    different, inverse = np.unique(numbers, return_inverse=True)
-    return pd.Series(np.array([write(one) for one in different.tolist()], dtype=object)[inverse], dtype="str")
+    def write(self, number: float) -> str:
+        return dates.format_day(number, self.order)
 
 
 def evenly_spaced(low: float, high: float, width: float) -> tuple[float, ...]:

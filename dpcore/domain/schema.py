@@ -31,7 +31,7 @@ NEEDED = "fit needs a schema: bounds and categories that are read off the rows l
 INFERABLE = "To try without one, pass dp.Schema.infer(X), which voids the guarantee."
 DOCUMENTS = (
     "Read a saved schema by dp.Schema.from_json(text); and SDV's JSON by "
-    "dpcore.domain.formats.read(text), which says what is still to be declared."
+    "dpcore.datasets.schema_formats.read(text), which says what is still to be declared."
 )
 MARK = " (proposed from the rows)"  # at the ends of rules in some files of drafts
 REMEDY = "Choose a schema file that this program exported."

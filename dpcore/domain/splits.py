@@ -256,8 +256,7 @@ def flat(column: Column) -> Hierarchy:
     return Hierarchy([(root, label) for label in column.labels])
 
 
-def ticks_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
+def ticks_of(frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
     """The ticks of a frame's cells; NaN if missing. Cells are moved, or refused, as `Schema.encode` does it."""
-    cuts = {place: attribute for place, attribute in attributes.items() if isinstance(attribute, NumberCut)}
-    columns = {place: schema.columns[place] for place in cuts}
-    return {place: cuts[place].ticks(column.numbers(frame[column.name])) for place, column in columns.items()}
+    cuts = {position: one for position, one in attributes.items() if isinstance(one, NumberCut)}
+    return {position: one.ticks(one.column.numbers(frame[one.column.name])) for position, one in cuts.items()}

@@ -38,7 +38,7 @@ class Taxonomy:
 
     def __post_init__(self) -> None:
         wrong = not is_kind(self.paths, tuple[tuple[str, ...], ...])
-        if wrong or not self.paths or not all(self.paths):
+        if wrong or not self.paths:
             raise SchemaError("A taxonomy needs at least one path and no empty ones.", "Give leaf, …, root per row.")
         if len(self.paths) > MAX_LEAVES:
             raise SchemaError(
@@ -47,6 +47,8 @@ class Taxonomy:
             )
         first: dict[str, int] = {}
         for row, path in enumerate(self.paths, start=1):
+            if not path:
+                raise _wrong(row, "is empty", "Remove it.")
             if first.setdefault(path[0], row) != row:
                 raise _wrong(row, f"repeats the leaf {_named(path[0])} of row {first[path[0]]}", "Keep one of them.")
         parent: dict[str, str] = {}
@@ -152,9 +154,6 @@ class Taxonomy:
         if not tables:
             raise SchemaError("The taxonomy file is not a table, or its quotes do not close.", TABLE)
         table = max(tables, key=_likely)
-        gap = next((row for row, path in enumerate(table, start=1) if not path), None)
-        if gap is not None:
-            raise _wrong(gap, "is empty", "Remove it.")
         return cls(tuple(table))
 
     def to_csv(self) -> str:

@@ -152,15 +152,13 @@ class PrivacyUnit:
                 f"In the column {self.id_column!r}, which says whose row it is, a cell is missing.",
                 "Name the person of every row, or leave out rows that are of nobody.",
             )
-        floats = len(cells) and pd.api.types.is_float_dtype(cells.dtype)
-        if floats and not (np.abs(cells.to_numpy(float)) < EXACT).all():
+        if pd.api.types.is_float_dtype(cells.dtype) and not (np.abs(cells.to_numpy(float)) < EXACT).all():
             raise DataError(
                 f"The column {self.id_column!r}, which says whose row it is, has numbers too large to be told apart.",
                 "Read it as text.",
             )
-        rank = np.empty(len(names), dtype=np.intp)
-        rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        return np.asarray(rank[places])
+        _, rank = np.unique(np.array(names, dtype=object), return_inverse=True)
+        return np.asarray(rank[places], dtype=np.intp)
 
     def kept(self, persons: Ints, lots: Floats, *, fill: bool) -> Ints:
         """Choose which rows count, person by person.
@@ -193,11 +191,8 @@ class PrivacyUnit:
                 f"{self.max_contributions:,} places for each of {len(many):,} persons do not fit into the memory.",
                 f"Declare fewer rows per person: {max(MOST_PLACES // len(many), 1):,} do.",
             )
-        own = many[persons[order]]
         rank = np.arange(len(order)) - (np.cumsum(many) - many)[persons[order]]
-        times = (
-            self.max_contributions // own + (rank < self.max_contributions % own)
-            if fill
-            else (rank < self.max_contributions).astype(np.intp)
-        )
-        return np.asarray(np.repeat(order, times))
+        if not fill:
+            return np.asarray(order[rank < self.max_contributions])
+        often, more = np.divmod(self.max_contributions, many[persons[order]])
+        return np.asarray(np.repeat(order, often + (rank < more)))

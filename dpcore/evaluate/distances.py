@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpcore.arguments import Flags, Floats, is_whole, require_frame
-from dpcore.domain.binarize import Binarization
 from dpcore.domain.cells import distinct
 from dpcore.domain.column import Codes, Column
+from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import Table, counted, require_rows

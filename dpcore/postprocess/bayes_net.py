@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpcore.arguments import Floats
-from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Codes, code_dtype
+from dpcore.domain.partition import Binarization
 from dpcore.postprocess.simplex import draw_given
 
 Family = tuple[str, ...]

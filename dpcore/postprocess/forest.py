@@ -237,7 +237,7 @@ class Forest(Predictor):
         at = np.repeat(roots[None, :], len(frame), axis=0)
         codes, every = self._encode(frame), self.attributes
         attributes = {position: every[position] for position in np.unique(self.column[~self.leaf]).tolist()}
-        ticks = ticks_of(self.schema, frame, attributes)
+        ticks = ticks_of(frame, attributes)
         values = {position: ticks.get(position, codes[self.schema.names[position]]) for position in attributes}
         flat_at = at.ravel()
         row = np.repeat(np.arange(len(frame), dtype=np.intp), len(roots))

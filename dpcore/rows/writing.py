@@ -32,8 +32,7 @@ from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.datasets.parquet import ParquetBlocks
 from dpcore.datasets.streams import ArrowStream, Source, Streamable, check_path, sources
 from dpcore.datasets.text_blocks import TextBlocks
-from dpcore.domain.arrow_cells import coded_cells
-from dpcore.domain.coding import Coded
+from dpcore.domain.column import Coded
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase
@@ -305,7 +304,7 @@ def _fitting(
             skip -= len(batch[0]) - len(cells[0])
             if not len(cells[0]):
                 continue
-            found = [coded_cells(column, one) for column, one in zip(schema, cells, strict=True)]
+            found = [column.encode_arrow(one) for column, one in zip(schema, cells, strict=True)]
             for counts, one in zip(misfits, found, strict=True):
                 counts.update(one.misfits)
             rows += len(found[0].codes)

@@ -15,8 +15,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore import Column, PrivacyUnit, Schema
 from dpcore.dashboard import jobs
 from dpcore.dashboard.pages.data import lines
-from dpcore.datasets import BANK_CARDS, load
-from dpcore.domain import formats
+from dpcore.datasets import BANK_CARDS, load, schema_formats
 from dpcore.errors import SchemaError
 
 OTHER = Schema(columns=(Column(name="Zqother", kind="integer", lower=0, upper=9),))
@@ -222,7 +221,8 @@ def test_a_wrong_schema_file_changes_nothing_and_is_read_once_as_work_that_waits
 ) -> None:
     """Read on every run of the page, and by all visitors at once, files would keep the server busy."""
     who: list[Thread] = []
-    monkeypatch.setattr(formats, "read", lambda raw, read=formats.read: (who.append(current_thread()), read(raw))[1])
+    read = schema_formats.read
+    monkeypatch.setattr(schema_formats, "read", lambda raw: (who.append(current_thread()), read(raw))[1])
     edit(uploaded, {0: {"values": "0 to 120"}})
     for raw in (b"\xff\xfe\x00", OTHER.to_json().encode()):
         (message,) = mendable(schema_file(uploaded, raw))

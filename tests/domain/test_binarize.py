@@ -1,11 +1,12 @@
 from itertools import product
 
 import numpy as np
+from partitions import bits_of
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.datasets.published import adult_schema, big5_schema
-from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Column, code_dtype
+from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import NoNoise
@@ -33,7 +34,7 @@ def test_the_bits_of_the_published_schemas():
         assert (binarization.schema.max_rows, binarization.schema.source) == (schema.max_rows, schema.source)
         assert [place for group in binarization.groups for place in group] == list(range(bits))
         codes = random_codes(schema, 300)
-        decoded, exists = binarization.decode(binarization.encode(codes))
+        decoded, exists = binarization.decode(bits_of(binarization, codes))
         assert exists.all()
         np.testing.assert_array_equal(decoded, codes)
 
@@ -42,7 +43,7 @@ def test_the_most_significant_bit_comes_first_and_names_stay_apart():
     binarization = of_sizes(6, 2, 1)
     assert binarization.schema.names == ("c0 bit 1", "c0 bit 2", "c0 bit 3", "c1 bit 1", "c2 bit 1")
     assert binarization.groups == (range(3), range(3, 4), range(4, 5))
-    bits = binarization.encode(np.array([[5, 1, 0], [3, 0, 0]], dtype=np.uint8))
+    bits = bits_of(binarization, np.array([[5, 1, 0], [3, 0, 0]], dtype=np.uint8))
     assert bits.tolist() == [[1, 0, 1, 1, 0], [0, 1, 1, 0, 0]]
     names = of_sizes(4, 4, 4, names=["a", "a bit 1", "a bit 1 bit 1"]).schema.names
     assert len(set(names)) == len(names) == 6
@@ -62,9 +63,9 @@ def test_every_code_comes_back_and_every_other_pattern_is_flagged_in_its_own_col
         assert codes[:, 1].tolist() == list(range(size)) + [0] * (2**width - size)
         assert set(codes[:, [0, 2]].ravel().tolist()) == {2}
         whole = codes[exists.all(axis=1)]
-        np.testing.assert_array_equal(binarization.encode(whole)[:, binarization.groups[1]], patterns[:size])
+        np.testing.assert_array_equal(bits_of(binarization, whole)[:, binarization.groups[1]], patterns[:size])
     nothing = np.zeros((0, 2), dtype=np.uint8)
-    assert of_sizes(3, 5).encode(nothing).shape == (0, 5)
+    assert bits_of(of_sizes(3, 5), nothing).shape == (0, 5)
     assert [found.shape for found in of_sizes(3, 5).decode(np.zeros((0, 5), dtype=np.uint8))] == [(0, 2)] * 2
 
 
@@ -75,4 +76,4 @@ def test_recoding_behind_the_door_is_encoding():
     recoded = table.recode(binarization.schema, binarization.rules)
     assert recoded.schema is binarization.schema
     assert not table.ledger.entries
-    np.testing.assert_array_equal(recoded.unprotected("to compare", claimed_epsilon=0), binarization.encode(codes))
+    np.testing.assert_array_equal(recoded.unprotected("to compare", claimed_epsilon=0), bits_of(binarization, codes))

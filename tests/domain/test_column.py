@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore.domain.cells import Form
 from dpcore.domain.column import MAX_CATEGORIES, Column, code_dtype
 from dpcore.domain.dates import DATE_FORMS, UNITS, iso
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.domain.written import Form
 from dpcore.errors import DataError, SchemaError
 from dpcore.text import is_writable
 

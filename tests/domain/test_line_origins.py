@@ -9,7 +9,8 @@ import pytest
 
 from dpcore import Schema
 from dpcore.dashboard.pages.data import lines
-from dpcore.domain import declaration, formats
+from dpcore.datasets import schema_formats
+from dpcore.domain import declaration
 from dpcore.errors import SchemaError
 
 RNG = np.random.default_rng(4)
@@ -40,7 +41,7 @@ def test_who_declares_what_the_program_proposed_leaves_a_trace_of_it() -> None:
     assert origins(schema.select(["town", "age"])) == {"town": "proposed", "age": "proposed"}
     changed = replace(schema["age"], description="in years")
     assert origins(replace(schema, columns=(changed,))) == {"age": "proposed"}
-    assert origins(formats.read(schema.to_json())[0].schema()) == every
+    assert origins(schema_formats.read(schema.to_json())[0].schema()) == every
     assert replace(schema["town"], origin="declared") == schema["town"]  # it says nothing of what the values are
 
 
@@ -59,9 +60,9 @@ def test_one_word_changed_in_a_file_does_not_make_lines_somebodys_own() -> None:
 
 def test_lines_of_other_programs_are_from_a_document_and_such_a_document_loses_where_others_are_from() -> None:
     schema = declared(Schema.infer(ROWS))
-    text, lost = formats.written(schema, "frictionless")
+    text, lost = schema_formats.write(schema, "frictionless")
     assert any(line.startswith("where its lines come from (age, town, ill)") for line in lost)
-    assert set(origins(formats.read(text)[0].outline()).values()) == {"document"}
+    assert set(origins(schema_formats.read(text)[0].outline).values()) == {"document"}
 
 
 AGES = lines.public_values(Schema.infer(ROWS)["age"])  # with 16 bins

@@ -34,7 +34,7 @@ def test_trees_by_hand_and_broken_ones_by_their_row():
     for paths, cause in (
         ((*PATHS, ("Paris", "Germany", "Europe")), "row 4 repeats"),
         ((), "at least one path"),
-        (((),), "no empty ones"),
+        (((),), "row 1 is empty"),
         ((("a", "all"), ("\ud800", "all")), "row 2"),  # no file can hold it
         ((("a", "r" * 10_000), ("b", "s" * 10_000)), "row 2"),  # long names are cut
     ):

@@ -6,11 +6,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from partitions import bits_of
 from small_tables import categorical, frame_of, random_codes, schema_of
 
 from dpcore import evaluate
-from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Column
+from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.evaluate import distances
 
@@ -38,7 +39,7 @@ def test_avd_equals_brute_force_on_full_and_on_occupied_cells(on, monkeypatch):
     shown = schema if on == "columns" else Binarization(schema).schema
     codes = [random_codes(np.random.default_rng(seed), schema, n) for seed, n in ((0, 90), (1, 40))]
     real, synthetic = (
-        pd.DataFrame(table if on == "columns" else Binarization(schema).encode(table), columns=shown.names)
+        pd.DataFrame(table if on == "columns" else bits_of(Binarization(schema), table), columns=shown.names)
         for table in codes
     )
     for degree in (1, 2, 3, 4) if on == "columns" else (1, 2):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.cluster import KMeans
 
-from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Column
+from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.methods.networks.base import pair_matrix
 from dpcore.postprocess.bayes_net import conditional, contained, margin, sample_binarized, sample_network

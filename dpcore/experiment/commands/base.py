@@ -14,9 +14,8 @@ from typing import Any
 from dpcore import datasets
 from dpcore.accounting.relation import exact
 from dpcore.accounting.store import Books
-from dpcore.datasets import DATASETS, Dataset
+from dpcore.datasets import DATASETS, Dataset, schema_formats
 from dpcore.datasets.reading import MAX_BYTES, source_bytes
-from dpcore.domain import formats
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.evaluate.evaluator import Method
@@ -103,7 +102,7 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
 
 def schema_of(path: Path) -> Schema:
     """The schema in a file; SchemaError if it does not say all."""
-    return formats.read(source_bytes(path, MAX_BYTES))[0].schema()
+    return schema_formats.read(source_bytes(path, MAX_BYTES))[0].schema()
 
 
 def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:

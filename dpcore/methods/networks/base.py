@@ -12,8 +12,8 @@ import numpy as np
 from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Epsilon, Relation
 from dpcore.arguments import Floats, Progress
-from dpcore.domain.binarize import Binarization, bit_widths
 from dpcore.domain.column import Codes
+from dpcore.domain.partition import Binarization, bit_widths
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.door.network_growth import Growth

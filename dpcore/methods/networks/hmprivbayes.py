@@ -71,7 +71,7 @@ import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Floats
-from dpcore.domain.binarize import Binarization
+from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed

@@ -39,7 +39,7 @@ from typing import Any, Self
 from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
-from dpcore.domain.binarize import bit_widths
+from dpcore.domain.partition import bit_widths
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError

@@ -9,9 +9,9 @@ from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.declaration import go_on
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
-from dpcore.domain import formats
+from dpcore.datasets import schema_formats
+from dpcore.datasets.schema_formats import FORMATS
 from dpcore.domain.declaration import rounded
-from dpcore.domain.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import say
@@ -25,18 +25,17 @@ def load(rows: Intake) -> None:
     note = say("As these write it: {titles}. What it does not say is asked.", titles=titles)
     look: Any = {"type": ["json"], "key": "data.schema_file", "help": note}
     uploaded = housekeeping.uploader(say("Load a schema"), **look)
-    found = jobs.read_file("data.schema_read", uploaded, formats.read)
+    found = jobs.read_file("data.schema_read", uploaded, schema_formats.read)
     if found is not None and st.session_state.get(READ) != uploaded.file_id:
         known, unsaid = found
-        outline = known.outline()
+        outline = known.outline
         if not {*outline.names} & {*rows.headers}:
             cause = "This schema describes none of these columns."
             raise SchemaError(cause, "Choose the schema of these data.")
-        gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         read_off = outline.names if outline.source == "inferred" else ()
         rows.notes += (*known.remarks, *unsaid)[:12]
         st.session_state[READ] = uploaded.file_id
-        go_on(rows, rounded(outline, read_off), read_off, gaps)
+        go_on(rows, rounded(outline, read_off), read_off, known.incomplete)
 
 
 def save(schema: Schema) -> None:
@@ -45,7 +44,7 @@ def save(schema: Schema) -> None:
     look: Any = {"format_func": lambda one: FORMATS[one].title, "label_visibility": "collapsed"}
     kinds = list(FORMATS) if schema.source == "declared" else ["dpcore"]  # no other says what nobody declared
     name = right.selectbox(say("File format"), kinds, key="data.save_as", **look)
-    text, lost = formats.written(schema, name)
+    text, lost = schema_formats.write(schema, name)
     file, look = FORMATS[name].file, {"key": "data.save", "on_click": "ignore"}
     left.download_button(say("Save the schema"), text, file, "application/json", **look)
     if lost:

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore.domain.cells import Form
 from dpcore.domain.column import Column
-from dpcore.domain.written import Form
 from dpcore.errors import DataError, SchemaError
 
 FORMS = ["1234.50", "$1,234.50", "1.234,50 €", "1234.5 %", "1234", "1 234,5 kr", "1'234.50", "¥1,234"]
