@@ -24,6 +24,7 @@ import pandas as pd
 
 from dpcore.arguments import check_public
 from dpcore.datasets.bank_cards import bank_cards, bank_cards_schema
+from dpcore.datasets.proposals import propose_schema
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
 from dpcore.domain.cells import typed
@@ -337,7 +338,7 @@ def read(
     frame = read_frame(raw, name, max_bytes=max_bytes, **reading)
     doubts = frame.attrs["read_as"].get("doubts", "").splitlines()
     if schema is None:
-        schema = Schema.infer(frame, target=target)
+        schema = propose_schema(frame, target=target)
     elif target is not None:
         schema = replace(schema, target=target)
     frame = join_flags(frame, schema)

@@ -1,8 +1,6 @@
 """Columns of 0 and 1 that say one thing together, such as `color_red` and `color_blue`: they become one column."""
 
-import re
-from collections.abc import Collection, Iterable, Sequence
-from os.path import commonprefix
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,21 +8,10 @@ import pandas as pd
 
 from dpcore.arguments import Floats
 from dpcore.domain.cells import as_numbers
-from dpcore.domain.column import Column, unlike
+from dpcore.domain.column import Column
 
 WORDS = dict.fromkeys(("true", "yes", "ja", "oui", "si", "sí", "是"), 1.0)
 WORDS |= dict.fromkeys(("false", "no", "nein", "non", "否"), 0.0)
-
-
-def column_of_flags(flags: Sequence[str], headers: Collection[str]) -> Column:
-    """The column that flags become, by their headers alone: what these begin with alike is its name."""
-    alike = commonprefix(flags)  # noqa: RUF071 - these are no paths
-    start = re.sub(r"[^ _.:=\[(-]*$", "", alike)  # whole words of it
-    name = start.rstrip(" _.-:=[(") or f"{flags[0]} to {flags[-1]}"
-    categories = tuple(flag.removeprefix(start) for flag in flags)
-    categories = categories if start and all(categories) else tuple(flags)
-    name = unlike(name, [header for header in headers if header not in flags])
-    return Column(name=name, kind="categorical", categories=categories, flags=tuple(flags), origin="proposed")
 
 
 def as_flags(values: "pd.Series[Any]") -> Floats:

@@ -9,8 +9,8 @@ from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.declaration import go_on
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
+from dpcore.datasets.proposals import rounded
 from dpcore.domain import formats
-from dpcore.domain.declaration import rounded
 from dpcore.domain.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError

@@ -22,14 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.arguments import Flags, Floats, Ints, require_frame
+from dpcore.datasets.headers import class_rank, limits, meant, tells_people
+from dpcore.datasets.spread import NumberSpread, first_days, spread_of, spread_of_days
 from dpcore.domain.cells import NAME, as_numbers, distinct, parsed, worded
 from dpcore.domain.column import MAX_CATEGORIES, Kind
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.dates import form_of as form_of_days
 from dpcore.domain.flags import as_flags
-from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT, MOST_ROUND
-from dpcore.domain.spread import NumberSpread, first_days, spread_of, spread_of_days
 from dpcore.domain.written import Form, form_of
 from dpcore.language import phrase
 from dpcore.text import is_writable, short
