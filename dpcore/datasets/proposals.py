@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.arguments import Floats
-from dpcore.datasets.headers import parts, public_range
+from dpcore.datasets.headers import TABLES, parts, public_range
 from dpcore.datasets.recognition import ABSENT, Recognized, class_column, recognize
 from dpcore.domain.cells import as_numbers, distinct
 from dpcore.domain.column import MAX_CATEGORIES, Column, Origin, unlike
@@ -41,14 +41,6 @@ PROPOSED: tuple[Origin, ...] = ("proposed", "changed")
 BY_CHANCE = 30  # rows that would break a rule at least if the columns had nothing to do with each other
 FEW_VALUES, MOST_PAIRS, MOST_COLUMNS = 12, 100, 60
 MADE_OF = 0.5  # share of two columns' cells that are empty where one is made of the other
-IN_ORDER = (
-    "min max/minimum maximum/low high/lower upper/start end/begin end/from to/first last/diastolic systolic/net gross/"
-    "earned attempted/passed attempted/taken offered/used total/part total/partial total"
-)
-UNITS = (  # whole numbers are alike whose headers both have words between two bars
-    "age alter edad ano years yrs jahre anos ans annees 年龄/year yr jahr annee 年份/months monate mois/"
-    "days tage dias jours nights 天数/hours hrs stunden horas heures/minutes mins minuten minutos"
-)
 
 
 def propose_schema(
@@ -223,10 +215,10 @@ def comparable(low: Column, high: Column) -> bool:
     if "date" in (low.kind, high.kind):
         return low.kind == high.kind
     first, last = {*parts(low.name)}, {*parts(high.name)}
-    units = [{*unit.split()} for unit in UNITS.split("/") if low.whole and high.whole]
-    return any(first & unit and last & unit for unit in units) or " ".join(
-        [*first - last, *last - first]
-    ) in IN_ORDER.split("/")
+    if " ".join([*first - last, *last - first]) in TABLES["pairs"]["ordered"]:
+        return True
+    units = [{*unit.split()} for unit in TABLES["pairs"]["units"]]
+    return low.whole and high.whole and any(first & unit and last & unit for unit in units)
 
 
 def propose_pairs(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
