@@ -24,7 +24,6 @@ from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
 from dpcore.datasets.formats import UNPACKED
-from dpcore.datasets.heads import head
 from dpcore.datasets.proposals import (
     RARE,
     column_of,
@@ -38,6 +37,7 @@ from dpcore.datasets.proposals import (
 )
 from dpcore.datasets.reading import read_frame
 from dpcore.datasets.recognition import Recognized, recognize
+from dpcore.datasets.streams import head
 from dpcore.domain.cells import typed
 from dpcore.domain.column import Column
 from dpcore.domain.flags import join_flags

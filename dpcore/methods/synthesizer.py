@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Progress, check_arguments, is_whole, no_progress
-from dpcore.datasets.released import check_place, write_frames
+from dpcore.datasets.streams import check_place, write_frames
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError

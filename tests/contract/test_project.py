@@ -48,14 +48,13 @@ def dpcore(*names: str) -> set[str]:
 
 
 # Tighter than the layers: what starts with a name here may import nothing of dpcore but what starts with one of these.
-READERS = ("delimited", "doubts", "parquet", "text_blocks", "workbooks")
+READERS = ("delimited", "doubts", "parquet", "workbooks")
 ONLY = {
     "dpcore.charts": dpcore("charts", "language", "text"),
     "dpcore.postprocess.simplex": set(),
     "dpcore.datasets.doubts": set(),
     # the process that parses files of people loads these, and must start quickly: no pandas, and nothing that needs it
-    "dpcore.datasets.delimited": dpcore("errors", "text"),
-    "dpcore.datasets.text_blocks": dpcore("datasets.delimited", "datasets.doubts", "errors"),
+    "dpcore.datasets.delimited": dpcore("datasets.doubts", "errors", "text"),
     "dpcore.datasets.parquet": dpcore("datasets.delimited", "datasets.doubts", "errors"),
     "dpcore.datasets.workbooks": dpcore("datasets.delimited", "datasets.doubts", "errors", "extras", "text"),
     "dpcore.datasets.formats": dpcore(*("datasets." + own for own in READERS), "errors"),
