@@ -40,9 +40,8 @@ from dpcore.datasets.recognition import Recognized, recognize
 from dpcore.datasets.streams import head
 from dpcore.domain.cells import typed
 from dpcore.domain.column import Column
-from dpcore.domain.flags import join_flags
 from dpcore.domain.formats import Fields
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, join_flags
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, DPCoreError, SchemaError
 from dpcore.language import phrase, say

@@ -22,8 +22,7 @@ from dpcore.datasets.proposals import propose_schema
 from dpcore.datasets.published import BANK_CARDS, TABLES, adult_schema, big5_schema, declared_schema, known_rows
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
 from dpcore.domain.cells import typed
-from dpcore.domain.flags import join_flags
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, join_flags
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
 from dpcore.text import writable

@@ -401,16 +401,12 @@ class TextBlocks:
             if body:
                 yield body
 
-    def _lines(self, pieces: Iterator[str]) -> Iterator[bytes]:
-        yield from (piece.encode() for piece in pieces)
-        yield b"\n"
-
     def _filled(self) -> Iterator[str]:
         """The same with every blank line made a row of missing cells.
 
         A line is a row, so that emptying one changes that row and not the number of rows.
         """
-        text = io.TextIOWrapper(_stream(piece.encode() for piece in self._pieces()), "utf-8", newline="")
+        text = io.TextIOWrapper(_stream(self._pieces()), "utf-8", newline="")
         lines, found = Lines(text), list[str]()
         try:
             for record in csv.reader(lines, delimiter=self.delimiter):
@@ -425,7 +421,7 @@ class TextBlocks:
         yield "".join(found)
 
     def _check_rows(self) -> None:
-        check_rows(_stream(self._lines(self._pieces())), self.delimiter, len(self.headers), self._before)
+        check_rows(_stream(self._pieces(), "\n"), self.delimiter, len(self.headers), self._before)
 
     def _refuse(self) -> NoReturn:
         """DataError with the line that is malformed, if that is found."""
@@ -445,10 +441,10 @@ class TextBlocks:
 
     def parse(self, wanted: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """What the parser makes of some columns; DataError, and not the parser's, which quotes the line."""
-        lines = self._lines(self._filled() if self._has_blank else self._pieces())
+        lines = self._filled() if self._has_blank else self._pieces()
         options, malformed = parser_options(self.delimiter, len(self.headers), wanted), False
         try:
-            with arrow_csv.open_csv(pa.PythonFile(_stream(lines), "r"), **options) as reader:
+            with arrow_csv.open_csv(pa.PythonFile(_stream(lines, "\n"), "r"), **options) as reader:
                 yield from reader
         except pa.ArrowInvalid:
             malformed = True
@@ -467,16 +463,12 @@ class _Pieces(io.RawIOBase):
 
     def readinto(self, room: Any) -> int:
         """Fill room for bytes, or a part of it; how many, and 0 at the end."""
-        while not self._rest:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
+        while not self._rest and (piece := next(self._pieces, None)) is not None:
             self._rest = memoryview(piece)
         size = min(len(room), len(self._rest))
-        room[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
+        room[:size], self._rest = self._rest[:size], self._rest[size:]
         return size
 
 
-def _stream(pieces: Iterator[bytes]) -> io.BufferedReader:
-    return io.BufferedReader(_Pieces(pieces), PIECE)
+def _stream(pieces: Iterable[str], *more: str) -> io.BufferedReader:
+    return io.BufferedReader(_Pieces(map(str.encode, chain(pieces, more))), PIECE)

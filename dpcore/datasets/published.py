@@ -170,27 +170,20 @@ def declared_schema(name: str) -> Schema:
     for letter, trait in found.get("traits", {}).items():
         for i in range(1, 11):
             item = f"{trait}, item {i}: {about}"
-            columns.append(_column(f"{letter}{i}", answers=(0, 5), kind="ordered", description=item))
+            columns.append(_column(f"{letter}{i}", values="0 1 2 3 4 5", kind="ordered", description=item))
     return Schema(columns=tuple(columns), target=found["target"], max_rows=found["max_rows"])
 
 
 def _column(
-    name: str,
-    *,
-    bounds: Sequence[float] = (),
-    answers: Sequence[int] = (),
-    values: str = "",
-    groups: Groups | None = None,
-    **more: Any,
+    name: str, *, bounds: Sequence[float] = (), values: str = "", groups: Groups | None = None, **more: Any
 ) -> Column:
     """A column of numbers, or of values in the order in which they are said, else in that of their groups."""
-    if bounds:
-        lower, upper = bounds
-        return Column(name=name, **{"kind": "integer", "lower": lower, "upper": upper, "origin": "document", **more})
-    tree = None if groups is None else Taxonomy(tuple(_paths(groups, ("(any)",))))
-    listed = tuple(map(str, range(answers[0], answers[1] + 1))) if answers else tuple(values.split())
-    more = {"kind": "categorical", "taxonomy": tree, "origin": "document", **more}
-    return Column(name=name, categories=listed or (tree.leaves if tree else ()), **more)
+    fields: dict[str, Any] = {"kind": "integer"} | dict(zip(("lower", "upper"), bounds, strict=False))
+    if not bounds:
+        tree = None if groups is None else Taxonomy(tuple(_paths(groups, ("(any)",))))
+        listed = tuple(values.split()) or (tree.leaves if tree else ())
+        fields = {"kind": "categorical", "categories": listed, "taxonomy": tree}
+    return Column(name=name, origin="document", **(fields | more))
 
 
 def _paths(groups: Groups | str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

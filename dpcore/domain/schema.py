@@ -15,10 +15,10 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import pandas as pd
 
-from dpcore.arguments import REMEDIES, check_arguments, is_whole, kind_of, plain, require_frame
+from dpcore.arguments import REMEDIES, Floats, check_arguments, is_whole, kind_of, plain, require_frame
+from dpcore.domain.cells import as_numbers
 from dpcore.domain.column import Codes, Column, Origin, code_dtype
 from dpcore.domain.documents import json_value
-from dpcore.domain.flags import join_flags
 from dpcore.domain.rules import check_texts, lowest, parse, possible_values
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.unit import PrivacyUnit
@@ -33,6 +33,9 @@ DOCUMENTS = (
 )
 MARK = " (proposed from the rows)"  # at the ends of rules in some files of drafts
 REMEDY = "Choose a schema file that this program exported."
+# what cells of columns of 0 and 1 may say in their place
+FLAG_WORDS = dict.fromkeys(("true", "yes", "ja", "oui", "si", "sí", "是"), 1.0)
+FLAG_WORDS |= dict.fromkeys(("false", "no", "nein", "non", "否"), 0.0)
 MOST_COLUMNS = 1_000  # of a document; a table that is read may have as many
 
 
@@ -454,3 +457,26 @@ def check_width(columns: Sized) -> None:
         raise SchemaError(
             f"The schema has {len(columns):,} columns; at most {MOST_COLUMNS:,} are allowed.", "Leave columns out."
         )
+
+
+def as_flags(values: "pd.Series[Any]") -> Floats:
+    """Cells as 1 and 0, shape (n,), also of true and yes; NaN where a cell is missing or another word."""
+    numbers = as_numbers(values.astype(float) if values.dtype == bool else values)
+    if not np.isnan(numbers).all():
+        return numbers
+    words = values.astype(str).str.strip().str.casefold().map(FLAG_WORDS)
+    return np.asarray(words, dtype=float)
+
+
+def join_flags(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
+    """The frame with columns in place of the flags that they are made of; rows without exactly one 1 are missing."""
+    for column in columns:
+        if column.flags and column.name not in frame and {*column.flags} <= {*frame.columns}:
+            flags = np.column_stack([as_flags(frame[flag]) for flag in column.flags])
+            one = (np.isin(flags, (0, 1)).all(axis=1)) & ((flags == 1).sum(axis=1) == 1)
+            codes = np.where(one, flags.argmax(axis=1), -1)
+            cells = pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(list(column.categories)))
+            at = list(frame.columns).index(column.flags[0])
+            frame = frame.drop(columns=list(column.flags))
+            frame.insert(min(at, frame.shape[1]), column.name, pd.Series(cells, index=frame.index))
+    return frame

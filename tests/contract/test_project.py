@@ -52,7 +52,7 @@ READERS = ("delimited", "doubts", "parquet", "workbooks")
 ONLY = {
     "dpcore.charts": dpcore("charts", "language", "text"),
     "dpcore.postprocess.simplex": set(),
-    "dpcore.datasets.doubts": set(),
+    "dpcore.datasets.doubts": dpcore("text"),
     # the process that parses files of people loads these, and must start quickly: no pandas, and nothing that needs it
     "dpcore.datasets.delimited": dpcore("datasets.doubts", "errors", "text"),
     "dpcore.datasets.parquet": dpcore("datasets.delimited", "datasets.doubts", "errors"),
