@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.dashboard import intake, session, shell
 from dpcore.dashboard.pages.data import declaration, lines, privacy_unit, questions, schema_files
-from dpcore.domain.declaration import undeclared
+from dpcore.datasets.proposals import undeclared
 from dpcore.errors import DPCoreError
 from dpcore.language import say
 

@@ -13,7 +13,7 @@ from dpcore.accounting.relation import exact
 from dpcore.dashboard import controls, session
 from dpcore.dashboard.epsilon import EPSILONS, show_no_limit, show_odds
 from dpcore.dashboard.shell import escaped
-from dpcore.domain.declaration import PROPOSED
+from dpcore.datasets.proposals import PROPOSED
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
 from dpcore.experiment.expectations import Expectation, expect_errors

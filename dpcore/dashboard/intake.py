@@ -24,17 +24,24 @@ from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
 from dpcore.datasets.formats import UNPACKED
-from dpcore.datasets.heads import head
+from dpcore.datasets.proposals import (
+    RARE,
+    column_of,
+    column_of_flags,
+    holders,
+    outward,
+    propose_orders,
+    propose_pairs,
+    propose_schema,
+    rounded,
+)
 from dpcore.datasets.reading import read_frame
+from dpcore.datasets.recognition import Recognized, recognize
 from dpcore.datasets.schema_formats import Fields
+from dpcore.datasets.streams import head
 from dpcore.domain.cells import typed
 from dpcore.domain.column import Column
-from dpcore.domain.declaration import outward, rounded
-from dpcore.domain.flags import column_of_flags, join_flags
-from dpcore.domain.infer import RARE, column_of, holders
-from dpcore.domain.proposed_rules import propose_orders, propose_pairs
-from dpcore.domain.recognition import Recognized, recognize
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, join_flags
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, DPCoreError, SchemaError
 from dpcore.language import phrase, say
@@ -312,7 +319,7 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
     """Rows with a known schema, or a proposed one, whose bounds are no values of single rows."""
     seems = recognize(frame)
     if schema is None:
-        schema = Schema.proposed(seems, frame)
+        schema = propose_schema(frame, seems)
         rare = {one.name for one in schema if mostly_rare(one, frame[one.name])}
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])

@@ -7,13 +7,8 @@ fetched from the network unless the caller asks.
 
 import hashlib
 import hmac
-import importlib.resources
-import os
-import tempfile
-import urllib.request
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from http.client import HTTPException
 from os import PathLike, fspath
 from pathlib import Path
 from secrets import randbits, token_hex
@@ -23,14 +18,13 @@ import numpy as np
 import pandas as pd
 
 from dpcore.arguments import check_public
-from dpcore.datasets.bank_cards import bank_cards, bank_cards_schema
-from dpcore.datasets.published import adult_schema, big5_schema
+from dpcore.datasets.proposals import propose_schema
+from dpcore.datasets.published import BANK_CARDS, TABLES, adult_schema, big5_schema, declared_schema, known_rows
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
 from dpcore.domain.cells import typed
-from dpcore.domain.flags import join_flags
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, join_flags
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.errors import DataError, ParameterError
+from dpcore.errors import ParameterError
 from dpcore.text import writable
 
 __all__ = [
@@ -38,22 +32,8 @@ __all__ = [
     "secret_seed", "split",
 ]  # fmt: skip
 
-BANK_CARDS = {"bank cards": False, "bank cards, dependent": True}  # whether columns hang together within a class
 DATASETS = ("sample", "adult", "big5", *BANK_CARDS)
-
-# Sums of the files' lines without comment lines and blank lines: the published files and the copies of them that are
-# passed around differ in those, and in line endings, only.
-CHECKSUMS = {
-    "adult/adult.data": "df25a4e32ed6f1bd4b3910d21a7bd661a09061eced7cb45555a519d9667cc87b",
-    "adult/adult.test": "5c8e678e04c82a07182bbcb6667c9a06faaba123a55b409af7c5d21fb45784b3",
-    "big5/data.csv": "ccf2440c364b7cf4aa131b83968084aa7c7388be5808ff1920a27b3d6a07f3d9",
-}
-SOURCES = {
-    "adult/adult.data": "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data",
-    "adult/adult.test": "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.test",
-}
 SKIPPED = ("skip_first", "skip_last")  # of a file, how many rows are left out
-BIG5_PAGE = "https://openpsychometrics.org/_rawdata/"
 
 
 # The split of a published table is part of what is published: its training rows are the private table.
@@ -257,17 +237,14 @@ def load(name: str, *, download: bool = False) -> Dataset:
     >>> data.sizes, data.target
     ((14151, 5849), 'income')
     """
-    if name == "sample":
-        return _sample()
-    if name == "adult":
-        return _adult(download)
-    if name == "big5":
-        return _big5(download)
-    if name in BANK_CARDS:
-        return _bank_cards(name)
-    known = ", ".join(map(repr, DATASETS))  # in quotes: one of the names has a comma
-    remedy = f"Choose one of {known}; or read your own: dp.datasets.read({name!r}, schema=schema)."
-    raise ParameterError(f"There is no data set {name!r}.", remedy)
+    if name not in DATASETS:
+        known = ", ".join(map(repr, DATASETS))  # in quotes: one of the names has a comma
+        remedy = f"Choose one of {known}; or read your own: dp.datasets.read({name!r}, schema=schema)."
+        raise ParameterError(f"There is no data set {name!r}.", remedy)
+    frames, parts = known_rows(name, download)
+    train, test = frames if len(frames) == 2 else split(frames[0], *PUBLISHED_SPLIT)
+    token = name.replace(", ", "-").replace(" ", "-")
+    return Dataset(name, train, test, declared_schema(name), token, TABLES["notes"][name], content=Content(*parts))
 
 
 def read(
@@ -337,14 +314,15 @@ def read(
     frame = read_frame(raw, name, max_bytes=max_bytes, **reading)
     doubts = frame.attrs["read_as"].get("doubts", "").splitlines()
     if schema is None:
-        schema = Schema.infer(frame, target=target)
+        schema = propose_schema(frame, target=target)
     elif target is not None:
         schema = replace(schema, target=target)
     frame = join_flags(frame, schema)
     frame = typed(frame, [column.name for column in schema if column.is_plain_number and column.name in frame])
     seed = secret_seed() if split_seed is None else split_seed
     train, test = split(frame, test_share, seed, persons=schema.persons)
-    note = " ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts])
+    shares = f"{1 - test_share:.0%} of the rows for training, {test_share:.0%} for testing."
+    note = " ".join([shares, "Test rows were chosen by lot before any fit.", *doubts])
     again = {"test_share": test_share, "split_seed": seed} | {end: reading[end] for end in SKIPPED if end in reading}
     return Dataset(name or "data", train, test, schema, note=note, reading=again, content=Content(raw))
 
@@ -416,113 +394,6 @@ def split(
     lots = np.random.default_rng(secret_seed() if seed is None else seed).random(whose.max(initial=-1) + 1)
     test = lots[whose] < test_share
     return frame[~test].reset_index(drop=True), frame[test].reset_index(drop=True)
-
-
-def _share(test_share: float) -> str:
-    return f"{1 - test_share:.0%} of the rows for training, {test_share:.0%} for testing."
-
-
-def _sample() -> Dataset:
-    """The synthetic census-like table that is part of the package."""
-    folder = importlib.resources.files("dpcore.datasets") / "files"
-    try:
-        raw = (folder / "sample.parquet").read_bytes()
-        schema = Schema.from_json((folder / "sample.schema.json").read_text(encoding="utf-8"))
-    except OSError:
-        raise DataError("The bundled sample is not part of this installation.", "Install dpcore again.") from None
-    train, test = split(read_frame(raw, "sample.parquet", trusted=True), *PUBLISHED_SPLIT)
-    note = f"Synthetic rows, released by this project from UCI Adult. {_share(0.3)}"
-    return Dataset("sample", train, test, schema, "sample", note, content=Content(raw))
-
-
-def _adult(download: bool) -> Dataset:
-    """UCI Adult, complete rows: 30,162 for training and 15,060 for testing, as its documentation divides them."""
-    schema = adult_schema()
-    sources = [_published(path, download) for path in ("adult/adult.data", "adult/adult.test")]
-    header = ",".join(schema.names).encode() + b"\n"
-    as_published: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "trusted": True}
-    frames = [read_frame(header + raw, "adult.csv", **as_published) for raw in sources]
-    train, test = (typed(frame, schema.names).dropna().reset_index(drop=True) for frame in frames)
-    test["income"] = test["income"].str.removesuffix(".")
-    note = "UCI Adult (Census Income), Becker and Kohavi 1996, CC BY 4.0. Complete rows, split as published."
-    return Dataset("adult", train, test, schema, "adult", note, content=Content(*sources))
-
-
-def _big5(download: bool) -> Dataset:
-    """The Open-Source Psychometrics Project's Big Five answers: 19,719 rows, 70% of them for training."""
-    raw = _published("big5/data.csv", download)
-    # "NA" is Namibia here; only an empty cell is missing
-    frame = read_frame(raw, "data.tsv", delimiter="\t", encoding="utf-8", decimal=".", missing=("",), trusted=True)
-    train, test = split(typed(frame, frame.columns), *PUBLISHED_SPLIT)
-    note = (
-        f"Big Five test answers, Open-Source Psychometrics Project, public raw data. {_share(0.3)} The target is "
-        "gender; the published evaluations predict whether age is below 50."
-    )
-    return Dataset("big5", train, test, big5_schema(), "big5", note, content=Content(raw))
-
-
-def _bank_cards(name: str) -> Dataset:
-    """Simulated bank-card customers, the same ones every time."""
-    train, test = bank_cards(seed=0, dependent=BANK_CARDS[name])
-    sums = pd.util.hash_pandas_object(pd.concat([train, test]), index=False)
-    how = "hang together within" if BANK_CARDS[name] else "are independent within"
-    note = f"Simulated by this package: there is no person in these rows. Columns {how} a class."
-    token, content = name.replace(", ", "-").replace(" ", "-"), Content(sums.to_numpy().tobytes())
-    return Dataset(name, train, test, bank_cards_schema(), token, note, content=content)
-
-
-def _published(path: str, download: bool) -> bytes:
-    """The content of a published file: from `$DPCORE_DATA`, the cache, or, if asked, its source."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore"
-    folders = [Path(folder) for folder in [os.environ.get("DPCORE_DATA")] if folder] + [cache]
-    for folder in folders:
-        if (folder / path).is_file():
-            return _checked(path, source_bytes(folder / path), "Replace it with the published file, or remove it.")
-    name = path.partition("/")[0]
-    if path not in SOURCES:
-        raise DataError(
-            f"The file {path} was not found, and it cannot be fetched automatically.",
-            f"Download BIG5.zip from {BIG5_PAGE}, and put its data.csv at {path} in the folder that DPCORE_DATA names.",
-        )
-    if not download:
-        raise DataError(
-            f"The file {path} was not found.",
-            f'Set DPCORE_DATA to the folder that holds {path}, or call load("{name}", download=True).',
-        )
-    try:
-        with urllib.request.urlopen(SOURCES[path], timeout=30) as answer:  # an https address of our own
-            raw = answer.read(MAX_BYTES)
-    except (OSError, HTTPException):
-        raise DataError(
-            f"The file {path} could not be fetched from {SOURCES[path]}.",
-            "Check the network, or download it elsewhere and set DPCORE_DATA to the folder that holds it.",
-        ) from None
-    text = _checked(path, raw, "Try again later, or download it elsewhere and set DPCORE_DATA.")
-    _store(cache / path, text)
-    return text
-
-
-def _checked(path: str, raw: bytes, remedy: str) -> bytes:
-    """The file's lines without comments and blank ones, if they are the published ones."""
-    lines = [line for line in raw.splitlines() if line.strip() and not line.startswith(b"|")]
-    text = b"\n".join(lines) + b"\n"
-    if hashlib.sha256(text).hexdigest() != CHECKSUMS[path]:
-        raise DataError(f"The file {path} differs from the published one (checksum).", remedy)
-    return text
-
-
-def _store(path: Path, content: bytes) -> None:
-    """Write a file so that other processes see all of it or nothing."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(content)
-        Path(file.name).replace(path)
-    except OSError:
-        raise DataError(
-            f"The file {path.name} was fetched, but the cache folder cannot be written.",
-            "Set XDG_CACHE_HOME to a folder that can be written.",
-        ) from None
 
 
 check_public(globals(), __all__)

@@ -5,23 +5,18 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dpcore.text import read_toml
+
+TABLES = read_toml(Path(__file__).with_name("doubts.toml"))
+SUMS, NOTES, MEASURES = (TABLES["words"][name].split() for name in ("sums", "notes", "measures"))
 SPACES = " '’\u00a0\u202f"
 SHOWN = 3  # columns named in one sentence
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
-SUMS = (
-    "total totals subtotal all sum average mean avg gesamt summe insgesamt mittelwert durchschnitt somme moyenne suma "
-    "promedio media totale totaal 合计 总计 小计 平均"
-)
-NOTES = "source sources note notes quelle fuente nota anmerkung remark 注 来源"
-MEASURES = (  # as a second line of a header has them
-    "years year yrs months days hours minutes seconds cm mm m km inch in ft kg g mg lb lbs % percent usd eur gbp $ € £ "
-    "count n number text date mmhg bpm °c c °f f mmol/l mg/dl kg/m2 kg/m² k thousand million yes/no"
-)
-OUT = "leave it out"
 NUMBER = re.compile("[-+(]?[$€£]? ?[0-9]")
 PLAIN = r"^[+-]?[0-9]+([.][0-9]*)?$"
 MOST_WORDS, MOST_LABELS = 3, 200  # of the name of a sum; in a column that has sums among others
@@ -39,44 +34,41 @@ def doubts(
     `text` is all of it, without a byte order mark at its start, `cells` dictionaries of text, one per column for all
     chunks, and `blank` how many blank lines there are among the rows.
     """
-    place = text.find("\ufeff")
-    if place >= 0:
-        yield (
-            f"Line {text.count(chr(10), 0, place) + 1:,} has a byte order mark: two files may have been put together, "
-            "and the header of the second counts as a row."
-        )
+    said, mark = TABLES["text"], text.find("\ufeff")
+    if mark >= 0:
+        yield said["mark"].format(line=text.count(chr(10), 0, mark) + 1)
     if "\ufffd" in text:
-        yield "The text has replacement characters (\ufffd): an earlier conversion has lost letters."
+        yield said["letters"]
     if blank:
-        yield f"{blank:,} blank lines among the rows count as rows whose cells are all missing."
+        yield said["blank"].format(blank=blank)
     yield from doubts_of_names(headers)
     words = [column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string()) for column in cells.columns]
-    for signs, applies, note in _checks(delimiter, decimal, len(headers)):
+    for name, signs, applies in _checks(delimiter, decimal, len(headers)):
         held = [sign for sign in signs if sign in text]  # most texts have none, and a million words take long
-        named = [repr(name) for name, found in zip(headers, words, strict=True) if applies(_holding(found, held))]
+        named = [repr(header) for header, found in zip(headers, words, strict=True) if applies(_holding(found, held))]
         if named:
             more = f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else ""
-            yield f"{'Column' if len(named) == 1 else 'Each of the columns'} {', '.join(named[:SHOWN])}{more} {note}"
+            some = f"{'Column' if len(named) == 1 else 'Each of the columns'} {', '.join(named[:SHOWN])}{more}"
+            yield f"{some} {TABLES['columns'][name]}"
 
 
-def _checks(delimiter: str, decimal: str, width: int) -> Iterator[tuple[str, Callable[[pa.Array], bool], str]]:
-    """Signs, what to ask of a column's texts that hold one of them, and what to say if it is so."""
-    note = "has a cell of several lines that look like rows: a quotation mark too many may have swallowed them."
-    yield "\r\n", lambda words: any(_rows_inside(cell, delimiter, width) for cell in words.to_pylist()), note
-    note = "has cells that look like UTF-8 read as another encoding: two encodings may be mixed."
-    yield "ÂÃâ", lambda words: any(map(_misread, words.to_pylist())), note
-    note = "has cells that look like numbers with spaces or apostrophes between thousands: they are text."
-    spaces = f"[{SPACES}]", "[.,]"
-    yield SPACES, lambda words: _any(words, GROUPS % spaces) and not _are_read(words, *spaces), note
+def _checks(delimiter: str, decimal: str, width: int) -> Iterator[tuple[str, str, Callable[[pa.Array], bool]]]:
+    """Names of sentences, signs, and what to ask of a column's texts that hold one of these."""
+
+    def grouped(words: pa.Array, thousands: str, mark: str) -> bool:
+        return _any(words, GROUPS % (thousands, mark)) and not _are_read(words, thousands, mark)
+
+    def have_decimal_commas(words: pa.Array) -> bool:
+        return _any(words, COMMA) and not (_any(words, GROUPS % (",", "[.]")) or _are_read(words, "[.]", ","))
+
+    yield "swallowed", "\r\n", lambda words: any(_rows_inside(cell, delimiter, width) for cell in words.to_pylist())
+    yield "mixed", "ÂÃâ", lambda words: any(map(_misread, words.to_pylist()))
+    yield "spaces", SPACES, lambda words: grouped(words, f"[{SPACES}]", "[.,]")
     if decimal == ",":
-        note = "has cells in which points may separate thousands: a single point is read as a decimal mark."
-        yield ".", lambda words: _any(words, GROUPS % ("[.]", "[.]")), note
+        yield "points", ".", lambda words: _any(words, GROUPS % ("[.]", "[.]"))
         return
-    groups = GROUPS % (",", "[.]")
-    note = "has cells in which commas seem to separate thousands: they are text."
-    yield ",", lambda words: _any(words, groups) and not _are_read(words, ",", "[.]"), note
-    note = "has cells that look like numbers with a decimal comma: they are text unless that mark is declared."
-    yield ",", lambda words: _any(words, COMMA) and not (_any(words, groups) or _are_read(words, "[.]", ",")), note
+    yield "commas", ",", lambda words: grouped(words, ",", "[.]")
+    yield "decimals", ",", have_decimal_commas
 
 
 def _holding(words: pa.Array, signs: Sequence[str]) -> pa.Array:
@@ -89,22 +81,23 @@ def doubts_of_ends(table: pa.Table) -> Iterator[str]:
     if not table.num_rows:
         return
     first, last = ([str(column[row].as_py() or "").strip().casefold() for column in table.columns] for row in (0, -1))
+    said = TABLES["ends"]
     if inside := any(map(_has_subtotals, table.columns)):
-        yield "Several rows look like sums of others, and would count as rows: take them out of the file."
+        yield said["subtotals"]
     for end, where, row in ((-1, "last", last), (0, "first", first)):
         words = [[word.strip(":.*") for word in cell.split()] for cell in row]
-        sums = [len(cell) <= MOST_WORDS and {*cell[:1] + cell[-1:]} & {*SUMS.split()} for cell in words]
+        sums = [len(cell) <= MOST_WORDS and {*cell[:1] + cell[-1:]} & {*SUMS} for cell in words]
         words = [cell for cell in words if cell]
         named = any(a and _is_rare(b, end) for a, b in zip(sums, table.columns, strict=True))
         named = named and 2 * sum(map(bool, map(NUMBER.match, row))) >= len(words) - 1
         if not inside and (named or any(_is_sum(column, end) for column in table.columns)):
-            yield f"The {where} row looks like a sum of the others, and would count as one of them: {OUT}."
-        elif len(words) == 1 < len(row) and (words[0][0] in NOTES.split() or len(words[0]) > MOST_WORDS):
-            yield f"The {where} row looks like a note, and would count as a row: {OUT}."
-    said = [cell in MEASURES.split() for cell in first if cell]
+            yield said["sum"].format(where=where)
+        elif len(words) == 1 < len(row) and (words[0][0] in NOTES or len(words[0]) > MOST_WORDS):
+            yield said["note"].format(where=where)
+    units = [cell in MEASURES for cell in first if cell]
     below = [str(column[min(1, len(column) - 1)].as_py() or "") for column in table.columns]
-    if all(said) and len(said) > 1 and any(map(NUMBER.match, below)):
-        yield f"The first row looks like units (a second line of the header), and would count as a row: {OUT}."
+    if all(units) and len(units) > 1 and any(map(NUMBER.match, below)):
+        yield said["units"]
 
 
 def _is_rare(column: pa.ChunkedArray, row: int) -> bool:
@@ -134,20 +127,19 @@ def _has_subtotals(column: pa.ChunkedArray) -> bool:
     if not pa.types.is_dictionary(column.type) or len(column.chunk(0).dictionary) > MOST_LABELS:
         return False
     labels = {str(word).casefold() for word in column.chunk(0).dictionary.to_pylist()}
-    marks = {*SUMS.split()}
-    rests = {one: " ".join(word for word in one.split() if word not in marks) for one in labels}
+    rests = {one: " ".join(word for word in one.split() if word not in SUMS) for one in labels}
     return sum(rest != label and rest in labels for label, rest in rests.items()) > 1
 
 
 def doubts_of_names(headers: Sequence[str]) -> Iterator[str]:
     """Names that hold what nobody sees, or that look like another one."""
-    first: dict[str, int] = {}
+    first, said = dict[str, int](), TABLES["names"]
     for position, name in enumerate(headers, start=1):
         seen = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in ("Cf", "Cc"))
         if any(unicodedata.category(c) == "Cf" for c in name):
-            yield f"The name of column {position} holds characters that nobody sees, such as a space of no width."
+            yield said["unseen"].format(position=position)
         if seen in first:
-            yield f"The names of columns {first[seen]} and {position} look alike, and are different."
+            yield said["alike"].format(first=first[seen], position=position)
         first.setdefault(seen, position)
 
 

@@ -18,10 +18,9 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.datasets.delimited import too_large
+from dpcore.datasets.delimited import text_table, too_large
 from dpcore.datasets.doubts import doubts_of_ends
 from dpcore.datasets.parquet import parquet_table
-from dpcore.datasets.text_blocks import text_table
 from dpcore.datasets.workbooks import workbook_table
 from dpcore.errors import DataError
 

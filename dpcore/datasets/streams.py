@@ -1,26 +1,34 @@
-"""Tables that are longer than the memory: the files that they lie in, or a stream of them, and their cells by batches.
+"""Tables that may be longer than the memory: their files, or a stream of them, by batches; and their first rows.
 
-They are read in this process, without limits of time and memory: files of one's own, and not what
-strangers send.
+They are read in this process, without limits of time and memory: files of one's own, and not what strangers send. The
+first rows, for a look and for guesses, are read as any file is that somebody hands over (`reading`), as a small file of
+their own. Rows that are released are written frame by frame.
 """
 
+import codecs
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path, PurePath
-from typing import Protocol, TypeVar
+from secrets import token_hex
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from dpcore.datasets.delimited import TextBlocks, encoding_of, other_encoding
 from dpcore.datasets.formats import TEXT_FORMATS, format_of, opened_text
-from dpcore.datasets.parquet import ParquetBlocks, cells, check_plain, headers_of, is_plain
-from dpcore.datasets.text_blocks import TextBlocks
-from dpcore.errors import DataError
+from dpcore.datasets.parquet import ParquetBlocks, cells, check_plain, headers_of, is_plain, open_parquet, sound
+from dpcore.datasets.reading import read_frame
+from dpcore.errors import DataError, ParameterError
 from dpcore.text import is_writable, writable
 
 T = TypeVar("T")
@@ -152,3 +160,132 @@ def read_stream(work: Callable[[], T]) -> T:
         f"The stream of rows stopped with an error of the kind {kind}; its words may quote cells.",
         "Read the stream without this program to see more.",
     )
+
+
+HEAD_ROWS, HEAD_BYTES = 20_000, 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """The first rows of a table's first file; and how many rows all files have, about, or None if nobody can say."""
+
+    frame: pd.DataFrame
+    rows: int | None
+
+
+def head(place: str | PathLike[str], **reading: str | None) -> Head:
+    """The first rows of a file, or of a folder's first file; `reading` is how a text is written, as for `read_frame`.
+
+    DataError if there is nothing that can be read.
+    """
+    try:
+        files = sources(place)
+        sizes = [file.path.stat().st_size for file in files]
+    except (OSError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError("This path cannot be read.", "Check it, and its permissions.") from None
+    first = files[0]
+    kind, packing = format_of(first.name)
+    if kind == "parquet":
+        return Head(read_frame(of_parquet(first.path), "head.parquet"), about(files, sizes, "", 0.0))
+    text, taken = of_text(first.path, reading.get("encoding"))
+    how: dict[str, Any] = {name: value for name, value in reading.items() if name != "encoding"}
+    frame = read_frame(text.encode(), f"head.{kind}", **how)
+    return Head(frame, about(files, sizes, "" if packing else kind, len(frame) / max(taken, 1)))
+
+
+def about(files: Sequence[Source], sizes: Sequence[int], kind: str, rows: float) -> int | None:
+    """How many rows files have: Parquet says it, and texts of this kind have so many in a byte; None of others."""
+    found = 0.0
+    for file, size in zip(files, sizes, strict=True):
+        if format_of(file.name) == ("parquet", ""):
+            with sound():
+                found += pq.read_metadata(file.path).num_rows
+        elif format_of(file.name) == (kind, ""):
+            found += rows * size
+        else:
+            return None
+    return round(found)
+
+
+def of_parquet(path: Path) -> bytes:
+    """A small Parquet file of the first rows."""
+    sink = BytesIO()
+    with sound(), open_parquet(path) as file:
+        batches = [batch for batch in [next(file.iter_batches(HEAD_ROWS), None)] if batch is not None]
+        pq.write_table(pa.Table.from_batches(batches, file.schema_arrow), sink)
+    return sink.getvalue()
+
+
+def of_text(path: Path, declared: str | None) -> tuple[str, int]:
+    """The first lines of a text, with whole rows only, and how many of its bytes they are."""
+    with opened_text(path, format_of(path.name)[1]) as file:
+        raw, whole = file.read(HEAD_BYTES), not file.read(1)
+    encoding = encoding_of(raw[:4], declared)
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(raw, final=whole)
+    except UnicodeError:
+        raise other_encoding(raw, declared) from None
+    lines = text.split("\n")
+    if whole and len(lines) <= HEAD_ROWS:
+        return text, len(raw)
+    quotes, at, end = 0, 0, 0
+    for number, line in enumerate(lines[:-1]):
+        quotes, at = quotes + line.count('"'), at + len(line) + 1
+        if quotes % 2 == 0:  # no cell is open
+            end = at
+            if number >= HEAD_ROWS:
+                break
+    end = end or len(text)
+    return text[:end], round(len(raw) * end / max(len(text), 1))
+
+
+WRITERS = {".parquet": pq.ParquetWriter, ".csv": arrow_csv.CSVWriter}
+
+
+def check_place(path: str | PathLike[str], *, replace: bool) -> Path:
+    """Where a file of rows can be written; ParameterError or DataError if it cannot be there, or be such a file."""
+    place = Path(fspath(path))
+    if place.suffix.lower() not in WRITERS:
+        raise ParameterError("The file's name does not tell its format.", "End it with .parquet or .csv.")
+    if not place.absolute().parent.is_dir():
+        raise DataError(f"There is no folder for {place.name!r}.", "Make it first, or choose another.")
+    if place.is_dir() or (place.exists() and not replace):
+        raise DataError(f"{place.name!r} is there already.", "Choose another name, or pass replace=True.")
+    return place
+
+
+def write_frames(place: Path, frames: Iterable[pd.DataFrame]) -> None:
+    """Write frames of the same columns one below the other, so that others see the whole file or nothing.
+
+    Parquet keeps their types; CSV has a header line, quotes around text, and nothing where a cell is missing.
+    """
+    part = place.with_name(f".{place.name}.{token_hex(4)}")
+    kind = place.suffix.lower()
+    try:
+        with ExitStack() as stack:
+            writer: Any = None
+            schema: pa.Schema | None = None  # of the first, and so of all
+            for frame in frames:
+                table = pa.Table.from_pandas(frame, schema, preserve_index=False)
+                schema = table.schema
+                if kind == ".csv":
+                    table = without_dictionaries(table)
+                if writer is None:
+                    writer = stack.enter_context(WRITERS[kind](part, table.schema))
+                writer.write_table(table)
+        part.replace(place)
+    except OSError:
+        raise DataError(f"{place.name!r} cannot be written.", "Choose a folder that has room.") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def without_dictionaries(table: pa.Table) -> pa.Table:
+    """The same cells, each written out."""
+    fields = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))

@@ -21,7 +21,6 @@ from dpcore.arguments import Flags, Floats, Ints, is_number, plain
 from dpcore.domain.cells import distinct
 from dpcore.domain.dates import day_of, iso, usual_unit
 from dpcore.domain.former_names import renamed_fields
-from dpcore.domain.headers import public_range
 from dpcore.domain.scales import SCALES, Bins, Fail, Reals
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import DataError, SchemaError
@@ -285,20 +284,29 @@ class Column:
         """Return a numeric column's bounds, rounded outward."""
         return self._scale.outward()[:2]
 
-    def round_outward(self) -> Self:
-        """Return the column with its bounds rounded outward, to the public ones of its header where it has some.
+    def round_outward(self, known: tuple[float, float, Bins] | None = None) -> Self:
+        """Return the column with its bounds rounded outward, or with bounds that everyone knows in their place.
 
         Bins that nobody chose become those of the round width, or of the calendar. A column without bounds, or whose
         bounds are too large to be rounded, stays as it is.
+
+        Parameters
+        ----------
+        known : (float, float, int), optional
+            Such bounds, and a number of bins.
+
+        Returns
+        -------
+        Column
+            The rounded one, or this one.
         """
         if not self.numeric:
             return self
         low, high = cast(tuple[float, float], (self.lower, self.upper))
         usual = self.bins == (usual_unit(low, high, self.step) if self.kind == "date" else DEFAULT_BINS)
         try:
-            lower, upper, bins = self._scale.outward()
-            if self.kind != "date" and (known := public_range(self.name, low, high)):
-                lower, upper, bins = known
+            rounded = self._scale.outward()
+            lower, upper, bins = known or rounded
             bins = bins if usual else self.bins
             same = (lower, upper, bins) == (low, high, self.bins)
             return self if same else replace(self, lower=lower, upper=upper, bins=bins, taxonomy=None)

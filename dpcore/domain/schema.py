@@ -15,17 +15,15 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import pandas as pd
 
-from dpcore.arguments import REMEDIES, check_arguments, is_whole, kind_of, plain, require_frame
+from dpcore.arguments import REMEDIES, Floats, check_arguments, is_whole, kind_of, plain, require_frame
+from dpcore.domain.cells import as_numbers
 from dpcore.domain.column import Codes, Column, Origin, code_dtype
 from dpcore.domain.documents import json_value
-from dpcore.domain.flags import join_flags
-from dpcore.domain.infer import RARE, column_of
-from dpcore.domain.recognition import Recognized, class_column, recognize
 from dpcore.domain.rules import check_texts, lowest, parse, possible_values
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError, SchemaError
-from dpcore.text import html_table, is_writable
+from dpcore.text import html_table
 
 NEEDED = "fit needs a schema: bounds and categories that are read off the rows leak private values."
 INFERABLE = "To try without one, pass dp.Schema.infer(X), which voids the guarantee."
@@ -35,7 +33,9 @@ DOCUMENTS = (
 )
 MARK = " (proposed from the rows)"  # at the ends of rules in some files of drafts
 REMEDY = "Choose a schema file that this program exported."
-UNLISTED = f"values that fewer than {RARE} rows have are not listed, and count as missing"
+# what cells of columns of 0 and 1 may say in their place
+FLAG_WORDS = dict.fromkeys(("true", "yes", "ja", "oui", "si", "sí", "是"), 1.0)
+FLAG_WORDS |= dict.fromkeys(("false", "no", "nein", "non", "否"), 0.0)
 MOST_COLUMNS = 1_000  # of a document; a table that is read may have as many
 
 
@@ -393,14 +393,14 @@ class Schema:
             raise SchemaError("The schema file cannot be read.", REMEDY) from None
 
     @classmethod
-    def infer(cls, frame: pd.DataFrame, *, target: str | None = None, keep: Sequence[str] = ()) -> Self:
+    def infer(cls, frame: pd.DataFrame, *, target: str | None = None, keep: Sequence[str] = ()) -> "Schema":
         """Guess a schema from rows. Convenient and not private: the result is marked "inferred".
 
         Every column is taken for what it seems to be (`recognition`). Identifiers, free texts and
         columns of one value are left out, with their reasons in `notes`, unless they are to be
         kept; so are those that cannot be declared (empty, or with too many different values).
         Numbers and dates get their own minimum and maximum as bounds; all others the values that at
-        least 10 rows have (`infer.RARE`): one of fewer can name a person, also in a schema that is
+        least 10 rows have (`proposals.RARE`): one of fewer can name a person, also in a schema that is
         saved and declared. It counts as missing, a class too; a note says so of each column, and
         `keep` lists all of its values. The number of rows is not taken along: `max_rows` stays
         open.
@@ -435,49 +435,9 @@ class Schema:
         >>> schema.names, schema.source
         (('age', 'ill'), 'inferred')
         """
-        return cls.proposed(recognize(frame), frame, target=target, keep=keep)
+        from dpcore.datasets.proposals import propose_schema  # on first use: the one import from further down
 
-    @classmethod
-    def proposed(
-        cls, found: Sequence[Recognized], frame: pd.DataFrame, *, target: str | None = None, keep: Sequence[str] = ()
-    ) -> Self:
-        """Guess a schema as `infer` does, from what the columns were recognized as.
-
-        Parameters
-        ----------
-        found : sequence of Recognized
-            What each column was recognized as.
-        frame, target, keep
-            As for `infer`.
-
-        Returns
-        -------
-        Schema
-            As of `infer`.
-
-        Raises
-        ------
-        SchemaError
-            As for `infer`.
-        """
-        columns, notes = [], []
-        for one in found:
-            least, column, rare = 0 if one.name in keep else RARE, None, 0
-            if one.kept or one.name in (*keep, target):
-                column, rare = column_of(one, frame[one.name], least=least)
-            columns += [column] if column else []
-            if column is None:
-                notes.append(left_out(one))
-            elif one.doubt:
-                notes.append(f"{one.name!r}: {' '.join(one.doubt.split())}")
-            if rare:
-                notes.append(f"{one.name!r}: {UNLISTED} ({rare:,}); keep=[{one.name!r}] lists them all.")
-        if not columns and not all(one.kept for one in found):  # better those that tell little than none
-            return cls.proposed([replace(one, kept=True) for one in found], frame, target=target, keep=keep)
-        if not columns:
-            raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
-        chosen = class_column(found) if target is None else target
-        return cls(columns=tuple(columns), target=chosen, source="inferred", notes=tuple(notes))
+        return propose_schema(frame, target=target, keep=keep)
 
 
 def require_schema(given: object) -> Schema:
@@ -499,8 +459,24 @@ def check_width(columns: Sized) -> None:
         )
 
 
-def left_out(one: Recognized) -> str:
-    """A column that is no part of a schema, and why."""
-    if not is_writable(one.name):
-        return "A column is left out: its name has a control character, or half of a character."
-    return f"{one.name!r} is left out: {one.reason}. {one.doubt}".rstrip()
+def as_flags(values: "pd.Series[Any]") -> Floats:
+    """Cells as 1 and 0, shape (n,), also of true and yes; NaN where a cell is missing or another word."""
+    numbers = as_numbers(values.astype(float) if values.dtype == bool else values)
+    if not np.isnan(numbers).all():
+        return numbers
+    words = values.astype(str).str.strip().str.casefold().map(FLAG_WORDS)
+    return np.asarray(words, dtype=float)
+
+
+def join_flags(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
+    """The frame with columns in place of the flags that they are made of; rows without exactly one 1 are missing."""
+    for column in columns:
+        if column.flags and column.name not in frame and {*column.flags} <= {*frame.columns}:
+            flags = np.column_stack([as_flags(frame[flag]) for flag in column.flags])
+            one = (np.isin(flags, (0, 1)).all(axis=1)) & ((flags == 1).sum(axis=1) == 1)
+            codes = np.where(one, flags.argmax(axis=1), -1)
+            cells = pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(list(column.categories)))
+            at = list(frame.columns).index(column.flags[0])
+            frame = frame.drop(columns=list(column.flags))
+            frame.insert(min(at, frame.shape[1]), column.name, pd.Series(cells, index=frame.index))
+    return frame

@@ -27,7 +27,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
 from dpcore.accounting.spending import OPEN, block_ledger, this_process
 from dpcore.arguments import Floats, Progress, check_arguments, is_whole, no_progress, one_per_row, plain, require_frame
-from dpcore.datasets.released import check_place, write_frames
+from dpcore.datasets.streams import check_place, write_frames
 from dpcore.domain.column import Codes
 from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema, require_schema

@@ -28,10 +28,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpcore.arguments import Progress, check_arguments, kind_of, no_progress
-from dpcore.datasets.delimited import MISSING_CELLS
+from dpcore.datasets.delimited import MISSING_CELLS, TextBlocks
 from dpcore.datasets.parquet import ParquetBlocks
 from dpcore.datasets.streams import ArrowStream, Source, Streamable, check_path, sources
-from dpcore.datasets.text_blocks import TextBlocks
 from dpcore.domain.column import Coded
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError

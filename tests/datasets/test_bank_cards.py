@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.datasets.bank_cards import ATTRIBUTES, CLASSES, TARGET, bank_cards, bank_cards_schema
+from dpcore.datasets.published import ATTRIBUTES, CLASSES, TARGET, bank_cards, declared_schema
 
-SCHEMA = bank_cards_schema()
+SCHEMA = declared_schema("bank cards")
 WORDS = [each.column.name for each in ATTRIBUTES if not each.column.numeric]
 ERRORS = 5
 both = pytest.mark.parametrize("dependent", [False, True], ids=["independent", "dependent"])

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dpcore import datasets
 from dpcore.datasets import reading
-from dpcore.datasets.bank_cards import bank_cards_schema
+from dpcore.datasets.published import FILES, declared_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
@@ -167,7 +167,7 @@ def test_other_content_and_a_wrong_download_are_not_taken_for_the_published_one(
 @pytest.mark.skipif(not DATA_FOLDER, reason="DPCORE_DATA is not set")
 def test_a_download_is_checked_cached_and_then_found(offline, monkeypatch, tmp_path, adult):
     served = {}
-    for path, address in datasets.SOURCES.items():
+    for path, address in ((path, file["source"]) for path, file in FILES.items() if "source" in file):
         text = (Path(DATA_FOLDER) / path).read_bytes()
         served[address] = text.replace(b"\n", b"\r\n") + b"\r\n"  # as some mirrors have it
     monkeypatch.setattr(urllib.request, "urlopen", lambda address, **_: io.BytesIO(served.pop(address)))
@@ -218,7 +218,7 @@ def test_big5_rows():
 def test_simulated_rows_need_neither_file_nor_network_and_are_told_apart(offline):
     found = [datasets.load(name) for name in datasets.BANK_CARDS]
     for name, data in zip(datasets.BANK_CARDS, found, strict=True):
-        assert (data.name, data.target, data.schema) == (name, "customer-value", bank_cards_schema())
+        assert (data.name, data.target, data.schema) == (name, "customer-value", declared_schema("bank cards"))
         assert "no person" in data.note
     again = datasets.load(name)
     pd.testing.assert_frame_equal(data.train, again.train)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from files import read_frame
 
-from dpcore.datasets import heads, streams
-from dpcore.datasets.heads import head
+from dpcore.datasets import streams
+from dpcore.datasets.streams import head
 from dpcore.errors import DataError
 
 FRAME = pd.DataFrame({"a": np.arange(2_000), "b": [f'say "{i % 7}"\nline two, and more' for i in range(2_000)]})
@@ -17,13 +17,13 @@ FRAME = pd.DataFrame({"a": np.arange(2_000), "b": [f'say "{i % 7}"\nline two, an
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     """Few rows, parsed in this process."""
-    monkeypatch.setattr(heads, "ROWS", 100)
-    monkeypatch.setattr(heads, "read_frame", read_frame)
+    monkeypatch.setattr(streams, "HEAD_ROWS", 100)
+    monkeypatch.setattr(streams, "read_frame", read_frame)
 
 
 @pytest.mark.parametrize(("encoding", "most"), [("utf-8", 1_001), ("utf-16", 1_001), ("cp1252", 1 << 23)])
 def test_the_first_whole_rows_of_a_text(tmp_path, monkeypatch, encoding, most):
-    monkeypatch.setattr(heads, "BYTES", most)
+    monkeypatch.setattr(streams, "HEAD_BYTES", most)
     path = tmp_path / "rows.csv"
     path.write_bytes(FRAME.assign(b=FRAME["b"] + "é").to_csv(index=False).encode(encoding))
     found, whole = head(path, encoding=encoding), read_frame(path, encoding=encoding)
@@ -71,7 +71,7 @@ def test_what_cannot_be_read_is_said(tmp_path):
     ],
 )
 def test_a_long_file_that_is_not_utf_8_is_told_by_its_header_and_by_no_row(tmp_path, monkeypatch, header, odd, told):
-    monkeypatch.setattr("dpcore.datasets.text_blocks.PIECE", 200)
+    monkeypatch.setattr("dpcore.datasets.delimited.PIECE", 200)
     path, rows = tmp_path / "rows.csv", b"s3cret,1,x\n" * 50
     path.write_bytes(header + rows + odd + rows)
     with pytest.raises(DataError, match=told) as refused:

@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import SMALL, make_frame
 
-from dpcore.datasets import parquet, streams, text_blocks
+from dpcore.datasets import delimited, parquet, streams
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -59,7 +59,7 @@ def small(monkeypatch):
     monkeypatch.setattr(writing, "PART", 6)
     monkeypatch.setattr(parquet, "ROWS", 2)
     monkeypatch.setattr(streams, "ROWS", 2)
-    monkeypatch.setattr(text_blocks, "PIECE", 7)
+    monkeypatch.setattr(delimited, "PIECE", 7)
 
 
 def of_folder(folder: Path, schema: Schema) -> tuple[np.ndarray, dict[int, np.ndarray]]:

@@ -8,9 +8,8 @@ from functools import partial
 
 import pandas as pd
 
+from dpcore.datasets.proposals import RARE, holders, without_values
 from dpcore.datasets.reading import read_frame
-from dpcore.domain.declaration import without_values
-from dpcore.domain.infer import RARE, holders
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.experiment.commands.base import (

@@ -16,8 +16,7 @@ from dpcore.dashboard.pages.data.questions import SHOWN, TableQuestion, choose_s
 from dpcore.dashboard.shell import escaped, forget, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
-from dpcore.domain.declaration import PROPOSED, changed, outward, with_value, without_values
-from dpcore.domain.infer import RARE
+from dpcore.datasets.proposals import PROPOSED, RARE, changed, outward, with_value, without_values
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase, retold, say
 from dpcore.text import canonical

@@ -21,10 +21,10 @@ from streamlit import column_config
 
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.shell import class_size
+from dpcore.datasets.proposals import edited_origin
 from dpcore.datasets.schema_formats import Fields
 from dpcore.domain.column import DEFAULT_BINS, KINDS, Column
 from dpcore.domain.dates import iso
-from dpcore.domain.declaration import edited_origin
 from dpcore.domain.scales import evenly_spaced
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError

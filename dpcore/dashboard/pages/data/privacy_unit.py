@@ -13,8 +13,8 @@ from dpcore.dashboard.pages.data import rules
 from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped
 from dpcore.datasets import SKIPPED
-from dpcore.domain.headers import is_name, is_person_key, of_people
-from dpcore.domain.recognition import Recognized
+from dpcore.datasets.headers import is_name, is_person_key, of_people
+from dpcore.datasets.recognition import Recognized
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
 from dpcore.language import phrase, say

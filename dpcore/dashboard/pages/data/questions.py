@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.shell import escaped
-from dpcore.domain.recognition import Recognized
+from dpcore.datasets.recognition import Recognized
 from dpcore.language import retold, say
 
 SHOWN = 8  # of what a question is about; the others are seen behind a press

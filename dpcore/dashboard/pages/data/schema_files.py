@@ -10,8 +10,8 @@ from dpcore.dashboard.pages.data.declaration import go_on
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
 from dpcore.datasets import schema_formats
+from dpcore.datasets.proposals import rounded
 from dpcore.datasets.schema_formats import FORMATS
-from dpcore.domain.declaration import rounded
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import say

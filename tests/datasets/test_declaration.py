@@ -7,7 +7,7 @@ import pytest
 from strangers import customers, visits
 
 from dpcore import Column, Schema, Taxonomy
-from dpcore.domain.declaration import outward, rounded, undeclared
+from dpcore.datasets.proposals import outward, rounded, undeclared
 from dpcore.domain.taxonomy_tree import intervals
 
 

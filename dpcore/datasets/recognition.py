@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -22,16 +23,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.arguments import Flags, Floats, Ints, require_frame
+from dpcore.datasets.headers import class_rank, limits, meant, tells_people
+from dpcore.datasets.spread import NumberSpread, first_days, spread_of, spread_of_days
 from dpcore.domain.cells import NAME, Form, as_numbers, distinct, form_of, parsed, worded
 from dpcore.domain.column import MAX_CATEGORIES, Kind
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.dates import form_of as form_of_days
-from dpcore.domain.flags import as_flags
-from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT, MOST_ROUND
-from dpcore.domain.spread import NumberSpread, first_days, spread_of, spread_of_days
+from dpcore.domain.schema import as_flags
 from dpcore.language import phrase
-from dpcore.text import is_writable, short
+from dpcore.text import is_writable, read_toml, short
 
 What = Literal["identifier", "text", "date", "integer", "continuous", "category", "constant", "empty", "unreadable"]
 FEW, SOME, MANY = 5, 20, 50  # different values: as many as a small table has, as a category has, as a list of names has
@@ -55,23 +56,7 @@ COMPACT = r"^[0-9]{8}$"
 TIMED = r"^[0-9].*[0-9][T ][0-9:]*[1-9][0-9]*:|^[0-9].*[0-9][T ][0-9]+:[0-9:]*[1-9]"
 EPOCHS = (946_684_800, 4_102_444_799), (946_684_800_000, 4_102_444_799_999)  # since 1970: of 2000 to 2099
 UNMARKED = 1_011_850  # the first number that can be a day, month and year without marks between
-DAY, MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0[1-9]|1[0-2])"
-DAY_MONTH = f"{DAY}{MONTH}|{MONTH}{DAY}"
-SIX = f"^([0-9]{{1,2}}{MONTH}{DAY.replace('?', '')}|({DAY_MONTH})[0-9]{{2}})$"
-SIX_DIGITS = {"dates of six digits, such as 191231": (SIX, "(1[3-9]|[2-9][0-9])$", "2019-12-31")}
-SHORT = "[KkMmBb]|[Mm]ill?[.]?|[Mm]io[.]?|[Mm]rd[.]?|Tsd[.]?|bn|[千万亿]"
-UNREAD = {  # what texts look like that all match the first, and some the second; and how to write it
-    "dates without marks, such as 31122019": (f"^({DAY_MONTH})(18|19|20)[0-9]{{2}}$", "", "2019-12-31"),
-    "dates whose year has two digits": (r"^[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{2}$", "", "2019-12-31"),
-    "amounts in brackets": (r"^[$€£]?\(?[$€£]?[0-9][0-9.,]*\)?$", r"\(", "-1234.50"),
-    "shortened amounts, such as 45K": (rf"^[$€£]?[0-9]+([.,][0-9]+)?( ?({SHORT}))?$", f"({SHORT})$", "45000"),
-    "amounts with the minus behind": (r"^[$€£]?[0-9][0-9.,]*-?$", "-$", "-1234.50"),
-    "dates with the name of a month": (r"^[0-9]{1,2}[-/ .]+\p{L}{3,10}[-/ .,]+([0-9]{2}){1,2}$", "", "2019-12-31"),
-    "months of years": (r"^([0-9]{1,2}|\p{L}{3,10})[-/ .]+(18|19|20)[0-9]{2}$", "", "2019-12-01"),
-    "durations, such as 1h 35m": (r"^([0-9]+ ?h)?( ?[0-9]+ ?m(in)?)?$", "h", "1.58, the hours"),
-    "times of day": (r"^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?$", "", "10.75, the hours"),
-    "two numbers in a cell, such as 120/80": (r"^[0-9]+ ?[/x] ?[0-9]+$", "", "two columns"),
-}
+UNREAD = read_toml(Path(__file__).with_name("recognition.toml"))["unread"]
 HAN = r"\p{Han}|\p{Hiragana}|\p{Katakana}"
 CENTURIES = (day_of("1850-01-01") or 0.0, day_of("2100-12-31") or 0.0)  # eight digits beyond are no days
 
@@ -377,21 +362,21 @@ def _said_days(seen: Seen, words: pa.Array) -> tuple[Floats, str, str]:
 
 def _unread(seen: Seen) -> Recognized | None:
     """A column of dates or amounts in a form that is not read: it is left out, with what to write in its place."""
-    words, looks, dated = seen.words, UNREAD, "moment" in seen.meant
+    words, dated = seen.words, "moment" in seen.meant
+    looks = [one for one in UNREAD if dated or not one.get("dated")] if seen.different > FEW else []
     if words is None:
-        if seen.numbers is None or not (len(seen.numbers) > FEW and (dated or seen.numbers[0] > UNMARKED)):
+        if seen.numbers is None or not looks or not (dated or seen.numbers[0] > UNMARKED):
             return None
         digits = 8 * (seen.numbers[0] > UNMARKED)
         texts = [f"{number:.10g}".zfill(digits) for number in seen.numbers.tolist()]
         words = pa.array(texts, pa.large_string())
-        looks = dict([*UNREAD.items()][:1])
-    looks = (SIX_DIGITS if dated else {}) | looks
-    for what, (pattern, some, written) in looks.items() if seen.different > FEW else ():
-        fits = np.asarray(pc.match_substring_regex(words, pattern))
+        looks = [one for one in looks if one.get("digits")]
+    for one in looks:
+        fits = np.asarray(pc.match_substring_regex(words, one["pattern"]))
         likely = words.filter(pa.array(fits))
-        if _mostly(seen, fits, MANY) and pc.any(pc.match_substring_regex(likely, some)).as_py():
-            reason = f"{seen.different:,} values that look like {what}, which are not read: write {written}"
-            return seen.called("text", reason, kept=False)
+        if _mostly(seen, fits, MANY) and pc.any(pc.match_substring_regex(likely, one.get("some", ""))).as_py():
+            reason = "{:,} values that look like {what}, which are not read: write {write}"
+            return seen.called("text", reason.format(seen.different, **one), kept=False)
     return None
 
 

@@ -4,12 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore.datasets.proposals import column_of_flags, outward, rounded
+from dpcore.datasets.recognition import recognize
+from dpcore.datasets.spread import spread_of
 from dpcore.domain.column import Column
-from dpcore.domain.declaration import rounded
-from dpcore.domain.flags import column_of_flags
-from dpcore.domain.recognition import recognize
 from dpcore.domain.schema import Schema
-from dpcore.domain.spread import spread_of
 from dpcore.errors import DataError
 
 RNG = np.random.default_rng(5)
@@ -87,7 +86,7 @@ MONTHS = [f"{month:02}/01/{year}" for year in range(2015, 2021) for month in ran
 def test_a_grid_is_proposed_and_what_is_drawn_lies_on_it(cells, step):
     rows = pd.DataFrame({"x": cells})
     proposed = Schema.infer(rows)["x"]
-    for column in (proposed, proposed.round_outward()):
+    for column in (proposed, outward(proposed)):
         assert column.step == step
         drawn = column.decode(column.encode(rows["x"]), np.random.default_rng(1))
         again = Schema.infer(pd.DataFrame({"x": drawn}))["x"]

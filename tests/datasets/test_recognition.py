@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strangers import customers, visits
 
+from dpcore.datasets.headers import meant, parts
+from dpcore.datasets.proposals import propose_orders, propose_pairs
+from dpcore.datasets.recognition import class_column, recognize
 from dpcore.domain.dates import iso
-from dpcore.domain.headers import meant, parts
-from dpcore.domain.proposed_rules import propose_orders, propose_pairs
-from dpcore.domain.recognition import class_column, recognize
 from dpcore.domain.schema import Schema
 
 NUMBERS = np.random.default_rng(0).permutation(10_000)
