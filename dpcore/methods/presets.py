@@ -38,6 +38,11 @@ def both(
     return Preset(corrected), Preset(paper, "published", remark=remark, holds=holds, within=within)
 
 
+def presets_of(table: Mapping[str, Any], kind: str) -> tuple[Preset, ...]:
+    """What a family's file offers of a class."""
+    return tuple(Preset(**row) for row in table["presets"][kind])
+
+
 def void_reason(method: Any, schema: Schema) -> str:
     """Why a run would have no guarantee, or not the printed one, in a sentence; empty if it would have it."""
     if schema.source == "inferred":

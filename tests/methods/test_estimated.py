@@ -12,8 +12,8 @@ from dpcore.domain.splits import Groups
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import halves
 from dpcore.mechanisms.randomizers import ERRPH, TRR
+from dpcore.methods.local.base import Division, Stops, entropy, gini, grow
 from dpcore.methods.local.dtcrd import Reconstruction
-from dpcore.methods.local.estimated_nodes import Division, Stops, entropy, gini, grow
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.reports import Reports
 

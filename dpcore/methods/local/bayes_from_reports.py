@@ -9,7 +9,6 @@ from dpcore.arguments import Floats
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import TRR, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Questionnaire, Reports, most_likely, shares
@@ -20,10 +19,6 @@ FINISHES = ("shrink", *RECONSTRUCTIONS)
 # The standard deviation of a normal distribution, at least, as a share of the public range: of noisy numbers a tenth,
 # because noise can carry a variance below 0, and a class that becomes a spike decides everything.
 NARROWEST = {"tenth": 0.1, "thousandth": 1e-3}
-DEVIATIONS = {
-    "tenth": phrase("A tenth of the range (our reading)"),
-    "thousandth": phrase("A thousandth: a spike may decide everything"),
-}
 MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many rows and columns
 
 
@@ -49,7 +44,8 @@ def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed:
         if reconstruction == "shrink":
             found = shrunk(*joint_shares(reports, target, family, prior), prior, alpha)
         else:
-            found = conditional(joint_counts(reports, target, family, reconstruction), alpha)
+            # nothing is impossible
+            found = floored(shares(joint_counts(reports, target, family, reconstruction) + alpha))
         tables[name] = floored(spread(found, rules[name])) if name in rules else found
     return Bayes(schema, target, prior, tables, normals)
 
@@ -169,11 +165,6 @@ def joint_counts(reports: Reports, target: str, family: Family, reconstruction: 
             return np.asarray(most_likely(channel.matrix, answered, by=label.matrix) * people)
     everybody = np.array([float(people)])
     return (shares(found.reshape(1, -1), how, channel=channel, people=everybody) * people).reshape(found.shape)
-
-
-def conditional(joint: Floats, alpha: float) -> Floats:
-    """P(value | class) from numbers of people, with `alpha` more in every cell; nothing is impossible."""
-    return floored(shares(joint + alpha))
 
 
 def moments(reports: Reports, family: Family, by: Family, least: str, *, as_printed: bool) -> Floats:

@@ -55,22 +55,26 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import Warner
-from dpcore.methods.local.base import NO_EPSILON, P0, UNLESS, LocalTree, Survey
-from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy, grow
-from dpcore.methods.parameters import PUBLISHED, Control, choice, number
-from dpcore.methods.presets import both
+from dpcore.methods.local.base import (
+    LEAST,
+    PAGES,
+    REASONS,
+    UNLESS,
+    Division,
+    LocalTree,
+    Node,
+    Stops,
+    Survey,
+    entropy,
+    grow,
+)
+from dpcore.methods.parameters import choice, controls_of, number
+from dpcore.methods.presets import presets_of
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, Reports, families
 
 CUTS, CHILDREN = "values", "halves"
 NOTHING = 1e-6  # below this, 2 theta - 1 tells nothing that any number of people could make up for
-LEAST = 1e-9  # bits of gain
-TOGETHER = phrase(
-    "All bits are kept or turned round together: two records that are neither equal nor complements are told apart "
-    "for sure. The paper knows no epsilon: it was written before that was a habit."
-)
-SENT = phrase("theta: how probably the bits are sent as they are")
-GROUPS = {"one": phrase("All bits of a person together"), "each": phrase("Every bit for itself")}
 NODE = phrase("level {level:d}, node {node:d}")
 
 
@@ -88,16 +92,8 @@ class DTPD(LocalTree):
 
     reference = phrase("Du and Zhan 2003")
     provable_printed = "none, or per bit (none claimed)"
-    presets = both(
-        "DTPD: a tree from randomized bits",
-        "DTPD",
-        "Turned together, bits hide a person among their exact opposites only. The ledger will show what can "
-        "be proved.",
-    )
-    controls = (
-        Control("theta", SENT, steps=tuple(p for p in P0 if p != 0.5), note=of_one_bit, when=PUBLISHED),
-        Control("groups", "Turned round", GROUPS, when=PUBLISHED),
-    )
+    presets = presets_of(PAGES, "DTPD")
+    controls = controls_of(PAGES["DTPD"], theta={"note": of_one_bit})
     theta: float = number(
         default=0.7,
         most=1,
@@ -106,7 +102,7 @@ class DTPD(LocalTree):
     )
     groups: str = choice(
         default="one",
-        options=GROUPS,
+        options=("one", "each"),
         about="As published: whether all bits are kept or flipped together, or each by itself.",
     )
     min_entropy: float | None = number(
@@ -132,7 +128,7 @@ class DTPD(LocalTree):
         coin = Warner(p=float(self.theta)) if paper else Warner(epsilon=exact(self.epsilon) / len(names))
         together = [names] if paper and self.groups == "one" else []
         questions = Questionnaire(dict.fromkeys(names, coin), together=together)
-        reasons = dict.fromkeys(names, TOGETHER if together else NO_EPSILON)
+        reasons = dict.fromkeys(names, REASONS[self.groups])
         return questions, reasons, rules.schema, rules.rules
 
     def untold(self, reports: Reports) -> str:
