@@ -10,6 +10,8 @@ them, for the docstring (`learned`). Which parameters a page asks for, and in wh
 names; by which widget, the dashboard knows of each kind:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
+
+A family with many has them in a table, `pages.toml` of its folder: `controls = controls_of(PAGES["DTPD"])`.
 """
 
 import textwrap
@@ -76,7 +78,7 @@ def controls_of(table: Mapping[str, Any], **more: Mapping[str, Any]) -> tuple[Co
         return (lambda method, _: value.get(method.mode)) if modes else value
 
     rows = {name: {key: by_mode(value) for key, value in row.items()} for name, row in table.items()}
-    return tuple(Control(name, **row | more.get(name, {})) for name, row in rows.items())
+    return tuple(Control(name, **{**row, **more.get(name, {})}) for name, row in rows.items())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,15 +65,13 @@ DEEP = Stops(5, 0.001)
 def planted(divisions, classes=(60.0, 40.0), stops=DEEP, cuts="values", children="halves"):
     """A tree whose nodes, named by their way down, are divided as a mapping says."""
 
-    def divide(nodes):
-        return [
-            Division(*divisions[node.held][:2], np.array(divisions[node.held][2]), [node.held + c for c in "lr"])
-            if node.held in divisions
-            else None
-            for node in nodes
-        ]
+    def divide(node):
+        if node.held not in divisions:
+            return None
+        column, cut, counts = divisions[node.held]
+        return Division(column, cut, np.array(counts), [node.held + c for c in "lr"])
 
-    return grow(SCHEMA, "y", np.array(classes), "", divide, stops, cuts=cuts, children=children)
+    return grow(SCHEMA, "y", np.array(classes), "", divide, stops, lambda *_: None, cuts=cuts, children=children)
 
 
 def test_a_tree_shows_sums_and_votes_estimates():

@@ -8,7 +8,7 @@ Out of the leaves' counts rows are drawn, or a decision tree is learned from the
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -70,16 +70,12 @@ class Value:
         low, high = self.codes[0], self.codes[-1] + 1
         return tuple(Value(column.interval(a, b), tuple(range(a, b))) for a, b in ((low, at), (at, high)))
 
-    def division(self, size: int) -> Ints:
-        """For every code of the column the child that holds it, -1 outside of the value."""
-        return placed(self.children, size)
-
 
 # of a column: values that share no code; of all columns together, they hold all codes
 Cut = tuple[Value, ...]
 
 
-def placed(values: Cut, size: int) -> Ints:
+def codes_by_value(values: Cut, size: int) -> Ints:
     """For every code the value that holds it, or -1."""
     found = np.full(size, -1, dtype=np.intp)
     for i, value in enumerate(values):
@@ -155,7 +151,7 @@ class Descent:
         whole = leaves = Partition.whole(schema)
         leaves = leaves.refined(self.target, np.arange(self.classes), schema[self.target].labels)
         for name, values in self.cut.items():
-            leaves = leaves.refined(name, placed(values, schema[name].size), [value.name for value in values])
+            leaves = leaves.refined(name, codes_by_value(values, schema[name].size), [value.name for value in values])
         counts = table.recode(*leaves.recoding()).counts([leaves.family], epsilon=left)[0].ravel()
         total, variance = np.empty(0), np.inf
         if table.relation is Relation.REPLACE:
@@ -167,7 +163,7 @@ class Descent:
 class Walk:
     """Partitions of a schema's domain, each made from the one before by one column's next level.
 
-    The class, if there is one, is divided by `divide` alone. No step makes more cells than `max_leaves`, the class's
+    The class, if there is one, is divided last. No step makes more cells than `max_leaves`, the class's
     division included; `most` is how often one column may be divided, `fanout` of numeric columns without a taxonomy.
     """
 
@@ -183,8 +179,7 @@ class Walk:
         self._room = max_leaves // (schema[target].size if target else 1)
         self._most = most
         self._level = dict.fromkeys(schema.names, 0)
-        self.steps: list[Step] = []  # what was divided but by `divide`
-        self.used: list[Step] = []  # what was divided at all
+        self.used: list[Step] = []  # what was divided
         self.partitions = [Partition.whole(schema)]
         # per partition, the columns of `leveled` that make its cells
         self.families: list[tuple[str, ...]] = [()]
@@ -208,10 +203,10 @@ class Walk:
         finer = (t for t in tree.levels if t > level and len(tree.level(t)) > len(tree.level(level)))
         return next(finer, level)
 
-    def take_turns(self, rounds: int) -> None:
-        """Divide the column that was divided least often, the first of these in the schema's order; then the class."""
+    def go_down(self, rounds: int, choose: Callable[[list[str]], str] | None = None) -> None:
+        """Divide open columns, and then the class; by default those that were divided least often, in their order."""
         while len(self.steps) < rounds and (open_ := self.open()):
-            self.step(min(open_, key=[column for column, _ in self.steps].count))
+            self.divide(choose(open_) if choose else min(open_, key=[column for column, _ in self.steps].count))
         if self.target:
             self.divide(self.target)
 
@@ -221,13 +216,13 @@ class Walk:
         last = [(self.target, 1)] if self.target else []
         return tuple(key(*step) for step in [*others, (name, self._next(name)), *last])
 
-    def step(self, name: str) -> None:
-        """Divide every cell by a column's next level."""
-        self.divide(name)
-        self.steps.append((name, self._level[name]))
+    @property
+    def steps(self) -> list[Step]:
+        """What was divided but the class."""
+        return [step for step in self.used if step[0] != self.target]
 
     def divide(self, name: str) -> None:
-        """The same for a column that is no step of its own, such as the class at the end."""
+        """Divide every cell by a column's next level."""
         level = self._level[name] = self._next(name) or 1
         tree = self.trees[name]
         nodes = tree.level(level)
@@ -394,5 +389,5 @@ def leaves_in_turn(
 def shape_in_turn(schema: Schema, target: str | None, rounds: int, max_leaves: int) -> tuple[int, ...]:
     """How many parts each column has in the end; asked for many shares."""
     walk = Walk(schema, target, max_leaves=max_leaves)
-    walk.take_turns(rounds)
+    walk.go_down(rounds)
     return walk.partitions[-1].shape

@@ -60,6 +60,7 @@ from dpcore.methods.groups.base import (
     GroupClassifier,
     Specializer,
     Value,
+    codes_by_value,
 )
 from dpcore.methods.parameters import choice
 from dpcore.methods.presets import presets_of
@@ -86,7 +87,7 @@ class TopDownSpecializer(Specializer):
     def _descend(self, way: Descent, share: Epsilon) -> bool:
         open_, schema = list(way.open()), way.table.schema
         if open_:
-            divisions = [(name, value.division(schema[name].size)) for name, value in open_]
+            divisions = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
             score = Specialization(**way.how, divisions=divisions)
             name, value = open_[way.choose_among(len(open_), score, share)]
             children = value.children
@@ -149,7 +150,7 @@ def halved(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: 
 def both_halved(way: Descent, name: str, value: Value, epsilon: Epsilon) -> Cut:
     """An interval's halves with halves of their own, chosen in parallel."""
     table, side = way.table, "side"
-    where = value.division(table.schema[name].size)
+    where = codes_by_value(value.children, table.schema[name].size)
     while side in table.schema.names:
         side += "'"
     sides = Column(name=side, kind="categorical", categories=("left", "right", "elsewhere"))

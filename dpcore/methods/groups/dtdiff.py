@@ -37,7 +37,7 @@ Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data r
 from dpcore.accounting.relation import Epsilon
 from dpcore.language import phrase
 from dpcore.mechanisms.scores.splits import JointSpecialization
-from dpcore.methods.groups.base import PAGES, SURVEY_ROW, Descent, GroupClassifier, Value
+from dpcore.methods.groups.base import PAGES, SURVEY_ROW, Descent, GroupClassifier, codes_by_value
 from dpcore.methods.presets import presets_of
 
 
@@ -59,11 +59,13 @@ class DTDiff(GroupClassifier):
     )
 
     def _descend(self, way: Descent, share: Epsilon) -> bool:
-        schema, open_, intervals = way.table.schema, list(way.open()), self._intervals(way)
+        schema, open_ = way.table.schema, list(way.open())
+        numeric = [name for name in way.numeric if way.fits(name, 2)]
+        intervals = [(name, value) for name in numeric for value in way.cut[name] if len(value.codes) > 1]
         spans = [(name, value.codes[0], value.codes[-1] + 1) for name, value in intervals]
         places = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
         if open_ or places:
-            divisions = [(name, value.division(schema[name].size)) for name, value in open_]
+            divisions = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
             score = JointSpecialization(**way.how, divisions=divisions, intervals=spans)
             chosen = way.choose_among(len(open_) + len(places), score, share)
             if chosen < len(open_):
@@ -74,8 +76,3 @@ class DTDiff(GroupClassifier):
                 name, value = intervals[interval]
                 way.specialize(name, value, value.halves(schema[name], at))
         return bool(open_ or places)
-
-    def _intervals(self, way: Descent) -> list[tuple[str, Value]]:
-        """The intervals of numbers that may be cut next."""
-        numeric = [name for name in way.numeric if way.fits(name, 2)]
-        return [(name, value) for name in numeric for value in way.cut[name] if len(value.codes) > 1]

@@ -166,9 +166,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             self._check_score(SCORES[self.score], schema)
 
     def _class(self, schema: Schema) -> str | None:
-        if not self.with_class or (self.target is None and schema.target is None):
-            return None
-        return self._target(schema, self.target)
+        known = schema.target if self.target is None else self.target
+        return self._target(schema, self.target) if self.with_class and known is not None else None
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, total = table.schema, exact(self.epsilon)
@@ -176,12 +175,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         progress(0.0, phrase("Dividing"))
         most = self.max_per_attribute or (1 if self._published else None)
         walk = Walk(schema, self.target_, max_leaves=self.max_leaves, fanout=self.fanout, most=most)
-        spent: Epsilon = exact(0.0)
-        if self.target_ is None:
-            walk.take_turns(self.iterations)
-        else:
-            spent = self._choose(walk, table, total * exact(self.selection_share), progress)
-            walk.divide(self.target_)
+        spent = self._divide(walk, table, total * exact(self.selection_share), progress)
         self.steps_ = walk.steps
         if self.order == "coarse" and self.mode == "corrected":
             walk = walk.coarse_first()
@@ -197,22 +191,25 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         share = exact(self.epsilon) * (1 if target is None else 1 - exact(self.selection_share))
         return [leaves_in_turn(table, share, target, self.iterations, self.max_leaves)]
 
-    def _choose(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
-        """Divide by exponential mechanisms; what they cost. A single candidate is no choice and costs nothing."""
+    def _divide(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
+        """Divide in turn or, with a class, by exponential mechanisms; what these cost. A single candidate is free."""
         share, spent = epsilon / self.iterations, exact(0.0)
-        leveled = walk.leveled(table, [(name, level) for name, tree in walk.trees.items() for level in tree.levels])
+        levels = [(name, level) for name, tree in walk.trees.items() for level in tree.levels if self.target_]
+        leveled = walk.leveled(table, levels)
         # The patent is taken to use the mechanism's general form, with the score's own sensitivity.
         claimed = 1.0 if self._published and self.score == "Max" else None
-        while len(walk.steps) < self.iterations and (open_ := walk.open()):
-            progress(
-                0.7 * len(walk.steps) / self.iterations, DONE.format(done=len(walk.steps), iterations=self.iterations)
-            )
-            chosen = 0
-            if len(open_) > 1:
-                families = [walk.family(name) for name in open_]
-                chosen = int(leveled.choose(SCORES[self.score], families, epsilon=share, claimed_sensitivity=claimed))
-                spent += share
-            walk.step(open_[chosen])
+
+        def choose(open_: list[str]) -> str:
+            nonlocal spent
+            done = len(walk.steps)
+            progress(0.7 * done / self.iterations, DONE.format(done=done, iterations=self.iterations))
+            if len(open_) == 1:
+                return open_[0]
+            families = [walk.family(name) for name in open_]
+            spent += share
+            return open_[int(leveled.choose(SCORES[self.score], families, epsilon=share, claimed_sensitivity=claimed))]
+
+        walk.go_down(self.iterations, choose if self.target_ else None)
         return spent
 
     def _measure(self, walk: Walk, table: PrivateTable, epsilon: Epsilon) -> tuple[list[Floats], list[float]]:

@@ -36,6 +36,7 @@ from dpcore.text import read_toml
 
 Ranges = Mapping[int, tuple[float, float]]
 LEAST = 1e-9  # bits; below it there is but one class
+NODE = phrase("level {level:d}, node {node:d}")
 Survey = tuple[Questionnaire, Mapping[Family, str], Schema, Recoded]
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
@@ -241,10 +242,10 @@ class LocalTree(LocalClassifier):
     )
     forest_: Forest = learned("Forest", "One tree.")
 
-    def _stops(self) -> Stops:
+    def _stops(self, min_entropy: float = 0.0) -> Stops:
         """When nodes are leaves. As printed they stop nearly where ID3 does, where nothing is left to divide."""
         depth, support = (10, 0.001) if self._published else (5, 0.02)
-        return Stops(self.max_depth or depth, support if self.min_support is None else self.min_support)
+        return Stops(self.max_depth or depth, support if self.min_support is None else self.min_support, min_entropy)
 
 
 def grow(
@@ -252,15 +253,17 @@ def grow(
     target: str,
     classes: Floats,
     held: Any,
-    divide: Callable[[Sequence[Node]], Sequence[Division | None]],
+    divide: Callable[[Node], Division | None],
     stops: Stops,
+    progress: Progress,
     *,
+    prepare: Callable[[Sequence[Node]], None] = lambda _: None,
     cuts: str,
     children: str,
 ) -> Forest:
     """One tree, level by level; what inner nodes show are the sums of their leaves.
 
-    `classes` and `held` are the root's; `divide` gives the divisions of some nodes of one level, None for leaves;
+    `classes` and `held` are the root's; `divide` gives a node's division, None for leaves, once its level is prepared;
     `cuts` and `children` are as for `attributes_of`.
     """
     attributes = attributes_of(schema, target, cuts=cuts, children=children)
@@ -269,9 +272,12 @@ def grow(
     nodes = [Node(people, shares(people, np.full(len(people), 1 / len(people))), held)]
     places = [place for place, node in enumerate(nodes) if stops.leave_open(node, total)]
     while places:
-        start, above = len(nodes), [nodes[place] for place in places]
-        for place, node, division in zip(places, above, divide(above), strict=True):
-            if division is None:
+        start, level = len(nodes), nodes[places[0]].level
+        prepare([nodes[place] for place in places])
+        for i, place in enumerate(places):
+            progress(0.3 + 0.7 * level / (stops.max_depth + 1), NODE.format(level=level, node=i + 1))
+            node = nodes[place]
+            if (division := divide(node)) is None:
                 continue
             attribute = attributes[division.column]
             low, high = node.ranges.get(division.column, attribute.start)

@@ -90,11 +90,6 @@ def answerable(questions: Questionnaire, reconstruction: str | None) -> Question
     return questions
 
 
-def paired(family: Family) -> bool:
-    """Whether a column was reported with its class as one value."""
-    return len(family) == 2
-
-
 def class_shares(reports: Reports, target: str, families: Sequence[Family], reconstruction: str) -> Floats:
     """The classes' shares, shape (classes,).
 
@@ -129,7 +124,7 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
     found, people = joint(reports, target, family)
     nearest = project(found / max(people, 1), 1.0)
     values, unknown = nearest.sum(axis=0), np.full(nearest.shape, np.inf)
-    if paired(family):
+    if len(family) == 2:  # class and column as one value
         # what it would be if the column knew nothing of the class
         own = channel.variance(np.outer(prior, values).ravel(), people).reshape(found.shape)
         # cells vary nearly on their own
@@ -147,7 +142,7 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
 
 def joint(reports: Reports, target: str, family: Family) -> tuple[Floats, int]:
     """Unbiased numbers of people, shape (classes, values), and how many were asked."""
-    found = reports.counts(family, None if paired(family) else (target,))
+    found = reports.counts(family, (target,) if len(family) == 1 else None)
     return found.reshape(reports.schema[target].size, -1), len(reports.values[family])
 
 
@@ -158,7 +153,7 @@ def joint_counts(reports: Reports, target: str, family: Family, reconstruction: 
     if reconstruction == "clip":
         return np.maximum(found, 0.0)
     if reconstruction == "likelihood" and isinstance(channel, KeepOrDraw) and channel.gain:
-        if paired(family):
+        if len(family) == 2:
             how = reconstruction
         elif isinstance(label, KeepOrDraw) and label.gain:
             answered = reports.support(family, (target,))[0]

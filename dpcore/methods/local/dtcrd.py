@@ -73,7 +73,6 @@ from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 
 CUTS, CHILDREN = "lengths", "grouped"
-LEVEL = phrase("level {level:d}")
 PER_INTERVAL, FEWEST, MOST, MOST_GIVEN = 100, 10, 100, 200
 WIDEST = 10
 KNOWN = 0.05
@@ -189,16 +188,9 @@ class Reconstruction:
 
     def tree(self, stops: Stops, progress: Progress) -> Forest:
         """Grown by the Gini impurity, with cuts at the boundaries of intervals."""
-
-        def divide(nodes: Sequence[Node]) -> list[Division | None]:
-            level = nodes[0].level
-            progress(0.3 + 0.7 * level / (stops.max_depth + 1), LEVEL.format(level=level))
-            if self.variant == "local" and level:
-                self.place_anew(nodes)
-            return [self.best(node) for node in nodes]
-
         classes = self.corrected(np.bincount(self.label, minlength=self.channel.size))
-        return grow(self.schema, self.target, classes, self.root, divide, stops, cuts=CUTS, children=CHILDREN)
+        root = self.schema, self.target, classes, self.root
+        return grow(*root, self.best, stops, progress, prepare=self.place_anew, cuts=CUTS, children=CHILDREN)
 
     def placed(self, j: int, nodes: Sequence[Ints]) -> tuple[Floats, list[Ints]]:
         """One column's distributions in some nodes, shape (nodes x groups, intervals), and the rows' intervals."""
@@ -213,8 +205,8 @@ class Reconstruction:
         return shares, np.split(found, np.cumsum(sizes)[:-1])
 
     def place_anew(self, nodes: Sequence[Node]) -> None:
-        """Give people to intervals by the distributions in their own nodes."""
-        for j, position in enumerate(self.positions):
+        """Give people to intervals by the distributions in their own nodes, if wanted; those of the root have them."""
+        for j, position in enumerate(self.positions if self.variant == "local" and nodes[0].level else ()):
             held = [node.held for node in nodes if position not in node.ranges]
             if held:
                 for one, intervals in zip(held, self.placed(j, [one.rows for one in held])[1], strict=True):

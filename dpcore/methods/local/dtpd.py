@@ -39,7 +39,6 @@ Reference  Du and Zhan, Using randomized response techniques for privacy-preserv
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import log
 from typing import Any
 
@@ -75,7 +74,6 @@ from dpcore.postprocess.reports import Questionnaire, Reports, families
 
 CUTS, CHILDREN = "values", "halves"
 NOTHING = 1e-6  # below this, 2 theta - 1 tells nothing that any number of people could make up for
-NODE = phrase("level {level:d}, node {node:d}")
 
 
 def of_one_bit(method: Any, _: Schema) -> str:
@@ -152,8 +150,7 @@ class DTPD(LocalTree):
         tied = [names.index(name) for group in reports.together for name in group]
         known = Conjunctions(bits, [tied] if tied else [[bit] for bit in range(len(names))], coin.p)
         least = (0.0 if paper else 0.05) if self.min_entropy is None else self.min_entropy
-        stops = replace(self._stops(), min_entropy=least)
-        self.forest_ = id3(known, rules, stops, progress, 0.0 if paper else float(self.certainty))
+        self.forest_ = id3(known, rules, self._stops(least), progress, 0.0 if paper else float(self.certainty))
 
 
 class Booleans:
@@ -267,12 +264,5 @@ def id3(known: Conjunctions, rules: Booleans, stops: Stops, progress: Progress, 
                 best, most = Division(position, np.nan, known.people * shares, halves), gain
         return best
 
-    def level(nodes: Sequence[Node]) -> list[Division | None]:
-        found = []
-        for i, node in enumerate(nodes):
-            progress(0.3 + 0.7 * len(node.held) / (stops.max_depth + 1), NODE.format(level=len(node.held), node=i + 1))
-            found.append(divided(node))
-        return found
-
     people = known.people * classes({})
-    return grow(rules.source, rules.target, people, {}, level, stops, cuts=CUTS, children=CHILDREN)
+    return grow(rules.source, rules.target, people, {}, divided, stops, progress, cuts=CUTS, children=CHILDREN)
