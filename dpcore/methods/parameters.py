@@ -11,7 +11,9 @@ names; by which widget, the dashboard knows of each kind:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
 
-A family with many has them in a table, `pages.toml` of its folder: `controls = controls_of(PAGES["DTPD"])`.
+A family with many has them in a table, `pages.toml` of its folder:
+
+        controls = controls_of(PAGES["DTPD"])
 """
 
 import textwrap

@@ -1,8 +1,9 @@
-"""What methods share that release counts of generalized rows: ways down the taxonomies, and a tree of counts.
+"""What methods share that release counts of generalized rows: ways down taxonomies, a tree of counts.
 
-`Descent` specializes one value of one column at a time, in all rows at once (DiffGen, DT-Diff); `Walk` takes all of a
-column to its next level (`TaxonomyRelease`). What may be divided follows from earlier choices and public sizes alone.
-Out of the leaves' counts rows are drawn, or a decision tree is learned from them.
+`Descent` specializes one value of one column at a time, in all rows at once (DiffGen, DT-Diff);
+`Walk` takes all of a column to its next level (`TaxonomyRelease`). What may be divided follows
+from earlier choices and public sizes alone. Out of the leaves' counts rows are drawn, or a
+decision tree is learned from them.
 """
 
 from __future__ import annotations
@@ -204,7 +205,10 @@ class Walk:
         return next(finer, level)
 
     def go_down(self, rounds: int, choose: Callable[[list[str]], str] | None = None) -> None:
-        """Divide open columns, and then the class; by default those that were divided least often, in their order."""
+        """Divide open columns, and then the class.
+
+        By default those that were divided least often come first, in the schema's order.
+        """
         while len(self.steps) < rounds and (open_ := self.open()):
             self.divide(choose(open_) if choose else min(open_, key=[column for column, _ in self.steps].count))
         if self.target:
@@ -327,7 +331,7 @@ class Specializer(PrivateEstimator):
         return way.release(self.epsilon)
 
     def _begin(self, way: Descent, progress: Progress) -> Epsilon:
-        """What each choice may cost, of half of epsilon in all; here may be some before the rounds."""
+        """What each choice may cost, of half of epsilon in all; some may come before the rounds."""
         return exact(self.epsilon) / (2 * self.rounds)
 
     @abstractmethod

@@ -192,7 +192,10 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         return [leaves_in_turn(table, share, target, self.iterations, self.max_leaves)]
 
     def _divide(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
-        """Divide in turn or, with a class, by exponential mechanisms; what these cost. A single candidate is free."""
+        """Divide in turn or, with a class, by exponential mechanisms; what these cost.
+
+        A single candidate is no choice and costs nothing.
+        """
         share, spent = epsilon / self.iterations, exact(0.0)
         levels = [(name, level) for name, tree in walk.trees.items() for level in tree.levels if self.target_]
         leveled = walk.leveled(table, levels)

@@ -1,9 +1,9 @@
 """What the classifiers share that learn from randomized answers, and trees from estimated tables of classes.
 
-Such trees never see a true count, and end as a `Forest`. Estimates are unbiased and agree with nothing: shares can be
-negative, and those of two children need not add up to their parent's. What a leaf votes is its own estimate, moved to 0
-or more. What is shown of people is scaled so that children sum to their parents; so a tree has no more nodes of some
-support than there is room for.
+Such trees never see a true count, and end as a `Forest`. Estimates are unbiased and agree with
+nothing: shares can be negative, and those of two children need not add up to their parent's. What
+a leaf votes is its own estimate, moved to 0 or more. What is shown of people is scaled so that
+children sum to their parents; so a tree has no more nodes of some support than there is room for.
 """
 
 from abc import abstractmethod
@@ -263,8 +263,8 @@ def grow(
 ) -> Forest:
     """One tree, level by level; what inner nodes show are the sums of their leaves.
 
-    `classes` and `held` are the root's; `divide` gives a node's division, None for leaves, once its level is prepared;
-    `cuts` and `children` are as for `attributes_of`.
+    `classes` and `held` are the root's; `divide` gives a node's division, None for leaves, once its
+    level is prepared; `cuts` and `children` are as for `attributes_of`.
     """
     attributes = attributes_of(schema, target, cuts=cuts, children=children)
     people = np.maximum(classes, 0.0)

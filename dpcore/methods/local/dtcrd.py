@@ -205,7 +205,10 @@ class Reconstruction:
         return shares, np.split(found, np.cumsum(sizes)[:-1])
 
     def place_anew(self, nodes: Sequence[Node]) -> None:
-        """Give people to intervals by the distributions in their own nodes, if wanted; those of the root have them."""
+        """Give people to intervals by the distributions in their own nodes, if wanted.
+
+        Those of the root have them.
+        """
         for j, position in enumerate(self.positions if self.variant == "local" and nodes[0].level else ()):
             held = [node.held for node in nodes if position not in node.ranges]
             if held:

@@ -117,7 +117,10 @@ class TreeClassifier(PrivateClassifier):
 
     @property
     def _splits(self) -> dict[str, str]:
-        """How numbers and categories are divided, as for `attributes_of`: a child per value, if there is no choice."""
+        """How numbers and categories are divided, as for `attributes_of`.
+
+        A child per value, if a method leaves no choice.
+        """
         known = {"cuts": "values", "categorical_splits": "values"} | self.get_params()
         numbers = "lengths" if self._published else "numbers"
         cuts = known["cuts"] if known["cuts"] in ("values", "bins") else numbers
@@ -131,7 +134,7 @@ class TreeClassifier(PrivateClassifier):
     def _equal_plan(
         self, budget: Epsilon, depth: int, chooser: Chooser | None = None, steps: int = 1, **how: Any
     ) -> Plan:
-        """What most sources print: the same for all levels, by default the exponential mechanism by `criterion`.
+        """What most sources print: the same for all levels, by default choices by `criterion`.
 
         Corrected, leaves have what their records did not need further down, and a single record is not divided.
         """

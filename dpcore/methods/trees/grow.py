@@ -1,8 +1,9 @@
 """How private trees grow: one loop over levels for every method, over all nodes of all trees at once.
 
-A method is a `Plan`: who chooses the divisions, when nodes stop, and what each question may cost. Per level the nodes
-that stay are counted; those that stop, and all of the last level, are asked for their classes; the others are divided.
-Stopped and growing nodes hold different records, so a leaf may spend what its records would have cost further down.
+A method is a `Plan`: who chooses the divisions, when nodes stop, and what each question may cost.
+Per level the nodes that stay are counted; those that stop, and all of the last level, are asked
+for their classes; the others are divided. Stopped and growing nodes hold different records, so a
+leaf may spend what its records would have cost further down.
 
 What comes of it is post-processing: a forest whose noisy counts were made to agree (`forest_of`).
 """

@@ -74,7 +74,8 @@ class ID3(TreeClassifier):
     provable_printed = phrase("epsilon (add)")
     max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
 
-    _chooser: ClassVar[Chooser | None] = None  # who chooses the columns, if not the exponential mechanism
+    # who chooses the columns, if not the exponential mechanism
+    _chooser: ClassVar[Chooser | None] = None
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         return self._equal_plan(budget, self.max_depth, self._chooser)
