@@ -48,9 +48,9 @@ from dpcore.methods.networks.mst import MST as MST
 from dpcore.methods.networks.privbayes import PrivBayes as PrivBayes
 from dpcore.methods.networks.privscbn import PrivSCBN as PrivSCBN
 from dpcore.methods.networks.refined import RefinedPrivBayes as RefinedPrivBayes
-from dpcore.methods.trees.c45 import DiffPC45 as DiffPC45
 from dpcore.methods.trees.diffprf import DiffPRF as DiffPRF
 from dpcore.methods.trees.diffprfs import DiffPRFs as DiffPRFs
+from dpcore.methods.trees.id3 import DiffPC45 as DiffPC45
 from dpcore.methods.trees.id3 import DiffPID3 as DiffPID3
 from dpcore.methods.trees.id3 import PINQID3 as PINQID3
 from dpcore.methods.trees.id3 import SuLQID3 as SuLQID3

@@ -44,6 +44,9 @@ TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which
     "dpcore/charts/pictures.toml": None,
     "dpcore/export/sentences.toml": None,
     "dpcore/experiment/figures/figures.toml": FIGURES,
+    "dpcore/methods/groups/pages.toml": {"label", "remark", "names", "help", "reasons", "requests"},
+    "dpcore/methods/local/pages.toml": {"label", "remark", "names", "help", "note", "reasons", "requests"},
+    "dpcore/methods/trees/pages.toml": {"label", "remark", "names", "help"},
 }
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")

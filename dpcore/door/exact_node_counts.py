@@ -292,14 +292,14 @@ class NodeRows:
         start, samples = 0, len(self.node)
         for labels, *columns in self.records.blocks([self.records.target, *codes], others):
             rows, many = len(labels), min(max(SAMPLES * exact_counts.BLOCK // len(labels), 1), samples)
-            row_of = np.tile(np.arange(rows, dtype=np.int32), many) if many > 1 else None
+            row_of = np.tile(np.arange(rows), many) if many > 1 else None
             for first in range(0, samples, many):
                 block = np.s_[first : first + many, start : start + rows]
                 every = self.node[block].ravel()
                 place = np.flatnonzero(wanted.take(every))
                 if self.times is not None:
                     place = place.repeat(self.times[block].ravel().take(place))
-                every, last = every.take(place), None
+                every, last = every.take(place).astype(np.intp), None
                 for one, number, values in zip(ordered, numbers, columns, strict=True):
                     if number is not last:
                         at, node, last = place, number.take(every), number
@@ -355,7 +355,7 @@ def roots(records: Records, noise: Noise, trees: int, resample: str, rate: float
             if times is None:
                 node[tree, here][lots >= rate] = NOWHERE
             else:  # more than 255 of one row: less likely than 1 in 10^500
-                np.add.at(times[tree], np.minimum(lots * n, n - 1).astype(np.intp), 1)
+                np.add.at(times[tree], np.minimum(lots * n, n - 1).astype(np.intp), np.uint8(1))
     return NodeRows(records, node, times, unchanged(trees), trees)
 
 

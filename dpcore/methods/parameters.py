@@ -26,6 +26,10 @@ their names; by which widget, the dashboard knows of each kind:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
 
+A family with many has them in a table, `pages.toml` of its folder:
+
+        controls = controls_of(PAGES["DTPD"])
+
 A `Preset` is a method with values for some of them that the dashboard offers under one label; and a few functions say
 in a sentence what a method with its parameters would not guarantee.
 """
@@ -71,11 +75,11 @@ class Control:
     _: KW_ONLY
     help: str | None = None
     note: str | Callable[[Any, Any], str] = ""  # below it
-    steps: tuple[float, ...] = ()  # numbers to slide along, in place of a range
+    steps: Sequence[float] = ()  # numbers to slide along, in place of a range
     # the lowest and the highest number that a page offers, and maybe a step
-    within: tuple[float, ...] = ()
+    within: Sequence[float] = ()
     initial: Any = None  # what is chosen at first in place of None: a value or a function
-    # what others have to be: a value, one of a tuple, a test
+    # what others have to be: a value, one of several, a test; "" for None
     when: Mapping[str, Any] = field(default_factory=dict)
     key: str = ""  # in links and files, if not its name
 
@@ -83,9 +87,25 @@ class Control:
         """Whether it is asked for, of a method as it is chosen so far."""
         chosen = ((getattr(method, name), wish) for name, wish in self.when.items())
         return all(
-            wish(value) if callable(wish) else value in (wish if isinstance(wish, tuple) else (wish,))
+            wish(value)
+            if callable(wish)
+            else ("" if value is None else value) in (wish if isinstance(wish, list | tuple) else (wish,))
             for value, wish in chosen
         )
+
+
+def controls_of(table: Mapping[str, Any], **more: Mapping[str, Any]) -> tuple[Control, ...]:
+    """Controls as a family's file has them, by parameter, with what functions say of some besides.
+
+    A table of both modes has what is for each.
+    """
+
+    def by_mode(value: Any) -> Any:
+        modes = isinstance(value, dict) and {*value} <= {"corrected", "published"}
+        return (lambda method, _: value.get(method.mode)) if modes else value
+
+    rows = {name: {key: by_mode(value) for key, value in row.items()} for name, row in table.items()}
+    return tuple(Control(name, **{**row, **more.get(name, {})}) for name, row in rows.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -409,6 +429,11 @@ def both(
 ) -> tuple[Preset, Preset]:
     """A method in both modes, with its own parameters."""
     return Preset(corrected), Preset(paper, "published", remark=remark, holds=holds, within=within)
+
+
+def presets_of(table: Mapping[str, Any], kind: str) -> tuple[Preset, ...]:
+    """What a family's file offers of a class."""
+    return tuple(Preset(**row) for row in table["presets"][kind])
 
 
 def void_reason(method: Any, schema: Schema) -> str:

@@ -83,7 +83,7 @@ METHODS: Registry[Any] = Registry(
         "DiffGen": "methods.groups.diffgen:DiffGen",
         "DiffPRFs": "methods.trees.diffprfs:DiffPRFs",
         "DiffPRF": "methods.trees.diffprf:DiffPRF",
-        "DiffP-C4.5": "methods.trees.c45:DiffPC45",
+        "DiffP-C4.5": "methods.trees.id3:DiffPC45",
         "DiffP-ID3": "methods.trees.id3:DiffPID3",
         "PINQ-ID3": "methods.trees.id3:PINQID3",
         "SuLQ-ID3": "methods.trees.id3:SuLQID3",

@@ -20,7 +20,7 @@ from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import Max
 from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods import DiffGen, DiffGenTree, DTDiff
-from dpcore.methods.local.estimated_nodes import entropy
+from dpcore.methods.local.base import entropy
 from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
 
 

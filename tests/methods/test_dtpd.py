@@ -11,9 +11,9 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import TRR, Warner
 from dpcore.methods import DTCRD, DTPD
+from dpcore.methods.local.base import entropy, gini
 from dpcore.methods.local.dtcrd import Reconstruction, cells_of
 from dpcore.methods.local.dtpd import Booleans, Conjunctions
-from dpcore.methods.local.estimated_nodes import entropy, gini
 from dpcore.postprocess.deconvolution import assigned, width
 
 

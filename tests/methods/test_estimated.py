@@ -12,8 +12,8 @@ from dpcore.domain.splits import Groups
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import halves
 from dpcore.mechanisms.randomizers import ERRPH, TRR
+from dpcore.methods.local.base import Division, Stops, entropy, gini, grow
 from dpcore.methods.local.dtcrd import Reconstruction
-from dpcore.methods.local.estimated_nodes import Division, Stops, entropy, gini, grow
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.reports import Reports
 
@@ -65,15 +65,13 @@ DEEP = Stops(5, 0.001)
 def planted(divisions, classes=(60.0, 40.0), stops=DEEP, cuts="values", children="halves"):
     """A tree whose nodes, named by their way down, are divided as a mapping says."""
 
-    def divide(nodes):
-        return [
-            Division(*divisions[node.held][:2], np.array(divisions[node.held][2]), [node.held + c for c in "lr"])
-            if node.held in divisions
-            else None
-            for node in nodes
-        ]
+    def divide(node):
+        if node.held not in divisions:
+            return None
+        column, cut, counts = divisions[node.held]
+        return Division(column, cut, np.array(counts), [node.held + c for c in "lr"])
 
-    return grow(SCHEMA, "y", np.array(classes), "", divide, stops, cuts=cuts, children=children)
+    return grow(SCHEMA, "y", np.array(classes), "", divide, stops, lambda *_: None, cuts=cuts, children=children)
 
 
 def test_a_tree_shows_sums_and_votes_estimates():

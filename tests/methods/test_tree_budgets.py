@@ -27,8 +27,7 @@ from dpcore.door.exact_node_counts import NodeRows
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.mechanisms.scores import Gini, Max
 from dpcore.methods import METHODS, PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, SuLQID3
-from dpcore.methods.trees.grow import within
-from dpcore.methods.trees.plan import Exponential
+from dpcore.methods.trees.grow import Exponential, within
 from dpcore.rows import HeldRows
 
 MOVED = {Relation.ADD_REMOVE: 1, Relation.REPLACE: 2}  # the nodes of a level that one person moves

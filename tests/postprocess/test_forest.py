@@ -10,8 +10,7 @@ from forests import ROWS, SAME, SCHEMA, STUMP, assert_equal, grown, make_rows, p
 from dpcore.domain.splits import NumberCut
 from dpcore.errors import DataError
 from dpcore.methods import DiffPC45, DiffPRFs, NonPrivateForest
-from dpcore.methods.trees.grow import forest_of
-from dpcore.methods.trees.plan import Budget
+from dpcore.methods.trees.grow import Budget, forest_of
 from dpcore.postprocess.forest import pessimistic, pruned
 
 
@@ -174,7 +173,7 @@ def test_budgets_add_up_on_every_way():
     for depth, growth in ((1, 1.0), (2, 0.1), (5, 10.0), (20, 1.4)):
         for refund in (True, False):
             budgets[depth, refund] = Budget.equal(0.7, depth, refund=refund)
-        shared = budgets[depth, "shared"] = Budget.shared(0.7, depth, counts=0.25, leaves=0.3, growth=growth)
+        shared = budgets[depth, "shared"] = Budget.of(0.7, depth, counts=0.25, leaves=0.3, growth=growth)
         assert float(sum(shared.counts)) == pytest.approx(0.25 * 0.7)
         assert float(shared.leaves[-1]) == pytest.approx(0.3 * 0.7)
         ratios = [float(b / a) for a, b in pairwise(shared.choices)]

@@ -1,33 +1,44 @@
-"""What methods share that release counts of generalized rows: a tree of counts, and what is made out of its leaves.
+"""What methods share that release counts of generalized rows: ways down taxonomies, a tree of counts.
 
-Either rows are drawn out of them, or a decision tree is learned from them.
+`Descent` specializes one value of one column at a time, in all rows at once (DiffGen, DT-Diff);
+`Walk` takes all of a column to its next level (`TaxonomyRelease`). What may be divided follows
+from earlier choices and public sizes alone. Out of the leaves' counts rows are drawn, or a
+decision tree is learned from them.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
-from typing import ClassVar
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dpcore.accounting.relation import Epsilon, exact
-from dpcore.arguments import Floats, Progress
-from dpcore.domain.column import Codes
+from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.arguments import Floats, Ints, Progress
+from dpcore.domain.column import MISSING, Codes, Column
+from dpcore.domain.partition import Partition, numbered
 from dpcore.domain.schema import Schema
-from dpcore.domain.taxonomy_tree import Hierarchy
+from dpcore.domain.taxonomy_tree import ANY, Hierarchy
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
+from dpcore.mechanisms.scores import InfoGain, Max, Score, SplitScore
 from dpcore.methods.base import Measurement, PrivateClassifier, PrivateEstimator, Synthesizer
-from dpcore.methods.groups.descent import Descent
-from dpcore.methods.parameters import Control, choice, learned, text, whole
-from dpcore.methods.trees.controls import CRITERION
+from dpcore.methods.parameters import choice, controls_of, learned, text, whole
+from dpcore.methods.trees.base import PAGES as TREE_PAGES
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree, tree_of
 from dpcore.postprocess.simplex import project, systematic_sample
+from dpcore.text import read_toml
 
+PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 MOST_LEAVES = 1_000_000
 DONE = phrase("{done:d} of {rounds:d} specializations")
 SCORES: dict[str, SplitScore] = {"Max": Max(), "InfoGain": InfoGain()}
@@ -35,6 +46,221 @@ MECHANISMS, NOISE = phrase("Laplace, exponential"), phrase("low")
 SURVEY_ROW = MECHANISMS, NOISE, phrase("non-interactive"), phrase("categories, numbers")
 LEAVES = "Groups x classes; a specialization that would make more is left out."
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
+Step = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of a column's cut: some codes under a name, and what it falls into if it is specialized."""
+
+    name: str
+    codes: tuple[int, ...]
+    children: tuple[Value, ...] = ()
+
+    @classmethod
+    def of(cls, tree: Hierarchy, place: int = 0) -> Value:
+        """A node with all that is below it, less what divides nothing."""
+        place = tree.fork(place)
+        node = tree.nodes[place]
+        return cls(node.name, node.codes, tuple(cls.of(tree, child) for child in tree.children[place]))
+
+    def halves(self, column: Column, at: int) -> Cut:
+        """What an interval falls into if it is cut below a code."""
+        low, high = self.codes[0], self.codes[-1] + 1
+        return tuple(Value(column.interval(a, b), tuple(range(a, b))) for a, b in ((low, at), (at, high)))
+
+
+# of a column: values that share no code; of all columns together, they hold all codes
+Cut = tuple[Value, ...]
+
+
+def codes_by_value(values: Cut, size: int) -> Ints:
+    """For every code the value that holds it, or -1."""
+    found = np.full(size, -1, dtype=np.intp)
+    for i, value in enumerate(values):
+        found[list(value.codes)] = i
+    return found
+
+
+def beginning(column: Column) -> Cut:
+    """A column's most general values: one, and "missing" beside it for numbers, which are cut whatever taxonomy."""
+    if not column.numeric:
+        return (Value.of(Hierarchy.of(column)),)
+    bins = column.size - column.missing
+    whole = Value(column.interval(0, bins), tuple(range(bins)))
+    return (whole, Value(MISSING, (bins,))) if column.missing else (whole,)
+
+
+class Descent:
+    """Cuts of all columns but the class, from the most general ones down; `max_leaves` bounds groups x classes.
+
+    With `paper`, choices are made as papers do, which do not use that Max only rises.
+    """
+
+    def __init__(self, table: PrivateTable, target: str, rated_by: SplitScore, *, max_leaves: int, paper: bool) -> None:
+        self.table, self.target, self.max_leaves, self.paper = table, target, max_leaves, paper
+        self.cut = {column.name: beginning(column) for column in table.schema if column.name != target}
+        # columns and the names of their values that were specialized
+        self.steps: list[tuple[str, str]] = []
+        self.spent: Epsilon = exact(0.0)  # by whoever goes down; it adds to it
+        self.classes = table.schema[target].size
+        # of all scores
+        self.how: dict[str, Any] = {"target": target, "classes": self.classes, "rated_by": rated_by}
+
+    @property
+    def numeric(self) -> list[str]:
+        """The numeric columns that can be cut."""
+        return [c.name for c in self.table.schema if c.numeric and c.size - c.missing > 1 and c.name != self.target]
+
+    def fits(self, name: str, parts: int) -> bool:
+        """Whether one value of a column may fall into so many parts."""
+        cells = self.classes * prod(len(values) for values in self.cut.values())
+        values = len(self.cut[name])
+        return cells // values * (values - 1 + parts) <= self.max_leaves
+
+    def open(self) -> Iterator[tuple[str, Value]]:
+        """The values with children that may be specialized next."""
+        for name, values in self.cut.items():
+            for value in values:
+                if value.children and self.fits(name, len(value.children)):
+                    yield name, value
+
+    def choose_among(self, many: int, score: Score, epsilon: Epsilon) -> int:
+        """The place of one of so many candidates, which is paid for; a single one is no choice."""
+        if many == 1:
+            return 0
+        self.spent += epsilon
+        return self.choose(score, epsilon)
+
+    def choose(self, score: Score, epsilon: Epsilon, table: PrivateTable | None = None) -> int:
+        """The place of one of a score's candidates, among all rows or those of another table."""
+        claimed = score.bounds([], Relation.REPLACE, None).sensitivity if self.paper else None
+        return int((table or self.table).choose(score, [], epsilon=epsilon, claimed_sensitivity=claimed))
+
+    def specialize(self, name: str, value: Value, children: Cut) -> None:
+        """Put finer values in the place of one."""
+        at = self.cut[name].index(value)
+        self.cut[name] = (*self.cut[name][:at], *children, *self.cut[name][at + 1 :])
+        self.steps.append((name, value.name))
+
+    def release(self, epsilon: Epsilon) -> ReleasedTree:
+        """Everything, and below it noisy counts of all groups x classes, for what is left of epsilon."""
+        table, left = self.table, exact(epsilon) - self.spent
+        schema = table.schema
+        whole = leaves = Partition.whole(schema)
+        leaves = leaves.refined(self.target, np.arange(self.classes), schema[self.target].labels)
+        for name, values in self.cut.items():
+            leaves = leaves.refined(name, codes_by_value(values, schema[name].size), [value.name for value in values])
+        counts = table.recode(*leaves.recoding()).counts([leaves.family], epsilon=left)[0].ravel()
+        total, variance = np.empty(0), np.inf
+        if table.relation is Relation.REPLACE:
+            total, variance = np.array([float(table.public_rows or 0)]), 0.0
+        variances = [variance, table.cell_variance(left)]
+        return ReleasedTree([whole, leaves], [total, counts], variances, whole_noise=table.whole_noise)
+
+
+class Walk:
+    """Partitions of a schema's domain, each made from the one before by one column's next level.
+
+    The class, if there is one, is divided last. No step makes more cells than `max_leaves`, the class's
+    division included; `most` is how often one column may be divided, `fanout` of numeric columns without a taxonomy.
+    """
+
+    def __init__(
+        self, schema: Schema, target: str | None, *, max_leaves: int, fanout: int = 2, most: int | None = None
+    ) -> None:
+        self.schema, self.target = schema, target
+        self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
+        if target is not None:  # one level, whatever its taxonomy, and if there is but one class
+            alone = schema[target].size == 1
+            flat = Hierarchy.of(replace(schema[target], taxonomy=None))
+            self.trees[target] = Hierarchy([(ANY, schema[target].labels[0])]) if alone else flat
+        self._room = max_leaves // (schema[target].size if target else 1)
+        self._most = most
+        self._level = dict.fromkeys(schema.names, 0)
+        self.used: list[Step] = []  # what was divided
+        self.partitions = [Partition.whole(schema)]
+        # per partition, the columns of `leveled` that make its cells
+        self.families: list[tuple[str, ...]] = [()]
+
+    def open(self) -> list[str]:
+        """The columns that may be divided next."""
+        now = self.partitions[-1]
+        cells = dict(zip(self.schema.names, now.shape, strict=True))
+        found = []
+        for name, level in self._level.items():
+            after, times = self._next(name), sum(name == column for column, _ in self.steps)
+            if name == self.target or after == level or (self._most is not None and times >= self._most):
+                continue
+            if now.size // cells[name] * len(self.trees[name].level(after)) <= self._room:
+                found.append(name)
+        return found
+
+    def _next(self, name: str) -> int:
+        """The next level of a column's taxonomy that divides anything; the present one if there is none."""
+        tree, level = self.trees[name], self._level[name]
+        finer = (t for t in tree.levels if t > level and len(tree.level(t)) > len(tree.level(level)))
+        return next(finer, level)
+
+    def go_down(self, rounds: int, choose: Callable[[list[str]], str] | None = None) -> None:
+        """Divide open columns, and then the class.
+
+        By default those that were divided least often come first, in the schema's order.
+        """
+        while len(self.steps) < rounds and (open_ := self.open()):
+            self.divide(choose(open_) if choose else min(open_, key=[column for column, _ in self.steps].count))
+        if self.target:
+            self.divide(self.target)
+
+    def family(self, name: str) -> tuple[str, ...]:
+        """The columns of `leveled` that make the cells after a step, and the class."""
+        others = [(other, level) for other, level in self._level.items() if level and other not in (name, self.target)]
+        last = [(self.target, 1)] if self.target else []
+        return tuple(key(*step) for step in [*others, (name, self._next(name)), *last])
+
+    @property
+    def steps(self) -> list[Step]:
+        """What was divided but the class."""
+        return [step for step in self.used if step[0] != self.target]
+
+    def divide(self, name: str) -> None:
+        """Divide every cell by a column's next level."""
+        level = self._level[name] = self._next(name) or 1
+        tree = self.trees[name]
+        nodes = tree.level(level)
+        names = [tree.nodes[i].name for i in nodes]
+        self.partitions.append(self.partitions[-1].refined(name, tree.blocks(nodes), names))
+        self.families.append(tuple(key(*step) for step in self._level.items() if step[1]))
+        self.used.append((name, level))
+
+    def coarse_first(self) -> Walk:
+        """The same divisions in another order: by the taxonomies' levels, then by how many parts they make on average.
+
+        The last partition stays the same. A column's own levels keep their order.
+        """
+        walk = copy(self)
+        walk.partitions, walk.families, walk.used = self.partitions[:1], self.families[:1], []
+        walk._level = dict.fromkeys(self._level, 0)
+        for name, _ in sorted(self.used, key=lambda step: (step[1], self._parts(*step))):
+            walk.divide(name)
+        return walk
+
+    def _parts(self, name: str, level: int) -> float:
+        tree = self.trees[name]
+        return len(tree.level(level)) / len(tree.level(level - 1))
+
+    def leveled(self, table: PrivateTable, steps: Sequence[Step]) -> PrivateTable:
+        """The rows with one column per step: in which node of that level the row's value lies."""
+        if not steps:
+            return table
+        trees = [(name, level, self.trees[name]) for name, level in steps]
+        divided = [(key(name, level), name, tree.blocks(tree.level(level))) for name, level, tree in trees]
+        return table.recode(*numbered(table.schema, divided))
+
+
+def key(name: str, level: int) -> str:
+    """What `leveled` and the ledger call a column at a level of its taxonomy."""
+    return f"{name} (level {level})"
 
 
 class GeneralizingSynthesizer(Synthesizer):
@@ -76,7 +302,7 @@ class GeneralizingSynthesizer(Synthesizer):
 class Specializer(PrivateEstimator):
     """Base of methods that specialize one value after the other, and count the groups that are left."""
 
-    controls: ClassVar[tuple[Control, ...]] = (Control("rounds", "Specializations", within=(1, 20)),)
+    controls = controls_of(PAGES["Specializer"])
     rounds: int = whole(default=10, about="h, the number of specializations.")
     target: str | None = text(default=None, about="The class column; by default the schema's.")
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
@@ -93,21 +319,29 @@ class Specializer(PrivateEstimator):
         """Counts of the groups that specializing makes, with all of epsilon."""
         self.target_ = self._target(table.schema, self.target)
         way = Descent(table, self.target_, rated_by, max_leaves=self.max_leaves, paper=self._published)
-        self._descend(way, progress)
+        share = self._begin(way, progress)
+        for done in range(self.rounds):
+            progress(0.7 * done / self.rounds, DONE.format(done=done, rounds=self.rounds))
+            if not self._descend(way, share):
+                break
         self.steps_ = way.steps
         progress(0.7, phrase("Counting groups"))
         return way.release(self.epsilon)
 
+    def _begin(self, way: Descent, progress: Progress) -> Epsilon:
+        """What each choice may cost, of half of epsilon in all; some may come before the rounds."""
+        return exact(self.epsilon) / (2 * self.rounds)
+
     @abstractmethod
-    def _descend(self, way: Descent, progress: Progress) -> None:
-        """Specialize values with at most half of epsilon."""
+    def _descend(self, way: Descent, share: Epsilon) -> bool:
+        """Specialize a value, with choices of a share each; whether there was one."""
 
 
 class GroupClassifier(Specializer, PrivateClassifier):
     """Base of methods that release counts of groups by class, and a tree learned from them."""
 
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
-    controls = (CRITERION,)
+    controls = controls_of({"criterion": TREE_PAGES["TreeClassifier"]["criterion"]})
     criterion: str = choice(
         default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."
     )
@@ -149,13 +383,13 @@ def leaves_in_turn(
     table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int
 ) -> Measurement:
     """The leaves' counts for a share, if columns are divided in turn, numbers in two."""
-    schema = table.schema
-    sizes = [column.size if column.name == target else 1 for column in schema]
-    trees = {c.name: Hierarchy.of(c) for c in schema if c.taxonomy and not c.numeric}
-    for level, (j, column) in product(range(1, rounds + 1), enumerate(schema)):
-        parts = 2**level if column.numeric else column.size
-        parts = min(len(trees[column.name].level(level)) if column.name in trees else parts, column.size)
-        if rounds and sizes[j] < parts and prod(sizes) // sizes[j] * parts <= max_leaves:
-            sizes[j], rounds = parts, rounds - 1
-    variance, every = table.cell_variance(share), tuple(range(len(sizes)))
-    return Measurement(every, tuple(sizes), variance, prod(sizes), merges=True)
+    shape = shape_in_turn(table.schema, target, rounds, max_leaves)
+    return Measurement(tuple(range(len(shape))), shape, table.cell_variance(share), prod(shape), merges=True)
+
+
+@lru_cache(maxsize=32)
+def shape_in_turn(schema: Schema, target: str | None, rounds: int, max_leaves: int) -> tuple[int, ...]:
+    """How many parts each column has in the end; asked for many shares."""
+    walk = Walk(schema, target, max_leaves=max_leaves)
+    walk.go_down(rounds)
+    return walk.partitions[-1].shape

@@ -51,12 +51,18 @@ from dpcore.domain.column import Column
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization, SplitScore
-from dpcore.methods.groups.base import DONE, SURVEY_ROW, GeneralizingSynthesizer, GroupClassifier, Specializer
-from dpcore.methods.groups.descent import Cut, Descent, Value
-from dpcore.methods.parameters import both, choice
-
-CODE = phrase("The paper's proof is right; this code, where it cuts numbers, has no epsilon at all.")
-OWN_CODE = phrase("The published code cuts intervals up to the data's largest value, which this gives away.")
+from dpcore.methods.groups.base import (
+    PAGES,
+    SURVEY_ROW,
+    Cut,
+    Descent,
+    GeneralizingSynthesizer,
+    GroupClassifier,
+    Specializer,
+    Value,
+    codes_by_value,
+)
+from dpcore.methods.parameters import choice, presets_of
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
@@ -64,27 +70,31 @@ SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 class TopDownSpecializer(Specializer):
     """Base of methods that choose values first, and apart from them where to cut intervals."""
 
-    def _descend(self, way: Descent, progress: Progress) -> None:
+    reference = phrase("Mohammed et al. 2011")
+    provable_printed = phrase("none with numbers")
+
+    def _begin(self, way: Descent, progress: Progress) -> Epsilon:
         """Cut an interval as soon as it is there, whether it will be specialized or not."""
-        numeric, schema = way.numeric, way.table.schema
+        numeric = way.numeric
         share = exact(self.epsilon) / (2 * (len(numeric) + 2 * self.rounds))
         progress(0.0, phrase("Choosing cuts"))
         for name in numeric:
             way.cut[name] = tuple(halved(way, way.table, name, value, share) for value in way.cut[name])
             way.spent += share
-        for done in range(self.rounds):
-            progress(0.7 * done / self.rounds, DONE.format(done=done, rounds=self.rounds))
-            open_ = list(way.open())
-            if not open_:
-                break
-            divisions = [(name, value.division(schema[name].size)) for name, value in open_]
+        return share
+
+    def _descend(self, way: Descent, share: Epsilon) -> bool:
+        open_, schema = list(way.open()), way.table.schema
+        if open_:
+            divisions = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
             score = Specialization(**way.how, divisions=divisions)
             name, value = open_[way.choose_among(len(open_), score, share)]
             children = value.children
-            if name in numeric and any(len(half.codes) > 1 for half in children):
+            if schema[name].numeric and any(len(half.codes) > 1 for half in children):
                 children = both_halved(way, name, value, share)
                 way.spent += share  # in parallel
             way.specialize(name, value, children)
+        return bool(open_)
 
 
 class DiffGen(TopDownSpecializer, GeneralizingSynthesizer):
@@ -94,12 +104,10 @@ class DiffGen(TopDownSpecializer, GeneralizingSynthesizer):
     privacy.
     """
 
-    reference = phrase("Mohammed et al. 2011")
     survey_row = SURVEY_ROW
     best_for = "generalized rows for a classifier"
-    provable_printed = phrase("none with numbers")
     page = "taxonomy"
-    presets = both("DiffGen: one value at a time", "DiffGen, as its authors' code has it", CODE)
+    presets = presets_of(PAGES, "DiffGen")
     paper = "002, 003"
     score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")
 
@@ -115,15 +123,8 @@ class DiffGenTree(TopDownSpecializer, GroupClassifier):
     """
 
     title = "DiffGen tree"
-    reference = phrase("Mohammed et al. 2011")
     best_for = "a tree with its groups"
-    provable_printed = phrase("none with numbers")
-    presets = both(
-        "DiffGen tree: a tree from DiffGen's groups",
-        "DiffGen tree",
-        "The paper is right; its authors' code, where it cuts numbers, has no epsilon. "
-        "The ledger will show what can be proved.",
-    )
+    presets = presets_of(PAGES, "DiffGenTree")
     paper = "003, 002"
 
 
@@ -134,7 +135,7 @@ def halved(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: 
         return value
     places, worthless = list(range(low + 1, high)), -1
     if way.paper:
-        counts = table.noiseless(OWN_CODE, claimed_epsilon=0).counts([(name,)], epsilon=1)[0][low:high]
+        counts = table.noiseless(PAGES["reasons"]["code"], claimed_epsilon=0).counts([(name,)], epsilon=1)[0][low:high]
         present = low + np.flatnonzero(counts)
         if counts.sum() <= 1:
             places = [(low + high) // 2]
@@ -148,7 +149,7 @@ def halved(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: 
 def both_halved(way: Descent, name: str, value: Value, epsilon: Epsilon) -> Cut:
     """An interval's halves with halves of their own, chosen in parallel."""
     table, side = way.table, "side"
-    where = value.division(table.schema[name].size)
+    where = codes_by_value(value.children, table.schema[name].size)
     while side in table.schema.names:
         side += "'"
     sides = Column(name=side, kind="categorical", categories=("left", "right", "elsewhere"))

@@ -34,13 +34,11 @@ Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data r
            TrustCom 2013, by what others say of it.
 """
 
-from dpcore.accounting.relation import exact
-from dpcore.arguments import Progress
+from dpcore.accounting.relation import Epsilon
 from dpcore.language import phrase
 from dpcore.mechanisms.scores.splits import JointSpecialization
-from dpcore.methods.groups.base import DONE, SURVEY_ROW, GroupClassifier
-from dpcore.methods.groups.descent import Descent, Value
-from dpcore.methods.parameters import both
+from dpcore.methods.groups.base import PAGES, SURVEY_ROW, Descent, GroupClassifier, codes_by_value
+from dpcore.methods.parameters import presets_of
 
 
 class DTDiff(GroupClassifier):
@@ -54,27 +52,20 @@ class DTDiff(GroupClassifier):
     survey_row = SURVEY_ROW
     best_for = "a tree from few choices"
     provable_printed = phrase("epsilon")
-    presets = both(
-        "DT-Diff (reconstructed): a tree from counts of groups",
-        "DT-Diff",
-        "Reconstructed from what others say of it; as read so, its claim holds.",
-        holds=True,
-    )
+    presets = presets_of(PAGES, "DTDiff")
     paper = "003"
     reconstructed = phrase(
         "The source was not to be had: what is claimed here is our reading of what others say of it."
     )
 
-    def _descend(self, way: Descent, progress: Progress) -> None:
-        schema, share = way.table.schema, exact(self.epsilon) / (2 * self.rounds)
-        for done in range(self.rounds):
-            progress(0.7 * done / self.rounds, DONE.format(done=done, rounds=self.rounds))
-            open_, intervals = list(way.open()), self._intervals(way)
-            spans = [(name, value.codes[0], value.codes[-1] + 1) for name, value in intervals]
-            places = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
-            if not open_ and not places:
-                break
-            divisions = [(name, value.division(schema[name].size)) for name, value in open_]
+    def _descend(self, way: Descent, share: Epsilon) -> bool:
+        schema, open_ = way.table.schema, list(way.open())
+        numeric = [name for name in way.numeric if way.fits(name, 2)]
+        intervals = [(name, value) for name in numeric for value in way.cut[name] if len(value.codes) > 1]
+        spans = [(name, value.codes[0], value.codes[-1] + 1) for name, value in intervals]
+        places = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
+        if open_ or places:
+            divisions = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
             score = JointSpecialization(**way.how, divisions=divisions, intervals=spans)
             chosen = way.choose_among(len(open_) + len(places), score, share)
             if chosen < len(open_):
@@ -84,8 +75,4 @@ class DTDiff(GroupClassifier):
                 interval, at = places[chosen - len(open_)]
                 name, value = intervals[interval]
                 way.specialize(name, value, value.halves(schema[name], at))
-
-    def _intervals(self, way: Descent) -> list[tuple[str, Value]]:
-        """The intervals of numbers that may be cut next."""
-        numeric = [name for name in way.numeric if way.fits(name, 2)]
-        return [(name, value) for name in numeric for value in way.cut[name] if len(value.codes) > 1]
+        return bool(open_ or places)

@@ -60,41 +60,31 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.base import Measurement
-from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share, leaves_in_turn
-from dpcore.methods.groups.descent import Step, Walk
-from dpcore.methods.parameters import Control, Preset, choice, flag, learned, number, text, weights, whole
+from dpcore.methods.groups.base import (
+    MOST_LEAVES,
+    PAGES,
+    GeneralizingSynthesizer,
+    Step,
+    Walk,
+    check_leaves,
+    leaf_share,
+    leaves_in_turn,
+)
+from dpcore.methods.parameters import (
+    choice,
+    controls_of,
+    flag,
+    learned,
+    number,
+    presets_of,
+    text,
+    weights,
+    whole,
+)
 from dpcore.postprocess.count_tree import ReleasedTree
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
-LEVELS = phrase(
-    "Not the patent's words, but our reconstruction of how consistency could gain there: every level gets the whole "
-    "share of epsilon, as if levels held different people. The ledger will show what can be proved."
-)
-LEAVES_ALONE = phrase(
-    "The guarantee holds. But with noise on the leaves alone there is nothing that consistency can gain, unless the "
-    "number of rows is public: what the patent claims of it does not."
-)
-GUIDES = phrase(
-    "Half of epsilon chooses the columns by which the classes differ most. Off: the columns take turns, for free."
-)
-HELD_ALIKE = phrase(
-    "Each of {levels:d} levels is measured with the whole share, as if they held different records. They hold the same "
-    "ones, so what they can cost adds up."
-)
 DONE = phrase("{done:d} of {iterations:d} divisions")
-FIRST = phrase(
-    "Leaves first: no consistent answer has more than 1.1 times the noise that it has from the leaves alone, and large "
-    "ranges have much less, if the number of rows is private (a public one helps the leaves as much). Equal shares "
-    "make small ranges several times noisier."
-)
-SHARES = {
-    "leaves first": phrase("Leaves first"),
-    "equal": phrase("Equal"),
-    "geometric": phrase("More for finer levels"),
-}
-WEIGHTS = phrase(
-    "Give {n} numbers of 0 or more, from the root to the leaves; the last one positive. A level with 0 is not measured."
-)
 LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilon / its own)^2
 
 
@@ -108,33 +98,10 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     best_for = "range queries with intervals"
     provable_printed = "epsilon; our reconstruction: per level"
     page = "taxonomy"
-    presets = (
-        Preset("All levels counted and made consistent"),
-        Preset("Only the leaves counted (the patent, read literally)", parameters={"measure": "leaves"}),
-        Preset("All levels counted, not made consistent", parameters={"consistency": False}),
-        Preset("Only the leaves counted", "published", {"measure": "leaves"}, remark=LEAVES_ALONE, holds=True),
-        Preset(
-            "Our reconstruction: all levels counted, charged once",
-            "published",
-            {"measure": "all"},
-            remark=LEVELS,
-        ),
-    )
+    presets = presets_of(PAGES, "TaxonomyRelease")
     paper = "002"
     reconstructed = phrase("The patent's formulas are lost: scores and shares of epsilon are ours.")
-    controls = (
-        Control("target", "Class column"),
-        Control("iterations", "Divisions (iterations)", within=(1, 20)),
-        Control("with_class", "Guided by the class", help=GUIDES, when={"target": bool}),
-        Control(
-            "level_shares",
-            "Shares of the levels",
-            SHARES,
-            help=FIRST,
-            when={"mode": "corrected", "measure": (None, "all")},
-        ),
-        Control("fanout", "Parts per interval of numbers", within=(2, 10)),
-    )
+    controls = controls_of(PAGES["TaxonomyRelease"], with_class={"when": {"target": bool}})
     measure: str | None = choice(
         default=None,
         options=("all", "leaves"),
@@ -144,9 +111,9 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     iterations: int = whole(default=10, about="How many times a column is divided.")
     level_shares: str | Sequence[float] = weights(
         default="leaves first",
-        words=SHARES,
+        words=("leaves first", "equal", "geometric"),
         things=lambda method, schema: range(1 + method.iterations + (method._class(schema) is not None)),
-        request=WEIGHTS,
+        request=PAGES["requests"]["level_shares"],
         about="How measure='all' divides the counts' epsilon, in corrected mode. 'leaves first': the leaves get so "
         "much that no consistent answer has more than 1.1 times the standard deviation that the leaves alone would "
         "give it (10/11; of noise on whole numbers more); the root and the finest level whose nodes hold 1,000 leaves "
@@ -208,23 +175,16 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             self._check_score(SCORES[self.score], schema)
 
     def _class(self, schema: Schema) -> str | None:
-        if not self.with_class or (self.target is None and schema.target is None):
-            return None
-        return self._target(schema, self.target)
+        known = schema.target if self.target is None else self.target
+        return self._target(schema, self.target) if self.with_class and known is not None else None
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, total = table.schema, exact(self.epsilon)
         self.target_ = self._class(schema)
         progress(0.0, phrase("Dividing"))
         most = self.max_per_attribute or (1 if self._published else None)
-        walk = Walk(schema, self.target_, self.fanout, self.max_leaves, most)
-        spent: Epsilon = exact(0.0)
-        if self.target_ is None:
-            while len(walk.steps) < self.iterations and walk.open():
-                walk.step(walk.next_in_turn())
-        else:
-            spent = self._choose(walk, table, total * exact(self.selection_share), progress)
-            walk.divide(self.target_)
+        walk = Walk(schema, self.target_, max_leaves=self.max_leaves, fanout=self.fanout, most=most)
+        spent = self._divide(walk, table, total * exact(self.selection_share), progress)
         self.steps_ = walk.steps
         if self.order == "coarse" and self.mode == "corrected":
             walk = walk.coarse_first()
@@ -240,22 +200,28 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         share = exact(self.epsilon) * (1 if target is None else 1 - exact(self.selection_share))
         return [leaves_in_turn(table, share, target, self.iterations, self.max_leaves)]
 
-    def _choose(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
-        """Divide by exponential mechanisms; what they cost. A single candidate is no choice and costs nothing."""
+    def _divide(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
+        """Divide in turn or, with a class, by exponential mechanisms; what these cost.
+
+        A single candidate is no choice and costs nothing.
+        """
         share, spent = epsilon / self.iterations, exact(0.0)
-        leveled = walk.leveled(table, [(name, level) for name, tree in walk.trees.items() for level in tree.levels])
+        levels = [(name, level) for name, tree in walk.trees.items() for level in tree.levels if self.target_]
+        leveled = walk.leveled(table, levels)
         # The patent is taken to use the mechanism's general form, with the score's own sensitivity.
         claimed = 1.0 if self._published and self.score == "Max" else None
-        while len(walk.steps) < self.iterations and (open_ := walk.open()):
-            progress(
-                0.7 * len(walk.steps) / self.iterations, DONE.format(done=len(walk.steps), iterations=self.iterations)
-            )
-            chosen = 0
-            if len(open_) > 1:
-                families = [walk.family(name) for name in open_]
-                chosen = int(leveled.choose(SCORES[self.score], families, epsilon=share, claimed_sensitivity=claimed))
-                spent += share
-            walk.step(open_[chosen])
+
+        def choose(open_: list[str]) -> str:
+            nonlocal spent
+            done = len(walk.steps)
+            progress(0.7 * done / self.iterations, DONE.format(done=done, iterations=self.iterations))
+            if len(open_) == 1:
+                return open_[0]
+            families = [walk.family(name) for name in open_]
+            spent += share
+            return open_[int(leveled.choose(SCORES[self.score], families, epsilon=share, claimed_sensitivity=claimed))]
+
+        walk.go_down(self.iterations, choose if self.target_ else None)
         return spent
 
     def _measure(self, walk: Walk, table: PrivateTable, epsilon: Epsilon) -> tuple[list[Floats], list[float]]:
@@ -272,7 +238,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         claimed, reason = epsilon, ""
         if self._published and len(asked) > 1:
             epsilon, shares = epsilon * len(asked), [1.0] * len(asked)
-            reason = HELD_ALIKE.format(levels=len(asked))
+            reason = PAGES["reasons"]["levels"].format(levels=len(asked))
         leveled = walk.leveled(table, walk.used)
         families = [walk.families[level] for level in asked]
         before = len(table.ledger.entries)

@@ -1,45 +1,48 @@
-"""What the classifiers share that learn from randomized answers."""
+"""What the classifiers share that learn from randomized answers, and trees from estimated tables of classes.
+
+Such trees never see a true count, and end as a `Forest`. Estimates are unbiased and agree with
+nothing: shares can be negative, and those of two children need not add up to their parent's. What
+a leaf votes is its own estimate, moved to 0 or more. What is shown of people is scaled so that
+children sum to their parents; so a tree has no more nodes of some support than there is room for.
+"""
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
-from typing import ClassVar, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Progress, no_progress
+from dpcore.arguments import Floats, Progress, no_progress
 from dpcore.domain.schema import Schema
+from dpcore.domain.splits import attributes_of
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.mechanisms.randomizers import CategoryChannel
+from dpcore.mechanisms.scores.base import xlog2
 from dpcore.methods.base import Measurement, PrivateClassifier, clique
-from dpcore.methods.local.estimated_nodes import Stops
-from dpcore.methods.parameters import CORRECTED, Control, learned, number, text, whole
-from dpcore.postprocess.forest import Forest
+from dpcore.methods.parameters import controls_of, learned, number, text, whole
+from dpcore.postprocess.forest import Forest, recounted
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
 from dpcore.rows import NumberRule
+from dpcore.text import read_toml
 
+Ranges = Mapping[int, tuple[float, float]]
+LEAST = 1e-9  # bits; below it there is but one class
+NODE = phrase("level {level:d}, node {node:d}")
 Survey = tuple[Questionnaire, Mapping[Family, str], Schema, Recoded]
 
+PAGES = read_toml(Path(__file__).with_name("pages.toml"))
+REASONS = PAGES["reasons"]
 MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
-EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
-ABOUT = phrase(
-    "About you: what you answered, all your answers together. Worst case over all observers, the collector among "
-    "them; for one round of questions. Holds with a declared schema and without a seed; as published, only "
-    "where its proof holds."
-)
-HIDDEN = phrase("Hides what you answer, not whether you take part.")
-LOTS = {"auto": phrase("Exactly sampled (for publication)"), "laplace": phrase("NumPy (teaching)")}
-P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
-UNLESS, DEPTHS = "by default, as printed and corrected,", {"published": 10, "corrected": 5}
-NO_EPSILON = phrase("The paper knows no epsilon: it was written before that was a habit.")
-CLEAR = phrase("The class is handed in as it is. The paper knows no epsilon: it was written before that was a habit.")
+UNLESS = "by default, as printed and corrected,"
 
 
 class LocalClassifier(PrivateClassifier):
@@ -51,11 +54,7 @@ class LocalClassifier(PrivateClassifier):
     learning: ClassVar[tuple[str, ...]] = ()  # parameters that matter once people have reported
     provable = "epsilon, local"
     seen = phrase("your reports")
-    controls: ClassVar[tuple[Control, ...]] = (
-        Control("epsilon", "Privacy budget epsilon", steps=EPSILONS, initial=4.0, note=ABOUT, when=CORRECTED),
-        Control("relation", "What is protected: one row", note=HIDDEN),
-        Control("noise", "Coins and noise", LOTS),
-    )
+    controls = controls_of(PAGES["LocalClassifier"])
     relation: str = text(
         default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."
     )
@@ -175,15 +174,61 @@ class LocalClassifier(PrivateClassifier):
         return found
 
 
+@dataclass(eq=False)
+class Node:
+    """A node that grows, as in a `Forest`.
+
+    `classes` are estimated numbers of people, 0 or more, and `probabilities` the classes' shares.
+    `held` is what the method knows of the node; `ranges` what is left of the columns, by position,
+    if it is not all.
+    """
+
+    classes: Floats
+    probabilities: Floats
+    held: Any
+    level: int = 0
+    parent: int = -1
+    ranges: Ranges = field(default_factory=dict)
+    column: int = -1
+    cut: float = np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """How a node is divided: by the column at a position, at a cut (NaN if the column falls into groups).
+
+    `classes` are estimated numbers of people, shape (children, classes); `held` is what the method knows of each child.
+    """
+
+    column: int
+    cut: float
+    classes: Floats
+    held: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Stops:
+    """When a node is a leaf: at a depth, below a share of all people, or below an entropy of the classes, in bits."""
+
+    max_depth: int
+    min_support: float
+    min_entropy: float = 0.0
+
+    def leave_open(self, node: Node, total: float) -> bool:
+        """Whether a node may be divided."""
+        people = float(node.classes.sum())
+        supported = people > 0 and people >= self.min_support * total
+        mixed = float(entropy(node.probabilities)) >= max(self.min_entropy, LEAST)
+        return node.level < self.max_depth and supported and mixed
+
+
 class LocalTree(LocalClassifier):
     """Base of methods that learn one decision tree from reports."""
 
     best_for = "comparison"
     learning = ("max_depth", "min_support", "min_entropy", "certainty", "variant", "intervals")
     artifacts: ClassVar[tuple[str, ...]] = ("forest",)
-    controls: ClassVar[tuple[Control, ...]] = (
-        Control("max_depth", "Depth at most", within=(1, 20), initial=lambda method, _: DEPTHS[method.mode]),
-    )
+    controls = controls_of(PAGES["LocalTree"])
     max_depth: int | None = whole(
         default=None, most=20, about=f"The most divisions from the root to a leaf; {UNLESS} 10 and 5."
     )
@@ -196,7 +241,80 @@ class LocalTree(LocalClassifier):
     )
     forest_: Forest = learned("Forest", "One tree.")
 
-    def _stops(self) -> Stops:
+    def _stops(self, min_entropy: float = 0.0) -> Stops:
         """When nodes are leaves. As printed they stop nearly where ID3 does, where nothing is left to divide."""
         depth, support = (10, 0.001) if self._published else (5, 0.02)
-        return Stops(self.max_depth or depth, support if self.min_support is None else self.min_support)
+        return Stops(self.max_depth or depth, support if self.min_support is None else self.min_support, min_entropy)
+
+
+def grow(
+    schema: Schema,
+    target: str,
+    classes: Floats,
+    held: Any,
+    divide: Callable[[Node], Division | None],
+    stops: Stops,
+    progress: Progress,
+    *,
+    prepare: Callable[[Sequence[Node]], None] = lambda _: None,
+    cuts: str,
+    children: str,
+) -> Forest:
+    """One tree, level by level; what inner nodes show are the sums of their leaves.
+
+    `classes` and `held` are the root's; `divide` gives a node's division, None for leaves, once its
+    level is prepared; `cuts` and `children` are as for `attributes_of`.
+    """
+    attributes = attributes_of(schema, target, cuts=cuts, children=children)
+    people = np.maximum(classes, 0.0)
+    total = float(people.sum())
+    nodes = [Node(people, shares(people, np.full(len(people), 1 / len(people))), held)]
+    places = [place for place, node in enumerate(nodes) if stops.leave_open(node, total)]
+    while places:
+        start, level = len(nodes), nodes[places[0]].level
+        prepare([nodes[place] for place in places])
+        for i, place in enumerate(places):
+            progress(0.3 + 0.7 * level / (stops.max_depth + 1), NODE.format(level=level, node=i + 1))
+            node = nodes[place]
+            if (division := divide(node)) is None:
+                continue
+            attribute = attributes[division.column]
+            low, high = node.ranges.get(division.column, attribute.start)
+            node.column, node.cut, node.held = division.column, division.cut, None
+            even = np.full(division.classes.shape, 1 / division.classes.size)
+            estimates = shares(division.classes, even) * node.classes.sum()
+            every = np.arange(len(division.held))
+            ranges = np.full((3, len(every)), [[low], [high], [division.cut]])
+            ends = attribute.ranges(ranges[0], ranges[1], ranges[2], every)
+            for side, known in enumerate(division.held):
+                left = {**node.ranges, division.column: (float(ends[0][side]), float(ends[1][side]))}
+                votes = shares(division.classes[side], node.probabilities)
+                nodes.append(Node(estimates[side], votes, known, node.level + 1, place, left))
+        places = [start + i for i, node in enumerate(nodes[start:]) if stops.leave_open(node, total)]
+    names = ("parent", "column", "cut", "classes", "probabilities")
+    told: dict[str, Any] = {name: np.array([getattr(node, name) for node in nodes]) for name in names}
+    forest = Forest.from_parents(**told, schema=schema, target=target, cuts=cuts, children=children, vote="probability")
+    return replace(recounted(forest, forest.classes), probabilities=forest.probabilities)
+
+
+def shares(classes: Floats, otherwise: Floats) -> Floats:
+    """Estimates moved to 0 or more, as shares; `otherwise` if nothing is left."""
+    clipped = np.maximum(classes, 0.0)
+    total = float(clipped.sum())
+    return clipped / total if total > 0 else otherwise
+
+
+def entropy(classes: Floats) -> Floats:
+    """In bits, of distributions over the last axis; rows of zeros have none."""
+    classes = np.asarray(classes, dtype=float)
+    total = classes.sum(axis=-1, keepdims=True)
+    parts = np.divide(classes, total, out=np.zeros_like(classes), where=total > 0)
+    return np.asarray(-xlog2(parts).sum(axis=-1), dtype=float)
+
+
+def gini(classes: Floats) -> Floats:
+    """1 less the sum of squared shares over the last axis; rows of zeros have 0."""
+    classes = np.asarray(classes, dtype=float)
+    total = classes.sum(axis=-1)
+    squares = (classes**2).sum(axis=-1)
+    return np.asarray(1 - np.divide(squares, total**2, out=np.ones_like(total), where=total > 0), dtype=float)

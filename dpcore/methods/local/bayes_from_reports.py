@@ -9,7 +9,6 @@ from dpcore.arguments import Floats
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import TRR, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Questionnaire, Reports, most_likely, shares
@@ -20,10 +19,6 @@ FINISHES = ("shrink", *RECONSTRUCTIONS)
 # The standard deviation of a normal distribution, at least, as a share of the public range: of noisy numbers a tenth,
 # because noise can carry a variance below 0, and a class that becomes a spike decides everything.
 NARROWEST = {"tenth": 0.1, "thousandth": 1e-3}
-DEVIATIONS = {
-    "tenth": phrase("A tenth of the range (our reading)"),
-    "thousandth": phrase("A thousandth: a spike may decide everything"),
-}
 MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many rows and columns
 
 
@@ -49,7 +44,8 @@ def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed:
         if reconstruction == "shrink":
             found = shrunk(*joint_shares(reports, target, family, prior), prior, alpha)
         else:
-            found = conditional(joint_counts(reports, target, family, reconstruction), alpha)
+            # nothing is impossible
+            found = floored(shares(joint_counts(reports, target, family, reconstruction) + alpha))
         tables[name] = floored(spread(found, rules[name])) if name in rules else found
     return Bayes(schema, target, prior, tables, normals)
 
@@ -94,11 +90,6 @@ def answerable(questions: Questionnaire, reconstruction: str | None) -> Question
     return questions
 
 
-def paired(family: Family) -> bool:
-    """Whether a column was reported with its class as one value."""
-    return len(family) == 2
-
-
 def class_shares(reports: Reports, target: str, families: Sequence[Family], reconstruction: str) -> Floats:
     """The classes' shares, shape (classes,).
 
@@ -133,7 +124,7 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
     found, people = joint(reports, target, family)
     nearest = project(found / max(people, 1), 1.0)
     values, unknown = nearest.sum(axis=0), np.full(nearest.shape, np.inf)
-    if paired(family):
+    if len(family) == 2:  # class and column as one value
         # what it would be if the column knew nothing of the class
         own = channel.variance(np.outer(prior, values).ravel(), people).reshape(found.shape)
         # cells vary nearly on their own
@@ -151,7 +142,7 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
 
 def joint(reports: Reports, target: str, family: Family) -> tuple[Floats, int]:
     """Unbiased numbers of people, shape (classes, values), and how many were asked."""
-    found = reports.counts(family, None if paired(family) else (target,))
+    found = reports.counts(family, (target,) if len(family) == 1 else None)
     return found.reshape(reports.schema[target].size, -1), len(reports.values[family])
 
 
@@ -162,18 +153,13 @@ def joint_counts(reports: Reports, target: str, family: Family, reconstruction: 
     if reconstruction == "clip":
         return np.maximum(found, 0.0)
     if reconstruction == "likelihood" and isinstance(channel, KeepOrDraw) and channel.gain:
-        if paired(family):
+        if len(family) == 2:
             how = reconstruction
         elif isinstance(label, KeepOrDraw) and label.gain:
             answered = reports.support(family, (target,))[0]
             return np.asarray(most_likely(channel.matrix, answered, by=label.matrix) * people)
     everybody = np.array([float(people)])
     return (shares(found.reshape(1, -1), how, channel=channel, people=everybody) * people).reshape(found.shape)
-
-
-def conditional(joint: Floats, alpha: float) -> Floats:
-    """P(value | class) from numbers of people, with `alpha` more in every cell; nothing is impossible."""
-    return floored(shares(joint + alpha))
 
 
 def moments(reports: Reports, family: Family, by: Family, least: str, *, as_printed: bool) -> Floats:

@@ -50,41 +50,32 @@ from numpy.typing import NDArray
 from dpcore.accounting.relation import exact
 from dpcore.arguments import Flags, Floats, Ints, Progress
 from dpcore.domain.column import Column
-from dpcore.domain.splits import Attribute, NumberCut, attributes_of
+from dpcore.domain.splits import NumberCut, attributes_of
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, KeepOrDraw, Noised
-from dpcore.methods.local.base import CLEAR, LocalTree, Survey
-from dpcore.methods.local.estimated_nodes import Division, Node, Stops, gini, grow
-from dpcore.methods.parameters import PUBLISHED, Control, both, choice, learned, number, whole
+from dpcore.methods.local.base import (
+    LEAST,
+    PAGES,
+    REASONS,
+    Division,
+    LocalTree,
+    Node,
+    Stops,
+    Survey,
+    gini,
+    grow,
+)
+from dpcore.methods.parameters import choice, controls_of, learned, number, presets_of, whole
 from dpcore.postprocess.deconvolution import NOTICED, Cells, assigned, reconstruct, width
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 
 CUTS, CHILDREN = "lengths", "grouped"
-WIDTH = phrase("95% of the noise, as a share of the range")
-NOISES = {"uniform": phrase("Uniform"), "normal": phrase("Normal")}
-FOR_WHOM = {
-    "by_class": phrase("By class"),
-    "global": phrase("For all classes together"),
-    "local": phrase("Anew in every node"),
-}
-LEVEL = phrase("level {level:d}")
 PER_INTERVAL, FEWEST, MOST, MOST_GIVEN = 100, 10, 100, 200
 WIDEST = 10
-LEAST = 1e-9  # impurity; less is rounding
 KNOWN = 0.05
 PATIENT = NOTICED / 10
-RULED_OUT = {
-    "uniform": phrase(
-        "A report further from a number than the noise reaches rules it out. The paper knows no epsilon: it was "
-        "written before that was a habit."
-    ),
-    "normal": phrase(
-        "The ratio of the densities at two numbers has no bound. The paper knows no epsilon: it was written before "
-        "that was a habit."
-    ),
-}
 
 
 class DTCRD(LocalTree):
@@ -95,19 +86,12 @@ class DTCRD(LocalTree):
 
     reference = phrase("Agrawal and Srikant 2000")
     provable_printed = "none (none claimed)"
-    presets = both(
-        "DTCRD: a tree from numbers with noise",
-        "DTCRD",
-        "Uniform or normal noise has no finite epsilon, and the class is handed in as it is. "
-        "The ledger will show what can be proved.",
+    presets = presets_of(PAGES, "DTCRD")
+    controls = controls_of(PAGES["DTCRD"])
+    variant: str = choice(
+        default="by_class", options=("by_class", "global", "local"), about="For whom distributions are reconstructed."
     )
-    controls = (
-        Control("randomizer", "Noise of numbers", NOISES, when=PUBLISHED),
-        Control("privacy", WIDTH, steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0), when=PUBLISHED),
-        Control("variant", "Distributions are reconstructed", FOR_WHOM),
-    )
-    variant: str = choice(default="by_class", options=FOR_WHOM, about="For whom distributions are reconstructed.")
-    randomizer: str = choice(default="uniform", options=NOISES, about="As published: the noise.")
+    randomizer: str = choice(default="uniform", options=("uniform", "normal"), about="As published: the noise.")
     privacy: float = number(
         default=1.0,
         most=WIDEST,
@@ -141,7 +125,7 @@ class DTCRD(LocalTree):
             scale = self.privacy * (high - low) / width(self.randomizer, 1.0)
             printed = Noised(self.randomizer, scale, lower=low, upper=high)
             channels[(name,)] = printed if paper else TRR(lower=low, upper=high, epsilon=share)
-        reasons = dict.fromkeys(channels, RULED_OUT[self.randomizer]) | {(target,): CLEAR}
+        reasons = dict.fromkeys(channels, REASONS[self.randomizer]) | {(target,): REASONS["clear"]}
         channels[(target,)] = ERRPH(classes, p0=1.0) if paper else ERRPH(classes, epsilon=share)
         return Questionnaire(channels), reasons, schema, ()
 
@@ -193,8 +177,9 @@ class Reconstruction:
         self.numbers = [reports.values[(name,)] for name in names]
         self.cells = [cells_of(schema[name], reports.channels[(name,)], wanted) for name in names]
         self.kernels = [cells.kernel for cells in self.cells]
-        self.attributes: list[Attribute] = [asked[position] for position in self.positions]
-        self.ticks = [ticks(attribute, cells) for attribute, cells in zip(self.attributes, self.cells, strict=True)]
+        self.attributes = [one for position in self.positions if isinstance(one := asked[position], NumberCut)]
+        # their boundaries on the grid of cuts
+        self.ticks = [one.ticks(cells.boundaries) for one, cells in zip(self.attributes, self.cells, strict=True)]
         everybody = np.arange(reports.people)
         found = [self.placed(j, [everybody]) for j in range(len(names))]
         self.distributions = {name: shares for name, (shares, _) in zip(names, found, strict=True)}
@@ -202,16 +187,9 @@ class Reconstruction:
 
     def tree(self, stops: Stops, progress: Progress) -> Forest:
         """Grown by the Gini impurity, with cuts at the boundaries of intervals."""
-
-        def divide(nodes: Sequence[Node]) -> list[Division | None]:
-            level = nodes[0].level
-            progress(0.3 + 0.7 * level / (stops.max_depth + 1), LEVEL.format(level=level))
-            if self.variant == "local" and level:
-                self.place_anew(nodes)
-            return [self.best(node) for node in nodes]
-
         classes = self.corrected(np.bincount(self.label, minlength=self.channel.size))
-        return grow(self.schema, self.target, classes, self.root, divide, stops, cuts=CUTS, children=CHILDREN)
+        root = self.schema, self.target, classes, self.root
+        return grow(*root, self.best, stops, progress, prepare=self.place_anew, cuts=CUTS, children=CHILDREN)
 
     def placed(self, j: int, nodes: Sequence[Ints]) -> tuple[Floats, list[Ints]]:
         """One column's distributions in some nodes, shape (nodes x groups, intervals), and the rows' intervals."""
@@ -226,8 +204,11 @@ class Reconstruction:
         return shares, np.split(found, np.cumsum(sizes)[:-1])
 
     def place_anew(self, nodes: Sequence[Node]) -> None:
-        """Give people to intervals by the distributions in their own nodes."""
-        for j, position in enumerate(self.positions):
+        """Give people to intervals by the distributions in their own nodes, if wanted.
+
+        Those of the root have them.
+        """
+        for j, position in enumerate(self.positions if self.variant == "local" and nodes[0].level else ()):
             held = [node.held for node in nodes if position not in node.ranges]
             if held:
                 for one, intervals in zip(held, self.placed(j, [one.rows for one in held])[1], strict=True):
@@ -292,9 +273,3 @@ def cells_of(column: Column, channel: Channel, wanted: int) -> Cells:
     if column.whole:
         wanted, lower, upper = min(wanted, int(upper - lower) + 1), lower - 0.5, upper + 0.5
     return Cells(lower, upper, wanted, channel.kind if isinstance(channel, Noised) else "laplace", channel.scale)
-
-
-def ticks(attribute: Attribute, cells: Cells) -> Floats:
-    """The boundaries on the grid of cuts."""
-    assert isinstance(attribute, NumberCut)
-    return attribute.ticks(cells.boundaries)

@@ -39,7 +39,6 @@ Reference  Du and Zhan, Using randomized response techniques for privacy-preserv
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import log
 from typing import Any
 
@@ -55,22 +54,25 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import Warner
-from dpcore.methods.local.base import NO_EPSILON, P0, UNLESS, LocalTree, Survey
-from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy, grow
-from dpcore.methods.parameters import PUBLISHED, Control, both, choice, number
+from dpcore.methods.local.base import (
+    LEAST,
+    PAGES,
+    REASONS,
+    UNLESS,
+    Division,
+    LocalTree,
+    Node,
+    Stops,
+    Survey,
+    entropy,
+    grow,
+)
+from dpcore.methods.parameters import choice, controls_of, number, presets_of
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, Reports, families
 
 CUTS, CHILDREN = "values", "halves"
 NOTHING = 1e-6  # below this, 2 theta - 1 tells nothing that any number of people could make up for
-LEAST = 1e-9  # bits of gain
-TOGETHER = phrase(
-    "All bits are kept or turned round together: two records that are neither equal nor complements are told apart "
-    "for sure. The paper knows no epsilon: it was written before that was a habit."
-)
-SENT = phrase("theta: how probably the bits are sent as they are")
-GROUPS = {"one": phrase("All bits of a person together"), "each": phrase("Every bit for itself")}
-NODE = phrase("level {level:d}, node {node:d}")
 
 
 def of_one_bit(method: Any, _: Schema) -> str:
@@ -87,16 +89,8 @@ class DTPD(LocalTree):
 
     reference = phrase("Du and Zhan 2003")
     provable_printed = "none, or per bit (none claimed)"
-    presets = both(
-        "DTPD: a tree from randomized bits",
-        "DTPD",
-        "Turned together, bits hide a person among their exact opposites only. The ledger will show what can "
-        "be proved.",
-    )
-    controls = (
-        Control("theta", SENT, steps=tuple(p for p in P0 if p != 0.5), note=of_one_bit, when=PUBLISHED),
-        Control("groups", "Turned round", GROUPS, when=PUBLISHED),
-    )
+    presets = presets_of(PAGES, "DTPD")
+    controls = controls_of(PAGES["DTPD"], theta={"note": of_one_bit})
     theta: float = number(
         default=0.7,
         most=1,
@@ -105,7 +99,7 @@ class DTPD(LocalTree):
     )
     groups: str = choice(
         default="one",
-        options=GROUPS,
+        options=("one", "each"),
         about="As published: whether all bits are kept or flipped together, or each by itself.",
     )
     min_entropy: float | None = number(
@@ -131,7 +125,7 @@ class DTPD(LocalTree):
         coin = Warner(p=float(self.theta)) if paper else Warner(epsilon=exact(self.epsilon) / len(names))
         together = [names] if paper and self.groups == "one" else []
         questions = Questionnaire(dict.fromkeys(names, coin), together=together)
-        reasons = dict.fromkeys(names, TOGETHER if together else NO_EPSILON)
+        reasons = dict.fromkeys(names, REASONS[self.groups])
         return questions, reasons, rules.schema, rules.rules
 
     def untold(self, reports: Reports) -> str:
@@ -155,8 +149,7 @@ class DTPD(LocalTree):
         tied = [names.index(name) for group in reports.together for name in group]
         known = Conjunctions(bits, [tied] if tied else [[bit] for bit in range(len(names))], coin.p)
         least = (0.0 if paper else 0.05) if self.min_entropy is None else self.min_entropy
-        stops = replace(self._stops(), min_entropy=least)
-        self.forest_ = id3(known, rules, stops, progress, 0.0 if paper else float(self.certainty))
+        self.forest_ = id3(known, rules, self._stops(least), progress, 0.0 if paper else float(self.certainty))
 
 
 class Booleans:
@@ -270,12 +263,5 @@ def id3(known: Conjunctions, rules: Booleans, stops: Stops, progress: Progress, 
                 best, most = Division(position, np.nan, known.people * shares, halves), gain
         return best
 
-    def level(nodes: Sequence[Node]) -> list[Division | None]:
-        found = []
-        for i, node in enumerate(nodes):
-            progress(0.3 + 0.7 * len(node.held) / (stops.max_depth + 1), NODE.format(level=len(node.held), node=i + 1))
-            found.append(divided(node))
-        return found
-
     people = known.people * classes({})
-    return grow(rules.source, rules.target, people, {}, level, stops, cuts=CUTS, children=CHILDREN)
+    return grow(rules.source, rules.target, people, {}, divided, stops, progress, cuts=CUTS, children=CHILDREN)

@@ -47,7 +47,7 @@ Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chines
            for frequency estimation, USENIX Security 2017.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from math import inf
 from typing import Any
@@ -63,19 +63,23 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.methods.base import single_mode
-from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier, Survey
-from dpcore.methods.local.bayes_from_reports import DEVIATIONS, FINISHES, answerable, bayes_of, coarser, untold
+from dpcore.methods.local.base import MOST_ALPHA, PAGES, REASONS, LocalClassifier, Survey
+from dpcore.methods.local.bayes_from_reports import (
+    FINISHES,
+    NARROWEST,
+    answerable,
+    bayes_of,
+    coarser,
+    untold,
+)
 from dpcore.methods.parameters import (
-    CORRECTED,
-    PUBLISHED,
-    Control,
-    Preset,
-    both,
     choice,
+    controls_of,
     flag,
     learned,
     number,
     numbers,
+    presets_of,
     whole,
 )
 from dpcore.postprocess.naive_bayes import Bayes
@@ -83,34 +87,7 @@ from dpcore.postprocess.reports import Family, Questionnaire, Reports
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
 from dpcore.text import number as rounded_up
 
-TRANSFORMED = phrase(
-    "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
-    "single report can rule a value out."
-)
-TRUTH = phrase("This is the reference without privacy: everybody hands in the truth.")
 SET = "As published: mean and variance of the normal distribution that 1,000 numbers of the set {} are drawn from."
-TRANSFORMS: dict[str, dict[str, Any]] = {  # of the paper's figures
-    phrase("a from N(1, 1), b from N(0, 1)"): {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
-    phrase("a from N(2, 10), b from N(0, 5)"): {"factors": (2.0, 10.0), "offsets": (0.0, 5.0)},
-}
-NORMAL = phrase("Give a mean and a variance of 0 or more, such as 1, 1. The mean of a must not be 0.")
-TRUE_ON_PURPOSE = phrase("p0: how probably an answer is the truth on purpose")
-FACTOR, OFFSET = phrase("Factor a of a x + b: mean and variance"), phrase("Offset b of a x + b: mean and variance")
-TRANSFORM = phrase(
-    "Numbers x become a x + b, with normal a and b. The paper has 1, 1 for a and 0, 1 for b; or 2, 10 and 0, 5."
-)
-LOTS = phrase("Number of columns each person reports, chosen at random")
-FEWER = phrase("Fewer answers per person leave more epsilon for each of them.")
-ONE_REPORT = phrase("One report of both, instead of a report each that share epsilon.")
-MERGED = phrase("Merge bins that the noise cannot tell apart")
-HOW_MANY = phrase("How many are left follows from the number of people, epsilon and the schema: all public.")
-NUMBERS = {"bins": phrase("As one of the schema's bins"), "moments": phrase("As a number, with Laplace noise")}
-PROTOCOLS = {
-    "best": phrase("By the method with less noise"),
-    "ERRPH": phrase("A value, perhaps another one (ERRPH)"),
-    "OUE": phrase("A bit per value (OUE)"),
-    "OLH": phrase("A hash (OLH)"),
-}
 CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
 
 
@@ -119,9 +96,10 @@ def each_p0(given: float | Sequence[float]) -> tuple[float, ...]:
     return (given,) if isinstance(given, int | float) else tuple(given)
 
 
-def moments(*_: object) -> tuple[str, str]:
-    """What the normal distributions of the paper are given by."""
-    return "mean", "variance"
+def mean_and_variance(name: str, default: tuple[float, float], fit: Callable[[Sequence[float]], bool]) -> Any:
+    """The parameter of one of the paper's normal distributions."""
+    words = {"request": PAGES["requests"]["normal"], "about": SET.format(name)}
+    return numbers(default=default, least=-inf, fit=fit, things=lambda *_: ("mean", "variance"), **words)
 
 
 def categories_of(schema: Schema, target: str | None) -> list[str]:
@@ -146,13 +124,6 @@ def several(method: Any, schema: Schema) -> dict[int, str]:
     return {**some, 0: phrase("All of them")}
 
 
-def finishes(method: Any, _: Schema) -> dict[str, str]:
-    """What becomes of unbiased tables."""
-    shrunk = {} if method.mode == "published" else {"shrink": phrase("What noise alone would say is shrunk away")}
-    projected = {"project": phrase("Nearest distribution"), "likelihood": phrase("Most likely distribution")}
-    return {**shrunk, "clip": phrase("Clipped at 0"), **projected}
-
-
 class PPNB(LocalClassifier):
     """Naive Bayes classifier learned from randomized answers (local DP).
 
@@ -163,44 +134,20 @@ class PPNB(LocalClassifier):
     reference = phrase("Zhang and Tang 2007")
     best_for = "learning without a trusted collector"
     provable_printed = "none (none claimed)"
-    presets = both(
-        "PPNB-LDP: naive Bayes from randomized answers",
-        "PPNB",
-        "The class is handed in as it is, and numbers have no finite epsilon. The ledger will show what can be proved.",
-    )
-    controls = (
-        Control("p0", TRUE_ON_PURPOSE, steps=P0, note=of_one, when=PUBLISHED),
-        Control("factors", FACTOR, help=TRANSFORM, when=PUBLISHED),
-        Control("offsets", OFFSET, help=TRANSFORM, when=PUBLISHED),
-        Control("least_deviation", "Least standard deviation of noisy numbers", DEVIATIONS, when=PUBLISHED),
-        Control("n_questions", LOTS, several, help=FEWER, when=CORRECTED),
-        Control("pairs", "Class and column as one answer", help=ONE_REPORT, initial=True, when=CORRECTED),
-        Control("numbers", "Numbers are reported", NUMBERS, when={**CORRECTED, "pairs": False}),
-        Control("protocol", "Values are reported as", PROTOCOLS, when=CORRECTED),
-        Control("reconstruction", "Tables from reports", finishes),
-        Control("merge", MERGED, help=HOW_MANY, when={**CORRECTED, "numbers": (None, "bins")}),
-    )
+    presets = presets_of(PAGES, "PPNB")
+    controls = controls_of(PAGES["PPNB"], p0={"note": of_one}, n_questions={"names": several})
     p0: float | Sequence[float] = numbers(
         default=0.5,
         most=1,
         open="(",
         one_for_all=True,
         things=lambda method, schema: categories_of(schema, method.target),
-        request=phrase("Give one number above 0, at most 1; or one for each of {n} columns: {things}."),
+        request=PAGES["requests"]["p0"],
         about="As published: the probability of the truth, above 0; one for all columns of categories, or one for "
         "each, in the schema's order without the class.",
     )
-    factors: tuple[float, float] = numbers(
-        default=(1.0, 1.0),
-        least=-inf,
-        things=moments,
-        request=NORMAL,
-        fit=lambda normal: normal[0] != 0 <= normal[1],
-        about=SET.format("A"),
-    )
-    offsets: tuple[float, float] = numbers(
-        default=(0.0, 1.0), least=-inf, things=moments, request=NORMAL, fit=lambda b: b[1] >= 0, about=SET.format("B")
-    )
+    factors: tuple[float, float] = mean_and_variance("A", (1.0, 1.0), lambda a: a[0] != 0 <= a[1])
+    offsets: tuple[float, float] = mean_and_variance("B", (0.0, 1.0), lambda b: b[1] >= 0)
     variance: str | None = choice(
         default=None,
         options=("unbiased", "printed"),
@@ -208,17 +155,17 @@ class PPNB(LocalClassifier):
     )
     least_deviation: str = choice(
         default="tenth",
-        options=DEVIATIONS,
+        options=NARROWEST,
         about="Of noisy numbers by class, as a share of the range. A thousandth makes a spike of a variance below 0.",
     )
     numbers: str | None = choice(
         default=None,
-        options=NUMBERS,
+        options=("bins", "moments"),
         about="Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper has moments.",
     )
     protocol: str = choice(
         default="best",
-        options=PROTOCOLS,
+        options=CHANNELS,
         about="Corrected mode: how columns are reported. 'best' has OUE where its variance is lower.",
     )
     n_questions: int | None = whole(
@@ -269,8 +216,8 @@ class PPNB(LocalClassifier):
         rules = self._rules(table, target, names)
         asked = coarser(schema, rules) if rules else schema
         questions = self._printed(schema, target) if self._published else self._questions(asked, target, names)
-        clear: dict[Family, str] = {(name,): TRANSFORMED for name in names if schema[name].numeric}
-        clear[target,] = CLEAR
+        clear: dict[Family, str] = {(name,): REASONS["transformed"] for name in names if schema[name].numeric}
+        clear[target,] = REASONS["clear"]
         return answerable(questions, self.reconstruction), clear, asked, [*rules.items()]
 
     def untold(self, reports: Reports) -> str:
@@ -353,13 +300,7 @@ class NonPrivateNaiveBayes(LocalClassifier):
     provable_printed = "none"
     mode: str = single_mode("published")
     reference = phrase("Zhang and Tang 2007")
-    presets = (
-        Preset(
-            "Non-private naive Bayes",
-            "published",
-            remark="Every person tells the truth. For comparison on this screen only.",
-        ),
-    )
+    presets = presets_of(PAGES, "NonPrivateNaiveBayes")
     numbers: str = choice(
         default="moments", options=("moments", "bins"), about="Normal distributions, or the schema's bins."
     )
@@ -380,7 +321,7 @@ class NonPrivateNaiveBayes(LocalClassifier):
             number = self.numbers == "moments" and column.numeric
             truth = TRR(factors=np.ones(1), offsets=np.zeros(1)) if number else ERRPH(column.size, p0=1.0)
             channels[(column.name,)] = truth
-        return Questionnaire(channels), dict.fromkeys(channels, TRUTH), table.schema, ()
+        return Questionnaire(channels), dict.fromkeys(channels, REASONS["truth"]), table.schema, ()
 
     def measurements(self, table: PrivateTable) -> None:
         return None

@@ -2,7 +2,8 @@
 
 from abc import abstractmethod
 from math import isqrt, log2
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,13 @@ from dpcore.language import phrase, plural, say
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 from dpcore.methods.base import Measurement, PrivateClassifier
-from dpcore.methods.parameters import Control, choice, learned, number, whole
-from dpcore.methods.trees.controls import CHILDREN, CONTROLS, CUTS, FEATURES, SAMPLING, VOTES
-from dpcore.methods.trees.grow import forest_of, grow
-from dpcore.methods.trees.plan import FEWEST, Budget, Chooser, Exponential, Plan
+from dpcore.methods.parameters import choice, controls_of, learned, number, whole
+from dpcore.methods.trees.grow import FEWEST, Budget, Chooser, Exponential, Plan, forest_of, grow
 from dpcore.postprocess.forest import Forest
 from dpcore.rows import NumberRule
+from dpcore.text import read_toml
 
+PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 CRITERIA: dict[str, SplitScore] = {
     "Gini": Gini(),
     "Max": Max(),
@@ -33,6 +34,8 @@ CRITERIA: dict[str, SplitScore] = {
 }
 RIGHT = phrase("Here the source is right: its proof holds where a person is added or removed.")
 MOST_DEPTH, MOST_TREES = 20, 1_000
+FEATURES, CUTS, CHILDREN = ("sqrt", "all"), ("numbers", "bins"), ("grouped", "values", "one_vs_rest")
+SAMPLING, VOTES = ("disjoint", "poisson", "full"), ("majority", "probability")
 DEPTH = "The most splits from the root to a leaf."
 COLUMNS = "How many columns a node may choose from: a number, the root of theirs, or all."
 CRITERION = "How splits are scored."
@@ -45,11 +48,28 @@ SIZES = "By default the paper's 25 trees of depth 5, and by `sizes_for` in corre
 USUAL_ROWS = 10_000
 
 
+def rows_bound_note(method: Any, schema: Schema) -> str:
+    """What a score lacks that counts rows."""
+    if method.criterion != "entropy" or schema.max_rows is not None:
+        return ""
+    return phrase("Entropy needs a public bound on the number of rows: declare one on the page Data.")
+
+
+def choices_note(method: Any, _: Schema) -> str:
+    """What choices have of epsilon."""
+    left = 1 - method.count_share - method.leaf_share
+    if left < 0.01:
+        return phrase(":red[:material/error: Nothing is left to choose divisions with. Lower one of the two.]")
+    return say("{left:.0%} of epsilon choose the divisions.", left=left)
+
+
 class TreeClassifier(PrivateClassifier):
     """Base of methods that grow decision trees."""
 
     paper, page, artifacts = "003", "forests", ("forest",)
-    controls: ClassVar[tuple[Control, ...]] = CONTROLS
+    controls = controls_of(
+        PAGES["TreeClassifier"], criterion={"note": rows_bound_note}, leaf_share={"note": choices_note}
+    )
     forest_: Forest = learned("Forest", "The released trees.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
@@ -62,8 +82,8 @@ class TreeClassifier(PrivateClassifier):
         claimed, bound = plan.unreached(roots, len(levels) - 1)
         if claimed:
             roots.leave_unasked("levels that no tree reached", claimed, bound)
-        how = {"cuts": self._cuts, "children": self._children, "vote": self.get_params().get("vote", "majority")}
-        self.forest_ = forest_of(levels, schema, target, **how, consistent=self._consistent)
+        vote = self.get_params().get("vote", "majority")
+        self.forest_ = forest_of(levels, schema, target, **self._splits, vote=vote, consistent=self._consistent)
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         """Return the counts of the leaves, as if all levels were divided."""
@@ -95,33 +115,36 @@ class TreeClassifier(PrivateClassifier):
         return self.epsilon
 
     @property
-    def _cuts(self) -> str:
-        """How numbers are divided, as for `attributes_of`: a child per bin, if a method leaves no choice."""
-        cuts = self.get_params().get("cuts", "values")
-        return cuts if cuts in ("values", "bins") else "lengths" if self._published else "numbers"
+    def _splits(self) -> dict[str, str]:
+        """How numbers and categories are divided, as for `attributes_of`.
 
-    @property
-    def _children(self) -> str:
-        """How categories are divided, as for `attributes_of`."""
-        return str(self.get_params().get("categorical_splits", "values"))
+        A child per value, if a method leaves no choice.
+        """
+        known = {"cuts": "values", "categorical_splits": "values"} | self.get_params()
+        numbers = "lengths" if self._published else "numbers"
+        cuts = known["cuts"] if known["cuts"] in ("values", "bins") else numbers
+        return {"cuts": cuts, "children": known["categorical_splits"]}
 
     @property
     def _consistent(self) -> bool:
         """Whether all counts of a tree are made to agree."""
         return self.mode == "corrected" and bool(self.get_params().get("consistency", True))
 
-    def _equal_plan(self, budget: Epsilon, chooser: Chooser, depth: int, steps: int = 1, **how: Any) -> Plan:
-        """What most sources print: the same for all levels.
+    def _equal_plan(
+        self, budget: Epsilon, depth: int, chooser: Chooser | None = None, steps: int = 1, **how: Any
+    ) -> Plan:
+        """What most sources print: the same for all levels, by default choices by `criterion`.
 
         Corrected, leaves have what their records did not need further down, and a single record is not divided.
         """
-        corrected = self.mode == "corrected"
-        shares = Budget.equal(budget, depth, steps=steps, refund=corrected)
-        return Plan(choosers=[chooser] * depth, budget=shares, fewest=FEWEST if corrected else 0.0, **how)
+        published = self._published
+        chooser = chooser or Exponential(score=CRITERIA[self.get_params()["criterion"]], ordinary=published)
+        shares = Budget.equal(budget, depth, steps=steps, refund=not published)
+        return Plan(choosers=[chooser] * depth, budget=shares, fewest=0.0 if published else FEWEST, **how)
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
         target = self._target(schema, self.target)
-        return attributes_of(schema, target, cuts=self._cuts, children=self._children)
+        return attributes_of(schema, target, **self._splits)
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
         attributes = self._attributes(schema).items()
@@ -244,10 +267,9 @@ class ForestClassifier(TreeClassifier):
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         depth = self.max_depth_
-        shares = Budget.shared(budget, depth, counts=self.count_share, leaves=self.leaf_share, growth=self.growth)
         return Plan(
             choosers=[Exponential(score=score, selection=self.split_selection) for score in self._scores(depth)],
-            budget=shares,
+            budget=Budget.of(budget, depth, counts=self.count_share, leaves=self.leaf_share, growth=self.growth),
             per_node=self._per_node(table.schema, by_default="all"),
         )
 

@@ -29,21 +29,24 @@ from typing import Any
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.parameters import both, choice, number, whole
+from dpcore.methods.parameters import choice, number, presets_of, whole
 from dpcore.methods.trees.base import (
     COLUMNS,
     CRITERIA,
     CRITERION,
     DEPTH,
+    FEATURES,
     MOST_DEPTH,
     MOST_TREES,
+    PAGES,
     RATE,
     SAMPLE,
+    SAMPLING,
     VOTE,
+    VOTES,
     TreeClassifier,
 )
-from dpcore.methods.trees.controls import FEATURES, SAMPLING, VOTES
-from dpcore.methods.trees.plan import Exponential, Plan
+from dpcore.methods.trees.grow import Plan
 
 
 class DiffPRF(TreeClassifier):
@@ -57,12 +60,7 @@ class DiffPRF(TreeClassifier):
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     best_for = "predicting a target from bins"
     provable_printed = phrase("more than epsilon")
-    presets = both(
-        "DiffPRF: trees over public bins",
-        "DiffPRF",
-        "Its proof leaves out that a bootstrap sample holds a row several times. The ledger will show what can "
-        "be proved.",
-    )
+    presets = presets_of(PAGES, "DiffPRF")
     reconstructed = phrase(
         "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) have it."
     )
@@ -79,5 +77,4 @@ class DiffPRF(TreeClassifier):
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
-        chooser = Exponential(score=CRITERIA[self.criterion], ordinary=self._published)
-        return self._equal_plan(budget, chooser, self.max_depth, per_node=self._per_node(table.schema))
+        return self._equal_plan(budget, self.max_depth, per_node=self._per_node(table.schema))

@@ -52,7 +52,6 @@ Reference  Mu, Ding, Song and Lu, DiffPRFs: random forest under differential pri
            Friedman and Schuster, Data mining with differential privacy, KDD 2010.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from dpcore.accounting.relation import Epsilon
@@ -60,10 +59,9 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.methods.parameters import CORRECTED, Control, both, flag
-from dpcore.methods.trees.base import CRITERIA, ForestClassifier
-from dpcore.methods.trees.controls import CONTROLS, NODES
-from dpcore.methods.trees.plan import Exponential, Plan
+from dpcore.methods.parameters import controls_of, flag, presets_of
+from dpcore.methods.trees.base import CRITERIA, PAGES, ForestClassifier
+from dpcore.methods.trees.grow import Exponential, Plan
 
 PURITY = phrase("The paper stops at nodes whose records are all of one class, and reads that off the records.")
 
@@ -87,26 +85,17 @@ class DiffPRFs(ForestClassifier):
     reference = phrase("Mu et al. 2016")
     best_for = "predicting a target"
     provable_printed = "none"
-    presets = both(
-        "DiffPRFs: trees that cut numbers where they like",
-        "DiffPRFs",
-        "The paper's proof is wrong: whether a node's rows are all of one class is read off the rows "
-        "without noise, and bootstrap samples hold a row several times. The ledger will show what can be proved.",
-    )
-    controls = (
-        *(replace(each, when=CORRECTED) for each in CONTROLS if each.name == "cuts"),
-        Control("categorical_splits", "Categories fall into", lambda method, _: NODES[method.mode]),
-    )
+    presets = presets_of(PAGES, "DiffPRFs")
+    controls = controls_of(PAGES["DiffPRFs"])
     seconds = (0.2, 1.1)
     consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")
 
     @property
-    def _cuts(self) -> str:
-        return "lengths" if self._published else super()._cuts
-
-    @property
-    def _children(self) -> str:
-        return "values" if self._published and self.categorical_splits == "grouped" else self.categorical_splits
+    def _splits(self) -> dict[str, str]:
+        if not self._published:
+            return super()._splits
+        children = "values" if self.categorical_splits == "grouped" else self.categorical_splits
+        return {"cuts": "lengths", "children": children}
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -124,4 +113,4 @@ class DiffPRFs(ForestClassifier):
             return super()._plan(table, budget)
         chooser = Exponential(score=CRITERIA[self.criterion or "InfoGain"], selection="two_stage", ordinary=True)
         how: dict[str, Any] = {"per_node": self._per_node(table.schema), "purity": PURITY, "noisy_stop": False}
-        return self._equal_plan(budget, chooser, self.max_depth_, **how)
+        return self._equal_plan(budget, self.max_depth_, chooser, **how)

@@ -26,12 +26,13 @@ from dpcore.methods.trees.base import (
     CRITERIA,
     CRITERION,
     DEPTH,
+    FEATURES,
     MIXED,
     MOST_DEPTH,
     MOST_TREES,
+    SAMPLING,
     ForestClassifier,
 )
-from dpcore.methods.trees.controls import FEATURES, SAMPLING
 
 REASON = phrase("This is the reference without privacy.")
 
@@ -64,8 +65,8 @@ class NonPrivateForest(ForestClassifier):
         return 1.0  # questions need one, but nothing comes of it
 
     @property
-    def _cuts(self) -> str:
-        return "bins" if self.cuts == "bins" else "numbers"
+    def _splits(self) -> dict[str, str]:
+        return {"cuts": self.cuts or "numbers", "children": self.categorical_splits}
 
     def measurements(self, table: PrivateTable) -> None:
         return None
