@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,9 +12,8 @@ from dpcore.domain.declaration import without_values
 from dpcore.domain.infer import RARE, holders
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.experiment.commands.base import (
+from dpcore.experiment.commands import (
     TABLES,
-    carried_out,
     parser_of,
     reading_options,
     room,
@@ -27,17 +25,10 @@ from dpcore.text import canonical
 command = partial(parser_of, "schema")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Propose the schema, and say what to do with it; the exit code."""
-    parser = command()
-    options = parser.parse_intermixed_args(arguments)
-    if options.unit is not None and options.max_contributions is None:
-        parser.error("--unit needs --max-contributions, a public number")
-    return carried_out(make, options)
-
-
 def make(options: argparse.Namespace) -> int:
     """The schema, written; DPCoreError if none can be proposed."""
+    if options.unit is not None and options.max_contributions is None:
+        raise argparse.ArgumentTypeError("--unit needs --max-contributions, a public number")
     if options.out is not None:
         room(options.out, force=options.force)
     many, who = options.max_contributions, options.unit
