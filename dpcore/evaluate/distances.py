@@ -309,6 +309,12 @@ def subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[Sub
     return [_subset(int(rank), d, degree) for rank in np.sort(ranks)]
 
 
+def pairs_of(schema: Schema, most: int, seed: int = 0) -> list[Subset]:
+    """Pairs of columns, a sample if there are more than so many; without those of very many cells."""
+    chosen = subsets(len(schema), 2, most, seed) if len(schema) > 1 else []
+    return [pair for pair in chosen if prod(schema.sizes[j] for j in pair) <= MAX_CELLS]
+
+
 def _subset(rank: int, d: int, degree: int) -> Subset:
     """The subset that `itertools.combinations` yields at place `rank`."""
     chosen: list[int] = []
@@ -374,11 +380,9 @@ def batches(sizes: Sequence[int], chosen: Sequence[Subset]) -> Iterator[list[Sub
 
 def row_numbers(first: Codes, second: Codes) -> tuple[Places, Places]:
     """Numbers of two tables' rows, equal if and only if the rows are equal."""
-    both = np.concatenate([first, second])
-    number = np.zeros(len(both), dtype=np.int64)
-    for values in both.T:  # renumbering at every step keeps the numbers small, however many columns
-        number, _ = pd.factorize(number * (int(values.max()) + 1) + values)
-    return number[: len(first)], number[len(first) :]
+    both = pd.DataFrame(np.concatenate([first, second]))
+    numbers = np.asarray(both.groupby(list(both), sort=False).ngroup(), dtype=np.int64)
+    return numbers[: len(first)], numbers[len(first) :]
 
 
 def _inside(values: pd.Series[Any], column: Column) -> Flags:
@@ -507,8 +511,7 @@ def fidelity(real: Table | Rows, synthetic: Table, schema: Schema, *, distant: t
     rows = counted(real, schema), counted(synthetic, schema)
     names, sizes, n = schema.names, schema.sizes, [*map(len, rows)]
     columns = [(j,) for j in range(len(schema)) if sizes[j] <= MAX_CELLS]
-    chosen = subsets(len(schema), 2, MOST_PAIRS, 0) if len(schema) > 1 else []
-    chosen = [pair for pair in chosen if prod(sizes[j] for j in pair) <= MAX_CELLS]
+    chosen = pairs_of(schema, MOST_PAIRS)
     wrong = {center.column for center in distant}
     alone = [apart(p / n[0], q / n[1]) for p, q in tables(columns, *rows)]
     alone = [1.0 if names[j] in wrong else far for (j,), far in zip(columns, alone, strict=True)]

@@ -363,21 +363,19 @@ def baselines(
             TREE: DecisionTreeClassifier(max_depth=tree_depth, random_state=0),
         }
         real = real_data_baseline(train, test, schema, target, models=models if REAL in kinds else ())
-        for kind in (*kinds, *([PLAIN] if plain else [])):
-            found: list[tuple[str, Any]] = []
-            if kind == REAL:
-                found = [(str(one["model"]), one) for _, one in real.iloc[:-1].iterrows()]
-            elif kind == MAJORITY:
-                found = [("", real.iloc[-1])]
-            elif kind == PLAIN and plain:
-                found = [("", evaluator.judged(plain, target))]
-            elif kind in forests and len(schema) > 1:
-                grown = forests[kind].fit(inputs(data.train_sample, train, schema, place), train[:, place])
-                predicted = grown.predict(inputs(data.test_sample, test, schema, place))
-                found = [("", assess(truth, predicted, classes))]
-            rows += [
-                (metric, model, kind, float(getattr(one, SCORES[metric]))) for metric in asked for model, one in found
-            ]
+        found: dict[str, list[tuple[str, Any]]] = {MAJORITY: [("", real.iloc[-1])]}
+        found[REAL] = [(str(one["model"]), one) for _, one in real.iloc[:-1].iterrows()]
+        found[PLAIN] = [("", evaluator.judged(plain, target))] if plain else []
+        for kind in {*kinds} & {*forests} if len(schema) > 1 else ():
+            grown = forests[kind].fit(inputs(data.train_sample, train, schema, place), train[:, place])
+            predicted = grown.predict(inputs(data.test_sample, test, schema, place))
+            found[kind] = [("", assess(truth, predicted, classes))]
+        rows += [
+            (metric, model, kind, float(getattr(one, SCORES[metric])))
+            for kind in (*kinds, PLAIN)
+            for metric in asked
+            for model, one in found.get(kind, ())
+        ]
     return pd.DataFrame(rows, columns=["metric", "model", "reference", "value"])
 
 

@@ -89,7 +89,7 @@ from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.evaluate.distances import CLOSE, HALF, MAX_CELLS, TIED, apart, kept_tie, subsets, tied
+from dpcore.evaluate.distances import CLOSE, HALF, TIED, apart, kept_tie, pairs_of, tied
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods.base import PrivateEstimator
@@ -466,10 +466,8 @@ class Stage:
 
     def __init__(self, method: Synthesizer, schema: Schema, rows: int, made: int, seed: int) -> None:
         self.method, self.schema, self.rows, self.made, self.seed = method, schema, rows, made, seed
-        d = len(schema)
-        self.chosen = subsets(d, 2, MOST_PAIRS, seed) if d > 1 else []
-        self.chosen = [pair for pair in self.chosen if math.prod(schema.sizes[j] for j in pair) <= MAX_CELLS]
-        rounds = list(matchings(d))
+        self.chosen = pairs_of(schema, MOST_PAIRS, seed)
+        rounds = list(matchings(len(schema)))
         lots = np.random.default_rng([seed, 1]).permutation(len(rounds))[:TRIALS]
         self.rounds = [rounds[i] for i in np.sort(lots)]
         self.tables = [

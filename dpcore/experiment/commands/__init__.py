@@ -1,7 +1,7 @@
 """What the command `dpcore` does besides starting the dashboard: one module each.
 
-A module has a `command`, which reads its arguments, and `make`, which does it. Exit codes: 0 done; 1 refused or failed,
-with cause and remedy on stderr; 2 not understood. Progress goes to stderr.
+What it takes is in `commands.toml`; its `make` does it. Exit codes: 0 done; 1 refused or failed, with cause and remedy
+on stderr; 2 not understood. Progress goes to stderr.
 
 Here is what they have in common: how they end, where rows and schemas come from, and how files are written.
 """
@@ -27,6 +27,8 @@ from dpcore.domain import formats
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.evaluate.evaluator import Method
+from dpcore.experiment.figures import known
+from dpcore.methods import METHODS
 from dpcore.text import finite_or_text, read_toml
 
 CODES = "Exit codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 not understood."
@@ -36,14 +38,10 @@ TYPES: dict[str, Any] = {"int": int, "float": float, "Path": Path}
 CHARGED = "Every run is charged to your ledger (DPCORE_LEDGER), and refused there by its caps, before noise is drawn."
 
 
-def parser_of(name: str, **lists: Iterable[str]) -> argparse.ArgumentParser:
-    """The parser of a command, as `commands.toml` has it.
-
-    `lists` are what its texts name in braces, besides data sets.
-    """
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command, as `commands.toml` has it."""
     own = TABLES[name]
-    words = {list_name: ", ".join(names) for list_name, names in lists.items()}
-    words["datasets"] = "; ".join(DATASETS)
+    words = {"datasets": "; ".join(DATASETS), "methods": ", ".join(METHODS), "figures": ", ".join(known())}
     parser = argparse.ArgumentParser(
         prog=f"dpcore {name}",
         description=f"{own['about']} {own.get('charges', CHARGED)}",
@@ -71,11 +69,10 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def main(name: str, arguments: Sequence[str]) -> int:
     """Carry out a command, which is a module here; the exit code, with the reason on stderr if it cannot be done."""
-    module = import_module(f"{__name__}.{name}")
-    parser: argparse.ArgumentParser = module.command()
+    parser = parser_of(name)
     options = parser.parse_intermixed_args(arguments)
     try:
-        return int(module.make(options))
+        return int(import_module(f"{__name__}.{name}").make(options))
     except argparse.ArgumentTypeError as error:
         parser.error(str(error))
     except (DPCoreError, OSError) as error:
@@ -91,7 +88,9 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
     `held` is the schema of the settings, which `--schema` goes before. None is ever read off rows unless that is asked
     for; DPCoreError if there is none.
     """
-    schema = schema_of(asked.schema) if asked.schema else None if asked.infer_schema else held
+    schema = None if asked.infer_schema else held
+    if asked.schema:
+        schema = formats.read(source_bytes(asked.schema, MAX_BYTES))[0].schema()
     source = asked.data or named
     if source in DATASETS:
         if asked.infer_schema:
@@ -111,11 +110,6 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
     if data.schema.source == "inferred":
         sys.stderr.write("The schema was read off the rows: no guarantee holds.\n")
     return data
-
-
-def schema_of(path: Path) -> Schema:
-    """The schema in a file; SchemaError if it does not say all."""
-    return formats.read(source_bytes(path, MAX_BYTES))[0].schema()
 
 
 def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:

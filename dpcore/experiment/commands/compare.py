@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from functools import partial
 from typing import Any
 
 from dpcore.accounting.store import Books, asked_path
@@ -13,7 +12,6 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import require_rows
 from dpcore.experiment.commands import (
     affordable,
-    parser_of,
     room,
     rows_of,
     summary,
@@ -24,9 +22,6 @@ from dpcore.experiment.sweeps import ORDER, PURPOSE, Config, Place, find_finishe
 from dpcore.export.rendering import spreadsheet_csv
 
 CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a comparison was saved to."
-
-
-command = partial(parser_of, "compare")
 
 
 def make(asked: argparse.Namespace) -> int:

@@ -3,21 +3,18 @@
 import argparse
 import re
 import sys
-from functools import partial
 
 import pandas as pd
 
 from dpcore import datasets
 from dpcore.charts.base import REAL_DATA
 from dpcore.errors import DataError
-from dpcore.experiment.commands import parser_of, room, summary, told, write
-from dpcore.experiment.figures import Made, known, named, stream
+from dpcore.experiment.commands import room, summary, told, write
+from dpcore.experiment.figures import Made, named, stream
 from dpcore.experiment.study import failed_runs
 from dpcore.export import report
 from dpcore.export.rendering import render, spreadsheet_csv
 from dpcore.extras import need
-
-command = partial(parser_of, "figure", figures=known())
 
 
 def make(asked: argparse.Namespace) -> int:

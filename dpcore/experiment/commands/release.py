@@ -8,7 +8,6 @@ import ast
 import math
 import zipfile
 from dataclasses import replace
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import Method
 from dpcore.experiment.commands import (
     affordable,
-    parser_of,
     room,
     rows_of,
     summary,
@@ -44,9 +42,6 @@ CAUSE = "These are no settings of a release"
 REMEDY = "Choose the zip of a release or its config.json; a table needs --method and --epsilon."
 FORMAT = "dpcore release 1"
 MOST_ROWS = 100_000_000
-
-
-command = partial(parser_of, "release", methods=METHODS)
 
 
 def make(options: argparse.Namespace) -> int:
@@ -97,6 +92,7 @@ def make(options: argparse.Namespace) -> int:
             "command": "release",
             "out": str(out),
             **release.about,
+            "noise": release.noise_label,
             "delta": ledger.delta,
             "data": data.name,
             "rows": len(copy[0]) if copy else None,

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from dataclasses import replace
-from functools import partial
 
 import pandas as pd
 
@@ -14,15 +13,12 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.experiment.commands import (
     TABLES,
-    parser_of,
     reading_options,
     room,
     summary,
     write,
 )
 from dpcore.text import canonical
-
-command = partial(parser_of, "schema")
 
 
 def make(options: argparse.Namespace) -> int:
