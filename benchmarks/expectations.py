@@ -24,7 +24,7 @@ from sklearn.datasets import load_diabetes, load_wine
 import dpcore as dp
 from benchmarks.forecast import synthesizers, table
 from dpcore.evaluate import marginal_avd
-from dpcore.experiment.expectations import expect_errors
+from dpcore.experiment.forecasts import expect_errors
 from dpcore.methods.base import Synthesizer
 
 TABLES = ("sample", "adult", "wine", "patients", "tumors", "bank cards", "big5")

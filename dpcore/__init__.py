@@ -38,7 +38,7 @@ PLACES = {
     "evaluate": "evaluate",
     "experiment": "experiment",
     "export": "export",
-    "models": "export.models",  # as scripts call it that were taken home with a classifier
+    "models": "export.release",  # as scripts call it that were taken home with a classifier
     "risk": "evaluate.disclosure",
     "spending": "accounting.spending:spending",
 }

@@ -21,7 +21,7 @@ from dpcore.errors import DataError as DataError
 from dpcore.errors import ParameterError as ParameterError
 from dpcore.errors import SchemaError as SchemaError
 from dpcore.evaluate import disclosure as risk
-from dpcore.export import models as models
+from dpcore.export import release as models
 from dpcore.mechanisms.randomizers import ERRPH as ERRPH
 from dpcore.mechanisms.randomizers import OLH as OLH
 from dpcore.mechanisms.randomizers import OUE as OUE

@@ -14,8 +14,8 @@ from dpcore.evaluate.evaluator import MEASURES
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment.commands.release import FORMAT as RELEASE
 from dpcore.experiment.commands.release import MOST_ROWS
-from dpcore.experiment.config import FORMAT as COMPARISON
-from dpcore.experiment.config import MOST_EPSILON, MOST_EPSILONS, MOST_METHODS, MOST_REPEATS
+from dpcore.experiment.sweeps import FORMAT as COMPARISON
+from dpcore.experiment.sweeps import MOST_EPSILON, MOST_EPSILONS, MOST_METHODS, MOST_REPEATS
 from dpcore.methods.parameters import Choice, Flag, Number, NumberList, PairList, Parameter, Whole
 
 WIDTH = 110

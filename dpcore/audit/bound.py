@@ -98,12 +98,11 @@ class Event:
         The lower confidence bound on epsilon.
     """
 
-    threshold: float  # infinite if no event promised anything
-    above: bool  # whether the event is "at or above"; otherwise "at or below"
-    likely: int  # the world, 0 or 1, in which it happens more often
-    # how often it happened in the two worlds, among the runs that were counted
+    threshold: float
+    above: bool
+    likely: int
     hits: tuple[int, int]
-    counted: int  # those runs, per world
+    counted: int
     lower_bound: float
 
 
@@ -242,9 +241,9 @@ def separating_event(
         place, below_it, side = map(int, np.unravel_index(promised.argmax(), promised.shape))
         threshold, sign = float(thresholds[place]), 1.0 - 2 * below_it
     counted = [int((sign * values >= sign * threshold).sum()) for values in count]
-    how: dict[str, Any] = {"alpha": alpha, "delta": delta, "currency": currency}
-    found = lower_bound(counted[side], counted[1 - side], len(count[0]), **how)
-    return Event(threshold, sign > 0, side, (counted[0], counted[1]), len(count[0]), found)
+    runs, both = len(count[0]), (counted[side], counted[1 - side])
+    found = lower_bound(*both, runs, alpha=alpha, delta=delta, currency=currency)
+    return Event(threshold, sign > 0, side, (counted[0], counted[1]), runs, found)
 
 
 def audit(

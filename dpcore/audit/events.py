@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from dpcore.arguments import Floats
-from dpcore.audit.tables import pair_of
+from dpcore.audit.game import pair_of
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import OUE, TRR, KeepOrDraw
 from dpcore.mechanisms.scores.naive_bayes import class_log_scores
@@ -251,7 +251,7 @@ def reported_number(fitted: Any) -> float:
 
 def reported_size(fitted: Any) -> float:
     """The reported number without its sign."""
-    return abs(reported_number(fitted))
+    return abs(float(report(fitted, "n")))
 
 
 def reports_d(fitted: Any) -> float:

@@ -1,14 +1,14 @@
 """Twin worlds: a method is run often on each of two neighboring tables, and the two piles of numbers are compared.
 
 A case names everything: the method and its parameters, the tables, and the number that an attacker computes from what
-a run released. The verdict is an audit's (`audit`): "caught" refutes the claimed epsilon, with the stated confidence;
-"not caught" proves nothing.
+a run released. The verdict is on the claimed epsilon: an audit (`audit`) refutes it, with the stated confidence, or
+proves nothing. The tables are small and invented, and stand in `cases.toml` beside the attacks.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,16 @@ import pandas as pd
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Floats, Progress, no_progress
 from dpcore.audit.bound import FEWEST, AuditResult, Event, separating_event, statistics
+from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.language import say
 from dpcore.methods.base import PrivateEstimator
+from dpcore.text import Verdict, read_toml
 
-Verdict = Literal["caught", "not caught", "no claim"]
+TABLE = read_toml(Path(__file__).with_name("cases.toml"))
+MOST_ROWS = 1_000
+Neighbors = tuple[pd.DataFrame, pd.DataFrame]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,7 +46,7 @@ class Case:
     number: str  # what the attacker's number is, for the title of an axis
     statistic: Callable[[Any], float]  # of a fitted estimator, from what was released alone
     trials: int  # runs per world by default
-    expected: Verdict = "not caught"
+    expected: Verdict | None = Verdict.OPEN  # None where no finite epsilon is claimed
     step: str = ""
     change: str = "{title}"  # what is said of the name where a row is added, or replaced
     other: str = ""  # what the tale calls the second table, as "{other}"
@@ -89,14 +93,13 @@ class Twins:
     second: Floats
     result: AuditResult
     event: Event  # by which the worlds are told apart
-    seconds: float  # how long all runs took
 
     @property
-    def verdict(self) -> Verdict:
-        """Whether the claim is refuted; "no claim" where no finite epsilon is claimed."""
+    def verdict(self) -> Verdict | None:
+        """Whether the claim fails; None where no finite epsilon is claimed."""
         if not np.isfinite(self.result.claimed):
-            return "no claim"
-        return "caught" if self.result.caught else "not caught"
+            return None
+        return Verdict.FAILS if self.result.caught else Verdict.OPEN
 
 
 def run(
@@ -114,7 +117,6 @@ def run(
     trials = case.trials if trials is None else trials
     if trials < FEWEST:
         raise ParameterError(f"An audit needs {FEWEST} runs or more in each world.", "Raise trials.")
-    start = time.perf_counter()
     worlds = case.estimator, case.schema, case.pair
     (first, second), ledger = statistics(*worlds, case.statistic, trials, seed=seed, progress=progress)
     claimed, bound = case.epsilons(ledger)
@@ -122,4 +124,40 @@ def run(
         bound = np.inf
     event = separating_event(first, second, alpha=alpha, currency=ledger.currency)
     result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials, ledger.protects, ledger.delta)
-    return Twins(first, second, result, event, time.perf_counter() - start)
+    return Twins(first, second, result, event)
+
+
+def schema_of(columns: Any, target: str | None = None, max_rows: int = MOST_ROWS) -> Schema:
+    """A schema of columns by name, each with its categories or a table of all that it has.
+
+    A text has a column of zeros and ones per letter.
+    """
+    named = columns if isinstance(columns, dict) else dict.fromkeys(columns, "01")
+    kinds = [
+        given if isinstance(given, dict) else {"kind": "categorical", "categories": tuple(given)}
+        for given in named.values()
+    ]
+    made = [Column(name=name, **kind) for name, kind in zip(named, kinds, strict=True)]
+    return Schema(columns=tuple(made), target=target, max_rows=max_rows or None)
+
+
+def frame_of(schema: Schema, rows: dict[str, int], times: int = 1) -> pd.DataFrame:
+    """Rows, each so many times: "011" has a value per letter, "0,yes" has them between commas."""
+    values = {row: row.split(",") if "," in row else [*row] for row in rows}
+    found = [values[row] for row, count in rows.items() for _ in range(count * times)]
+    frame = pd.DataFrame(found, columns=list(schema.names), dtype=object)
+    return frame.astype({column.name: float for column in schema if column.numeric})
+
+
+def neighbors(given: dict[str, Any], *, replaced: bool) -> tuple[Schema, Neighbors]:
+    """The schema of a pair, and its data sets: the second has a row more, or its last replaced."""
+    schema = schema_of(given["columns"], given.get("target"), given.get("max_rows", MOST_ROWS))
+    rows = given.get("replaced", given["rows"]) if replaced else given["rows"]
+    first = frame_of(schema, rows, given.get("times", 1))
+    parts = [first.iloc[:-1] if replaced else first, frame_of(schema, {given["new"]: 1})]
+    return schema, (first, pd.concat(parts, ignore_index=True))
+
+
+def pair_of(name: str) -> Neighbors:
+    """The two data sets of a pair in which a row is replaced."""
+    return neighbors(TABLE["pairs"][name], replaced=True)[1]

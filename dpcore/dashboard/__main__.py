@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = sys.argv[1:] if arguments is None else arguments
     if words and words[0] in COMMANDS:
-        return int(import_module(f"dpcore.experiment.commands.{words[0]}").main(words[1:]))
+        return int(import_module("dpcore.experiment.commands").main(words[0], words[1:]))
     parser = command()
     try:
         flags, rest = split(words)

@@ -16,7 +16,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.datasets.proposals import PROPOSED
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
-from dpcore.experiment.expectations import Expectation, expect_errors
+from dpcore.experiment.forecasts import Expectation, expect_errors
 from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.mechanisms.noise import exactly_sampled

@@ -7,10 +7,9 @@ and what pictures are drawn of is made of counts and means (`statistics`).
 
 from dpcore.arguments import check_public
 from dpcore.domain.range_query import query_names
-from dpcore.evaluate.baselines import baselines
 from dpcore.evaluate.distances import marginal_avd, marginals, noise_floor, pair_marginal, validity
-from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MODELS, real_data_baseline, tstr
+from dpcore.evaluate.evaluator import baselines
+from dpcore.evaluate.learners import MODELS, Label, misclassification, real_data_baseline, tstr
 from dpcore.evaluate.ranges import errors_by_query_size, range_answers, range_queries, uniform_baseline_answers
 
 __all__ = [

@@ -40,9 +40,7 @@ MATCH = "match"
 OWN_ANSWER = "the model's answer"
 ATTACKS = (MATCH, *MODELS)
 Places = NDArray[np.int64]
-Frame = pd.DataFrame
 Quasi = Sequence[str] | None
-AttackCodes = tuple[Codes, Codes, tuple[int, ...]]
 
 
 def cap(
@@ -226,15 +224,12 @@ def in_out_advantage(
     m, paired = len(targets) // 2, Relation.parse(method.relation) is Relation.REPLACE
     targets = of_other_persons(targets, frame, schema, paired=paired)
     rng = np.random.default_rng(seed)
+    coins = rng.random((fits // 2, m if paired else 2 * m)) < 0.5
+    present = np.hstack([coins, ~coins]) if paired else coins
     hits, ledgers = np.empty((fits, 2)), []
-    inside = np.zeros(2 * m, dtype=bool)
     for fit in range(fits):
         progress(fit / fits, f"fit {fit + 1:,} of {fits:,}")
-        if fit % 2:
-            inside = ~inside
-        else:
-            coins = rng.random(m if paired else 2 * m) < 0.5
-            inside = np.concatenate([coins, ~coins]) if paired else coins
+        inside = present[fit // 2] ^ bool(fit % 2)
         copy = again(method, fit)
         known = pd.concat([frame, targets[inside]], ignore_index=True)
         copy.fit(known, schema=schema, ledger=Ledger(copy.relation, delta=copy.delta))
@@ -300,8 +295,8 @@ def tried(
     return in_out_advantage(method, frame, targets, schema, sensitive, **how)
 
 
-def set_apart(frame: pd.DataFrame, schema: Schema, most: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Choose targets at random, and set them apart from the rows that are always in.
+def set_apart(frame: pd.DataFrame, schema: Schema, most: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Choose targets at random, always the same ones, and set them apart from the rows that are always in.
 
     If the schema's privacy unit names persons, targets are of different ones, whose other rows are
     in neither.
@@ -314,8 +309,6 @@ def set_apart(frame: pd.DataFrame, schema: Schema, most: int, seed: int = 0) -> 
         Their schema.
     most : int
         The most targets: there are an even number of them, and a quarter of the rows at most.
-    seed : int, default=0
-        The same seed chooses the same targets.
 
     Returns
     -------
@@ -332,7 +325,7 @@ def set_apart(frame: pd.DataFrame, schema: Schema, most: int, seed: int = 0) -> 
     count = min(most, len(people) // 4) // 2 * 2
     if count < 2:
         raise ParameterError("There are too few rows to leave some out.", "Use data of eight people or more.")
-    chosen = np.random.default_rng(seed).choice(len(people), count, replace=False)
+    chosen = np.random.default_rng(0).choice(len(people), count, replace=False)
     return frame[~np.isin(persons, people[chosen])], frame.iloc[first[chosen]]
 
 
@@ -416,7 +409,7 @@ def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Genera
 
 
 def correct(
-    targets: Frame, synthetic: Frame, schema: Schema, sensitive: str, known: Quasi, attack: str = MATCH
+    targets: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, sensitive: str, known: Quasi, attack: str = MATCH
 ) -> Flags:
     """Return for which targets an attack is right: about single rows, so not for showing.
 
@@ -445,7 +438,9 @@ def correct(
     return np.asarray(guess == asked[:, -1])
 
 
-def _encoded(tables: Sequence[Frame], schema: Schema, sensitive: str, known: Quasi) -> AttackCodes:
+def _encoded(
+    tables: Sequence[pd.DataFrame], schema: Schema, sensitive: str, known: Quasi
+) -> tuple[Codes, Codes, tuple[int, ...]]:
     """Codes of both tables and their sizes: the quasi-identifiers, then the sensitive column."""
     others = [name for name in schema.names if name != sensitive]
     names = [*(others if known is None else known), sensitive]

@@ -2,6 +2,9 @@
 
 Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real test rows. What
 they are compared with are all real rows, also where at most some of each person's are learned from (`Schema.unit`).
+
+`baselines` are what releases have to be compared with: what real rows teach, what knowing nothing scores, what luck
+alone does. Nothing here is private.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,33 +14,39 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.arguments import Ints
+from dpcore.arguments import Floats, Ints
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
-from dpcore.evaluate.distances import marginal_avd, noise_floor, off_by_chance
-from dpcore.evaluate.labels import Label, misclassification
+from dpcore.evaluate.distances import Center, Fidelity, centers, fidelity, marginal_avd, noise_floor, off_by_chance
 from dpcore.evaluate.learners import (
     ASKED,
     MAJORITY,
     MODELS,
     Assessment,
+    Label,
     Model,
     Table,
+    add_sample_notes,
+    assess,
     counted,
     judged,
-    noted,
+    misclassification,
+    one_hot,
+    real_data_baseline,
+    require_rows,
     sample_note,
     tstr,
 )
 from dpcore.evaluate.ranges import range_answers, true_answers
 from dpcore.evaluate.statistics import Statistics, statistics
-from dpcore.evaluate.verdict import Center, Fidelity, centers, fidelity
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 from dpcore.methods.local.ppnb import NonPrivateNaiveBayes
@@ -61,6 +70,13 @@ CLASSIFIER_MEASURES = tuple(SCORES)
 FRESH = 5  # samples of the real rows that a noise floor is the mean of
 MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more; Adult's 15 have 455 triples
 QUERIES = {"count": 200, "max_columns": 3, "seed": 0}  # a public workload
+
+REAL, FLOOR = phrase("trained on real rows"), phrase("a fresh sample of the real rows")
+PLAIN = phrase("same method, noiseless")
+FOREST, TREE = phrase("scikit-learn forest"), phrase("scikit-learn tree")
+KINDS = (REAL, MAJORITY, FOREST, TREE, FLOOR)
+DEPTH = 5  # of scikit-learn's tree, if the method has none
+TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would make a release look good
 
 
 def undefined_measures(methods: Mapping[str, Method], measures: Sequence[str]) -> dict[str, list[str]]:
@@ -213,13 +229,10 @@ class Evaluator:
 
     def learned(self, released: Table, target: str | None = None, **how: Any) -> Statistics:
         """`tstr` on the test rows, of some rows."""
-        schema = self.data.schema
-        found = tstr(self.train, self.test, released, schema, target or schema.target or "", **how)
-        learns = (found["trained_on"] == "real") & (found["model"] != MAJORITY)
-        of = sample_note(len(self.train), len(self.rows))
-        both = zip(found["note"], learns, strict=True)
-        notes = [noted(note, of * real, self.asked) for note, real in both]
-        return statistics(found.assign(note=notes))
+        schema, train, test = self.data.schema, self.train, self.test
+        found = tstr(train, test, released, schema, target or schema.target or "", **how)
+        sizes = {"real": (len(train), len(self.rows))}
+        return statistics(add_sample_notes(found, sizes, (len(test), self.data.sizes[1])))
 
     @property
     def asked(self) -> str:
@@ -230,8 +243,7 @@ class Evaluator:
         self, released: Table, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS
     ) -> pd.DataFrame:
         """`marginal_avd` of some rows from the training rows, in at most so many subsets."""
-        schema = self.data.schema
-        return marginal_avd(self.train, released, schema, degree, on=on, max_subsets=most, counts=self.rows)
+        return marginal_avd(self.rows, released, self.data.schema, degree, on=on, max_subsets=most)
 
     def beside_floors(self, released: Table, degree: int, most: int | None) -> Statistics:
         """`distances` and, as `floor`, `floors` of as many rows; of pairs, their columns `a` and `b` as well."""
@@ -244,7 +256,7 @@ class Evaluator:
     def fidelity(self, released: Table) -> Fidelity:
         """`fidelity` of some rows."""
         distant = tuple(center for center in self.centers(released) if center.distant)
-        return fidelity(self.train, released, self.data.schema, counts=self.rows, distant=distant)
+        return fidelity(self.rows, released, self.data.schema, distant=distant)
 
     def centers(self, released: Table) -> tuple[Center, ...]:
         """`centers` of some rows; none where codes alone are at hand."""
@@ -253,8 +265,7 @@ class Evaluator:
 
     def floors(self, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS, **how: Any) -> pd.DataFrame:
         """`noise_floor` of the same subsets."""
-        schema = self.data.schema
-        return noise_floor(self.train, schema, degree, on=on, max_subsets=most, counts=self.rows, **how)
+        return noise_floor(self.rows, self.data.schema, degree, on=on, max_subsets=most, **how)
 
     def floor(self, metric: str) -> float:
         """A distance or range-query error of fresh samples of the training rows, as many rows as they are."""
@@ -279,6 +290,104 @@ class Evaluator:
 
     def _mistaken(self, metric: str, synthetic: pd.DataFrame) -> float:
         data, label = self.data, cast(Label, self.label)  # which `check_measures` asks for
-        asked: dict[str, Any] = {"protocol": PROTOCOLS[metric], "repeats": 1}
-        found = misclassification(data.test_sample, synthetic, data.schema, label, **asked)
-        return float(found["error"].mean())
+        how: dict[str, Any] = {"protocol": PROTOCOLS[metric], "repeats": 1}
+        return float(misclassification(data.test_sample, synthetic, data.schema, label, **how)["error"].iloc[0])
+
+
+def baselines(
+    data: Dataset,
+    kinds: Sequence[str],
+    measures: Sequence[str] = (*SCORES,),
+    *,
+    models: Sequence[str] = MODELS[:1],
+    target: str | None = None,
+    plain: Model | None = None,
+    n_trees: int = TREES,
+    tree_depth: int = DEPTH,
+) -> pd.DataFrame:
+    """Return all baselines of a data set, for charts. Reads real rows: not private.
+
+    A function of its arguments alone, so callers may cache it.
+
+    Parameters
+    ----------
+    data : Dataset
+        Real training and test rows.
+    kinds : sequence of str
+        Some of `KINDS`. Of accuracies: what `models` learn from the real training rows; their
+        majority class (the first in the schema if several are); scikit-learn's forest and tree,
+        which see numbers as they are, ordered categories by their position, and others one-hot, and
+        which are left out if no column but the class is there. Of distances and range queries: a
+        fresh sample of the training rows.
+    measures : sequence of str
+        Some of `experiment.MEASURES`; those about an SVM have no baselines. Default: accuracies.
+    models : sequence of str
+        Some of `MODELS`. Default: the first.
+    target : str, optional
+        The class column, if not the schema's. Without any there are no baselines of accuracies.
+    plain : callable, optional
+        What a private method's own builder makes of the training rows without noise: the classes'
+        probabilities of rows, shape (n, classes). It is the baseline `PLAIN`.
+    n_trees : int, default=25
+        The number of trees of scikit-learn's forest.
+    tree_depth : int, default=5
+        The most levels of scikit-learn's tree.
+
+    Returns
+    -------
+    DataFrame
+        `metric`, `model` ("" if it is for all), `reference`, `value`; accuracies in the order of
+        `kinds`.
+
+    Raises
+    ------
+    ParameterError
+        If a kind is not known.
+    DataError
+        If there are no training or no test rows.
+    """
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise ParameterError(f"The reference {unknown[0]!r} is not known.", f"Choose from {', '.join(KINDS)}.")
+    evaluator, schema, target = Evaluator(data), data.schema, target or data.schema.target
+    rows: list[tuple[str, str, str, float]] = []
+    if FLOOR in kinds:
+        rows += [(name, "", FLOOR, evaluator.floor(name)) for name in measures if name in (*AVDS, RANGE_ERROR)]
+    asked = [metric for metric in measures if metric in SCORES]
+    if asked and target is not None:
+        train, test, place = evaluator.train, evaluator.test, schema.index(target)
+        require_rows(train, test)
+        truth, classes = test[:, place], schema[target].size
+        forests = {
+            FOREST: RandomForestClassifier(n_estimators=n_trees, max_depth=DEEP, random_state=0),
+            TREE: DecisionTreeClassifier(max_depth=tree_depth, random_state=0),
+        }
+        real = real_data_baseline(train, test, schema, target, models=models if REAL in kinds else ())
+        found: dict[str, list[tuple[str, Any]]] = {MAJORITY: [("", real.iloc[-1])]}
+        found[REAL] = [(str(one["model"]), one) for _, one in real.iloc[:-1].iterrows()]
+        found[PLAIN] = [("", evaluator.judged(plain, target))] if plain else []
+        for kind in {*kinds} & {*forests} if len(schema) > 1 else ():
+            grown = forests[kind].fit(inputs(data.train_sample, train, schema, place), train[:, place])
+            predicted = grown.predict(inputs(data.test_sample, test, schema, place))
+            found[kind] = [("", assess(truth, predicted, classes))]
+        rows += [
+            (metric, model, kind, float(getattr(one, SCORES[metric])))
+            for kind in (*kinds, PLAIN)
+            for metric in asked
+            for model, one in found.get(kind, ())
+        ]
+    return pd.DataFrame(rows, columns=["metric", "model", "reference", "value"])
+
+
+def inputs(frame: pd.DataFrame, codes: Codes, schema: Schema, target: int) -> Floats:
+    """The rows as scikit-learn's trees take them, shape (n, inputs); NaN for missing numbers."""
+    parts = []
+    for place, column in enumerate(schema):
+        if place == target:
+            continue
+        if column.numeric:
+            parts.append(column.numbers(frame[column.name])[:, None])
+        elif column.kind == "ordered":
+            parts.append(codes[:, [place]].astype(float))
+        else:
+            parts.append(one_hot(codes[:, [place]], [column.size]).toarray())
+    return np.concatenate(parts, axis=1, dtype=np.float32)

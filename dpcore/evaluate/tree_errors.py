@@ -22,8 +22,8 @@ from dpcore.postprocess.forest_frames import side_of
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.rows import Rows
 
-ColumnShares = tuple[int, list[tuple[str, str, float, float]]]
-"""A number of real rows, and of each value or branch: the column, the value, the real and the released share."""
+ColumnShares = list[tuple[str, str, float, float, int]]
+"""Of each value or branch: the column, the value, the real and the released share, and a number of real rows."""
 STEPS = ("released", "same trees, noiseless counts", "noiseless trees")
 
 
@@ -104,8 +104,7 @@ def model_marginals(model: Forest | Bayes, data: Dataset) -> Statistics:
         `released`, `floor_low` and `floor_high` (the 2.5% and 97.5% quantiles of the share in a resample of as many
         real rows). It is empty if the classifier knows of no column.
     """
-    parts = split_shares(model, data) if isinstance(model, Forest) else column_shares(model, data)
-    cells = [(*row, n) for n, part in parts for row in part]
+    cells = split_shares(model, data) if isinstance(model, Forest) else column_shares(model, data)
     names = ["attributes", "value", "real", "released", "rows"]
     frame = pd.DataFrame(cells, columns=names).astype(dict.fromkeys(names[2:], float))
     return with_floors(frame.drop(columns="rows"), frame["rows"])
@@ -118,10 +117,10 @@ def model_distances(frame: Statistics) -> pd.DataFrame:
     return pd.DataFrame(found).sort_values("avd", ascending=False, ignore_index=True)
 
 
-def split_shares(forest: Forest, data: Dataset) -> list[ColumnShares]:
+def split_shares(forest: Forest, data: Dataset) -> ColumnShares:
     """Of each column that splits a node, the branches of its first split."""
     real = with_true_counts(forest, data.train_sample)
-    found = []
+    found: ColumnShares = []
     for column in np.unique(forest.column[~forest.leaf]).tolist():
         nodes = np.flatnonzero(forest.column == column)
         node = int(nodes[np.lexsort((-forest.counts[nodes], forest.level[nodes]))[0]])
@@ -132,19 +131,19 @@ def split_shares(forest: Forest, data: Dataset) -> list[ColumnShares]:
         shares = [counts / total for counts, total in zip(both, totals, strict=True)]
         name, rows = forest.schema.names[column], int(totals[0])
         sides = [side_of(forest, node)[0] for node in children.tolist()]
-        found.append((rows, [(name, side, p, q) for side, p, q in zip(sides, *shares, strict=True)]))
+        found += [(name, side, p, q, rows) for side, p, q in zip(sides, *shares, strict=True)]
     return found
 
 
-def column_shares(model: Bayes, data: Dataset) -> list[ColumnShares]:
+def column_shares(model: Bayes, data: Dataset) -> ColumnShares:
     """Of each column that the model knows, all values, over all classes."""
     schema, train = model.schema, data.train_sample
-    found = []
+    found: ColumnShares = []
     for name in model.columns:
         column = schema[name]
         released = model.prior @ (model.tables[name] if name in model.tables else bin_shares(model, name))
         values = zip(column.labels, value_shares(train, column), released, strict=True)
-        found.append((max(len(train), 1), [(name, value, p, q) for value, p, q in values]))
+        found += [(name, value, p, q, max(len(train), 1)) for value, p, q in values]
     return found
 
 

@@ -2,20 +2,17 @@
 
 Every run is a release of its own and costs its epsilon; their sum is what showing all of them would cost. What they are
 measured by (`evaluate.evaluator`) reads real rows and is never private. A sweep can be written down as a `Config`, and
-what it has finished can be kept in a folder (`store`), from which a sweep that was stopped goes on. `figure` makes one
-of the papers' figures again. `forecast` is the exception: it tells of runs before they are charged, and sees no row;
-`expectations` does so at once, by formulas.
+what it has finished can be kept in a folder (`Store`), from which a sweep that was stopped goes on. `figure` makes one
+of the papers' figures again. `forecasts` are the exception: they tell of runs before they are charged, by rehearsal or
+at once by formulas, and see no row.
 """
 
 from dpcore.arguments import check_public
-from dpcore.evaluate.baselines import baselines
-from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method
-from dpcore.experiment.config import Config, Place, parameters_of
+from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method, baselines
 from dpcore.experiment.figures import figure
 from dpcore.experiment.forecasts import Forecast, forecast
-from dpcore.experiment.store import Store
 from dpcore.experiment.study import Run
-from dpcore.experiment.sweeps import COLUMNS, entry_of, stream, sweep
+from dpcore.experiment.sweeps import COLUMNS, Config, Place, Store, entry_of, parameters_of, stream, sweep
 
 __all__ = [
     "CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Config", "Forecast", "Method", "Place", "Run", "Store",

@@ -33,7 +33,7 @@ from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator, Method, Pair
-from dpcore.evaluate.labels import Label
+from dpcore.evaluate.learners import Label
 from dpcore.methods.base import PrivateClassifier
 
 NewLedger = Callable[[], Ledger]

@@ -1,33 +1,468 @@
-"""Sweeps: methods x epsilons x repeats, as runs of the one loop and as one frame."""
+"""Sweeps: methods x epsilons x repeats, as runs of the one loop and as one frame; written down, and gone on with.
+
+A `Config` is a JSON document that says it all, names it by a hash, and can be read back. A `Store` keeps finished runs
+in a file that survives kill -9, or in memory, so that a sweep goes on where it was stopped.
+
+There is one file per data set, schema, split, measures and version, named by their hash, in which the rows are keyed
+with the folder's secret; one line of JSON per run, written whole and flushed when the run is finished. A run is known
+by its method, parameters, epsilon and repeat, so that another sweep of the same data, or more repeats, finds what is
+there. An unseeded run counts too: a finished run is a draw. Nothing of the data is in it but aggregates; yet they were
+measured on real rows without noise, and are not private.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
+import os
+import sys
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import replace
-from typing import Any
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import exact
+from dpcore.accounting.store.file import kept_secret
 from dpcore.accounting.tally import EPSILONS
-from dpcore.arguments import Progress, no_progress
-from dpcore.datasets import Dataset
-from dpcore.evaluate.evaluator import MEASURES, Method
-from dpcore.evaluate.labels import Label
-from dpcore.evaluate.learners import MODELS
-from dpcore.experiment.config import Config, Place, digest, parameters_of
-from dpcore.experiment.store import Store, restored
-from dpcore.experiment.study import NewLedger, Run
+from dpcore.arguments import Progress, is_number, is_whole, no_progress
+from dpcore.datasets import Content, Dataset
+from dpcore.domain.documents import json_ready, json_value
+from dpcore.domain.former_names import LABELS, renamed_fields, renamed_parameters
+from dpcore.errors import DataError, DPCoreError, ParameterError
+from dpcore.evaluate.evaluator import MEASURES, Method, Pair, check_measures
+from dpcore.evaluate.learners import MODELS, Label, again
+from dpcore.experiment.study import NewLedger, Run, Study
 from dpcore.language import phrase
+from dpcore.methods import METHODS
+from dpcore.methods.registry import advise
+from dpcore.text import finite_or_text
+
+Place = Path | dict[str, bytes]
+"""Where finished runs are kept: a folder, or memory, by what would be the files' names."""
+
+FORMAT = "dpcore sweep 1"
+MOST_TEXT, MOST_METHODS, MOST_EPSILONS, MOST_REPEATS = 5_000_000, 100, 100, 10_000
+MOST_EPSILON = 1e9
+
+INFINITY, MOST = "infinity", 1e300
+NUMBERS = ("seconds", *EPSILONS)
+VALUES = ["metric", "model", "value"]
 
 RUN = phrase("run {run:,}")
 PURPOSE = "Comparison"  # what books call its runs
 ORDER = ["method", "epsilon", "repeat", "metric", "model"]
 COLUMNS = [*ORDER, "value", *EPSILONS, "void", "relation", "seconds", "error"]
+
+
+@dataclass(frozen=True, eq=False)
+class Config:
+    """All arguments of `sweep` but the data; `sweep(data=data, **config.asked)` runs it.
+
+    Parameters
+    ----------
+    methods : mapping of str to Synthesizer or PrivateClassifier
+        Unfitted methods under names for the chart.
+    epsilons : sequence of float
+        The epsilons of the runs.
+    repeats, measures, models, label, rows, skip
+        As for `sweep`.
+    """
+
+    methods: Mapping[str, Method]
+    epsilons: Sequence[float]
+    repeats: int = 5
+    measures: Sequence[str] = MEASURES[:1]
+    models: Sequence[str] = MODELS[:1]
+    label: Label | None = None
+    rows: int | None = None
+    skip: bool = False
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The arguments of `sweep`."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs, repeats outermost, so that a sweep that is cut short has whole curves.
+
+        A method with a `random_state` s gets s + repeat: repeats differ, and the sweep repeats.
+        """
+        if not self.methods or not self.epsilons or self.repeats < 1:
+            raise ParameterError("The sweep has nothing to run.", "Choose a method, an epsilon and one repeat or more.")
+        return [
+            Run(
+                again(method, repeat).set_params(epsilon=float(epsilon)),
+                {"method": label, "epsilon": float(epsilon), "repeat": repeat},
+            )
+            for repeat in range(self.repeats)
+            for label, method in self.methods.items()
+            for epsilon in self.epsilons
+        ]
+
+    def pairs(self, data: Dataset) -> dict[str, list[Pair]]:
+        """Return what each method is scored by.
+
+        Parameters
+        ----------
+        data : Dataset
+            The data set that the methods run on.
+
+        Returns
+        -------
+        dict of str to list of tuple
+            By method, the measures and their models.
+
+        Raises
+        ------
+        ParameterError
+            If a method or the data set cannot give a measure.
+        """
+        how: dict[str, Any] = {"models": self.models, "label": self.label, "skip": self.skip}
+        check = partial(check_measures, self.measures, data, **how)
+        return {name: check(method=method) for name, method in self.methods.items()}
+
+    def study(self, data: Dataset) -> Study:
+        """Return the runs on a data set, and what scores them.
+
+        Parameters
+        ----------
+        data : Dataset
+            The data set.
+
+        Returns
+        -------
+        Study
+            The runs.
+
+        Raises
+        ------
+        ParameterError
+            As of `pairs`.
+        """
+        return Study(data, self.runs, self.rows, self.pairs(data), self.label)
+
+    def to_dict(self, data: Dataset) -> dict[str, Any]:
+        """Return what would run on a data set as JSON-ready values, and nothing of its rows.
+
+        Parameters
+        ----------
+        data : Dataset
+            The data set, whose name and schema are written.
+
+        Returns
+        -------
+        dict
+            The document; `hash` is of all the rest.
+        """
+        document = {
+            "format": FORMAT,
+            # of the front door, which imports this
+            "dpcore": str(vars(sys.modules["dpcore"])["__version__"]),
+            "data": {"name": data.name},
+            "schema": json.loads(data.schema.to_json()),
+            **self.asked,
+            "methods": {label: parameters_of(method) for label, method in self.methods.items()},
+            "epsilons": [float(epsilon) for epsilon in self.epsilons],
+            "measures": list(self.measures),
+            "models": list(self.models),
+            "label": None if self.label is None else asdict(self.label),
+        }
+        return {**document, "hash": digest(document)}
+
+    def to_json(self, data: Dataset) -> str:
+        """Return `to_dict` as text, which `from_json` reads.
+
+        Parameters
+        ----------
+        data : Dataset
+            As for `to_dict`.
+
+        Returns
+        -------
+        str
+            The JSON document.
+
+        Raises
+        ------
+        ParameterError
+            If a method has a parameter that cannot be written down.
+        """
+        return json.dumps(self.to_dict(data), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a document of `to_json`. What it says of data is not compared.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The document; bytes are UTF-8.
+
+        Returns
+        -------
+        Config
+            The arguments.
+
+        Raises
+        ------
+        ParameterError
+            If it is none, contradicts itself, or has a method with a delta.
+        """
+        cause, remedy = "This description of a sweep cannot be read", "Choose a file that a comparison was saved to."
+        found = json_value(text, ParameterError, cause, remedy, most=MOST_TEXT)
+        with refuse_faults(cause, remedy):
+            if not isinstance(found, dict) or found.get("format") != FORMAT:
+                raise ParameterError("This is no description of a sweep.", remedy)
+            given = {field.name: found[field.name] for field in fields(cls)}
+            methods, epsilons = given["methods"], given["epsilons"]
+            sound = isinstance(methods, dict) and isinstance(epsilons, list) and isinstance(given["skip"], bool)
+            sound = sound and 0 < len(methods) <= MOST_METHODS and 0 < len(epsilons) <= MOST_EPSILONS
+            sound = sound and all(is_number(number) and 0 < number <= MOST_EPSILON for number in epsilons)
+            counts = given["repeats"], given["rows"] or 1
+            if not (sound and all(is_whole(number, 1, MOST_REPEATS) for number in counts)):
+                raise ParameterError("This description of a sweep contradicts itself.", remedy)
+            given["methods"] = {name: method_of(raw) for name, raw in methods.items()}
+            # its sums, caps and charts are of pure epsilons
+            if any(method.delta for method in given["methods"].values()):
+                raise ParameterError("A comparison counts pure epsilon, and a method in this one has a delta.", remedy)
+            given["epsilons"] = [*map(float, epsilons)]
+            given["measures"] = some_of(given["measures"], MEASURES)
+            given["models"] = some_of(given["models"], MODELS)
+            given["label"] = None if given["label"] is None else label_of(given["label"])
+            return cls(**given)
+
+
+@contextmanager
+def refuse_faults(cause: str, remedy: str) -> Iterator[None]:
+    """Refuse a document of which a part is not what it should be: ParameterError."""
+    try:
+        yield
+    except DPCoreError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
+        raise ParameterError(f"{cause}.", remedy) from error
+
+
+def label_of(raw: Any) -> Label:
+    """A label out of a document."""
+    equals, below = raw["equals"], raw["below"]
+    if type(equals) not in (str, type(None)) or type(below) not in (int, float, str, type(None)):
+        raise TypeError
+    return Label(column=str(raw["column"]), equals=equals, below=below)
+
+
+def some_of(given: Any, known: Sequence[str]) -> list[str]:
+    """Names out of a document, if they are known; ParameterError otherwise."""
+    if not isinstance(given, list) or not given or not all(isinstance(name, str) and name in known for name in given):
+        raise ParameterError("A measure or model in this description is not known.", f"Known: {', '.join(known)}.")
+    return list(dict.fromkeys(given))
+
+
+def parameters_of(method: Method) -> dict[str, Any]:
+    """Return a method's name and all its parameters but epsilon, JSON-ready.
+
+    Parameters
+    ----------
+    method : Synthesizer or PrivateClassifier
+        The method.
+
+    Returns
+    -------
+    dict
+        `method`, its name in `METHODS`, and `parameters` by name.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter cannot be written down.
+    """
+    kind = type(method)
+    own = f"{kind.__module__}.{kind.__qualname__}"
+    name = next((name for name, known in METHODS.items() if known is kind), own)
+    given = {key: value for key, value in method.get_params().items() if key != "epsilon"}
+    try:
+        parameters = json.loads(json.dumps(given, default=json_ready, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"A parameter of {method.title} cannot be written down.", "Use numbers, texts, and tuples of them."
+        ) from error
+    return {"method": name, "parameters": parameters}
+
+
+def method_of(raw: Any) -> Method:
+    """An unfitted method from what `parameters_of` wrote; its own checks come when it is fitted."""
+    kind: Any = METHODS.get(LABELS.get(raw["method"], raw["method"]))
+    if kind is None:
+        raise ParameterError(
+            "A method in this description is not known.", f"Use a newer version of this program.{advise('DPEBM')}"
+        )
+    given, known = raw["parameters"], kind.parameters()
+    given = renamed_parameters(given, known) if isinstance(given, dict) else given
+    if not isinstance(given, dict) or not set(given) < set(known):
+        raise ParameterError(f"{kind.title} has no such parameters.", "Use the version that wrote this description.")
+    seed, relation = given.get("random_state"), given.get("relation", "")
+    if not isinstance(relation, str) or not (seed is None or (type(seed) is int and seed >= 0)):
+        raise TypeError
+    method: Method = kind(**{name: tuples(value) for name, value in given.items()})
+    return method
+
+
+def tuples(value: Any) -> Any:
+    """JSON's lists as tuples, which parameters are."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+def digest(document: Any) -> str:
+    """The SHA-256 of a JSON-ready value, whatever the order of its keys."""
+    text = json.dumps(document, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def yardstick_of(config: Config, data: Dataset, place: Place) -> str:
+    """A hash of all that a run's values depend on besides its method, epsilon and repeat.
+
+    The training and test rows, in this order, are keyed with the folder's secret. In memory the data's token stands for
+    them: nobody else looks there.
+    """
+    document, rows = config.to_dict(data), data.token
+    if isinstance(place, Path) and data.held:
+        rows = Content.of_rows(data.train_sample, data.test_sample).keyed(kept_secret(place))
+    elif isinstance(place, Path):  # rows in a folder; how they are split is another secret for each reading
+        rows = digest([data.token, data.sizes, data.key(kept_secret(place))])
+    kept = ("dpcore", "schema", "measures", "models", "label", "rows", "skip")
+    return digest({**{name: document[name] for name in kept}, "data": rows})
+
+
+class Store:
+    """The finished runs that a place holds of sweeps with the same data and measures.
+
+    A folder is made if there is none, and only its owner may read its files; a dict is for what
+    must not outlive it.
+
+    Parameters
+    ----------
+    place : Path or dict
+        The folder, or the dict of bytes by file name.
+    config : Config
+        What is measured.
+    data : Dataset
+        The data set.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be read or written.
+    """
+
+    def __init__(self, place: Place, config: Config, data: Dataset) -> None:
+        self.place = place
+        with refuse_unusable(place):
+            self.name = f"{yardstick_of(config, data, place)}.jsonl"
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        """Return what is finished, by key: a dict of numbers and values for each run.
+
+        A line that is torn, or holds something else, is as good as none.
+        """
+        found = {}
+        for line in self._content().splitlines():
+            try:
+                record = json_value(line, DataError, "This line is torn", "")
+                record = renamed_fields(record) if isinstance(record, dict) else {}
+            except (DataError, TypeError):
+                continue
+            if isinstance(record.get("run"), str) and sound(record):
+                found[record["run"]] = record
+        return found
+
+    def _content(self) -> bytes:
+        if isinstance(self.place, dict):
+            return self.place.get(self.name, b"")
+        path = self.place / self.name
+        with refuse_unusable(path):
+            return path.read_bytes() if path.exists() else b""
+
+    def add(self, key: str, frame: pd.DataFrame) -> None:
+        """Write down a finished run.
+
+        One that failed is left out, because it may succeed another time.
+
+        Parameters
+        ----------
+        key : str
+            What names the run among those of the same data and measures.
+        frame : DataFrame
+            The run's rows, as of `sweep`.
+
+        Raises
+        ------
+        DataError
+            If the folder cannot be written.
+        """
+        if (frame["error"] != "").any():
+            return
+        record = {
+            "run": key,
+            **{name: finite_or_text(float(frame[name].iloc[0])) for name in NUMBERS},
+            "void": frame["void"].iloc[0],
+            "values": [[*map(finite_or_text, row)] for row in frame[VALUES].itertuples(index=False)],
+        }
+        line = json.dumps(record, allow_nan=False).encode() + b"\n"
+        if isinstance(self.place, dict):
+            self.place[self.name] = self._content() + line
+            return
+        path = self.place / self.name
+        with refuse_unusable(path):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
+            try:
+                size = os.fstat(file).st_size
+                torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+                os.write(file, b"\n" + line if torn else line)
+                os.fsync(file)
+            finally:
+                os.close(file)
+
+
+@contextmanager
+def refuse_unusable(path: Place) -> Iterator[None]:
+    """Refuse a folder that fails: DataError."""
+    try:
+        yield
+    except OSError as error:
+        cause = f"The finished runs in {path} cannot be read or written: {error.strerror}."
+        raise DataError(cause, "Choose another folder, or none.") from error
+
+
+def sound(record: Mapping[str, Any]) -> bool:
+    """Whether a record's numbers are numbers."""
+
+    def number(value: Any, instead: Any) -> bool:
+        return value == instead or (is_number(value) and 0 <= value < MOST)
+
+    values = record.get("values")
+    known = all(number(record.get(name), INFINITY) for name in NUMBERS)
+    if not (known and isinstance(record.get("void"), str) and isinstance(values, list)):
+        return False
+    return all(isinstance(one, list) and len(one) == 3 and number(one[2], None) for one in values)
+
+
+def restored(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequence[Pair]) -> pd.DataFrame | None:
+    """The rows of a finished run; None if they are not those that are asked for."""
+    if [tuple(one[:2]) for one in record["values"]] != list(asked):
+        return None
+    numbers = {name: math.inf if record[name] == INFINITY else float(record[name]) for name in NUMBERS}
+    rows = pd.DataFrame(record["values"], columns=VALUES).astype({"value": float})
+    return rows.assign(**shared, **numbers, void=record["void"], error="")
 
 
 def keys_of(runs: Sequence[Run]) -> list[str]:
@@ -92,17 +527,16 @@ def stream(
     runs, keys = study.runs, keys_of(study.runs)
     for table in (data.train_sample, data.test_sample):
         data.schema.encode(table)  # what does not fit is said here, once
-    kept = None if store is None else Store(store, config, data)
-    earlier = {} if store is None else find_finished_runs(config, data, store)
+    place = {} if store is None else store
+    kept, earlier = Store(place, config, data), find_finished_runs(config, data, place)
     for done, frame in enumerate(earlier.values(), 1):
         yield done / len(runs), frame
-    missing = [place for place in range(len(runs)) if place not in earlier]
-    rest = replace(study, runs=[runs[place] for place in missing])
+    missing = [index for index in range(len(runs)) if index not in earlier]
+    rest = replace(study, runs=[runs[index] for index in missing])
     how = {"ledgers": lambda run: books.get(run.labels["method"]), "n_jobs": n_jobs, "progress": progress}
     with closing(rest.stream(**how)) as found:
-        for done, (place, frame) in enumerate(found, len(earlier) + 1):
-            if kept is not None:
-                kept.add(keys[missing[place]], frame)
+        for done, (index, frame) in enumerate(found, len(earlier) + 1):
+            kept.add(keys[missing[index]], frame)
             yield done / len(runs), frame
 
 

@@ -10,6 +10,10 @@ It holds what was released and what it can cost, and nothing that was computed f
     replay.py, replay.ipynb      make it again: `python replay.py FILE`
     report.html, card.md         for readers
     README.md                    under which relation, with which epsilons and which noise it was made
+
+The script and the notebook are made of the same steps (`steps.py.jinja`). Nothing in the notebook has been run: whoever
+opens it sees code and what it does, and runs it on rows of their own. It is written without Jupyter's libraries, which
+only its readers need.
 """
 
 import io
@@ -18,18 +22,16 @@ import zipfile
 import zlib
 from collections.abc import Iterable
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
+from dpcore.datasets import SKIPPED
 from dpcore.domain.documents import json_text, json_value
 from dpcore.errors import DataError, ParameterError
-from dpcore.export.artifacts import CountTree, Rows, Table
+from dpcore.export.artifacts import CountTree, Model, Rows, Table
 from dpcore.export.collection import Collection
 from dpcore.export.facts import Facts, facts
-from dpcore.export.model_file import Model
-from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
 from dpcore.export.release import Release
-from dpcore.export.rendering import render
-from dpcore.export.replay import make_notebook, script_of
+from dpcore.export.rendering import literal, render, spreadsheet_csv, spreadsheet_safe
 from dpcore.export.report import Report, make_report
 from dpcore.text import number
 
@@ -39,6 +41,10 @@ MOST_BYTES = 1_000_000
 UNREADABLE = (ValueError, KeyError, TypeError, RuntimeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|xlsx?|parquet|zip|gz))+$", re.IGNORECASE)
 LONGEST = 60  # letters of a data set's name in a file's name
+
+DATA = "your-data.csv"
+TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
+CELL = re.compile(r"^# %%(?: \[markdown\])?\n", re.MULTILINE)
 
 
 def bundle(release: Release, *, table: Table = "csv", told: Report | None = None) -> bytes:
@@ -154,3 +160,94 @@ def readme(known: Facts, table: Table, report: Report, files: Iterable[str] = ()
     release, artifact = known.release, known.release.artifact
     cells = spreadsheet_safe(artifact.synthetic)[1] if isinstance(artifact, Rows) and table == "csv" else 0
     return render("README.md", facts=known, release=release, table=table, report=report, files={*files}, escaped=cells)
+
+
+class ReplayStep(NamedTuple):
+    """A part of a replay: what it does, in a sentence of Markdown, and its code."""
+
+    text: str
+    code: str
+
+
+def show_code(release: Release, *, data: str = DATA, table: Table | None = None) -> str:
+    """Return the code that fits the same method with the same parameters, for a person to read.
+
+    With a seed, and the release's files at hand (`table`), it also says whether it made the same
+    release.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    data : str
+        The path of the rows that the code reads. Default: one to be replaced.
+    table : {"csv", "parquet"}, optional
+        The format of the release's rows, if its files lie in the same folder.
+
+    Returns
+    -------
+    str
+        Python code.
+    """
+    return "\n".join(step.code for step in steps(facts(release), literal(data), table))
+
+
+def script_of(known: Facts, table: Table = "csv") -> str:
+    """The same for a command line that names the file; what came out is told in a sentence.
+
+    Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends with code 2.
+    """
+    _, rows, fit, *last = steps(known, "file", table, screen=False)
+    rest = "\n".join(step.code for step in last)
+    return render(
+        "replay.py.jinja", facts=known, release=known.release, table=table, fit=rows.code + fit.code, rest=rest
+    )
+
+
+def steps(known: Facts, file: str, table: Table | None, **shown: bool) -> list[ReplayStep]:
+    """The parts of a replay, imports first; `file` is how the rows' file is told in Python.
+
+    `screen` is whether a person looks at it, and `notebook` whether they see charts.
+    """
+    release = known.release
+    reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
+    # Without a seed there is new noise anyway; and the lots of the split stay secret.
+    names = ["test_share", *["split_seed"] * (release.seed is not None), *SKIPPED]
+    split = "".join(f", {name}={literal(reading[name])}" for name in names if name in reading)
+    shown = {"screen": True, "notebook": False} | shown
+    text = render("steps.py.jinja", facts=known, release=release, file=file, table=table, split=split, **shown)
+    _, *cells = CELL.split(text)
+    return [ReplayStep(text.strip(), code) for text, code in zip(cells[::2], cells[1::2], strict=True)]
+
+
+def make_notebook(release: Release, table: Table = "csv") -> str:
+    """Return the notebook that does what `show_code` does, as JSON (nbformat 4.5).
+
+    An introduction, then a cell of text and one of code for each step.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    table : {"csv", "parquet"}, default="csv"
+        The format of the release's rows.
+
+    Returns
+    -------
+    str
+        The file's text.
+    """
+    known = facts(release)
+    cells = [cell("markdown", render("notebook.md", facts=known, release=release, file=DATA), 0)]
+    for step in steps(known, literal(DATA), table, notebook=True):
+        cells += [cell("markdown", step.text, len(cells)), cell("code", step.code, len(cells) + 1)]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    about = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return json_text({"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5}, 1) + "\n"
+
+
+def cell(kind: str, source: str, index: int) -> dict[str, Any]:
+    """A cell that was never run."""
+    lines = source.rstrip("\n").splitlines(keepends=True)
+    unrun: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {"cell_type": kind, "id": f"cell-{index}", "metadata": {}, **unrun, "source": lines}

@@ -25,8 +25,8 @@ from dpcore.domain.column import Column
 from dpcore.domain.documents import json_text, json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
-from dpcore.export.model_file import Model, told_of
-from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
+from dpcore.export.artifacts import Model, told_of
+from dpcore.export.rendering import spreadsheet_csv, spreadsheet_safe
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, CategoryChannel, Channel, KeepOrDraw, Warner
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import WIDEST, LocalClassifier

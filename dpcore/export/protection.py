@@ -1,12 +1,9 @@
 """Whom an epsilon protects, in words: a row, or a person who may have several. For cards, reports and screens."""
 
-from collections.abc import Callable
-
 from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
 from dpcore.accounting.relation import ProtectedUnit, Relation
 from dpcore.domain import unit
-from dpcore.export.quoting import plain
-from dpcore.export.rendering import sentence
+from dpcore.export.rendering import plain, sentence
 from dpcore.language import phrase, say
 from dpcore.text import number
 
@@ -61,17 +58,12 @@ def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float =
     return sentence("epsilon", case, rows=declared.max_contributions, **values)
 
 
-def protected(
-    declared: unit.PrivacyUnit | None,
-    relation: Relation | str,
-    written: Callable[[str], str] = plain,
-    delta: float = 0.0,
-) -> str:
-    """The unit of protection, in a sentence or two; `written` is how a column's name may stand there."""
+def protected(declared: unit.PrivacyUnit | None, relation: Relation | str, delta: float = 0.0) -> str:
+    """The unit of protection, in a sentence or two."""
     if declared is None:
         return sentence("unit", "none")
     case = str(Relation.parse(relation)) if declared.id_column else "rho" if delta else "rows"
-    most, column = declared.max_contributions, repr(written(declared.id_column or ""))
+    most, column = declared.max_contributions, repr(plain(declared.id_column or ""))
     return sentence("unit", case, n=most, times=most**2 if delta else most, column=column)
 
 

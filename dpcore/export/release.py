@@ -14,8 +14,7 @@ import pandas as pd
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.export.artifacts import Artifact, CountTree, Network, Rows
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Artifact, CountTree, Model, Network, Rows
 from dpcore.export.protection import protected
 from dpcore.export.rendering import sentence
 from dpcore.language import phrase, say
@@ -29,6 +28,8 @@ Kind = TypeVar("Kind", bound=Artifact)
 SIZES = ("n_trees", "max_depth")
 PURPOSE = phrase("{method}, {mode} mode")  # what books call a run
 NOISELESS = NoNoise.label.capitalize()
+
+__all__ = ["Model", "Release", "make_release", "release_of"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -276,6 +277,9 @@ def make_release(
     if not isinstance(made.artifact, Model):
         return made
     return replace(made, artifact=replace(made.artifact, about=made.about))
+
+
+release_of = make_release  # as scripts call it that were taken home with a classifier
 
 
 def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Artifact:

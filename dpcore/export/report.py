@@ -22,9 +22,8 @@ import pandas as pd
 from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.charts.base import PAGE, REAL_DATA, for_files
-from dpcore.export.artifacts import Network, Picture, Rows
+from dpcore.export.artifacts import Model, Network, Picture, Rows
 from dpcore.export.facts import facts
-from dpcore.export.model_file import Model
 from dpcore.export.release import Release
 from dpcore.export.rendering import part, render
 from dpcore.extras import lacking, there
@@ -106,11 +105,6 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
         ],
     )
     return Report(html, bool(pictures), drawn)
-
-
-def page(title: str, body: Iterable[str]) -> str:
-    """An HTML file of these parts, which are escaped already; the title is not."""
-    return render("page.html", title=title, body=list(body))
 
 
 def entries_of(release: Release) -> pd.DataFrame:

@@ -35,7 +35,7 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.panels import paper, redraw
 from dpcore.domain.column import Column
 from dpcore.export import facts, report
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.base import LocalClassifier

@@ -8,7 +8,7 @@ from screen import said
 from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import odds_in_short
 from dpcore.dashboard.panels import verdict
-from dpcore.evaluate.verdict import Center, Fidelity, Group
+from dpcore.evaluate.distances import Center, Fidelity, Group
 from dpcore.export import protection
 
 PRIVATE = "with 100 / 1,000 / 10,000 rows"

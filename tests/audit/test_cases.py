@@ -12,7 +12,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.audit import cases
 from dpcore.audit.bound import lower_bound_of_statistics, remembering, statistics
 from dpcore.audit.events import difference_ratio, label_losses
-from dpcore.audit.tables import frame_of, schema_of
+from dpcore.audit.game import Verdict, frame_of, schema_of
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms.randomizers import Warner
@@ -61,9 +61,9 @@ def test_every_mode_of_every_method_has_cases_with_the_verdict_of_the_specificat
     assert len({case.key for case in cases.CASES}) == len(cases.CASES)
     assert {tuple(case.key.split("/")[:3]) for case in cases.CASES} > CAUGHT
     for case in cases.CASES:
-        flawed = "caught" if tuple(case.key.split("/")[:3]) in CAUGHT else "not caught"
+        flawed = Verdict.FAILS if tuple(case.key.split("/")[:3]) in CAUGHT else Verdict.OPEN
         claims_none = (case.mode == "published" and case.method in CLAIMLESS) or case.key == "NB-Synth/published/Alg1"
-        assert case.expected == ("no claim" if claims_none else flawed), case.key
+        assert case.expected == (None if claims_none else flawed), case.key
 
 
 @pytest.mark.listed
@@ -78,7 +78,7 @@ def test_every_case_can_be_run():
         found, ledger = statistics(case.estimator, case.schema, case.pair, case.statistic, 1, seed=11)
         assert np.isfinite(found).all(), case.key
         claimed, proved = case.epsilons(ledger)
-        assert case.expected == "no claim" or np.isfinite(claimed), case.key
+        assert case.expected is None or np.isfinite(claimed), case.key
         assert case.mode == "published" or proved <= claimed, case.key
 
 
@@ -98,26 +98,26 @@ SOON = {  # caught with so few runs; what corrects it is not
 @pytest.mark.parametrize("key", SOON)
 def test_flaws_are_caught_soon_and_what_corrects_them_is_not(key):
     runs, stands = SOON[key]
-    assert cases.run(case_of(key), runs, seed=2).verdict == "caught"
-    assert cases.run(case_of(stands), runs, seed=2).verdict == "not caught"
+    assert cases.run(case_of(key), runs, seed=2).verdict is Verdict.FAILS
+    assert cases.run(case_of(stands), runs, seed=2).verdict is Verdict.OPEN
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", [case.key for case in cases.CASES if case.expected != "not caught"])
+@pytest.mark.parametrize("key", [case.key for case in cases.CASES if case.expected is not Verdict.OPEN])
 def test_flaws_are_caught_with_as_many_runs_as_the_page_makes(key):
     """Or with 500, if those are enough."""
     case = case_of(key)
-    few = case.expected == "no claim" or any(word in key for word in ("/range/", "/purity/", "/index"))
+    few = case.expected is None or any(word in key for word in ("/range/", "/purity/", "/index"))
     twins = cases.run(case, min(case.trials, 500) if few else case.trials, seed=5)
     assert twins.verdict == case.expected
-    assert twins.result.lower_bound > (twins.result.claimed if case.expected == "caught" else 1)
+    assert twins.result.lower_bound > (twins.result.claimed if case.expected is Verdict.FAILS else 1)
     assert lower_bound_of_statistics(twins.first, twins.second, alpha=1e-3) <= twins.result.bound
 
 
 # The same numbers catch the paper, whatever its epsilon is: no noise of the corrected method moves them.
 ELSEWHERE = ("NB-Synth/corrected/C2", "DiffPRFs/corrected/purity")
 ELSEWHERE += ("DiffGen/corrected/range", "DiffGen tree/corrected/range")
-STANDS = [c.key for c in cases.CASES if c.expected == "not caught" and not c.key.startswith(ELSEWHERE)]
+STANDS = [c.key for c in cases.CASES if c.expected is Verdict.OPEN and not c.key.startswith(ELSEWHERE)]
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_noise_that_nobody_paid_for_is_caught(key, monkeypatch):
     case = case_of(key)
     PLANTED[key](monkeypatch)
     twins = cases.run(case, 120, seed=7)
-    assert (twins.verdict, case.expected) == ("caught", "not caught")
+    assert (twins.verdict, case.expected) == (Verdict.FAILS, Verdict.OPEN)
     assert twins.result.claimed == case.estimator.epsilon  # the ledger books what it always did
 
 
@@ -166,7 +166,7 @@ def test_what_is_claimed_is_the_ledgers_or_a_steps():
 
 def test_what_claims_nothing_has_no_verdict_and_too_few_runs_are_refused():
     case = case_of("NB-Synth/published/Alg1")
-    assert cases.run(case, 20, seed=0).verdict == "no claim"
+    assert cases.run(case, 20, seed=0).verdict is None
     with pytest.raises(ParameterError):
         cases.run(case, 19)
 

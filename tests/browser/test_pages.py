@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from dpcore import Schema, datasets
 from dpcore.experiment import COLUMNS, Config
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser

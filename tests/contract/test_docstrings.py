@@ -10,7 +10,7 @@ from types import FunctionType
 
 import pytest
 
-ROOMS = "charts datasets evaluate experiment export audit export.models evaluate.disclosure datasets.schema_formats"
+ROOMS = "charts datasets evaluate experiment export audit export.release evaluate.disclosure datasets.schema_formats"
 SECTIONS = {"Parameters", "Attributes", "Returns", "Yields", "Raises", "Examples"}
 NO_VERBS = {"A", "All", "An", "As", "Every", "How", "In", "Its", "No", "One", "See", "Some", "The", "What", "Whether"}
 ERRORS = {"ParameterError", "SchemaError", "DataError", "BudgetError"}

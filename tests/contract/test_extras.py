@@ -8,7 +8,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.datasets.reading import read_frame
-from dpcore.experiment.commands.figure import main as figure
+from dpcore.experiment import commands
 from dpcore.export import bundle, make_release
 from dpcore.extras import EXTRAS
 
@@ -36,7 +36,7 @@ def test_what_is_not_installed_is_told_in_a_sentence(small_frame, small_schema, 
     assert books.epsilon_bound == 0
     with pytest.raises(dp.DataError, match=r'needs python_calamine, .* pip install "dpcore\[excel\]"'):
         read_frame(b"PK\x03\x04", "a.xlsx", trusted=True)
-    assert figure(["001 Fig. 5"]) == 1
+    assert commands.main("figure", ["001 Fig. 5"]) == 1
     assert 'needs vl_convert, which is not installed: pip install "dpcore[report]".' in capsys.readouterr().err
 
 

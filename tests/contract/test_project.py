@@ -81,7 +81,7 @@ READS_ROWS = {
     "pages.audit.own_row:values": "shows the person's own row, which was asked for",
 }
 EVALUATION_READS_ROWS = {
-    "baselines:baselines": "scikit-learn's models learn from them",
+    "evaluator:baselines": "scikit-learn's models learn from them",
     "disclosure:tried": "methods learn from them, and some are targets of an attack",
     "evaluator:Evaluator.train": "codes", "evaluator:Evaluator.test": "codes",
     "evaluator:Evaluator.rows": "a counter", "evaluator:Evaluator.first_rows": "for a table on the screen",

@@ -18,7 +18,7 @@ from dpcore.audit.cases import own_row
 from dpcore.datasets import reading
 from dpcore.domain.column import Column
 from dpcore.errors import DPCoreError
-from dpcore.experiment.commands.base import carried_out
+from dpcore.experiment import commands
 from dpcore.language import FOLDER
 
 pytestmark = pytest.mark.usefixtures("parsed_once")
@@ -79,8 +79,9 @@ def test_rows_that_are_encoded_to_a_folder_are_refused_alike(tmp_path):
     assert few.private == "3 cells of column 'n' lie outside the declared bounds 0 to 9."
 
 
-def test_commands_write_no_count_of_rows(capsys):
-    assert carried_out(encoding(NUMBER, 50, 1), 133) == 1
+def test_commands_write_no_count_of_rows(capsys, monkeypatch):
+    monkeypatch.setattr("dpcore.experiment.commands.schema.make", lambda _: encoding(NUMBER, 50, 1)(133))
+    assert commands.main("schema", ["people.csv"]) == 1
     assert "133" not in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError, SchemaError
 from dpcore.experiment import Config
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from dpcore.postprocess.forest import Forest
 
 HALF = "\ud800"

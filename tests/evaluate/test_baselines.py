@@ -7,8 +7,7 @@ import pytest
 
 from dpcore import evaluate
 from dpcore.errors import DataError, ParameterError
-from dpcore.evaluate.baselines import FLOOR, FOREST, PLAIN, REAL, TREE, inputs
-from dpcore.evaluate.evaluator import RANGE_ERROR
+from dpcore.evaluate.evaluator import FLOOR, FOREST, PLAIN, RANGE_ERROR, REAL, TREE, inputs
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.methods import NonPrivateForest
 

@@ -8,7 +8,7 @@ from dpcore.domain.range_query import random_queries
 from dpcore.errors import ParameterError
 from dpcore.evaluate import evaluator
 from dpcore.evaluate.evaluator import RANGE_ERROR, Evaluator, check_measures, undefined_measures
-from dpcore.evaluate.labels import Label
+from dpcore.evaluate.learners import Label
 from dpcore.methods import PPNB, DiffPRFs, NaiveBayesSynthesizer, TaxonomyRelease
 
 ROWS = NaiveBayesSynthesizer(x_source="model", random_state=2)

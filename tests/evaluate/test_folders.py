@@ -9,10 +9,9 @@ import dpcore as dp
 from dpcore import evaluate
 from dpcore.domain.range_query import random_queries
 from dpcore.evaluate import distances, learners, tree_errors
-from dpcore.evaluate.baselines import FLOOR
-from dpcore.evaluate.evaluator import RANGE_ERROR, Evaluator
+from dpcore.evaluate.distances import fidelity
+from dpcore.evaluate.evaluator import FLOOR, RANGE_ERROR, Evaluator
 from dpcore.evaluate.learners import MODELS
-from dpcore.evaluate.verdict import fidelity
 from dpcore.rows import FolderData, HeldRows, data, exact_counts
 from dpcore.rows.writing import encode_folder
 

@@ -9,7 +9,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.evaluate import learners
-from dpcore.evaluate.labels import Label, misclassification
+from dpcore.evaluate.learners import Label, misclassification
 
 SCHEMA = Schema(
     columns=(
@@ -85,7 +85,7 @@ def test_the_protocols_learn_from_the_same_parts_and_repeats_differ(monkeypatch)
         parts.append((synthetic, test))
         return measured(train, test, synthetic, *args, **more)
 
-    monkeypatch.setattr("dpcore.evaluate.labels.tstr", spy)
+    monkeypatch.setattr("dpcore.evaluate.learners.tstr", spy)
     rng = np.random.default_rng(0)
     synthetic = rows_of(rng.integers(0, 100, 40), rng.choice(["a", "b"], 40))
     for more in ({}, {"protocol": "published"}, {"seed": 1}):

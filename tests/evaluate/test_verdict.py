@@ -9,7 +9,7 @@ import pytest
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
-from dpcore.evaluate.verdict import Center, Group, centers, fidelity
+from dpcore.evaluate.distances import Center, Group, centers, fidelity
 
 WARD = Column(name="ward", kind="categorical", categories=("a", "b"))
 CAUSE = Column(name="cause", kind="categorical", categories=("x", "y"))

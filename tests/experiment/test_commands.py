@@ -11,7 +11,7 @@ from tables import SMALL, make_frame
 import dpcore as dp
 from dpcore.accounting.store import Books
 from dpcore.dashboard.__main__ import main
-from dpcore.experiment.commands import base
+from dpcore.experiment import commands
 
 SCHEMA = dp.Schema.from_json(SMALL.to_json())  # its numbers as files write them
 PAGE = {"name": "networks", "settings": {"epsilon": 1.0}}
@@ -152,6 +152,6 @@ def test_a_file_that_came_meanwhile_is_kept_and_so_is_what_was_paid_for(tmp_path
     out = tmp_path / "out.zip"
     out.write_bytes(b"theirs")
     with pytest.raises(dp.DataError, match=r"What was made is in .*\.out\.zip\."):
-        base.write(out, b"ours", force=False)
+        commands.write(out, b"ours", force=False)
     (part,) = tmp_path.glob(".out.zip.*")
     assert (out.read_bytes(), part.read_bytes()) == (b"theirs", b"ours")

@@ -16,12 +16,10 @@ import dpcore as dp
 from dpcore.door.door import Door
 from dpcore.errors import ParameterError
 from dpcore.evaluate import marginal_avd
-from dpcore.evaluate.verdict import CLOSE, TIED, fidelity, tied
+from dpcore.evaluate.distances import CLOSE, TIED, fidelity, tied
 from dpcore.experiment import forecast as front
 from dpcore.experiment import forecasts
-from dpcore.experiment.expectations import Expectation, expect_errors, public_table
-from dpcore.experiment.forecasts import Band, Expected, Forecast, smallest_group
-from dpcore.experiment.made_up import functions, made_up, matchings
+from dpcore.experiment.forecasts import Band, Expectation, Expected, Forecast, expect_errors, made_up, public_table
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 
@@ -158,10 +156,9 @@ def test_there_is_no_way_to_a_row() -> None:
     assert [p.annotation for p in taken] == [
         "Synthesizer", "Schema", "int", "int | None", "Sequence[float]", "int", "Progress",
     ]  # fmt: skip
-    for place in ("dpcore/experiment/forecasts.py", "dpcore/experiment/made_up.py"):
-        source = inspect.getsource(forecasts) if "forecasts" in place else inspect.getsource(inspect.getmodule(made_up))
-        imported = {node.module for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
-        assert not {name for name in imported if name and ("dataset" in name or "evaluator" in name)}, place
+    nodes = ast.walk(ast.parse(inspect.getsource(forecasts)))
+    imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert not {name for name in imported if name and ("dataset" in name or "evaluator" in name)}
 
 
 def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
@@ -209,15 +206,15 @@ def test_what_has_no_forecast_is_refused() -> None:
 def test_the_smallest_group_is_where_nine_of_ten_are_off_by_half_at_most() -> None:
     size = np.repeat([0.4, 0.2, 0.1, 0.05], 10)
     off = np.concatenate([np.full(10, 0.1), [0.3], np.full(9, 0.02), np.full(2, 0.09), np.zeros(8), np.zeros(10)])
-    assert smallest_group(np.array([size, off])) == 0.125
-    assert smallest_group(np.array([[0.5] * 10, [0.4] * 10])) is None
+    assert forecasts.smallest_group(np.array([size, off])) == 0.125
+    assert forecasts.smallest_group(np.array([[0.5] * 10, [0.4] * 10])) is None
 
 
 def test_made_up_tables_are_inside_the_schema_and_functions_are_tied() -> None:
-    met = [pair for round in matchings(5) for pair in round]
+    met = [pair for round in forecasts.matchings(5) for pair in round]
     assert sorted(met) == list(combinations(range(5), 2))
     rng = np.random.default_rng(0)
-    for codes in (made_up(SMALL, 2_000, 0.9, rng), functions(SMALL, 2_000, [(0, 1)], rng)):
+    for codes in (made_up(SMALL, 2_000, 0.9, rng), forecasts.functions(SMALL, 2_000, [(0, 1)], rng)):
         assert codes.shape == (2_000, len(SMALL))
         assert (codes.max(axis=0) < np.array(SMALL.sizes)).all()
     shares = np.zeros(SMALL.sizes[:2])

@@ -28,7 +28,7 @@ from dpcore.accounting.store import Books
 from dpcore.datasets import split
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.evaluator import Evaluator
-from dpcore.evaluate.labels import Label
+from dpcore.evaluate.learners import Label
 from dpcore.experiment import Config, Store, study, sweeps
 from dpcore.experiment.study import Run, Study
 from dpcore.methods import METHODS, PPNB, DiffPRFs, HMPrivBayes, JTree, NaiveBayesSynthesizer

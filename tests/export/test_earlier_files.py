@@ -30,8 +30,9 @@ from dpcore.dashboard.controls import presets_of
 from dpcore.domain.former_names import LABELS, PUBLIC, renamed_settings
 from dpcore.domain.schema import Schema
 from dpcore.experiment import Config
-from dpcore.experiment.commands.release import main, method_of_release
-from dpcore.export.models import Model
+from dpcore.experiment.commands import main
+from dpcore.experiment.commands.release import method_of_release
+from dpcore.export.artifacts import Model
 from dpcore.methods.parameters import whole
 from dpcore.postprocess.count_tree import ReleasedTree
 
@@ -231,7 +232,7 @@ def test_zips_are_released_again(folder):
     with zipfile.ZipFile(old := folder / "old.zip", "w") as archive:
         for name, text in FORMER["forest"].items():
             archive.writestr(name, text)
-    assert main([str(old), str(folder / "people.csv"), "--out", str(folder / "new.zip")]) == 0
+    assert main("release", [str(old), str(folder / "people.csv"), "--out", str(folder / "new.zip")]) == 0
     with zipfile.ZipFile(io.BytesIO((folder / "new.zip").read_bytes())) as archive:
         config = json.loads(archive.read("config.json"))
     assert GROUPED.items() <= config["parameters"].items()

@@ -18,7 +18,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import archive, make_release, make_report, protection
 from dpcore.export import facts as record
-from dpcore.export.limits import NINETEEN, limits, noisy_tables
+from dpcore.export.facts import NINETEEN, limits, noisy_tables
 from dpcore.export.rendering import part, render
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer

@@ -19,10 +19,10 @@ from dpcore import datasets, export
 from dpcore.accounting.store import Books
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError, SchemaError
-from dpcore.experiment.config import method_of
-from dpcore.export import make_release, replay
+from dpcore.experiment.sweeps import method_of
+from dpcore.export import archive, make_release
+from dpcore.export.artifacts import Model
 from dpcore.export.facts import facts
-from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
 
 pytestmark = pytest.mark.usefixtures("quick_pictures")
@@ -64,10 +64,10 @@ def test_the_notebook_was_never_run_and_does_what_the_code_on_the_screen_and_the
     told = cells(text, "code")
     assert "bound=ledger.epsilon_bound, delta=ledger.delta)" in "\n".join(told)
     without_charts = [cell for cell in told if "charts." not in cell]
-    assert "\n\n".join(without_charts) + "\n" == replay.show_code(made, table="csv")
+    assert "\n\n".join(without_charts) + "\n" == archive.show_code(made, table="csv")
     known = facts(made)
-    script = replay.script_of(known, "csv").replace("    ", "").replace("read(file,", f"read('{replay.DATA}',")
-    for step in replay.steps(known, f"'{replay.DATA}'", "csv", screen=False)[1:]:
+    script = archive.script_of(known, "csv").replace("    ", "").replace("read(file,", f"read('{archive.DATA}',")
+    for step in archive.steps(known, f"'{archive.DATA}'", "csv", screen=False)[1:]:
         assert step.code.replace("    ", "") in script
 
 

@@ -24,8 +24,7 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.export import archive, report
 from dpcore.export.facts import facts
-from dpcore.export.quoting import literal, plain, spreadsheet_csv, spreadsheet_safe
-from dpcore.export.rendering import render
+from dpcore.export.rendering import literal, plain, render, spreadsheet_csv, spreadsheet_safe
 from dpcore.methods import METHODS
 
 NASTY = "\u2028\u2029\x85\n\r\t'\"\\{}`<>&|#*_[]()$,;=+-@%: \ufeff\u202e👍ß"

@@ -21,7 +21,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, ParameterError
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from dpcore.export.release import make_release
 from dpcore.mechanisms.noise import generator
 from dpcore.methods import METHODS, DiffPRFs

@@ -18,10 +18,10 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import one_of, worded
+from dpcore.evaluate.distances import Center
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.statistics import Statistics, statistics
-from dpcore.evaluate.verdict import Center
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from dpcore.language import phrase, retold, say, spoken
 from dpcore.methods import METHODS
 from dpcore.text import claim

@@ -20,7 +20,7 @@ from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.learners import MAJORITY
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
 
 CENTERS = "Means and medians of numbers, whatever the bins"

@@ -14,8 +14,7 @@ from dpcore.dashboard.panels import redraw
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import caption
 from dpcore.evaluate import tree_errors
-from dpcore.evaluate.baselines import DEPTH, FOREST, PLAIN, TREE, TREES
-from dpcore.evaluate.evaluator import SCORES
+from dpcore.evaluate.evaluator import DEPTH, FOREST, PLAIN, SCORES, TREE, TREES
 from dpcore.evaluate.learners import MAJORITY, confusion_frame
 from dpcore.language import ENGLISH, phrase, say, speaking
 from dpcore.postprocess.naive_bayes import Bayes

@@ -17,7 +17,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.evaluate import disclosure
 from dpcore.export import protection
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from dpcore.export.release import Release
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS

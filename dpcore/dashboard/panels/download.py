@@ -14,8 +14,8 @@ from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.export import bundle, file_name, make_notebook, make_report, show_code
+from dpcore.export.artifacts import Model
 from dpcore.export.facts import facts
-from dpcore.export.model_file import Model
 from dpcore.export.report import Report
 from dpcore.language import ENGLISH, phrase, say, speaking, spoken
 

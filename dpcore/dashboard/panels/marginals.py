@@ -16,7 +16,7 @@ from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.widgets import caption, lasting, markdown
 from dpcore.evaluate.statistics import Statistics
 from dpcore.evaluate.tree_errors import model_distances, model_marginals
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from dpcore.language import phrase, say
 
 

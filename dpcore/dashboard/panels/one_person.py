@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.column import Column
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from dpcore.language import say
 
 STEPS = 101  # positions of a slider

@@ -26,8 +26,8 @@ from dpcore.errors import DataError
 from dpcore.experiment.figures import booked, of_paper
 from dpcore.experiment.figures.claims import REPEATS
 from dpcore.experiment.figures.figure import Figure
+from dpcore.export.artifacts import Model
 from dpcore.export.facts import source
-from dpcore.export.model_file import Model
 from dpcore.language import phrase, retold, say
 
 PUBLISHED = ("adult", "big5")

@@ -15,8 +15,8 @@ from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets.formats import UNPACKED
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
-from dpcore.export.model_file import Model
-from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
+from dpcore.export.artifacts import Model
+from dpcore.export.rendering import spreadsheet_csv, spreadsheet_safe
 from dpcore.language import phrase, retold, say
 from dpcore.text import canonical, claim, limit
 

@@ -15,11 +15,10 @@ from dpcore.dashboard import jobs, panels, session, unproved
 from dpcore.dashboard.session import Shown, Spending, remember
 from dpcore.dashboard.widgets import markdown
 from dpcore.errors import DPCoreError
-from dpcore.evaluate.baselines import FLOOR
-from dpcore.evaluate.evaluator import Evaluator
+from dpcore.evaluate.evaluator import FLOOR, Evaluator
 from dpcore.evaluate.learners import MAJORITY, again
 from dpcore.experiment.study import Run, Study
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model
 from dpcore.export.release import Release
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS

@@ -17,12 +17,11 @@ from dpcore.dashboard.panels.verdict import Tile, close_columns, describe_center
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
-from dpcore.evaluate.baselines import FOREST, TREE
+from dpcore.evaluate.distances import CLOSE, Center
+from dpcore.evaluate.evaluator import FOREST, TREE
 from dpcore.evaluate.learners import MAJORITY
-from dpcore.evaluate.verdict import CLOSE, Center
 from dpcore.export import protection
-from dpcore.export.artifacts import Rows
-from dpcore.export.model_file import Model
+from dpcore.export.artifacts import Model, Rows
 from dpcore.language import phrase, retold, say
 from dpcore.text import limit
 

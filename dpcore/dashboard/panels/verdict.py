@@ -5,7 +5,7 @@ from dataclasses import asdict
 from itertools import islice
 
 from dpcore.dashboard.shell import escaped
-from dpcore.evaluate.verdict import CLOSE, Center, Fidelity, Group
+from dpcore.evaluate.distances import CLOSE, Center, Fidelity, Group
 from dpcore.language import phrase, say
 
 MOST_NAMED, LEAST = 3, 0.005  # pairs; distance below which no group is served worst

@@ -1,4 +1,173 @@
-"""What the command `dpcore` does besides starting the dashboard: one module each, with a `main` of its arguments.
+"""What the command `dpcore` does besides starting the dashboard: one module each.
 
-Exit codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 not understood. Progress goes to stderr.
+What it takes is in `commands.toml`; its `make` does it. Exit codes: 0 done; 1 refused or failed, with cause and remedy
+on stderr; 2 not understood. Progress goes to stderr.
+
+Here is what they have in common: how they end, where rows and schemas come from, and how files are written.
 """
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from dpcore import datasets
+from dpcore.accounting.relation import exact
+from dpcore.accounting.store import Books
+from dpcore.datasets import DATASETS, Dataset, schema_formats
+from dpcore.datasets.reading import MAX_BYTES, source_bytes
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
+from dpcore.evaluate.evaluator import Method
+from dpcore.experiment.figures import known
+from dpcore.methods import METHODS
+from dpcore.text import finite_or_text, read_toml
+
+CODES = "Exit codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 not understood."
+READING = ("delimiter", "encoding", "decimal")
+TABLES = read_toml(Path(__file__).with_name("commands.toml"))
+TYPES: dict[str, Any] = {"int": int, "float": float, "Path": Path}
+CHARGED = "Every run is charged to your ledger (DPCORE_LEDGER), and refused there by its caps, before noise is drawn."
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command, as `commands.toml` has it."""
+    own = TABLES[name]
+    words = {"datasets": "; ".join(DATASETS), "methods": ", ".join(METHODS), "figures": ", ".join(known())}
+    parser = argparse.ArgumentParser(
+        prog=f"dpcore {name}",
+        description=f"{own['about']} {own.get('charges', CHARGED)}",
+        epilog=f"{own.get('epilog', '').format(**words)} {CODES}".strip(),
+        usage="\n       ".join(own.get("usage", ())) or None,
+        allow_abbrev=False,
+    )
+    groups: dict[str, Any] = {"": parser}
+    for part in ("all", *own.get("shares", ()), name):
+        for argument, given in TABLES[part]["arguments"].items():
+            look = given | {"help": given["help"].format(**words)}
+            kind, group = look.pop("type", ""), look.pop("one_of", "")
+            look |= {"type": TYPES.get(kind, kind.format)} if kind else {}
+            if group not in groups:
+                groups[group] = parser.add_mutually_exclusive_group()
+            groups[group].add_argument(argument, **look)
+    parser.set_defaults(**own.get("defaults", {}))
+    return parser
+
+
+def reading_options(options: argparse.Namespace) -> dict[str, Any]:
+    """How the text file is written, as far as that is given: arguments of `datasets.read`."""
+    return {name: value for name in READING if (value := getattr(options, name)) is not None}
+
+
+def main(name: str, arguments: Sequence[str]) -> int:
+    """Carry out a command, which is a module here; the exit code, with the reason on stderr if it cannot be done."""
+    parser = parser_of(name)
+    options = parser.parse_intermixed_args(arguments)
+    try:
+        return int(import_module(f"{__name__}.{name}").make(options))
+    except argparse.ArgumentTypeError as error:
+        parser.error(str(error))
+    except (DPCoreError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped. What was asked of the rows by then stays charged.\n")
+    return 1
+
+
+def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
+    """The rows that a command is given: a table, or a data set that is known here, by default the one that is `named`.
+
+    `held` is the schema of the settings, which `--schema` goes before. None is ever read off rows unless that is asked
+    for; DPCoreError if there is none.
+    """
+    schema = None if asked.infer_schema else held
+    if asked.schema:
+        schema = schema_formats.read(source_bytes(asked.schema, MAX_BYTES))[0].schema()
+    source = asked.data or named
+    if source in DATASETS:
+        if asked.infer_schema:
+            raise ParameterError(f"The data set {source!r} has a declared schema.", "Leave out --infer-schema.")
+        data = datasets.load(source)
+        schema = data.schema if schema is None else schema
+        return replace(data, schema=replace(schema, target=asked.target or schema.target))
+    if not asked.data:
+        raise DataError(f"The rows of {named!r} are not part of the settings.", "Name their file after the settings.")
+    if schema is None and not asked.infer_schema:
+        raise SchemaError(
+            "Nothing says what is public about these rows.",
+            "Give --schema FILE: `dpcore schema TABLE` proposes one, for you to declare.",
+        )
+    how = {"target": asked.target, "test_share": asked.test_share, **reading_options(asked)}
+    data = datasets.read(asked.data, schema=schema, **how)
+    if data.schema.source == "inferred":
+        sys.stderr.write("The schema was read off the rows: no guarantee holds.\n")
+    return data
+
+
+def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:
+    """BudgetError if a cap would stop some of these runs halfway: what they ask before that would be lost.
+
+    Runs of which less than their epsilon, or nothing, can be proved are left to the ledger, which asks at every charge.
+    """
+    needs: dict[tuple[str, float], Any] = {}
+    for method in methods:
+        if method.mode == "corrected" and method.random_state is None and 0 < method.epsilon < math.inf:
+            asked = method.relation, method.delta
+            needs[asked] = needs.get(asked, 0) + exact(method.epsilon)
+    for (relation, delta), epsilon in needs.items():
+        books.require_room(data, relation, float(epsilon), delta)
+
+
+def room(path: Path, *, force: bool) -> None:
+    """Whether a file can be written there, before anything is spent; DataError if not."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise DataError(f"{path} is a folder, or in none.", "Name a file in a folder that is there.")
+    if path.exists() and not force:
+        raise DataError(f"{path} is there already.", "Choose another name, or replace it with --force.")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise DataError(f"{path} cannot be written.", "Choose a folder that can be written.")
+
+
+def write(path: Path, content: bytes, *, force: bool) -> None:
+    """Write a file so that others see all of it or nothing, and not over one that is there, unless with force."""
+    part = path.with_name(f".{path.name}.{token_hex(4)}")
+    with part.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    if path.exists() and not force:  # it came while we were at work, which is paid by now
+        raise DataError(f"{path} is there now, and was not before.", f"What was made is in {part}.")
+    part.replace(path)
+
+
+def summary(asked: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
+    """Say what was done: as one JSON object, or in lines."""
+    if asked.json:
+        plain = {key: finite_or_text(value) for key, value in done.items()}
+        lines = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(f"{lines}\n")
+
+
+class Told:
+    """How far it is: one line that changes on a terminal; in a log a line per tenth."""
+
+    def __init__(self) -> None:
+        self.tenth = -1
+
+    def __call__(self, fraction: float, text: str) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{fraction:4.0%} {text:<60.60}{'' if fraction < 1 else chr(10)}")
+        elif int(10 * fraction) != self.tenth:
+            self.tenth = int(10 * fraction)
+            sys.stderr.write(f"{fraction:4.0%} {text}".rstrip() + "\n")
+        sys.stderr.flush()
+
+
+told = Told()

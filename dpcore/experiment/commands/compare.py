@@ -2,8 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from dpcore.accounting.store import Books, asked_path
@@ -12,32 +10,21 @@ from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import require_rows
-from dpcore.experiment.commands.base import (
+from dpcore.experiment.commands import (
     affordable,
-    carried_out,
-    parser_of,
     room,
     rows_of,
     summary,
     told,
     write,
 )
-from dpcore.experiment.config import Config, Place
-from dpcore.experiment.sweeps import ORDER, PURPOSE, find_finished_runs, sweep
-from dpcore.export.quoting import spreadsheet_csv
+from dpcore.experiment.sweeps import ORDER, PURPOSE, Config, Place, find_finished_runs, sweep
+from dpcore.export.rendering import spreadsheet_csv
 
 CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a comparison was saved to."
 
 
-command = partial(parser_of, "compare")
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the comparison, and say where its table is; the exit code."""
-    return carried_out(made, command().parse_intermixed_args(arguments))
-
-
-def made(asked: argparse.Namespace) -> int:
+def make(asked: argparse.Namespace) -> int:
     """The comparison's table, written; DPCoreError if it is refused."""
     room(asked.out, force=asked.force)
     raw = source_bytes(asked.config, MAX_BYTES)

@@ -3,33 +3,21 @@
 import argparse
 import re
 import sys
-from collections.abc import Sequence
-from html import escape
 
 import pandas as pd
 
 from dpcore import datasets
 from dpcore.charts.base import REAL_DATA
 from dpcore.errors import DataError
-from dpcore.experiment.commands.base import carried_out, parser_of, room, summary, told, write
-from dpcore.experiment.figures import Made, known, named, stream
+from dpcore.experiment.commands import room, summary, told, write
+from dpcore.experiment.figures import Made, named, stream
 from dpcore.experiment.study import failed_runs
 from dpcore.export import report
-from dpcore.export.quoting import spreadsheet_csv
+from dpcore.export.rendering import render, spreadsheet_csv
 from dpcore.extras import need
 
 
-def command() -> argparse.ArgumentParser:
-    """What can be asked for."""
-    return parser_of("figure", figures=known())
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Make the figure and say where it is; the exit code."""
-    return carried_out(made, command().parse_intermixed_args(arguments))
-
-
-def made(asked: argparse.Namespace) -> int:
+def make(asked: argparse.Namespace) -> int:
     """The figure's files, written; DPCoreError if it is refused."""
     need("vl_convert", "Drawing charts as files")  # before anything is spent
     named(asked.name)
@@ -78,10 +66,6 @@ def parts(figure: Made) -> dict[str, bytes]:
 
 def page(figure: Made, title: str) -> str:
     """All of it as one HTML file, which opens without a network."""
-    body = [
-        f"<header><h1>{escape(title)}</h1></header><p class='real'>{escape(REAL_DATA)}</p>",
-        *(f"<p>{escape(line)}</p>" for line in figure.verdicts),
-        *(report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1)),
-        f"<details><summary>The numbers of all runs</summary>{report.table(figure.frame)}</details>",
-    ]
-    return report.page(title, body)
+    charts = [report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1)]
+    shown = {"charts": charts, "verdicts": figure.verdicts, "numbers": report.table(figure.frame)}
+    return render("figure.html", title=title, mark=REAL_DATA, **shown)

@@ -7,9 +7,7 @@ import argparse
 import ast
 import math
 import zipfile
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,20 +19,18 @@ from dpcore.domain.former_names import LABELS, PUBLIC
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import Method
-from dpcore.experiment.commands.base import (
+from dpcore.experiment.commands import (
     affordable,
-    carried_out,
-    parser_of,
     room,
     rows_of,
     summary,
     told,
     write,
 )
-from dpcore.experiment.config import method_of, refuse_faults
+from dpcore.experiment.sweeps import method_of, refuse_faults
 from dpcore.export.archive import bundle, file_name, settings_of_release
+from dpcore.export.artifacts import Model
 from dpcore.export.facts import grounds_of
-from dpcore.export.model_file import Model
 from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, make_release
 from dpcore.methods import METHODS
@@ -47,31 +43,24 @@ FORMAT = "dpcore release 1"
 MOST_ROWS = 100_000_000
 
 
-command = partial(parser_of, "release", methods=METHODS)
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Make the release, and say what it can cost; the exit code."""
-    parser = command()
-    options = parser.parse_intermixed_args(arguments)
-    if options.method is None and options.set:
-        parser.error("parameters need --method: saved settings have their own")
-    if options.method is not None:
-        if options.data is not None:
-            parser.error("--method takes one file, the table: leave out the settings")
-        options.data = options.config
-    return carried_out(make, options)
-
-
 def make(options: argparse.Namespace) -> int:
     """The release, written; DPCoreError if it is refused."""
+    if options.method is None and options.set:
+        raise argparse.ArgumentTypeError("parameters need --method: saved settings have their own")
+    if options.method is not None:
+        if options.data is not None:
+            raise argparse.ArgumentTypeError("--method takes one file, the table: leave out the settings")
+        options.data = options.config
     room(options.out or Path("release.zip"), force=options.force or options.out is None)
     raw = b"" if options.method else source_bytes(options.config, MAX_BYTES)
     config = new_settings(options) if options.method else settings_of_release(raw, CAUSE, REMEDY)
     method = method_of_release(config)
     name = LABELS.get(config["method"], str(config["method"]))
     rows = config.get("rows") if options.rows is None else options.rows
-    data = rows_of(options, str(config["data"]["name"]), schema_beside(raw))
+    held = None
+    if zipfile.is_zipfile(BytesIO(raw)):
+        held = Schema.from_document(settings_of_release(raw, CAUSE, REMEDY, "schema.json"))
+    data = rows_of(options, str(config["data"]["name"]), held)
     method.check(data.schema)  # before anything is spent
     most = 0 if isinstance(method, PrivateClassifier) else most_rows(data.schema)
     if rows is not None and not 0 < rows <= most:
@@ -93,24 +82,19 @@ def make(options: argparse.Namespace) -> int:
     free = (named, *(named.with_stem(f"{named.stem}-{i}") for i in range(2, 1_000)))
     out = options.out or next(path for path in free if options.force or not path.exists())
     write(out, bundle(release, table=options.table), force=options.force)
-    cost = f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}"
-    cost = "nothing can be proved" if math.isinf(ledger.epsilon_bound) else cost
+    proved = math.isfinite(ledger.epsilon_bound)
+    cost = f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}" if proved else "nothing can be proved"
     grounds = grounds_of(release)
     summary(
         options,
         {
             "command": "release",
             "out": str(out),
-            "method": name,
-            "mode": method.mode,
-            "relation": str(ledger.relation),
+            **release.about,
+            "noise": release.noise_label,
+            "delta": ledger.delta,
             "data": data.name,
             "rows": len(copy[0]) if copy else None,
-            "epsilon_claimed": ledger.epsilon_claimed,
-            "epsilon_bound": ledger.epsilon_bound,
-            "delta": ledger.delta,
-            "guarantee_void": release.guarantee_void,
-            "noise": release.noise_label,
             "exactly_sampled": release.exactly_sampled,  # the noise alone
             "grounds": {what.lower().replace(" ", "_"): about for what, about in grounds},
             "ledger": str(books.path) if books.kept else "session",
@@ -165,10 +149,3 @@ def method_of_release(config: Any) -> Method:
         known = METHODS.name_of(kind, config["method"])  # a release may have a title of its own
         method: Method = method_of({"method": known, "parameters": given}).set_params(epsilon=epsilon)
     return method
-
-
-def schema_beside(raw: bytes) -> Schema | None:
-    """The schema that lies in a release's zip; None if the settings are not in a zip."""
-    if not zipfile.is_zipfile(BytesIO(raw)):
-        return None
-    return Schema.from_document(settings_of_release(raw, CAUSE, REMEDY, "schema.json"))

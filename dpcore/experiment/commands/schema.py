@@ -2,9 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import pandas as pd
 
@@ -12,10 +10,8 @@ from dpcore.datasets.proposals import RARE, holders, without_values
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.experiment.commands.base import (
+from dpcore.experiment.commands import (
     TABLES,
-    carried_out,
-    parser_of,
     reading_options,
     room,
     summary,
@@ -23,20 +19,11 @@ from dpcore.experiment.commands.base import (
 )
 from dpcore.text import canonical
 
-command = partial(parser_of, "schema")
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Propose the schema, and say what to do with it; the exit code."""
-    parser = command()
-    options = parser.parse_intermixed_args(arguments)
-    if options.unit is not None and options.max_contributions is None:
-        parser.error("--unit needs --max-contributions, a public number")
-    return carried_out(make, options)
-
 
 def make(options: argparse.Namespace) -> int:
     """The schema, written; DPCoreError if none can be proposed."""
+    if options.unit is not None and options.max_contributions is None:
+        raise argparse.ArgumentTypeError("--unit needs --max-contributions, a public number")
     if options.out is not None:
         room(options.out, force=options.force)
     many, who = options.max_contributions, options.unit

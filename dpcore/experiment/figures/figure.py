@@ -11,15 +11,14 @@ from dpcore import charts, evaluate
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
-from dpcore.evaluate.baselines import PLAIN, REAL
-from dpcore.evaluate.evaluator import Method
+from dpcore.evaluate.evaluator import PLAIN, REAL, Method
 from dpcore.evaluate.learners import again
 from dpcore.evaluate.reconstruction import boolean_data
-from dpcore.experiment.config import Config, method_of
 from dpcore.experiment.figures.claims import PAPER, PATENT, PLACES, PRINTED, Claim
 from dpcore.experiment.figures.pictures import DRAWS, Drawn
 from dpcore.experiment.figures.studies import ALL, KINDS, label_of
 from dpcore.experiment.study import Run, Study
+from dpcore.experiment.sweeps import Config, method_of
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
 

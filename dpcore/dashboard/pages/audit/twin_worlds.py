@@ -25,7 +25,7 @@ from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.base import LocalClassifier
-from dpcore.text import claim, limit
+from dpcore.text import Verdict, claim, limit
 
 MODES = {"published": phrase("As published"), "corrected": phrase("Corrected")}
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 19.0)
@@ -37,15 +37,15 @@ NAMES = ("method", "mode")  # that a case's key says, too
 LETTERS = "abcdnwxyz"  # by which cases call columns; and their names, a word for each
 COLUMNS = phrase("smokes drives votes rents visits swims town ill sings")
 VERDICTS = {  # what is called so, and what it says
-    "caught": (
+    Verdict.FAILS: (
         phrase("## :red[:material/gavel: Caught]"),
         phrase("95% sure: what is attacked can cost epsilon {least} or more. Claimed is {claimed}."),
     ),
-    "not caught": (
+    Verdict.OPEN: (
         phrase("## :blue[:material/help: Not caught, which proves nothing]"),
         phrase("Claimed is {claimed}. This attack shows epsilon {least} at least; another might more."),
     ),
-    "no claim": (
+    None: (
         phrase("## :orange[:material/info: No claim to refute]"),
         phrase("The source claims no epsilon; with 95% confidence, it can cost {least} or more."),
     ),
@@ -133,7 +133,7 @@ def settings(page: str) -> tuple[Case, int]:
         seconds = phrase("More runs find smaller leaks: about {seconds:.0f} s. Noise is fresh: no seed.")
         caption(seconds, seconds=2 * trials * USUAL)
     with cells[2]:
-        look = {"usual": case.estimator.epsilon, "disabled": case.expected == "no claim"}
+        look = {"usual": case.estimator.epsilon, "disabled": case.expected is None}
         epsilon = number_choice(st.select_slider, say("Epsilon"), f"{page}.epsilon", EPSILONS, **look)
     return replace(case, estimator=case.estimator.at_epsilon(epsilon)), trials
 
@@ -177,11 +177,11 @@ def pictures(case: Case, twins: Twins, *, real: bool) -> None:
 def verdict(twins: Twins) -> None:
     """The verdict, to be read from the last row."""
     result, proof = twins.result, ""
-    if twins.verdict == "not caught":
+    if twins.verdict is Verdict.OPEN:
         proof = phrase("What protects people is the proof: all queries together cost at most {bound}.")
         if result.bound > result.claimed:
             proof = phrase("All the same, the claim has no proof for these neighbors: proven is {bound}.")
-    elif twins.verdict == "caught" and result.lower_bound > result.bound:
+    elif twins.verdict is Verdict.FAILS and result.lower_bound > result.bound:
         proof = phrase(
             "It is even more than is proven, {bound}. Either this is one of the 5 in 100 false "
             "alarms (run it again), or the proof or the program is wrong."

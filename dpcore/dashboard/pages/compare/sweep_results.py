@@ -18,10 +18,9 @@ from dpcore.dashboard.pages.compare.sweep_runs import Comparison, neighbors
 from dpcore.dashboard.run_records import show_failures, translate_table
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown, one_of
-from dpcore.evaluate.baselines import FLOOR
-from dpcore.evaluate.evaluator import RANGE_ERROR
+from dpcore.evaluate.evaluator import FLOOR, RANGE_ERROR
 from dpcore.export import protection
-from dpcore.export.quoting import spreadsheet_csv
+from dpcore.export.rendering import spreadsheet_csv
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, number
 

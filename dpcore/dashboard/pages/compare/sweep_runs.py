@@ -15,7 +15,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.run_records import record_run
 from dpcore.datasets import Dataset
-from dpcore.evaluate.baselines import FLOOR, FOREST, REAL
+from dpcore.evaluate.evaluator import FLOOR, FOREST, REAL
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment import Config, Method
 from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs

@@ -17,8 +17,8 @@ from dpcore.dashboard.session import compute_once
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import caption, choice, markdown
 from dpcore.datasets.formats import UNPACKED
+from dpcore.export.artifacts import Model
 from dpcore.export.collection import Collection
-from dpcore.export.model_file import Model
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
