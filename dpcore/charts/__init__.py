@@ -19,7 +19,7 @@ is the alternative text. `specification` converts a chart, and nothing else does
 """
 
 from dpcore.charts.base import class_size, mark_real, on_phones, specification
-from dpcore.charts.curves import compared, curves, forecast_bands, sweep, sweep_variance
+from dpcore.charts.curves import compared, curves, error_by_range, forecast_bands, sweep
 from dpcore.charts.epsilon import (
     claimed_vs_bound,
     epsilon_split,
@@ -63,7 +63,6 @@ from dpcore.charts.releases import (
 )
 from dpcore.charts.trees import (
     count_tree,
-    error_by_range,
     forest_tree,
     level_errors,
     range_answers,
@@ -92,6 +91,6 @@ __all__ = [
     "odds_icons", "on_phones", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band",
     "redraws", "reported_numbers", "reported_shares", "round_worlds", "run_strips", "running_average", "share_found",
     "share_right", "specification", "split_table", "staircase", "steps", "sweep",
-    "sweep_variance", "tails", "taxonomy", "telltale", "trust", "two_worlds", "votes", "world_piles",
+    "tails", "taxonomy", "telltale", "trust", "two_worlds", "votes", "world_piles",
     "world_ratios", "worst_columns", "worst_pairs",
 ]  # fmt: skip

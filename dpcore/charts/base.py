@@ -176,11 +176,10 @@ def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
         title[part] = by_width(*([*wrapped(note, most), *marks] for most in letters))
     title |= {"fontSize": by_width(18, 16, 16), "subtitleFontSize": by_width(15, 14, 14)}
     config["axis"] |= {"titleFontSize": by_width(14, 11), "labelFontSize": by_width(14, 12)}
-    config["legend"] |= {"labelFontSize": by_width(14, 12), "columns": by_width(0, 1)}
-    config["legend"]["gradientLength"] = by_width(220, 140)
     # several legends, such as a network's
-    stacked = f"{ROOM} >= {HALF} ? 'horizontal' : 'vertical'"
-    config["legend"]["layout"] = {"top": {"anchor": "start", "direction": {"signal": stacked}}}
+    stacked = {"signal": f"{ROOM} >= {HALF} ? 'horizontal' : 'vertical'"}
+    legend = {"labelFontSize": by_width(14, 12), "columns": by_width(0, 1), "gradientLength": by_width(220, 140)}
+    config["legend"] |= legend | {"layout": {"top": {"anchor": "start", "direction": stacked}}}
     config["style"] = {DIGITS: {"opacity": by_width(1, 0)}}
     for channel in channels(spec):
         if "columns" in (channel.get("legend") or {}):

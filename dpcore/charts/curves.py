@@ -19,6 +19,7 @@ from dpcore.charts.scales import (
     ChartAxis,
     distances,
     epsilons,
+    log_axis,
     log_scale,
     log_title,
     scaled,
@@ -27,7 +28,7 @@ from dpcore.language import phrase, say
 from dpcore.text import number
 
 FEWEST_RUNS = 3
-PRINTED = phrase("as published")  # the mode that is dashed and hollow
+PRINTED, BASELINE = phrase("as published"), phrase("baseline")  # modes that are dashed and hollow
 KINDS = {phrase("pairs"): RELEASED, phrase("columns"): SERIES[2]}  # of what is forecast
 VARIANCE = phrase("variance across runs")
 
@@ -38,7 +39,6 @@ LEGEND, LETTER = 860, 6.4
 HEIGHT, TINY = 270, 1e-12
 PROMISES = PICTURES["compared"]
 AXES = {"claimed": phrase("epsilon claimed"), "proved": phrase("epsilon: it can cost up to")}
-AXES["of the noise alone"] = phrase("epsilon of the noise alone")
 
 
 def curves(
@@ -137,7 +137,7 @@ def curves(
     if log_y:
         up = scaled(log_scale(room), format="~g", tickCount=5)
     plot = Plot("curves", _across(data, x_title, log_x), y_axis or up | {"title": log_title(y_title, log_y)})
-    runs = _curves(plot, data, center, 0 if claimed_first else 1, among)
+    runs = _curves(plot, data, center=center, first=0 if claimed_first else 1, among=among, banded=banded)
     lines, names = _levels(plot, data)
     layers = alt.layer(lines, *runs, names) if data["rule"].any() else alt.layer(*runs)
 
@@ -151,64 +151,34 @@ def curves(
     return present(picture, words, cases, note=note, **values)
 
 
-def sweep(
-    frame: pd.DataFrame,
-    *,
-    y: str,
-    y_title: str,
-    references: pd.DataFrame | None = None,
-    width: int = 270,
-    **look: Any,
-) -> Chart:
+def sweep(frame: pd.DataFrame, *, variance: bool = False, width: int = 270, **look: Any) -> Chart:
     """Draw a metric against epsilon: a dot per run, a line of means per series, a panel per model.
 
     Parameters
     ----------
     frame : DataFrame
-        One row per run: `epsilon` (>= 0), `series` (such as "paper"), `model`, and the column `y`.
-    y : str
-        The column of the metric.
-    y_title : str
-        What the axis calls it.
-    references : DataFrame, optional
-        Lines: `model`, `label`, `value`; what has no epsilon, or an infinite one, goes here.
+        One row per run: `epsilon` (>= 0), `series` (such as "paper"), `model`, and `value`.
+    variance : bool, default=False
+        Whether the variance of `value` across runs is drawn in its place, which a single run does
+        not have.
     width : int, default=270
         The pixels of a panel.
     **look
-        More of `curves`.
+        More of `curves`: the metric's `y_title`, and as `references` what has no epsilon, or an
+        infinite one (`model`, `label`, `value`).
 
     Returns
     -------
     alt.Chart
         The chart.
     """
+    if variance:
+        frame = frame.groupby(["model", "series", "epsilon"], sort=False)["value"].var().dropna().reset_index()
+        axis = scaled(alt.Scale(), format="~g", tickCount=6) | {"title": say(VARIANCE)}
+        look |= {"y_title": VARIANCE, "y_axis": axis, "words": "sweep_variance"}
     look |= {"x": "epsilon", "x_title": "epsilon", "log_x": not (frame["epsilon"] == 0).any()}
     look |= {"panel": "model", "columns": 2, "claimed_first": True, "width": width}
-    known = frame[frame["epsilon"] >= 0]
-    return curves(known, y=y, y_title=y_title, references=references, **look)
-
-
-def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
-    """Draw the variance of `value` across runs against epsilon.
-
-    A single run has no variance.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As for `sweep`, with the column `value`.
-    width : int, default=270
-        The pixels of a panel.
-
-    Returns
-    -------
-    alt.Chart
-        The chart.
-    """
-    groups = frame.groupby(["model", "series", "epsilon"], sort=False)["value"]
-    axis = scaled(alt.Scale(), format="~g", tickCount=6) | {"title": say(VARIANCE)}
-    look: Any = {"width": width, "y_axis": axis, "words": "sweep_variance"}
-    return sweep(groups.var().dropna().reset_index(), y="value", y_title=VARIANCE, **look)
+    return curves(frame[frame["epsilon"] >= 0], y="value", **look)
 
 
 def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | None, interval: str) -> pd.DataFrame:
@@ -224,20 +194,14 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
     if interval == "deciles":
         low, high = (points.transform("quantile", end) for end in (0.1, 0.9))
     enough = (points.transform("size") >= FEWEST_RUNS) | (interval == "range")
+    return data.assign(low=low.where(enough), high=high.where(enough), aside=_asides(data))
+
+
+def _asides(data: pd.DataFrame) -> pd.Series:
+    """By how many pixels each line goes aside: those at one x stand side by side."""
     place = data.groupby(["series", "mode"], sort=False).ngroup()
     gap = min(6.0, (12 if _banded(data) else 20) / max(1, place.max())) if len(data) else 0.0
-    # lines at one x stand side by side
-    return data.assign(low=low.where(enough), high=high.where(enough), aside=gap * (place - place.max() / 2))
-
-
-def _ticks(places: list[float], log: bool) -> list[float]:
-    """The last of these places, and each before it that leaves room for its number."""
-    along = np.log(places) if log else np.asarray(places, dtype=float)
-    kept = [len(places) - 1]
-    for place in reversed(range(len(places) - 1)):
-        if along[kept[-1]] - along[place] >= 0.1 * (along[-1] - along[0]):
-            kept.append(place)
-    return [float(places[place]) for place in reversed(kept)]
+    return gap * (place - place.max() / 2)
 
 
 def _banded(data: pd.DataFrame) -> bool:
@@ -251,46 +215,42 @@ def _across(data: pd.DataFrame, title: str, log: bool) -> ChartAxis:
     if title in map(say, AXES.values()):
         return epsilons(places, labelOverlap="greedy") | own
     scale = alt.Scale(type="log" if log else "linear", padding=18, nice=False, zero=alt.Undefined if log else False)
-    ticks = _ticks(places, log) if 0 < len(places) <= 10 else alt.Undefined
+    ticks = places if 0 < len(places) <= 10 else alt.Undefined
     digits = "~g" if max(places, default=0) < 1000 else ",.3~r" if min(places) < 1 else ",.0f"
     return scaled(scale, format=digits, labelOverlap="greedy", values=ticks) | own
 
 
-def _curves(plot: Plot, data: pd.DataFrame, center: str, first: int, among: Any) -> list[Any]:
-    """Lines through the centers, intervals, and a mark per row; the `first` color and shape is the claim's, or not."""
-    runs = data[data["rule"] < 1]
+def _curves(
+    plot: Plot, data: pd.DataFrame, *, center: str, first: int, among: Any, banded: bool, dashed: str = PRINTED
+) -> list[Any]:
+    """Lines through the centers, intervals, and a mark per row; the `first` color and shape is the claim's, or not.
+
+    Intervals are bands or bars. Of several modes one is `dashed`, and its marks are hollow.
+    """
+    runs, middle = data[data["rule"] < 1], f"{center}(value)"
     here, modes = in_order(runs["series"]), in_order(runs["mode"])
-    names, printed = [*map(say, among)] if among else here, say(PRINTED)
+    names, printed = [*map(say, among)] if among else here, say(dashed)
     beside = max(1, min(5, int(LEGEND / (25 + LETTER * max(map(breadth, names), default=0)))))
     legend = alt.Legend(symbolOpacity=1, columns=beside if len(names) > beside else alt.Undefined, values=here)
     color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
     tooltip = plot.tooltip_of(runs if len(modes) > 1 else runs.drop(columns="mode"))
-    spread, middle, dots = (
-        plot(data, "x", y, *channels).transform_filter("datum.rule < 1")
-        for y, *channels in (
-            (("min(low)", "max(high)"), color),
-            (f"{center}(value)", color),
-            ("value", tooltip, color, shape),
-        )
-    )
+    kinds = (("min(low)", "max(high)"), color), (middle, color), ("value", tooltip, color, shape), (middle,)
+    spread, line, dots, text = (plot(data, "x", *kind).transform_filter("datum.rule < 1") for kind in kinds)
     move = {"xOffset": alt.ExprRef("datum.aside")}
     look: Any = {"size": 75, "opacity": 0.75, **move}
-    if _banded(runs):
-        layers = [spread.mark_area(opacity=0.18), middle.mark_line(strokeWidth=2.5)]
+    if banded:
+        layers = [spread.mark_area(opacity=0.18), line.mark_line(strokeWidth=2.5)]
         layers.append(dots.mark_point(filled=True, **look))
-        if center == "median" and len(here) == len(modes) == 1:
-            text = plot(data, "x", "median(value)").transform_filter("datum.rule < 1")
-            layers.append(words(text, "median(value)", ".3~g", dy=-16, fontWeight="bold"))
-        return layers
-    detail = ["aside:Q", "mode:N"]
-    layers = [spread.mark_rule(strokeWidth=1.5, opacity=0.6, **move).encode(detail=detail)]
-    layers.append(middle.mark_line(strokeWidth=2, **move).encode(detail=detail))
+        alone = center == "median" and len(here) == len(modes) == 1
+        return [*layers, *[words(text, middle, ".3~g", dy=-16, fontWeight="bold")] * alone]
+    spread, line = (each.encode(detail=["aside:Q", "mode:N"]) for each in (spread, line))
     if len(modes) > 1:
         dashes = [[6, 4] if name == printed else [1, 0] for name in modes]
-        layers[1] = layers[1].encode(keyed(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=600)))
+        line = line.encode(keyed(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=600)))
+    layers = [spread.mark_rule(strokeWidth=1.5, opacity=0.6, **move), line.mark_line(strokeWidth=2, **move)]
     hollow = dots.transform_filter(f"datum.mode == '{printed}'").mark_point(filled=False, strokeWidth=2, **look)
     full = dots.transform_filter(f"datum.mode != '{printed}'").mark_point(filled=True, **look)
-    return [*layers, *([hollow] if printed in modes else []), full]
+    return [*layers, *[hollow] * (printed in modes), full]
 
 
 def _level_rows(
@@ -334,13 +294,11 @@ def piled(down: pd.Series) -> list[int]:
 
 def _levels(plot: Plot, data: pd.DataFrame) -> tuple[Any, Any]:
     """The lines of `_level_rows`, and their names."""
-    tooltip = tooltips("label|reference", "value|value|.4~g")
-    rules, names = (
-        plot(data, x, "value", *tip).transform_filter("datum.rule > 0") for x, *tip in ((None, tooltip), (XValue(4),))
-    )
-    color = alt.condition("datum.claimed > 0", alt.value(CLAIMED), alt.value(NEUTRAL))
+    kinds = (None, "value", tooltips("label|reference", "value|value|.4~g")), (XValue(4), "value")
+    rules, names = (plot(data, *kind).transform_filter("datum.rule > 0") for kind in kinds)
+    color = alt.ColorValue(NEUTRAL, condition={"test": "datum.claimed > 0", "value": CLAIMED})
     look: Any = {"align": "left", "baseline": "bottom", "dy": alt.ExprRef("datum.lift"), "fontSize": 13}
-    lines = rules.mark_rule(strokeDash=[2, 3], strokeWidth=1.5).encode(color=color)
+    lines = rules.mark_rule(strokeDash=[2, 3], strokeWidth=1.5).encode(color)
     return lines, words(names, "names", **look, lineBreak="\n", lineHeight=LINE)
 
 
@@ -350,7 +308,7 @@ def compared(
     title: str,
     y_title: str,
     data: str,
-    x: Literal["claimed", "proved", "of the noise alone"] = "claimed",
+    x: Literal["claimed", "proved"] = "claimed",
     local: tuple[str, ...] = (),
     references: pd.DataFrame | None = None,
     log_y: bool = False,
@@ -366,13 +324,13 @@ def compared(
     ----------
     frame : DataFrame
         One row per run: `series` (the method, up to 10), `mode`, the epsilon that `x` says
-        (`epsilon_claimed`, `epsilon_bound` or `epsilon_nominal`), `relation` (in words), `value`.
+        (`epsilon_claimed` or `epsilon_bound`), `relation` (in words), `value`.
     title, y_title : str
         The titles of the chart and of its upright axis.
     data : str
         The data set's name.
-    x : {"claimed", "proved", "of the noise alone"}
-        Which epsilon is on the axis. Default: "claimed".
+    x : {"claimed", "proved"}, default="claimed"
+        Which epsilon is on the axis.
     local : tuple of str, optional
         Series in which people randomize their own answers; the key says that their epsilon is
         another promise.
@@ -398,7 +356,7 @@ def compared(
     relations = frame["relation"].unique()
     if len(relations) > 1:
         raise ValueError("epsilons of two relations do not belong on one axis")
-    column = {"claimed": "epsilon_claimed", "proved": "epsilon_bound"}.get(x, "epsilon_nominal")
+    column = "epsilon_bound" if x == "proved" else "epsilon_claimed"
     shown = frame[np.isfinite(frame[column].to_numpy(dtype=float)) & (frame[column] > 0)]
     look: Any = {"y_title": y_title, "title": title, "references": references, "log_x": True, "log_y": log_y}
     look |= {"y_axis": axis_of(quantity, y_title, shown["value"], references)}
@@ -406,10 +364,9 @@ def compared(
     at_hand = [name for name in in_order(shown["series"]) if name in local]
     alone = bool(at_hand) and len(at_hand) == shown["series"].nunique()
     cases = ["local"] if alone else ["any", *["both"] * bool(at_hand)]
+    neighbors = [say("neighbors: {relation}", relation=say(relation)) for relation in relations]
     values: Any = {"which": ", ".join(texts(at_hand)), "name": texts([data])[0]}
-    values["relation"] = say("no run")
-    if len(relations):
-        values["relation"] = say("neighbors: {relation}", relation=say(relations[0]))
+    values["relation"] = "".join(neighbors) or say("no run")
     note = " ".join(say(PROMISES[case], **values) for case in [*cases, "data"])
     return curves(shown, x=column, y="value", x_title=AXES[x], note=note, height=235, **look)
 
@@ -443,3 +400,33 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
         setting_rule(plot, min(max(epsilon, low), high), tooltips("at|chosen")),
     ]
     return present(layers, "forecast_bands", low=low, high=high, epsilon=epsilon)
+
+
+def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
+    """Draw mean absolute errors of range queries against the size of the range: a line per release.
+
+    Both axes are log scales. Errors of 0 are left out, as a log scale cannot show them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `evaluate.errors_by_query_size`, of up to 10 releases, and maybe `baseline` (bool):
+        dashed lines.
+    title : str, optional
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    named = {"release": "series", "size": "x", "absolute": "value", "absolute_low": "low", "absolute_high": "high"}
+    data = tidy(frame.rename(columns=named), [], ["x", "queries", "value", "low", "high"], said=["series", "bin"])
+    baseline = frame["baseline"].to_numpy(bool) if "baseline" in frame else np.zeros(len(frame), dtype=bool)
+    data = data.assign(mode=np.where(baseline, say(BASELINE), say("method")), rule=0)
+    data = data[(data["value"] > 0) & (data["x"] > 0)].reset_index(drop=True)
+    data = data.assign(low=data["low"].clip(lower=data["value"].min() / 2), aside=_asides(data))
+    plot = Plot("error_by_range", log_axis(24, data["x"]), log_axis(10, data[["value", "low", "high"]]))
+    layers = _curves(plot, data, center="mean", first=1, among=None, banded=False, dashed=BASELINE)
+    cases = {"intervals": data["low"].notna().any(), "baselines": baseline.any()}
+    return present(layers, "error_by_range", cases, title=title)

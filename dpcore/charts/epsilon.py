@@ -45,7 +45,6 @@ PURPOSES = dict(zip(PICTURES["forest_budget"]["purposes"], COLORS, strict=True))
 ENTRIES = PICTURES["epsilon_split"]
 for text in ENTRIES["entries"]:
     phrase(text)  # of ledgers
-EpsilonRows = dict[str, tuple[float, float, str]]  # by name, from where to where, and a text
 CLAIM, COST = phrase("claimed"), phrase("can cost up to")
 WHICH = {"epsilon_claimed": CLAIM, "epsilon_nominal": COST}
 VOID = phrase("of the noise alone")  # where that is no bound
@@ -107,20 +106,17 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
 
 def _alike(data: pd.DataFrame) -> pd.DataFrame:
     """Tables and answers of one price as one entry, and all of a kind as one if they have many prices."""
-    heads = [name.partition(" of ")[0] for name in data["name"]]
-    parts = []
-    for head, own in data.groupby(pd.Series(heads, index=data.index), sort=False):
-        prices = own.groupby([*WHICH], sort=False)
-        alone = prices.ngroups == len(own) and len(own) <= MOST_ALIKE
-        if alone or head not in ENTRIES["several"]:
-            parts.append(own.assign(name=own["name"].map(_entry)))
-            continue
-        several = prices if prices.ngroups <= MOST_ALIKE else own.groupby(lambda _: 0)
-        parts += [
-            one.assign(name=one["name"].map(_entry)) if len(one) == 1 else _together(one, str(head))
-            for _, one in several
-        ]
-    return pd.concat([data.head(0), *parts], ignore_index=True)
+    heads = pd.Series([name.partition(" of ")[0] for name in data["name"]], index=data.index)
+    parts = [data.head(0)]
+    for head, own in data.groupby(heads, sort=False):
+        kinds = own.groupby([*WHICH], sort=False)
+        different = kinds.ngroups == len(own) <= MOST_ALIKE
+        if different or head not in ENTRIES["several"]:
+            kinds = own.groupby(own.index)
+        elif kinds.ngroups > MOST_ALIKE:
+            kinds = own.groupby(lambda _: 0)
+        parts += [_together(kind, str(head)) for _, kind in kinds]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _entry(name: str) -> str:
@@ -129,10 +125,11 @@ def _entry(name: str) -> str:
 
 
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
-    """Entries of a kind as one, which says how many there are and what each costs."""
+    """Entries of a kind as one, which says how many there are and what each costs; one alone keeps its name."""
     low, high = (limit(end) for end in own["epsilon_nominal"].agg(["min", "max"]))
-    text = ENTRIES["several"][head][low != high]
-    name = say(text, count=f"{len(own):,}", each=high, low=low, high=high)
+    name = _entry(own["name"].iloc[0])
+    if len(own) > 1:
+        name = say(ENTRIES["several"][head][low != high], count=f"{len(own):,}", each=high, low=low, high=high)
     return own[[*WHICH]].sum().to_frame().T.assign(name=name)
 
 
@@ -153,15 +150,14 @@ def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Cha
     alt.Chart
         The chart.
     """
-    title, axis = [say("epsilon"), say("how sure someone who was 50:50 can become")], {}
-    if delta:
-        title = [say("epsilon at delta {delta}", delta=f"{delta:g}")]
-    else:
+    across = epsilons([claimed, bound]) | {"title": say("epsilon at delta {delta}", delta=f"{delta:g}")}
+    if not delta:
+        across["title"] = [say("epsilon"), say("how sure someone who was 50:50 can become")]
         sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
-        axis = {"labelExpr": f"[format(datum.value, ',~g'), {sure}]"}
+        across["axis"]["labelExpr"] = f"[format(datum.value, ',~g'), {sure}]"
     texts = {"claimed": claim(claimed), "bound": limit(bound)}
     rows = {CLAIM: (claimed, claimed, texts["claimed"]), COST: (bound, bound, texts["bound"])}
-    return _stood("claimed_vs_bound", rows, epsilons([claimed, bound], **axis) | {"title": title}, **texts)
+    return _stood("claimed_vs_bound", rows, across, **texts)
 
 
 def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
@@ -190,7 +186,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     return _stood("known_epsilon", rows, across, claimed=claim_text, known=known)
 
 
-def _stood(picture: str, rows: EpsilonRows, across: ChartAxis, **values: str) -> Chart:
+def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: ChartAxis, **values: str) -> Chart:
     """A claim, and what a run can cost, on the axis of epsilons: a point or a bar."""
     names, (low, high) = [*map(say, rows)], across["scale"].domain
     data = pd.DataFrame(rows.values(), columns=["start", "stop", "text"]).fillna(math.inf).assign(row=names)
@@ -280,28 +276,22 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
     data = pd.concat(parts, ignore_index=True)
     edge, endless = 1.15 * largest(data["stop"], 1e-3), data["stop"].isna()
     data = data.assign(stop=data["stop"].fillna(edge), start=data["start"].fillna(edge), endless=endless)
-    both = zip(data["which"], data["total"], strict=True)
-    data["text"] = data["total"] if same else list(starmap(_told, both))
+    data["text"] = data["total"] if same else [*map(_told, data["which"], data["total"])]
     shown = {say(name): color for name, color in PURPOSES.items() if name in set(data["purpose"])}
-    data["purpose"] = data["purpose"].map(say)
-    which = in_order(data["which"])
+    data["purpose"], which = data["purpose"].map(say), in_order(data["which"])
     plot = Plot("forest_budget", span(0, 1.1 * edge), names_axis(data["row"], paddingInner=0.3))
     lanes = alt.YOffset("which:N", scale=alt.Scale(domain=which, paddingInner=0.1))
-    colors = keyed(alt.Color, "purpose", shown, shown.values())
     known, far = (plot(data[rows], ("start", "stop"), "row", plot.tooltip, lanes) for rows in (~endless, endless))
     ends = data.groupby(["row", "which"], sort=False).agg({"stop": "max", "endless": "any", "text": "first"})
     ends = ends.reset_index()
-    totals = words(plot(ends, "stop", "row", lanes), "text", align="left", dx=alt.ExprRef("datum.endless ? 26 : 14"))
     layers = [
-        known.mark_bar().encode(colors),
+        known.mark_bar().encode(keyed(alt.Color, "purpose", shown, shown.values())),
         far.mark_bar(color=hatched(RELEASED), **SILENT),
-        totals,
+        words(plot(ends, "stop", "row", lanes), "text", align="left", dx=alt.ExprRef("datum.endless ? 26 : 14")),
         _onward(plot(ends[ends["endless"]], "stop", "row", lanes)),
     ]
     sums = {name: limit(frame[column].fillna(math.inf).sum()) for column, name in called.items()}
-    said = ", ".join(starmap(_told, sums.items()))
-    if same:
-        said = say("epsilon {epsilon}", epsilon=sums[say(CLAIM)])
+    said = say("epsilon {epsilon}", epsilon=sums[say(CLAIM)]) if same else ", ".join(starmap(_told, sums.items()))
     height = alt.Step(22 if len(which) > 1 else 34)
     return present(layers, "forest_budget", {"endless": endless.any()}, title=title, sums=said, height=height)
 
@@ -345,14 +335,14 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
         data = pd.concat([first, rest], ignore_index=True)
     cost = data.pop("epsilon_bound")
     total = others + cost.cumsum()
-    data = data.assign(step=data.index + 1, before=total - cost, after=total, floor=0.0)
-    data = data.assign(cost=cost.map(number), total=total.map(number))
+    texts = {"cost": cost.map(number), "total": total.map(number)}
+    data = data.assign(step=data.index + 1, before=total - cost, after=total, **texts)
     places = [*range(1, max(FEWEST_RUNS, len(data)) + 1)]
     across: ChartAxis = {"scale": alt.Scale(domain=places), "type": "ordinal"}
     plot = Plot("staircase", across, span(0, 1.12 * largest([*total, cap or 0.0], 1e-3)))
     look: Any = {"color": RELEASED, "width": {"band": 1}}
     layers = [
-        plot(data, "step", ("after", "floor"), plot.tooltip).mark_bar(opacity=0.25, **look),
+        plot(data, "step", ("after", 0), plot.tooltip).mark_bar(opacity=0.25, **look),
         plot(data, "step", ("after", "before"), plot.tooltip).mark_bar(**look),
     ]
     if len(data) <= MOST_STEPS // 2:

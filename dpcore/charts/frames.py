@@ -72,11 +72,6 @@ def in_order(labels: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-def as_listed(labels: Iterable[str]) -> alt.Scale:
-    """A scale in the order of these names. Without it new data come into a drawn chart in the order of the old ones."""
-    return alt.Scale(domain=in_order(labels) or alt.Undefined)
-
-
 def distinct(data: pd.DataFrame, label: str) -> pd.DataFrame:
     """Names as labels, equal ones told apart, because an axis would draw them in one place."""
     data = data.assign(**{label: pd.Series(labels(data[label]), index=data.index, dtype=object)})

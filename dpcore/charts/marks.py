@@ -15,7 +15,6 @@ XValue: Any = alt.XValue  # a place in pixels, as a channel
 YValue: Any = alt.YValue
 UPPER = YValue(-4)  # above the upper end of an upright line
 CHANNELS = (alt.X, alt.X2, alt.X2Datum), (alt.Y, alt.Y2, alt.Y2Datum)
-GroupNames = Mapping[str, str]  # by their columns, what they are called
 Look = tuple[Any, list[int], float]  # of a line: color, dashes, width
 NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text
 
@@ -72,11 +71,10 @@ def icons(picture: str) -> Plot:
 
 def tooltips(*lines: str) -> list[alt.Tooltip]:
     """A tooltip's lines, each "field|title" or "field|title|number format". The titles are always ours."""
+    parts = (f"{line}|".split("|")[:3] for line in lines)
     return [
-        alt.Tooltip(
-            f"{field}:{'Q' if number else 'N'}", title=say(title), format=number[0] if number else alt.Undefined
-        )
-        for field, title, *number in (line.split("|") for line in lines)
+        alt.Tooltip(f"{field}:{'Q' if number else 'N'}", title=say(title), format=number or alt.Undefined)
+        for field, title, number in parts
     ]
 
 
@@ -93,7 +91,7 @@ def group_colors(field: str, names: Iterable[str], colors: Any, symbol: str = "s
     return keyed(alt.Color, field, names, colors, legend=legend)
 
 
-def side_by_side(data: pd.DataFrame, groups: GroupNames, kept: list[str], **columns: str) -> Any:
+def side_by_side(data: pd.DataFrame, groups: Mapping[str, str], kept: list[str], **columns: str) -> Any:
     """A row per group and place, which goes `from` one end `to` another.
 
     It has what is kept, and the group's own columns, which are called after it. Its bar goes from

@@ -35,7 +35,6 @@ from dpcore.charts.scales import (
     REAL,
     RELEASED,
     SERIES,
-    ChartAxis,
     names_axis,
     scaled,
     shares,
@@ -76,10 +75,7 @@ def votes(frame: pd.DataFrame) -> Chart:
     alt.Chart
         The chart.
     """
-    data = tidy(frame, ["candidate"], ["votes", "votes_other"]).dropna()
-    most = largest(data[["votes", "votes_other"]].to_numpy().ravel(), 1.0) * 1.12
-    across = scaled(span(0, most), format=",d") | {"title": say("votes")}
-    return _pairs(data, "votes", REAL, across, ",.0f", number)
+    return _pairs(frame, "votes", REAL, say("votes"), ",d", ",.0f", number)
 
 
 def election(frame: pd.DataFrame) -> Chart:
@@ -95,16 +91,15 @@ def election(frame: pd.DataFrame) -> Chart:
     alt.Chart
         The chart.
     """
-    data = tidy(frame, ["candidate"], ["probability", "probability_other"]).dropna()
-    across = scaled(span(0, 1.12), format="~%") | {"title": say("probability")}
-    return _pairs(data, "probability", RELEASED, across, ".3p", percent)
+    return _pairs(frame, "probability", RELEASED, say("probability"), "~%", ".3p", percent)
 
 
-def _pairs(data: Any, first: str, color: str, across: ChartAxis, tip: str, write: Any) -> Chart:
+def _pairs(frame: pd.DataFrame, first: str, color: str, title: str, tick: str, tip: str, write: Any) -> Chart:
     """A bar per candidate for the first world, and a diamond for the other."""
-    second = f"{first}_other"
+    data, second = tidy(frame, ["candidate"], [first, f"{first}_other"]).dropna(), f"{first}_other"
     data = data.assign(candidate=labels(data["candidate"].map(say)), edge=data[[first, second]].max(axis=1))
     data["text"] = data[first].map(write)
+    across = scaled(span(0, 1.12 * largest(data["edge"], 1.0)), format=tick) | {"title": title}
     plot = Plot("election", across, names_axis(data["candidate"]))
     plot.tooltip = tooltips("candidate|candidate", f"{first}|{BEFORE}|{tip}", f"{second}|{AFTER}|{tip}")
     drawn, note = bars(plot, data, "candidate", first, color=color)
@@ -504,11 +499,8 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     data = tidy(frame, ["epsilon"], ["reports", "right", "kept"])
     known = data.dropna(subset=["right", "kept"])
     same = len(known) > 0 and np.allclose(known["right"], known["kept"])
-    case = "tossed"
-    if same and (known["right"] > 1 - 1e-9).all():
-        case = "true"
-    elif same and alone is not None and np.allclose(known["right"], alone):
-        case = "guessed"
+    true = same and (known["right"] > 1 - 1e-9).all()
+    guessed = same and not true and alone is not None and np.allclose(known["right"], alone)
     fresh, kept = say(FRESH), say(KEPT)
     long = data.rename(columns={"right": fresh, "kept": kept, "reports": "x"})
     long = long.melt(["x", "epsilon"], [fresh, kept], var_name="series")
@@ -527,11 +519,10 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
         layers.append(words(own, "label", align="right", dx=-4, dy=move, fontWeight="bold"))
     if alone is not None:
         layers += level(plot, alone, say("guess without any report {share:.1f}%", share=100 * alone))
-    ends = [
-        say("{share:.0f}% after {reports:,.0f}", share=100 * r, reports=n)
-        for r, n in known.tail(1)[["right", "reports"]].to_numpy()
-    ]
-    return present(layers, "averaging", {case: True}, ends=", ".join(ends))
+    end = known.tail(1)[["right", "reports"]].to_numpy()
+    ends = [say("{share:.0f}% after {reports:,.0f}", share=100 * r, reports=n) for r, n in end]
+    cases = {"true": true, "guessed": guessed, "tossed": not (true or guessed)}
+    return present(layers, "averaging", cases, ends=", ".join(ends))
 
 
 def tails(frame: pd.DataFrame, *, bound: float) -> Chart:

@@ -67,8 +67,7 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
     )
     values: Any = {"title": title, "count": len(data), "name": "".join(data["label"][implied])}
     kept = [link for link in links if link[0] not in implied]
-    cases = {"all": implied, "pointed": True}
-    return _drawn(data, kept, "network", cases, arrows=True, **values)
+    return _drawn(data, kept, "network", {"all": implied, "pointed": True}, arrows=True, **values)
 
 
 def _parent_of_all(count: int, links: Links) -> list[int]:

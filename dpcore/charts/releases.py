@@ -373,25 +373,24 @@ def _worst(data: pd.DataFrame, case: str, most: int) -> Chart:
     return present([drawn, floor, note], "worst", {case: True, "some": len(data) > most}, **values)
 
 
-def accuracy(frame: pd.DataFrame, *, majority: float, metric: str = "") -> Chart:
+def accuracy(frame: pd.DataFrame, *, majority: float, metric: str = "accuracy") -> Chart:
     """Draw the accuracy on real test data of models trained on the release and on its baselines.
 
     Parameters
     ----------
     frame : DataFrame
         One row per model and run: `model`, `trained_on` (a key of `TRAINED_ON`), `accuracy` or
-        `balanced_accuracy` (0..1), and maybe `metric`: which of them is drawn.
+        `balanced_accuracy` (0..1).
     majority : float
         What knowing nothing scores: the most frequent class's share, or one of so many classes.
-    metric : {"accuracy", "balanced_accuracy"}, optional
-        Which is drawn, if the frame does not say it. Default: accuracy.
+    metric : {"accuracy", "balanced_accuracy"}, default="accuracy"
+        Which is drawn.
 
     Returns
     -------
     alt.Chart
         The chart.
     """
-    metric = metric or next(iter(frame.get("metric", [])), "accuracy")
     data = tidy(frame, ["model", "trained_on"], [metric]).dropna()
     data = data.rename(columns={metric: "score", "trained_on": "kind"})
     found = {say(text): look for name, (text, *look) in TRAINED_ON.items() if name in set(data["kind"])}
@@ -439,7 +438,8 @@ def _scored(data: Any, kinds: Any, looks: Any, majority: float, case: str, title
     data = data.assign(mean=mean, low=least.clip(low), high=most.clip(low, 1))
     data = data.assign(shown=data["score"].clip(lower=low), text=[percent(share, ".1f") for share in mean])
     repeated = bool(data["low"].notna().any())
-    plot, lanes = Plot("accuracy", across, names_axis(data["model"], paddingInner=0.2)), _lanes("kind", kinds)
+    plot = Plot("accuracy", across, names_axis(data["model"], paddingInner=0.2))
+    lanes = alt.YOffset("kind:N", scale=alt.Scale(domain=kinds))
     tooltip = plot.tooltip if repeated else plot.tooltip[:3]
     last = data.groupby(["model", "kind"], sort=False)[["shown", "high"]].transform("max").max(axis=1)
     ends = data.assign(end=last).drop_duplicates(["model", "kind"])[["model", "kind", "end", "text"]]
@@ -459,11 +459,6 @@ def _upright(plot: Plot, majority: float) -> list[Any]:
     """An upright rule at the accuracy of the majority class, with its name and value above it."""
     name, text = {"align": "left", "dx": 4, "baseline": "bottom"}, f"{say(MAJORITY)} {majority:.1%}"
     return ruled(plot, majority, text, name, **DASHED) if math.isfinite(majority) else []
-
-
-def _lanes(field: str, kinds: list[str]) -> Any:
-    """A lane per kind in each row."""
-    return alt.YOffset(f"{field}:N", scale=alt.Scale(domain=kinds))
 
 
 def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, small: bool = True) -> Chart:
@@ -522,9 +517,9 @@ def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> st
     """A metric, what the release on the screen has of it, and between what the others lie."""
     own = data[data["metric"] == metric].set_index("which")["value"]
     here, rest = own[own.index == say(HERE)].map(told), own[own.index == say(OTHERS)]
-    others = (
-        say("no others") if rest.empty else say("others {low} to {high}", low=told(rest.min()), high=told(rest.max()))
-    )
+    others = say("no others")
+    if len(rest):
+        others = say("others {low} to {high}", low=told(rest.min()), high=told(rest.max()))
     return say("{metric}: {values}", metric=metric, values=", ".join([*here, others]))
 
 
@@ -568,17 +563,14 @@ def run_strips(
     noted = zip(rows["middle"], rows["note"], strict=True)
     rows = rows.assign(text=[written(middle) + (note and f" · {note}") for middle, note in noted])
     plain_axis = scaled(alt.Scale(zero=True), format="~g", tickCount=6) | {"title": say(x_title)}
-    plot = Plot(
-        "run_strips", axis_of(quantity, x_title, data["value"], references) or plain_axis, names_axis(rows["name"])
-    )
+    across = axis_of(quantity, x_title, data["value"], references) or plain_axis
+    plot = Plot("run_strips", across, names_axis(rows["name"]))
     lanes = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.6, 1.6]))
     marks: Any = {"size": 90, "color": RELEASED, "strokeWidth": 2, "opacity": 0.75}
-    dots = [
-        plot(data[data["hollow"] == hollow], "value", "name", plot.tooltip, lanes).mark_point(
-            filled=not hollow, **marks
-        )
-        for hollow in (0, 1)
-    ]
+    dots = []
+    for hollow in (0, 1):
+        points = plot(data[data["hollow"] == hollow], "value", "name", plot.tooltip, lanes)
+        dots.append(points.mark_point(filled=not hollow, **marks))
     ticks = plot(rows, "middle", "name").mark_tick(thickness=3, color=INK, height={"band": 0.6})
     far = "scale('x', datum.most) + 20 + 8 * length(datum.text) > width"  # then left of the marks
     side = alt.ExprRef(f"{far} ? scale('x', datum.least) - scale('x', datum.most) - 12 : 12")

@@ -58,6 +58,15 @@ def log_scale(padding: float) -> alt.Scale:
     return alt.Scale(type="log", nice=False, padding=padding)
 
 
+def log_axis(padding: float, numbers: pd.Series | pd.DataFrame) -> ChartAxis:
+    """A log axis with the powers of ten among these numbers; it finds its own ticks if there are few."""
+    exponents = np.log10(numbers.to_numpy(dtype=float))
+    low, high = np.nanmin([np.inf, *exponents.ravel()]), np.nanmax([-np.inf, *exponents.ravel()])
+    powers = range(math.ceil(low), math.floor(high) + 1) if low <= high else ()
+    ticks = [float(f"1e{power}") for power in powers] if len(powers) > 1 else alt.Undefined
+    return scaled(log_scale(padding), values=ticks)
+
+
 def log_title(title: str, log: bool) -> str:
     """What an axis or a key is called, and that it is a log scale if it is one."""
     return say("{title} (log scale)", title=title) if log else title
@@ -112,8 +121,7 @@ def hatched(color: str) -> dict[str, Any]:
     """Upright stripes with a break near the end: a bar that goes on without limit. Slanted ones, a canvas misplaces."""
     stops, clear = [], "rgba(128, 128, 128, 0)"
     for stripe in range(STRIPES):
-        start, end = stripe / STRIPES, (stripe + 0.45) / STRIPES
         own = clear if stripe in BREAK else color
-        stops += [{"offset": at, "color": look} for at, look in ((start, own), (end, own), (end, clear))]
-        stops.append({"offset": (stripe + 1) / STRIPES, "color": clear})
+        parts = ((0, own), (0.45, own), (0.45, clear), (1, clear))
+        stops += [{"offset": (stripe + part) / STRIPES, "color": look} for part, look in parts]
     return {"gradient": "linear", "x1": 0, "y1": 0, "x2": 1, "y2": 0, "stops": stops}

@@ -31,11 +31,9 @@ from dpcore.charts.scales import (
     REAL,
     RELEASED,
     SERIES,
-    SHAPES,
     TINTS,
-    log_scale,
+    log_axis,
     names_axis,
-    scaled,
     span,
 )
 from dpcore.language import phrase, plural, say
@@ -51,7 +49,6 @@ MOST_LEAVES = 150
 LONGEST = 34  # letters of a name that places are made for
 GAP, TAIL = 18, 40  # TAIL: behind the last boxes
 WIDTH = 960  # pixels, for all texts
-NUMBER = ",.10~g"
 LOOKS = {phrase("noisy"): (SERIES[0], "circle"), phrase("consistent"): (RELEASED, "diamond")}
 # what a level divides that divides no column, and a node in which no column is divided
 ALL = phrase("all rows")
@@ -292,60 +289,6 @@ def _across(data: pd.DataFrame, letters: int, width: int) -> pd.DataFrame:
     )
 
 
-def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
-    """Draw mean absolute errors of range queries against the size of the range: a line per release.
-
-    Both axes are log scales. Errors of 0 are left out, as a log scale cannot show them.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        That of `evaluate.errors_by_query_size`, of up to 10 releases, and maybe `baseline` (bool):
-        dashed lines.
-    title : str, optional
-        The title.
-
-    Returns
-    -------
-    alt.Chart
-        The chart.
-    """
-    names = {"absolute": "value", "absolute_low": "low", "absolute_high": "high"}
-    numbers = ["size", "queries", *names.values()]
-    data = tidy(frame.rename(columns=names), [], numbers, said=["release", "bin"])
-    baseline = frame["baseline"].to_numpy(bool) if "baseline" in frame else np.zeros(len(frame), dtype=bool)
-    data = data.assign(kind=np.where(baseline, "baseline", "method"))
-    data = data[(data["value"] > 0) & (data["size"] > 0)].reset_index(drop=True)
-    data["low"] = data["low"].clip(lower=data["value"].min() / 2)
-    series = in_order(data["release"])
-    gap = min(6.0, 24 / max(1, len(series)))
-    data["aside"] = [gap * (series.index(name) - (len(series) - 1) / 2) for name in data["release"]]
-
-    across = scaled(log_scale(24), values=_decades(data["size"]))
-    up = scaled(log_scale(10), format=NUMBER, values=_decades(data[["value", "low", "high"]]))
-    plot = Plot("error_by_range", across, up)
-    legend = alt.Legend(symbolOpacity=1, columns=4, labelLimit=260)
-    color, shape = color_and_shape("release", series, SERIES[1:], SHAPES[1:], legend=legend)
-    dash = keyed(alt.StrokeDash, "kind", ["method", "baseline"], [[1, 0], [6, 4]], legend=None)
-    move: Any = {"xOffset": alt.ExprRef("datum.aside")}
-    lines, ranges = plot(data, "size", "value", color, dash, alt.Detail("aside:Q")), data.dropna(subset=["low", "high"])
-    layers = [
-        lines.mark_line(strokeWidth=2.5, **move),
-        plot(ranges, "size", ("low", "high"), color).mark_rule(strokeWidth=1.5, opacity=0.7, **move),
-        plot(data, "size", "value", plot.tooltip, color, shape).mark_point(filled=True, size=85, opacity=1, **move),
-    ]
-    cases = {"intervals": len(ranges), "baselines": baseline.any()}
-    return present(layers, "error_by_range", cases, title=title)
-
-
-def _decades(numbers: pd.DataFrame | pd.Series) -> Any:
-    """The powers of ten among these numbers; the axis finds its own ticks if there are few."""
-    exponents = np.log10(numbers.to_numpy(dtype=float))
-    exponents = exponents[np.isfinite(exponents)]
-    powers = np.arange(np.ceil(exponents.min()), np.floor(exponents.max()) + 1) if len(exponents) else exponents
-    return [float(f"1e{power:.0f}") for power in powers] if len(powers) > 1 else alt.Undefined
-
-
 def range_answers(frame: pd.DataFrame) -> Chart:
     """Draw one range query: every release's estimate with its interval, and the true count.
 
@@ -364,8 +307,7 @@ def range_answers(frame: pd.DataFrame) -> Chart:
     known = frame if "true" in frame else frame.assign(true=np.nan)
     data = tidy(known, ["release"], ["estimate", "low", "high", "true"]).dropna(subset=["estimate"])
     data = distinct(data.assign(release=data["release"].map(say)).reset_index(drop=True), "release")
-    across = scaled(alt.Scale(zero=False, padding=20, nice=False), format=NUMBER)
-    plot = Plot("range_answers", across, names_axis(data["release"]))
+    plot = Plot("range_answers", alt.Scale(zero=False, padding=20, nice=False), names_axis(data["release"]))
     tooltip = plot.tooltip_of(data)
     bars = plot(data.dropna(subset=["low", "high"]), ("low", "high"), "release", tooltip)
     layers = [
@@ -414,8 +356,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
         blank = part[count.isna()].drop_duplicates("row")
         blank = blank.assign(left=0.0, right=total, room=width, text=say("(not measured)"))
         parts += [part[count.notna()], blank]
-    unused = ["divides", "level", "noisy_margin", "consistent_margin"]
-    both = pd.concat(parts, ignore_index=True).drop(columns=unused)
+    both = pd.concat(parts, ignore_index=True)
     both["middle"] = (both["left"] + both["right"]) / 2
     both["row"] = both["row"].where(both["which"] == "noisy", UNSEEN + both["row"].astype(str))
     heads = [*map(say, LOOKS)]
@@ -465,12 +406,10 @@ def level_errors(frame: pd.DataFrame) -> Chart:
     down = names_axis(data["row"], paddingInner=0.3)
     data = data[(data["error"] > 0) & data["which"].isin([*LOOKS])].drop(columns=["divides", "level"])
     data = data.assign(which=data["which"].map(say)).reset_index(drop=True)
-    colors, shapes = zip(*LOOKS.values(), strict=True)
-    plot = Plot("level_errors", scaled(log_scale(16), format=NUMBER, values=_decades(data["error"])), down)
-    lanes = alt.YOffset("which:N", scale=alt.Scale(domain=[*map(say, LOOKS)]))
-    dots = plot(
-        data, "error", "row", plot.tooltip, lanes, *color_and_shape("which", [*map(say, LOOKS)], colors, shapes)
-    )
+    names, (colors, shapes) = [*map(say, LOOKS)], zip(*LOOKS.values(), strict=True)
+    plot = Plot("level_errors", log_axis(16, data["error"]), down)
+    lanes = alt.YOffset("which:N", scale=alt.Scale(domain=names))
+    dots = plot(data, "error", "row", plot.tooltip, lanes, *color_and_shape("which", names, colors, shapes))
     layers = [dots.mark_point(filled=True, size=60, opacity=0.65)]
     if data.duplicated(["row", "which"]).any():
         means = plot(data, "mean(error)", "row", lanes)

@@ -461,7 +461,8 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
         *_shares(plot, "epsilon", data, chosen),
     ]
     values: Any = {"noiseless": percent(noiseless), "epsilon": epsilon_text(epsilon)}
-    return _presented("share_right", layers, chosen, title=title, **values)
+    values["share"] = "".join(chosen["share"].map(percent))
+    return present(layers, "share_right", {"chosen": len(chosen)}, title=title, **values)
 
 
 def share_found(
@@ -509,7 +510,8 @@ def share_found(
     line = plot(known, "number", "share").mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone")
     layers += [line, *_shares(plot, "number", known, chosen)]
     values: Any = {"key": key, "found": found, "what": what, "most": most, "place": at}
-    return _presented("share_found", layers, chosen, title=title, **values)
+    values["share"] = "".join(chosen["share"].map(percent))
+    return present(layers, "share_found", {"chosen": len(chosen)}, title=title, **values)
 
 
 def groups_apart(
@@ -552,12 +554,6 @@ def groups_apart(
     color = group_colors("group", groups.values(), COLORS[: len(groups)])
     drawn = plot(bars, ("left", "right"), ("share", 0), plot.tooltip, color).mark_rect(opacity=0.9, clip=True)
     return present(drawn, "groups_apart", title=title, key=key, groups=say(" and ").join(groups.values()))
-
-
-def _presented(picture: str, layers: list[Any], chosen: pd.DataFrame, **values: Any) -> Chart:
-    """The picture, which says aloud what share was found where the reader's own setting is."""
-    share = "".join(chosen["share"].map(percent))
-    return present(layers, picture, {"chosen": share}, share=share, **values)
 
 
 def _shares(plot: Plot, x: str, data: pd.DataFrame, chosen: pd.DataFrame) -> list[Any]:

@@ -96,7 +96,7 @@ def lines(names=NAMES):
 
 
 def swept(data):
-    return charts.sweep(data, y="value", y_title="accuracy", references=lines(list(data["model"].unique())))
+    return charts.sweep(data, y_title="accuracy", references=lines(list(data["model"].unique())))
 
 
 def runs(names=NAMES[:2], modes=("as published", "corrected"), repeats=2):
@@ -372,7 +372,7 @@ RESULTS: dict[str, Picture] = {
     "frameworks": (entries, lambda _: charts.frameworks()),
     "forest_budget": (spent, charts.forest_budget),
     "sweep": (sweep, swept),
-    "sweep_variance": (sweep, charts.sweep_variance),
+    "sweep, variance": (sweep, lambda f: charts.sweep(f, variance=True)),
     "curves": (runs, panels_of_curves),
     "compared": (methods, lambda f: compared(f, data=TITLE)),
     "run_strips": (stripped, lambda f: charts.run_strips(f, title=TITLE, x_title="accuracy", quantity="accuracy")),

@@ -125,11 +125,11 @@ def test_intervals_are_of_the_runs_or_of_their_mean():
 
 def test_variance_is_across_runs_and_references_stay_with_their_models():
     frame = pd.DataFrame({"epsilon": 1.0, "series": "paper", "model": "tree", "value": [0.1, 0.3]})
-    assert rows_of(charts.sweep_variance(frame))["value"].tolist() == pytest.approx([0.02])
-    assert rows_of(charts.sweep_variance(frame.head(1))).empty
+    assert rows_of(charts.sweep(frame, variance=True))["value"].tolist() == pytest.approx([0.02])
+    assert rows_of(charts.sweep(frame.head(1), variance=True)).empty
     frame = frames.sweep(["paper", "corrected"])
     frame.loc[len(frame)] = [math.inf, "paper", "paper", 0.9]
-    rows = rows_of(charts.sweep(frame, y="value", y_title="accuracy", references=frames.lines(["paper"])))
+    rows = rows_of(charts.sweep(frame, y_title="accuracy", references=frames.lines(["paper"])))
     assert len(rows[rows["rule"] == 0]) == len(frame) - 1
     assert rows.loc[rows["rule"] > 0, "label"].tolist() == ["<i>top</i>", "majority"]
 

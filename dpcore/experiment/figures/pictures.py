@@ -108,9 +108,9 @@ def accuracies(frame: pd.DataFrame, beside: Iterable[str], stated: Any, texts: M
         yield say(texts["before"], name=name, rows=part["rows"].iloc[0], relations=relations)
         levels = [lines(part, "model", beside), *([pd.DataFrame([stated])] if name == "adult" else [])]
         table = part.drop(columns=["mode", "data", "error"])
-        yield charts.sweep(part, y="value", references=pd.concat(levels, ignore_index=True), **look), table
+        yield charts.sweep(part, references=pd.concat(levels, ignore_index=True), **look), table
         if part.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
-            yield charts.sweep_variance(part, width=look["width"]), None
+            yield charts.sweep(part, variance=True, width=look["width"]), None
         runs = part.drop_duplicates(["series", "epsilon", "repeat"])
         sums = runs.groupby("series", sort=False)[["epsilon_claimed", "epsilon_bound"]].sum()
         costs = [
