@@ -1,28 +1,15 @@
 """Parameters, declared once: as fields of a method, from which its constructor, its checks and its docstring follow.
 
     class DiffPRF(ForestClassifier):
-        '''Trees by random choices.
-
-Parameters
-----------
-        n_trees
-            How many trees.
-
-Attributes
-----------
-        forest_ : Forest
-            The released trees.
-        '''
-
         n_trees: int = whole(default=25, most=1_000)
-        forest_: Forest = learned()
 
 `Declared` makes a keyword-only constructor of all fields of a class and of those above it, as scikit-learn wants it. A
 field that is declared again has another default or range there. A parameter's kind has its check, also against the
 columns of a schema; what hangs on several parameters is the method's own to check. What `fit` sets is declared beside
-them (`learned`). A class says in its docstring what its own are; `Declared` writes those of the classes above there,
-too, and each parameter's kind and default. Which parameters a page asks for, and in which words, a family says once, by
-their names; by which widget, the dashboard knows of each kind:
+them (`learned`). What its own are, a class says in its docstring, in the sections that scikit-learn's classes have; of
+an attribute also its kind. `Declared` writes those of the classes above there, too, and each parameter's kind and
+default. Which parameters a page asks for, and in which words, a family says once, by their names; by which widget, the
+dashboard knows of each kind:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
 
