@@ -20,7 +20,7 @@ in a sentence what a method with its parameters would not guarantee.
 import re
 import textwrap
 from abc import ABC, abstractmethod
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import wraps
@@ -348,7 +348,7 @@ class Declared:
     @classmethod
     def _documented(cls) -> Mapping[str, tuple[str, str]]:
         """What docstrings say of parameters and attributes: of each the last one, its own before those above."""
-        return ChainMap(*(dict(vars(kind).get("_own", {})) for kind in cls.__mro__))
+        return ChainMap(*(dict(vars(kind).get("_own", {})) for kind in cls.__mro__), defaultdict(lambda: ("", "")))
 
     @classmethod
     def asks(cls) -> dict[str, Control]:
