@@ -210,9 +210,9 @@ class NaiveBayesSynthesizer(Synthesizer):
         elif self._variant == "C2":
             labels = table.choose(score, [], epsilon=self._budget(table) * Fraction(1, size), draws=size)
         else:
-            unit = LOG_BASES[self.log_base]  # q in this base is q in nats over the unit
             claim: Claimed = {"claimed_epsilon": self.epsilon, "reason": LABELS.format(size=size)}
-            claim["claimed_sensitivity"] = unit * self._paper_sensitivity(public_rows or size)
+            # q in this base is q in nats over it
+            claim["claimed_sensitivity"] = LOG_BASES[self.log_base] * self._paper_sensitivity(public_rows or size)
             labels = table.choose(score, [], epsilon=self.epsilon, draws=size, **claim)
         self.released_codes_ = self._assemble(schema, queries, labels)
 

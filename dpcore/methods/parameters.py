@@ -1,28 +1,15 @@
 """Parameters, declared once: as fields of a method, from which its constructor, its checks and its docstring follow.
 
     class DiffPRF(ForestClassifier):
-        '''Trees by random choices.
-
-Parameters
-----------
-        n_trees
-            How many trees.
-
-Attributes
-----------
-        forest_ : Forest
-            The released trees.
-        '''
-
         n_trees: int = whole(default=25, most=1_000)
-        forest_: Forest = learned()
 
 `Declared` makes a keyword-only constructor of all fields of a class and of those above it, as scikit-learn wants it. A
 field that is declared again has another default or range there. A parameter's kind has its check, also against the
 columns of a schema; what hangs on several parameters is the method's own to check. What `fit` sets is declared beside
-them (`learned`). A class says in its docstring what its own are; `Declared` writes those of the classes above there,
-too, and each parameter's kind and default. Which parameters a page asks for, and in which words, a family says once, by
-their names; by which widget, the dashboard knows of each kind:
+them (`learned`). What its own are, a class says in its docstring, in the sections that scikit-learn's classes have; of
+an attribute also its kind. `Declared` writes those of the classes above there, too, and each parameter's kind and
+default. Which parameters a page asks for, and in which words, a family says once, by their names; by which widget, the
+dashboard knows of each kind:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
 
@@ -37,7 +24,7 @@ in a sentence what a method with its parameters would not guarantee.
 import re
 import textwrap
 from abc import ABC, abstractmethod
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import wraps
@@ -381,7 +368,7 @@ class Declared:
     @classmethod
     def _documented(cls) -> Mapping[str, tuple[str, str]]:
         """What docstrings say of parameters and attributes: of each the last one, its own before those above."""
-        return ChainMap(*(dict(vars(kind).get("_own", {})) for kind in cls.__mro__))
+        return ChainMap(*(dict(vars(kind).get("_own", {})) for kind in cls.__mro__), defaultdict(lambda: ("", "")))
 
     @classmethod
     def asks(cls) -> dict[str, Control]:

@@ -66,7 +66,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, count_rows, public_total
-from dpcore.methods.networks.measured import MeasuredTables, in_groups
+from dpcore.methods.networks.measured import MeasuredTables, column_names, in_groups
 from dpcore.methods.parameters import Preset, number, text
 from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.histogram import likely_histogram
@@ -230,7 +230,7 @@ class _Rounds:
 
         It is a pair with this column, unless that is -1.
         """
-        names, every = self.table.schema.names, list(self._candidates())
+        every = list(self._candidates())
         once = [found for found in every if column in found[0]] or every
         many = [rounds for rounds in range(1, min(MOST_ROUNDS, left) + 1) for _ in once]
         merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in once]
@@ -242,7 +242,7 @@ class _Rounds:
         noise = [PENALTY * self._noise(self.share * rounds - choosing) for rounds in range(1, many[-1] + 1)]
         penalties, factors = [noise[rounds - 1] for rounds in many], [1 / rounds for rounds in many]
         score = DistanceFromMargins(expected, penalties, merges, factors)
-        families = [(names[a], names[b]) for (a, b), _ in candidates]
+        families = column_names(self.table.schema, [pair for pair, _ in candidates])
         chosen = int(self.fine.choose(score, families, epsilon=choosing))
         (pair, levels), model, share = candidates[chosen], expected[chosen], self.share * many[chosen]
         groups = {j: self.resolutions[j].levels[level] for j, level in zip(pair, levels, strict=True)}

@@ -62,7 +62,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
-from dpcore.methods.networks.measured import MeasuredTables
+from dpcore.methods.networks.measured import MeasuredTables, column_names
 from dpcore.methods.parameters import Control, Preset, number, pairs
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
 from dpcore.postprocess.max_entropy import MaximalEntropy
@@ -106,14 +106,14 @@ class AIM(MeasuredTables):
                 raise ParameterError(f"The 'workload' has a pair of more than {MOST_TABLE:,} cells.", "Name others.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, names, budget, d = table.schema, table.schema.names, self._budget(table), len(table.schema)
+        schema, budget, d = table.schema, self._budget(table), len(table.schema)
         progress(0.0, phrase("Measuring columns"))
         pairs, columns = self._pairs(schema), [(j,) for j in range(d)]
         weight = weights(d, pairs)
         share = budget / (ROUNDS * d)
         each = share - share * CHOOSING
         measured, left = NoisyTables(public_total(table)), budget - each * d
-        noisy = table.counts([[name] for name in names], epsilon=each * d)
+        noisy = table.counts(column_names(schema, columns), epsilon=each * d)
         for scope, cells in zip(columns, noisy, strict=True):
             measured.add(scope, cells, table.cell_variance(each))
         measured.fit(SWEEPS)
@@ -126,7 +126,7 @@ class AIM(MeasuredTables):
             error = min(table.cell_error(measuring), MOST_ERROR)
             scopes = [one for one in with_room(measured.model, pairs, 1 - float(left / budget)) if weight[one]]
             expected = measured.expected(scopes)
-            families = [tuple(names[j] for j in scope) for scope in scopes]
+            families = column_names(schema, scopes)
             score = DistanceFromMargins(expected, error / 2, factors=[weight[scope] for scope in scopes])
             chosen = int(table.choose(score, families, epsilon=choosing))
             cells = table.counts([families[chosen]], epsilon=measuring)[0]

@@ -191,22 +191,21 @@ class JTree(CliqueSynthesizer):
         self, table: PrivateTable, structure: Amount, progress: Progress
     ) -> tuple[list[Edge], list[Scope], Amount]:
         """Steps 0 to 2: chosen edges, the cliques of their triangulation, and the epsilon that is left."""
-        names, sizes = table.schema.names, table.schema.sizes
+        sizes = table.schema.sizes
         left: Amount = exact(self.epsilon)
         self.max_cells_ = self.max_cells or 0
         if self.max_cells is None:
             rows, spent = count_rows(table, COUNT_SHARE * structure)
             left, structure = left - spent, structure - spent
-            self.max_cells_ = self._useful_cells(rows, table.relation, len(names))
+            self.max_cells_ = self._useful_cells(rows, table.relation, len(sizes))
         cliques = junction_tree.triangulate([], sizes)
         varied = [j for j, size in enumerate(sizes) if size > 1]
         pairs = self._joinable(combinations(varied, 2), cliques, sizes)
-        picks = min(len(names) - 1 if self.edges is None else self.edges, len(pairs))
+        picks = min(len(sizes) - 1 if self.edges is None else self.edges, len(pairs))
         edges: list[Edge] = []
         while pairs and len(edges) < picks:
             share = structure / picks
-            candidates = [(names[a], names[b]) for a, b in pairs]
-            chosen = pairs[int(table.choose(SCORES[self.score], candidates, epsilon=share))]
+            chosen = pairs[int(table.choose(SCORES[self.score], column_names(table.schema, pairs), epsilon=share))]
             left -= share
             edges.append(chosen)
             cliques = junction_tree.triangulate({*junction_tree.pairs_within(cliques), chosen}, sizes)

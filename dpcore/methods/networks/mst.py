@@ -46,7 +46,7 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
-from dpcore.methods.networks.measured import MeasuredTables, in_groups
+from dpcore.methods.networks.measured import MeasuredTables, column_names, in_groups
 from dpcore.methods.parameters import Preset, number
 from dpcore.postprocess.junction_tree import Edge, parts
 from dpcore.postprocess.noisy_tables import LEAST, NoisyTables
@@ -84,9 +84,9 @@ class MST(MeasuredTables):
         recoded = in_groups(table, dict(enumerate(groups)))
         tree = self._tree(recoded, measured, third / max(edges, 1), progress)
         progress(0.8, phrase("Measuring tables"))
-        names = [(schema.names[a], schema.names[b]) for a, b in tree]
         if tree:
-            for pair, cells in zip(tree, recoded.counts(names, epsilon=third), strict=True):
+            noisy = recoded.counts(column_names(schema, tree), epsilon=third)
+            for pair, cells in zip(tree, noisy, strict=True):
                 measured.add(pair, cells, table.cell_variance(third / edges))
         measured.fit(SWEEPS)
         alone, paired = float(third) / len(schema), 2 * float(third) / max(edges, 1)
@@ -106,16 +106,16 @@ class MST(MeasuredTables):
 
     def _tree(self, table: PrivateTable, measured: NoisyTables, share: Amount, progress: Progress) -> list[Edge]:
         """Pairs that join all columns, each chosen among those that join two parts (Kruskal's algorithm)."""
-        names, columns = table.schema.names, range(len(table.schema))
+        columns = range(len(table.schema))
         expected = {pair: measured.counts(pair) for pair in combinations(columns, 2)}
         tree = list[Edge]()
-        while len(tree) < len(names) - 1:
-            progress(0.1 + 0.7 * len(tree) / len(names), CHOSEN.format(done=len(tree), pairs=len(names) - 1))
+        while len(tree) < len(columns) - 1:
+            progress(0.1 + 0.7 * len(tree) / len(columns), CHOSEN.format(done=len(tree), pairs=len(columns) - 1))
             part = parts([*((j,) for j in columns), *tree])
             candidates = [(a, b) for a, b in expected if part[a] is not part[b]]
             score = DistanceFromMargins([expected[pair] for pair in candidates], 0.0)
-            families = [(names[a], names[b]) for a, b in candidates]
-            tree.append(candidates[int(table.choose(score, families, epsilon=share))])
+            chosen = table.choose(score, column_names(table.schema, candidates), epsilon=share)
+            tree.append(candidates[int(chosen)])
         return tree
 
 
