@@ -20,11 +20,9 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute
 from dpcore.door import nodes, prices, responses
 from dpcore.door.door import Door
-from dpcore.door.exact_family_scores import FamilySearch
-from dpcore.door.exact_node_counts import roots
-from dpcore.door.network_growth import Growth
+from dpcore.door.exact_node_counts import Records, roots
+from dpcore.door.network_growth import FamilySearch, Growth
 from dpcore.door.prices import Claimed
-from dpcore.door.tree_records import Records
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.noise.histograms import WIDEST, Spread

@@ -18,7 +18,7 @@ from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 from dpcore.rows.folder import CHANGED, Folder
-from dpcore.rows.given import rows_of
+from dpcore.rows.sources import rows_of
 
 MOST_DRAWN = 50_000  # rows of either part
 

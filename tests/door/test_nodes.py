@@ -17,9 +17,8 @@ from dpcore.domain.column import Column
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
-from dpcore.door import Division, tree_records
-from dpcore.door.exact_node_counts import NOWHERE, NodeRows, unchanged
-from dpcore.door.tree_records import Pile, Records
+from dpcore.door import Division, exact_node_counts
+from dpcore.door.exact_node_counts import NOWHERE, NodeRows, Pile, Records, unchanged
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max
@@ -314,7 +313,7 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
     """
     for seed, position, how in product(seeds(12), ATTRIBUTES, ({}, {"most": 1}, {"missing": 1.0})):
         rows, rng = random_rows(seed, **how)
-        monkeypatch.setattr(tree_records, "CELL", 99 * (seed % 2))
+        monkeypatch.setattr(exact_node_counts, "CELL", 99 * (seed % 2))
         some = np.sort(rng.choice(rows.size, 5, replace=False))
         starts = places_of(rows, rng)[some] if position == GROUPS else np.full(5, RANGES[position][0])
         seen = []

@@ -12,7 +12,7 @@ from tables import SMALL, make_frame
 from dpcore.errors import DataError, DPCoreError
 from dpcore.rows import Folder, writing
 from dpcore.rows.data import FolderData
-from dpcore.rows.manifest import begun
+from dpcore.rows.folder import begun
 
 LONG, NUL = "a" * 5_000, "a\0b"
 VALUES = [None, True, -1, 3, 0.5, 10**39, 1e300, "", "x", NUL, LONG, "../x", "."]

@@ -71,10 +71,8 @@ from dpcore.methods.parameters import text
 from dpcore.methods.presets import Preset
 from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
-from dpcore.postprocess.max_entropy import MaximalEntropy, merged
-from dpcore.postprocess.noisy_tables import near
-from dpcore.postprocess.resolution import ENOUGH, Resolution
-from dpcore.postprocess.shrinkage import towards
+from dpcore.postprocess.max_entropy import MaximalEntropy, merged, near
+from dpcore.postprocess.resolution import ENOUGH, Resolution, towards
 
 Levels = tuple[int, int]
 Candidate = tuple[Edge, Levels]

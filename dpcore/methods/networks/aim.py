@@ -18,7 +18,7 @@ Steps, corrected (the only mode: the published proof holds for what is built her
         where error is the expected size of the noise in a cell of what will be measured: sqrt(2 / pi) sigma for
         Gaussian noise, and b for Laplace's.                                                                 choose
      c  Its table is measured; all tables so far are made to agree, and a model of maximal entropy is fitted to them
-        (`noisy_tables`).                                                                                    counts
+        (`max_entropy`).                                                                                     counts
      d  If the model's table of r moved by no more than error * cells in L1, later noise is half as large, and the
         exponents of later choices are twice as large: the share is doubled (of rho: taken four times).
                                                                                                      post-processing
@@ -68,7 +68,7 @@ from dpcore.methods.networks.measured import MeasuredTables
 from dpcore.methods.parameters import Control, pairs
 from dpcore.methods.presets import Preset
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
-from dpcore.postprocess.noisy_tables import NoisyTables
+from dpcore.postprocess.max_entropy import NoisyTables
 
 ROUNDS = 16  # per column, with the noise of the first ones
 CHOOSING = Fraction(1, 10)  # of a round's share

@@ -16,8 +16,7 @@ from dpcore.methods.parameters import learned
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
-from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
-from dpcore.postprocess.noisy_tables import NoisyTables
+from dpcore.postprocess.max_entropy import MaximalEntropy, NoisyTables, one_hot
 from dpcore.postprocess.simplex import draw_given, rows_to_one
 
 
