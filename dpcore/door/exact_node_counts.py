@@ -239,8 +239,7 @@ class NodeRows:
         def query(position: int, nodes: Ints) -> Query:
             if known[position]:
                 return self._by_side(position, nodes, cuts[nodes, position], low[nodes, position])
-            cut_anywhere = isinstance(self.records.attributes[position], NumberCut)
-            return self._by_step(position, nodes) if cut_anywhere else self._by_code(position, nodes)
+            return self._by_value(position, nodes)
 
         every, classes, records = np.arange(self.size), self.records.classes, self.classes.sum(axis=1)
         positions = np.flatnonzero(offered.any(axis=0))
@@ -265,19 +264,23 @@ class NodeRows:
             for position in others.tolist():
                 del piles[position]  # whoever was given it asks no more
 
-    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
-        """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
-        return np.moveaxis(self._table(self._by_side(position, nodes, cut, low)), 0, -1)
-
     def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
         """Counts by a column's codes and by class, shape (nodes, codes, classes) or (nodes, codes)."""
-        found = self._table(self._by_code(position, nodes))
+        found = self._table(self._by_value(position, nodes))
         return found if by_class else found.sum(axis=2)
 
-    def candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Iterator[Cuts]:
-        """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups."""
+    def candidates(
+        self, position: int, nodes: Ints, low: Floats, high: Floats, split_points: Floats | None = None
+    ) -> Iterator[Cuts]:
+        """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups.
+
+        Where `split_points` are given, these are all.
+        """
         attribute = self.records.attributes[position]
-        if isinstance(attribute, Groups):
+        if split_points is not None:
+            sides = self._table(self._by_side(position, nodes, split_points, low))
+            yield Cuts(nodes, np.moveaxis(sides, 0, -1), split_points, split_points)
+        elif isinstance(attribute, Groups):
             yield from self._groups(attribute, position, nodes, low)
         elif isinstance(attribute, CodeCut):
             yield self._codes(position, nodes, low, high)
@@ -336,7 +339,7 @@ class NodeRows:
 
     def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
         """The steps of a column that occur in some nodes: how many in each, which, and counts of classes x steps."""
-        query, classes = self._by_step(position, nodes), self.records.classes
+        query, classes = self._by_value(position, nodes), self.records.classes
         keys, times = self._keys(query)
         group = keys // classes
         new = np.diff(group, prepend=-1) > 0
@@ -359,10 +362,11 @@ class NodeRows:
         first, wide = np.searchsorted(whole.nodes, query.nodes[:1]).sum(), query.size * self.records.classes
         return pile.between(first * wide, (first + len(query.nodes)) * wide)
 
-    def _by_code(self, position: int, nodes: Ints) -> Query:
-        return Query(position, nodes, self.records.attributes[position].column.size, as_they_are)
+    def _by_value(self, position: int, nodes: Ints) -> Query:
+        """By the codes of a column, or by the steps of one that is cut anywhere."""
+        if not isinstance(attribute := self.records.attributes[position], NumberCut):
+            return Query(position, nodes, attribute.column.size, as_they_are)
 
-    def _by_step(self, position: int, nodes: Ints) -> Query:
         def rank(values: NDArray[Any], _: Ints) -> NDArray[Any]:
             return self.records.ranks(position, values)
 

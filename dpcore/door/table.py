@@ -84,7 +84,8 @@ class PrivateTable:
         if rule.shape != self._shape(sources) or rule.min() < 0 or rule.max() >= column.size:
             raise ParameterError("The rule does not fit its sources or its new column.", "Give one code per cell.")
         schema = Schema(**{**vars(self.schema), "columns": (*self.schema.columns, column)})
-        rows = self._rows.derived(column.size, [self.schema.index(name) for name in sources], rule)
+        added = [self.schema.index(name) for name in sources], rule
+        rows = self._rows.look_up(schema.sizes, [*range(len(self.schema)), added])
         return self._sibling(rows, schema, self.ledger)
 
     def recode(self, schema: Schema, rules: Sequence[tuple[str, NDArray[np.integer[Any]]]]) -> Self:

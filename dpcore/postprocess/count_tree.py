@@ -6,7 +6,7 @@ that the noise alone explains, generalized rows. Values inside a cell count as u
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import log, sqrt
@@ -140,19 +140,19 @@ class ReleasedTree(ReleasedDocument):
             for name, axis, blocks in zip(self.schema.names, self.leaves.axes, places, strict=True)
             if len(axis.names) > 1
         }
-        return pd.DataFrame({**named, count_name(named): counts[cells]})
+        counted = "(rows)"  # no other column's name
+        while counted in named:
+            counted += "'"
+        return pd.DataFrame({**named, counted: counts[cells]})
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as JSON-ready values; a level lists the columns that it divides anew."""
         levels, before = [], Partition.whole(self.schema)
         for partition, noisy, variance in zip(self.partitions, self.noisy, self.variances, strict=True):
-            changed = [
-                {"column": name, "blocks": axis.blocks.tolist(), "names": list(axis.names)}
-                for name, old, axis in zip(self.schema.names, before.axes, partition.axes, strict=True)
-                if old.names != axis.names
-            ]
+            new = [(self.schema.names[j], partition.axes[j]) for j in _changed(before, partition)]
+            divides = [{"column": name, "blocks": own.blocks.tolist(), "names": list(own.names)} for name, own in new]
             measured = variance < np.inf
-            levels.append({"divides": changed, "variance": variance if measured else None, "noisy": noisy.tolist()})
+            levels.append({"divides": divides, "variance": variance if measured else None, "noisy": noisy.tolist()})
             before = partition
         return {"whole_noise": self.whole_noise, "levels": levels}
 
@@ -176,14 +176,6 @@ class ReleasedTree(ReleasedDocument):
         exact = [level for level, variance in enumerate(variances) if variance == 0]
         require(all(np.allclose(tree.consistent.counts[level], noisy[level]) for level in exact))
         return tree
-
-
-def count_name(names: Iterable[str]) -> str:
-    """What the column of counts is called: no other column's name."""
-    name = "(rows)"
-    while name in names:
-        name += "'"
-    return name
 
 
 def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) -> pd.DataFrame:
@@ -254,11 +246,8 @@ def _rows(tree: ReleasedTree, level: int, places: Ints) -> pd.DataFrame:
 
 def level_names(tree: ReleasedTree) -> list[str]:
     """Per level the columns that it divides anew."""
-    names, found = tree.schema.names, [ALL]
-    for level in range(1, len(tree.partitions)):
-        new = _changed(tree.partitions[level - 1], tree.partitions[level])
-        found.append(", ".join(names[j] for j in new))
-    return found
+    names = tree.schema.names
+    return [ALL, *(", ".join(names[j] for j in _changed(*pair)) for pair in pairwise(tree.partitions))]
 
 
 def _changed(before: Partition, after: Partition) -> list[int]:

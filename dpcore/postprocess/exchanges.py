@@ -51,7 +51,8 @@ RuleColumns = Mapping[int, Any]
 
 def worthwhile(rows: int, sizes: tuple[int, ...]) -> bool:
     """Whether rows are few enough for the time that it takes, and not fewer than the cells of a table, in the mean."""
-    return len(sizes) > 1 and _cells(sizes) <= rows <= MOST // len(sizes)
+    cells = [a * b for a, b in combinations(sizes, 2)]
+    return bool(cells and np.mean(cells) <= rows <= MOST // len(sizes))
 
 
 def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Generator) -> None:
@@ -72,12 +73,6 @@ def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Gener
             first, second = first[better], second[better]
             own[first, j], own[second, j] = own[second, j], own[first, j]
     codes[:] = own
-
-
-def _cells(sizes: tuple[int, ...]) -> float:
-    """Of the table of a pair of columns, in the mean."""
-    pairs = len(sizes) * (len(sizes) - 1)
-    return float((sum(sizes) ** 2 - sum(size**2 for size in sizes)) / pairs)
 
 
 class _Tables:

@@ -76,17 +76,13 @@ class Resolution:
     def refined(self, level: int) -> Floats:
         """P(value at a finer level | the model's value); the model has that level from now on."""
         sums = np.bincount(self.coarser[level], weights=self.sums).astype(float)
-        own = self._between(self.level, level)
-        self.level = level
-        return rows_to_one(one_hot(own) * sums)
+        before, self.level = self.level, level
+        return rows_to_one(one_hot(self.merge_to(before)) * sums)
 
     def merge_to(self, level: int) -> Ints:
         """The value at a level of each of the model's values, which are as fine."""
-        return self._between(level, self.level)
-
-    def _between(self, coarse: int, fine: int) -> Ints:
-        first = np.unique(self.coarser[fine], return_index=True)[1]
-        return np.asarray(self.coarser[coarse][first])
+        first = np.unique(self.coarser[self.level], return_index=True)[1]
+        return np.asarray(self.coarser[level][first])
 
 
 def neighbors(column: Column) -> int:

@@ -267,11 +267,6 @@ class Begun:
     times: Mapping[str, int]  # when files were written, in nanoseconds, as far as that is known
     written: int  # when this was, likewise
 
-    @property
-    def bytes(self) -> int:
-        """How much room its parts take."""
-        return sum(max(state(self.folder / name)[0], 0) for name in self.parts)
-
     def outdated(self, source: str | PathLike[str]) -> bool:
         """Whether a table's files are others by now, as far as their names, sizes and times tell."""
         states = {file.name: state(file.path) for file in sources(source)}

@@ -327,9 +327,9 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
                     np.testing.assert_array_equal(cuts.tables[:, :, i], expected, str((seed, position, node, at)))
         if position in GIVEN:  # cuts that were chosen before
             cut = rng.choice(GIVEN[position], 5)
-            tables = rows.cut(position, some, cut, np.full(5, START))
+            (cuts,) = rows.candidates(position, some, np.full(5, START), starts, cut)
             expected = [halves(rows, node, position, at) for node, at in zip(some.tolist(), cut, strict=True)]
-            np.testing.assert_array_equal(np.moveaxis(tables, -1, 0), expected)
+            np.testing.assert_array_equal(np.moveaxis(cuts.tables, -1, 0), expected)
         wanted = []
         for node in some.tolist():
             ticks = rows.records.rows.numbers(NUMBER)[rows_in(rows, node)]

@@ -53,7 +53,7 @@ def refused_or_read(folder, source):
     looks = (
         lambda: Folder.open(folder),
         lambda: FolderData.open(folder, split_seed=1),
-        lambda: (known := begun(folder)) and (known.bytes, known.damaged(), known.outdated(source)),
+        lambda: (known := begun(folder)) and (known.damaged(), known.outdated(source)),
         lambda: writing.encode_folder(source, folder, schema=SMALL),
     )
     failed = []

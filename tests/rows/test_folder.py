@@ -118,12 +118,9 @@ def counted(level, offered, known, cuts, low, high):
         ends.append(stop)
         for position in np.flatnonzero(offered[start:stop].any(axis=0)).tolist():
             at = start + np.flatnonzero(offered[start:stop, position])
-            if known[position]:
-                fixed = cuts[at, position]
-                batches = [(at, rows.cut(position, at, fixed, low[at, position]), fixed, fixed)]
-            else:
-                asked = rows.candidates(position, at, low[at, position], high[at, position])
-                batches = [(each.nodes, each.tables, each.low, each.high) for each in asked]
+            fixed = cuts[at, position] if known[position] else None
+            asked = rows.candidates(position, at, low[at, position], high[at, position], fixed)
+            batches = [(each.nodes, each.tables, each.low, each.high) for each in asked]
             found.setdefault(position, []).extend(batches)
         piles = [pile for _, pile in rows.piles.values()]
         if piles != last:
