@@ -21,7 +21,6 @@ from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.splits import GRID, STEP, Attribute, CodeCut, Groups, NumberCut, OneValue
 from dpcore.mechanisms.noise import Noise
 from dpcore.rows import HeldRows, Rows, exact_counts
-from dpcore.rows.exact_counts import Block
 
 STEPS = GRID // STEP + 1
 CELL = 4  # keys that take as much memory as a cell while it is counted
@@ -44,9 +43,6 @@ class Records:
     def __init__(self, rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
         self.rows, self.attributes, self.target, self.classes = rows, attributes, target, classes
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     @cached_property
     def occurring(self) -> dict[int, tuple[Floats, NDArray[np.int32]]]:
         """By column: its steps that occur, in order, and the rank of every step; the last is of NaN."""
@@ -65,31 +61,18 @@ class Records:
         }
 
     @cached_property
-    def _held(self) -> HeldRows | None:
+    def held(self) -> HeldRows | None:
         """Rows in memory, with ranks in the place of numbers."""
         if not isinstance(self.rows, HeldRows):
             return None
         found: dict[int, Any] = {j: ranks[numbers_of(self.rows.numbers(j))] for j, (_, ranks) in self.occurring.items()}
         return HeldRows(self.rows.codes, self.rows.sizes, found)
 
-    @property
-    def in_memory(self) -> bool:
-        """Whether the rows are."""
-        return self._held is not None
-
-    def blocks(self, columns: list[int], numbers: list[int]) -> Iterator[Block]:
-        """The codes of some columns, and what `ranks` makes ranks of, as `Rows.blocks`."""
-        return (self._held or self.rows).blocks(columns, numbers)
-
     def ranks(self, position: int, values: NDArray[Any]) -> NDArray[Any]:
         """The ranks of what blocks have of a column's numbers."""
-        if self._held is not None:
+        if self.held is not None:
             return values
         return self.occurring[position][1][numbers_of(self.rows.made(position, values))]
-
-    def rank_below(self, position: int, cuts: Floats) -> Floats:
-        """The largest rank of a step at or below each cut, as cuts of ranks; -1 if there is none."""
-        return np.asarray(np.searchsorted(self.occurring[position][0], cuts, side="right") - 1.0)
 
 
 def numbers_of(steps: Floats) -> NDArray[np.int32]:
@@ -252,14 +235,14 @@ class NodeRows:
         piles: dict[int, tuple[Query, Pile]] = {}
         found = replace(self, piles=piles)
         found.__dict__["classes"] = self.classes
-        room = PILE - int(whole[order[light]].sum())
+        room, together = PILE - int(whole[order[light]].sum()), CANDIDATES << (self.records.held is not None)
         for first, end in spans(0, self.size, offered[:, others], records, CELL * classes * sizes[order[~light]], room):
             nodes = every[first:end]
             counted = [query(position, nodes[offered[first:end, position]]) for position in others.tolist()]
             if not first:
                 counted += [query(position, every[offered[:, position]]) for position in few.tolist()]
             piles |= {one.position: (one, pile) for one, pile in self._piled(counted)}
-            for lot in spans(first, end, offered[:, positions], records, sizes, CANDIDATES << self.records.in_memory):
+            for lot in spans(first, end, offered[:, positions], records, sizes, together):
                 yield *lot, found
             for position in others.tolist():
                 del piles[position]  # whoever was given it asks no more
@@ -283,9 +266,9 @@ class NodeRows:
         elif isinstance(attribute, Groups):
             yield from self._groups(attribute, position, nodes, low)
         elif isinstance(attribute, CodeCut):
-            yield self._codes(position, nodes, low, high)
+            yield self._codes(position, nodes, low, high, one=False)
         elif isinstance(attribute, OneValue):
-            yield self._single(position, nodes)
+            yield self._codes(position, nodes, low, high, one=True)
         elif isinstance(attribute, NumberCut):
             yield self._intervals(position, nodes, low, high)
 
@@ -301,22 +284,17 @@ class NodeRows:
             nothing = np.full(len(here), np.nan)
             yield Cuts(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
 
-    def _single(self, position: int, nodes: Ints) -> Cuts:
+    def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats, *, one: bool) -> Cuts:
+        """One code against all others, or the codes below one of the range against those from it on."""
         tables = self.tables(position, nodes)
-        size = tables.shape[1]
-        number = np.repeat(np.arange(len(nodes)), size)
-        one = tables.reshape(len(number), -1)
-        cut = np.tile(np.arange(size, dtype=float), len(nodes))
-        return Cuts(nodes[number], np.stack([one.T, (self.classes[nodes][number] - one).T]), cut, cut)
-
-    def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
-        below = np.cumsum(self.tables(position, nodes), axis=1)
-        start, width = low.astype(np.intp), (high - low).astype(np.intp) - 1
+        lefts = tables if one else np.cumsum(tables, axis=1)  # codes below the range hold no records here
+        ends = (0 * low, 0 * low + lefts.shape[1]) if one else (low, high - 1)
+        start, end = (each.astype(np.intp) for each in ends)
+        width = end - start
         number = np.repeat(np.arange(len(nodes)), width)
-        cut = start[number] + 1 + np.arange(len(number)) - (np.cumsum(width) - width)[number]
-        left = below[number, cut - 1]  # codes below the range hold no records here
-        tables = np.stack([left.T, (self.classes[nodes][number] - left).T])
-        return Cuts(nodes[number], tables, cut.astype(float), cut.astype(float))
+        index = start[number] + np.arange(len(number)) - (np.cumsum(width) - width)[number]
+        left, cut = lefts[number, index], index + (0.0 if one else 1.0)
+        return Cuts(nodes[number], np.stack([left.T, (self.classes[nodes][number] - left).T]), cut, cut)
 
     def _intervals(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
         """Intervals between the numbers that occur, those at both ends included; also where a node has no records."""
@@ -375,7 +353,8 @@ class NodeRows:
     def _by_side(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> Query:
         records, attribute = self.records, self.records.attributes[position]
         numbered = position in records.rows.numbered
-        cut = records.rank_below(position, cut) if numbered else cut
+        if numbered:  # the largest rank of a step at or below each; -1 if there is none
+            cut = np.asarray(np.searchsorted(records.occurring[position][0], cut, side="right") - 1.0)
 
         def rank(values: NDArray[Any], node: Ints) -> NDArray[Any]:
             return attribute.side(records.ranks(position, values) if numbered else values, cut[node], low[node])
@@ -409,7 +388,8 @@ class NodeRows:
         wanted = np.logical_or.reduce([number != NOWHERE for number in numbers])
         codes, others = ([one.position for one in ordered if one.numeric == which] for which in (False, True))
         start, samples = 0, len(self.node)
-        for labels, *columns in self.records.blocks([self.records.target, *codes], others):
+        source = self.records.held or self.records.rows
+        for labels, *columns in source.blocks([self.records.target, *codes], others):
             rows, many = len(labels), min(max(SAMPLES * exact_counts.BLOCK // len(labels), 1), samples)
             row_of = np.tile(np.arange(rows, dtype=np.int32), many) if many > 1 else None
             for first in range(0, samples, many):
@@ -461,7 +441,7 @@ def spans(first: int, end: int, offered: Flags, records: Ints, cells: Ints, most
 
 def roots(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
     """Every tree's records. A rate is rounded down to what lots can have, so that it is none too high."""
-    n, rate, kind = len(records), floor(rate * 2.0**53) / 2.0**53, np.min_scalar_type(-trees)
+    n, rate, kind = len(records.rows), floor(rate * 2.0**53) / 2.0**53, np.min_scalar_type(-trees)
     if resample == "disjoint":
         node = np.zeros((1, n), dtype=kind)
         for here, lots in uniform_blocks(noise, n) if trees > 1 else ():

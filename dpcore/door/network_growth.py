@@ -26,9 +26,9 @@ from dpcore.door.door import Door
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import TableScore
+from dpcore.postprocess.bayes_net import Family
 from dpcore.rows.exact_counts import PackedBits, cells_from_corners, popcounts
 
-Family = tuple[str, ...]
 SCORED = 1 << 14  # families that are scored together: their tables fit the processor's cache
 
 
@@ -63,7 +63,7 @@ class FamilySearch:
         related: Flags | None = None,
     ) -> None:
         d, most = len(columns), max_parents
-        self.score = score
+        self.score, self.shapes = score, [(2,) * (1 + parents) for parents in range(most + 1)]  # those of all tables
         self._bits, self._relation, self._most = bits, relation, most
         self._related = np.ones((d, d), dtype=bool) if related is None else related
         self._row = {column: row for row, column in enumerate(columns)}
@@ -76,11 +76,6 @@ class FamilySearch:
         self._with[0][:, 0] = bits.ones(np.array(columns, dtype=np.intp)[:, None])
         self._among[0][0] = bits.rows
         self.blocks: dict[int, list[Block]] = {column: [self._single(column, [])] for column in columns}
-
-    @property
-    def shapes(self) -> list[tuple[int, ...]]:
-        """The shapes of the tables that families can have."""
-        return [(2,) * (1 + parents) for parents in range(self._most + 1)]
 
     def place(self, column: int) -> None:
         """Move a column into V: its candidates go, and the others get those that have it as a parent."""

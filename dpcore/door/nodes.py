@@ -181,14 +181,9 @@ class PrivateNodes:
         return self._door.unprotected("purity of nodes", reason, 0, lambda: (self._rows.classes > 0).sum(axis=1) <= 1)
 
     def _counted(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:
-        noise = self._door.noise
-        entry = prices.node_counts(name, self._door.relation, noise.on_counts, epsilon, one_by_one=one_by_one)
-
-        def draw() -> Floats:
-            exact_counts = count()
-            return noise.counts(exact_counts, entry.scale) if np.isfinite(entry.scale) else np.zeros(exact_counts.shape)
-
-        return self._door.answer("counts", [entry], draw)
+        mechanism, relation = self._door.noise.on_counts, self.ledger.relation
+        entry = prices.node_counts(name, relation, mechanism, epsilon, one_by_one=one_by_one)
+        return self._door.answer("counts", [entry], lambda: self._door.noisy_counts([count()], [entry.scale])[0])
 
     def _choice(self, score: SplitScore, epsilon: Epsilon, claim: Claim) -> tuple[Entry, float]:
         """The price of a choice, and the factor of its exponent; for any number of children that columns allow."""

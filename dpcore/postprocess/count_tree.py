@@ -201,7 +201,8 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
     while drawn + len(shown) <= most or not frames:
         drawn += len(shown)
         right = left + leaves[level][shown]
-        frames.append(_rows(tree, level, shown).assign(parent=above, left=left, right=right, divides=divides[level]))
+        where = {"parent": above, "left": left, "right": right, "divides": divides[level]}
+        frames.append(_rows(tree, level, shown, where))
         if level == len(tree.partitions) - 1:
             break
         place = np.full(tree.tree.sizes[level], -1)
@@ -212,13 +213,11 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
         level, above, shown = level + 1, shown[parents[below]], below
         counted = leaves[level][shown]
         left = np.cumsum(counted) - counted
-    columns = ["level", "place", "parent", "left", "right", "divides", "label", "name", "measured"]
-    columns += ["noisy", "noisy_margin", "consistent", "consistent_margin"]
-    return pd.concat(frames, ignore_index=True)[columns]
+    return pd.concat(frames, ignore_index=True)
 
 
-def _rows(tree: ReleasedTree, level: int, places: Ints) -> pd.DataFrame:
-    """Names and counts of some nodes of a level."""
+def _rows(tree: ReleasedTree, level: int, places: Ints, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Names and counts of some nodes of a level, and where they are drawn."""
     partition, fitted = tree.partitions[level], tree.consistent
     new = set(_changed(tree.partitions[level - 1] if level else partition, partition))
     divided = [j for j, size in enumerate(partition.shape) if size > 1]
@@ -233,6 +232,7 @@ def _rows(tree: ReleasedTree, level: int, places: Ints) -> pd.DataFrame:
         {
             "level": level,
             "place": places,
+            **where,
             "label": labels,
             "name": names,
             "measured": measured,

@@ -34,7 +34,7 @@ from dpcore.arguments import Floats, Ints
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, KeepOrDraw
-from dpcore.postprocess.simplex import project_rows
+from dpcore.postprocess.simplex import project_rows, rows_to_one
 from dpcore.text import finite_or_text
 
 Family = tuple[str, ...]
@@ -216,10 +216,7 @@ class Reports:
         found: dict[str, Any] = {}
         for name, (family, channel) in zip(self.names, self.channels.items(), strict=True):
             values = self.values[family]
-            if isinstance(channel, CategoryChannel):
-                cells: Any = channel.texts(values, self.labels(family))
-            else:
-                cells = values
+            cells: Any = channel.texts(values, self.labels(family)) if isinstance(channel, CategoryChannel) else values
             found[name] = pd.Series(cells, index=self.who(family)).reindex(range(self.people))
         return pd.DataFrame(found)
 
@@ -249,8 +246,7 @@ def shares(
         found = project_rows(counts / np.maximum(totals, 1.0), np.ones(len(counts)))
     else:
         found = np.maximum(counts, 0.0)
-    sums = found.sum(axis=1, keepdims=True)
-    return np.where(sums > 0, found / np.where(sums > 0, sums, 1.0), 1 / counts.shape[1])
+    return rows_to_one(found, 1 / counts.shape[1])
 
 
 def most_likely(matrix: Floats, reported: Floats, *, by: Floats | None = None) -> Floats:

@@ -43,9 +43,6 @@ class HeldRows(Rows):
     def __len__(self) -> int:
         return len(self.codes)
 
-    def numbers(self, position: int) -> Floats:
-        return self._numbers[position]
-
     def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
         every = [*(self.codes[:, j] for j in columns), *(self._numbers[j] for j in numbers)]
         for start in range(0, len(self), exact_counts.BLOCK):
@@ -233,7 +230,16 @@ def rows_of(given: RowSource, schema: Schema, numbers: Mapping[int, NumberRule])
         found = {j: numbers[j](column.numbers(given[column.name])) for j, column in columns.items()}
         return HeldRows(codes, schema.sizes, found)
     check_source(given)
-    return _of_folder(given if isinstance(given, Folder) else Folder.open(given), schema, numbers)
+    folder = given if isinstance(given, Folder) else Folder.open(given)
+    if other := fits(folder.schema, schema):
+        raise SchemaError(
+            f"The folder's rows were encoded with another column {other!r}.",
+            "Use the folder's own schema, or encode its source again.",
+        )
+    places = [folder.schema.index(name) for name in schema.names]
+    if not all(f"n{places[j]}" in part.columns for j in numbers for part in folder.parts):
+        raise DataError("The folder has codes only, and this method needs numbers.", "Encode it with numbers=True.")
+    return FolderRows(folder, numbers, sizes=schema.sizes, columns=places)
 
 
 def check_source(given: RowSource) -> None:
@@ -246,19 +252,6 @@ def check_source(given: RowSource) -> None:
             f"Methods learn from a pandas DataFrame or a folder; this is {kind_of(given)}.",
             f"{table_remedy(given)} dp.encode_folder encodes Arrow streams and Parquet files.",
         )
-
-
-def _of_folder(folder: Folder, schema: Schema, numbers: Mapping[int, NumberRule]) -> FolderRows:
-    if other := fits(folder.schema, schema):
-        raise SchemaError(
-            f"The folder's rows were encoded with another column {other!r}.",
-            "Use the folder's own schema, or encode its source again.",
-        )
-    places = [folder.schema.index(name) for name in schema.names]
-    lacking = [j for j in numbers if not all(f"n{places[j]}" in part.columns for part in folder.parts)]
-    if lacking:
-        raise DataError("The folder has codes only, and this method needs numbers.", "Encode it with numbers=True.")
-    return FolderRows(folder, numbers, sizes=schema.sizes, columns=places)
 
 
 def fits(encoded: Schema, schema: Schema) -> str:
