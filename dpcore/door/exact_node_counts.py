@@ -276,12 +276,9 @@ class NodeRows:
         tables = self.tables(position, nodes)
         places = low.astype(np.intp)
         for place in np.unique(places).tolist():
-            here, fan = np.flatnonzero(places == place), int(attribute.fans[place])
-            inside = attribute.child_of[place] >= 0
-            order = np.argsort(attribute.child_of[place][inside], kind="stable")
-            starts = np.searchsorted(attribute.child_of[place][inside][order], np.arange(fan))
-            summed = np.add.reduceat(tables[here][:, inside][:, order], starts, axis=1)
-            nothing = np.full(len(here), np.nan)
+            here, nothing = np.flatnonzero(places == place), np.full((places == place).sum(), np.nan)
+            inside = np.arange(attribute.fans[place])[:, None] == attribute.child_of[place]  # children x codes
+            summed = inside.astype(np.int64) @ tables[here]
             yield Cuts(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
 
     def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats, *, one: bool) -> Cuts:
