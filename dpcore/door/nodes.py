@@ -182,7 +182,7 @@ class PrivateNodes:
 
     def _counted(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:
         mechanism, relation = self._door.noise.on_counts, self.ledger.relation
-        entry = prices.node_counts(name, relation, mechanism, epsilon, one_by_one=one_by_one)
+        entry = prices.counts(name, relation, mechanism, epsilon, one_by_one=one_by_one)
         return self._door.answer("counts", [entry], lambda: self._door.noisy_counts([count()], [entry.scale])[0])
 
     def _choice(self, score: SplitScore, epsilon: Epsilon, claim: Claim) -> tuple[Entry, float]:
