@@ -369,11 +369,8 @@ class PrivateTable:
         return replace(entry, tables=tuple(tables), strata=self._strata)
 
     def _shape(self, family: Family) -> tuple[int, ...]:
-        sizes = self._sizes
-        for name in family:
-            if name not in sizes:
-                self.schema.index(name)  # raises, with what to do
-        return tuple(sizes[name] for name in family)
+        sizes = self._sizes  # the schema raises, with what to do
+        return tuple(sizes[name] if name in sizes else self.schema[name].size for name in family)
 
     def _sibling(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
         made = type(self)(rows, schema, ledger, self._door.noise)
