@@ -21,12 +21,12 @@ ITERATIONS = 1_000
 
 def ours(path: str, name: str, epsilon: str) -> None:
     import dpcore as dp
-    from dpcore.postprocess import noisy_tables
+    from dpcore.postprocess import max_entropy
 
     answers: list[dict[str, Any]] = []
-    fitted: list[noisy_tables.NoisyTables] = []
+    fitted: list[max_entropy.NoisyTables] = []
 
-    class Kept(noisy_tables.NoisyTables):
+    class Kept(max_entropy.NoisyTables):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
             fitted.append(self)

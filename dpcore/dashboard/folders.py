@@ -20,9 +20,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase, say
 from dpcore.rows import FolderData
-from dpcore.rows.folder import CHANGED
-from dpcore.rows.given import fits
-from dpcore.rows.manifest import Begun, begun
+from dpcore.rows.folder import CHANGED, Begun, begun
+from dpcore.rows.sources import fits
 from dpcore.rows.writing import encode_folder
 
 PRIVATE = phrase("**They are as private as the rows**, and stay until you delete them.")

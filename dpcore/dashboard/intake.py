@@ -46,7 +46,7 @@ from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, DPCoreError, SchemaError
 from dpcore.language import phrase, say
 from dpcore.rows.data import first
-from dpcore.rows.manifest import Begun, begun
+from dpcore.rows.folder import Begun, begun
 from dpcore.text import canonical
 
 SOURCES = {

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar, Unpack
 
+import numpy as np
+
 from dpcore.accounting.currency import Amount
 from dpcore.accounting.ledger import Entry, Ledger
-from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.accounting.relation import Epsilon, exact
+from dpcore.arguments import Floats
+from dpcore.domain.column import Counts
 from dpcore.door import prices
 from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError
@@ -36,11 +40,6 @@ class Door:
             )
         self.ledger, self.noise, self.rows, self.unprotected_allowed = ledger, noise, rows, unprotected_allowed
 
-    @property
-    def relation(self) -> Relation:
-        """The account's neighboring relation."""
-        return self.ledger.relation
-
     def on(self, ledger: Ledger) -> Door:
         """The same, with another account."""
         return Door(ledger, self.noise, rows=self.rows, unprotected_allowed=self.unprotected_allowed)
@@ -50,6 +49,15 @@ class Door:
         self.ledger.charge(*entries)
         return draw()
 
+    def noisy_counts(self, tables: Sequence[Counts], scales: Sequence[float]) -> list[Floats]:
+        """Tables with noise of these scales; zeros, whatever the rows, where epsilon 0 has bought noise without end."""
+        found = [np.zeros(table.shape) for table in tables]
+        bought = [i for i, scale in enumerate(scales) if np.isfinite(scale)]
+        noisy = self.noise.many_counts([tables[i] for i in bought], [scales[i] for i in bought]) if bought else []
+        for i, table in zip(bought, noisy, strict=True):
+            found[i] = table
+        return found
+
     def unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
         """What is seen of the rows themselves: the bound becomes infinite, and only published mode may ask."""
         if not self.unprotected_allowed or self.ledger.delta:
@@ -58,7 +66,7 @@ class Door:
 
     def bounds(self, score: Score, shapes: Sequence[Shape]) -> Bounds:
         """What one person may do to scores of tables of these shapes; public, no question."""
-        return score.bounds(shapes, self.relation, self.rows)
+        return score.bounds(shapes, self.ledger.relation, self.rows)
 
     def claim(self, **claimed: Unpack[Claimed]) -> Claim:
         """What a source says of a question, in the account's currency; in rho none says anything."""

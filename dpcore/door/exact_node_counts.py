@@ -1,11 +1,11 @@
 """Exact counts of records in the nodes of trees, block by block. Private: for the door only.
 
-A record may be in several trees, and in one tree several times (a bootstrap sample). Of every
-record a node's number is kept for each sample that it may be in (one to four bytes): one sample if
-trees have disjoint rows, and one per tree if not. Everything else is read again: all columns of a
-level at once, in all trees, in as many passes as it takes for what is counted in each to fit into
-`PILE`. How many these are depends on the number of rows; how much memory each needs does not.
-Counts of classes are shaped groups x classes x candidates, as scores take them.
+Trees see a row's codes, its class, and the ranks of its numbers (`Records`). A record may be in several trees, and in
+one tree several times (a bootstrap sample). Of every record a node's number is kept for each sample that it may be in
+(one to four bytes): one sample if trees have disjoint rows, and one per tree if not. Everything else is read again: all
+columns of a level at once, in all trees, in as many passes as it takes for what is counted in each to fit into `PILE`.
+How many these are depends on the number of rows; how much memory each needs does not. Counts of classes are shaped
+groups x classes x candidates, as scores take them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,15 +18,113 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, Floats, Ints
-from dpcore.domain.splits import CodeCut, Groups, NumberCut, OneValue
-from dpcore.door.tree_records import CELL, Pile, Records
+from dpcore.domain.splits import GRID, STEP, Attribute, CodeCut, Groups, NumberCut, OneValue
 from dpcore.mechanisms.noise import Noise
-from dpcore.rows import exact_counts
+from dpcore.rows import HeldRows, Rows, exact_counts
 
+STEPS = GRID // STEP + 1
+CELL = 4  # keys that take as much memory as a cell while it is counted
 NOWHERE = -1
 PILE = 1 << 25  # keys that are counted in one pass, of four bytes each; among thousands of nodes of eight
 CANDIDATES = 1 << 18  # of nodes that are asked together, twice as many in memory; a node alone may have more
 SAMPLES = 2  # of a whole block of rows that are worked on together
+DENSE = 1 << 21  # cells that are counted, and no keys sorted, where at least half as many keys come
+
+
+class Records:
+    """Columns, ranks and classes of all rows, wherever they are.
+
+    Attributes are by the column's position; the rows' numbers are the steps of the columns that are
+    cut anywhere (`NumberCut.steps`): `STEPS` different ones at most, however many rows there are. A
+    number's rank is its place among those that occur; of NaN it is their number. Ranks of rows in
+    memory are worked out once.
+    """
+
+    def __init__(self, rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
+        self.rows, self.attributes, self.target, self.classes = rows, attributes, target, classes
+
+    @cached_property
+    def occurring(self) -> dict[int, tuple[Floats, NDArray[np.int32]]]:
+        """By column: its steps that occur, in order, and the rank of every step; the last is of NaN."""
+        positions = sorted(self.rows.numbered)
+        there = np.zeros((len(positions), STEPS + 1), dtype=bool)
+        for block in self.rows.blocks((), positions):
+            for position, own, numbers in zip(positions, there, block, strict=True):
+                own[numbers_of(self.rows.made(position, numbers))] = True
+        there[:, -1] = False
+        return {
+            position: (
+                np.flatnonzero(own).astype(float) * STEP,
+                np.append(np.cumsum(own[:-1]) - 1, own.sum()).astype(np.int32),
+            )
+            for position, own in zip(positions, there, strict=True)
+        }
+
+    @cached_property
+    def held(self) -> HeldRows | None:
+        """Rows in memory, with ranks in the place of numbers."""
+        if not isinstance(self.rows, HeldRows):
+            return None
+        found: dict[int, Any] = {j: ranks[numbers_of(self.rows.numbers(j))] for j, (_, ranks) in self.occurring.items()}
+        return HeldRows(self.rows.codes, self.rows.sizes, found)
+
+    def ranks(self, position: int, values: NDArray[Any]) -> NDArray[Any]:
+        """The ranks of what blocks have of a column's numbers."""
+        if self.held is not None:
+            return values
+        return self.occurring[position][1][numbers_of(self.rows.made(position, values))]
+
+
+def numbers_of(steps: Floats) -> NDArray[np.int32]:
+    """Which step of the grid each is; one behind the last where NaN."""
+    return np.fmin(steps / STEP, STEPS).astype(np.int32)
+
+
+class Pile:
+    """How often each key comes, of those below `cells`, when `most` come in all.
+
+    Kept are a count for each cell where these are few, and else the keys themselves, sorted at the
+    end.
+    """
+
+    def __init__(self, cells: int, most: int) -> None:
+        dense = CELL * cells <= most or cells <= min(2 * most, DENSE)
+        self.kind = np.int32 if cells < 1 << 30 else np.int64
+        self._counts = np.zeros(cells, dtype=np.uint32) if dense else None
+        self._keys = np.empty(0 if self._counts is not None else most, self.kind)
+        self._waiting: list[Ints] = []
+        self._many = 0
+
+    def add(self, keys: Ints) -> None:
+        """Count some keys."""
+        if self._counts is None:
+            self._keys[self._many : self._many + len(keys)] = keys
+            self._many += len(keys)
+        else:
+            self._waiting.append(keys)
+            self._many += len(keys)
+            if self._many > len(self._counts):  # so that cells are gone through a few times only
+                self.end()
+
+    def end(self) -> None:
+        """After all keys have been added: before, nobody may ask."""
+        if self._counts is None:
+            self._keys = self._keys[: self._many]
+            self._keys.sort()
+        elif self._many:
+            found = np.bincount(np.concatenate(self._waiting), minlength=len(self._counts))
+            np.add(self._counts, found, out=self._counts, casting="unsafe")
+            self._waiting, self._many = [], 0
+
+    def between(self, first: int, end: int) -> tuple[Ints, NDArray[Any]]:
+        """The keys from one to the one before another that came, less the first, and how often each did."""
+        if self._counts is not None:
+            part = self._counts[first:end]
+            found = np.flatnonzero(part != 0)  # of truth values, in a third of the time
+            return found, part[found]
+        own = self._keys[slice(*np.searchsorted(self._keys, np.array([first, end], dtype=self._keys.dtype)))]
+        starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])[: len(own)])
+        return own[starts].astype(np.int64) - first, np.diff(starts, append=len(own))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +222,7 @@ class NodeRows:
         def query(position: int, nodes: Ints) -> Query:
             if known[position]:
                 return self._by_side(position, nodes, cuts[nodes, position], low[nodes, position])
-            cut_anywhere = isinstance(self.records.attributes[position], NumberCut)
-            return self._by_step(position, nodes) if cut_anywhere else self._by_code(position, nodes)
+            return self._by_value(position, nodes)
 
         every, classes, records = np.arange(self.size), self.records.classes, self.classes.sum(axis=1)
         positions = np.flatnonzero(offered.any(axis=0))
@@ -138,36 +235,40 @@ class NodeRows:
         piles: dict[int, tuple[Query, Pile]] = {}
         found = replace(self, piles=piles)
         found.__dict__["classes"] = self.classes
-        room = PILE - int(whole[order[light]].sum())
+        room, together = PILE - int(whole[order[light]].sum()), CANDIDATES << (self.records.held is not None)
         for first, end in spans(0, self.size, offered[:, others], records, CELL * classes * sizes[order[~light]], room):
             nodes = every[first:end]
             counted = [query(position, nodes[offered[first:end, position]]) for position in others.tolist()]
             if not first:
                 counted += [query(position, every[offered[:, position]]) for position in few.tolist()]
             piles |= {one.position: (one, pile) for one, pile in self._piled(counted)}
-            for lot in spans(first, end, offered[:, positions], records, sizes, CANDIDATES << self.records.in_memory):
+            for lot in spans(first, end, offered[:, positions], records, sizes, together):
                 yield *lot, found
             for position in others.tolist():
                 del piles[position]  # whoever was given it asks no more
 
-    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
-        """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
-        return np.moveaxis(self._table(self._by_side(position, nodes, cut, low)), 0, -1)
-
     def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
         """Counts by a column's codes and by class, shape (nodes, codes, classes) or (nodes, codes)."""
-        found = self._table(self._by_code(position, nodes))
+        found = self._table(self._by_value(position, nodes))
         return found if by_class else found.sum(axis=2)
 
-    def candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Iterator[Cuts]:
-        """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups."""
+    def candidates(
+        self, position: int, nodes: Ints, low: Floats, high: Floats, split_points: Floats | None = None
+    ) -> Iterator[Cuts]:
+        """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups.
+
+        Where `split_points` are given, these are all.
+        """
         attribute = self.records.attributes[position]
-        if isinstance(attribute, Groups):
+        if split_points is not None:
+            sides = self._table(self._by_side(position, nodes, split_points, low))
+            yield Cuts(nodes, np.moveaxis(sides, 0, -1), split_points, split_points)
+        elif isinstance(attribute, Groups):
             yield from self._groups(attribute, position, nodes, low)
         elif isinstance(attribute, CodeCut):
-            yield self._codes(position, nodes, low, high)
+            yield self._codes(position, nodes, low, high, one=False)
         elif isinstance(attribute, OneValue):
-            yield self._single(position, nodes)
+            yield self._codes(position, nodes, low, high, one=True)
         elif isinstance(attribute, NumberCut):
             yield self._intervals(position, nodes, low, high)
 
@@ -175,30 +276,22 @@ class NodeRows:
         tables = self.tables(position, nodes)
         places = low.astype(np.intp)
         for place in np.unique(places).tolist():
-            here, fan = np.flatnonzero(places == place), int(attribute.fans[place])
-            inside = attribute.child_of[place] >= 0
-            order = np.argsort(attribute.child_of[place][inside], kind="stable")
-            starts = np.searchsorted(attribute.child_of[place][inside][order], np.arange(fan))
-            summed = np.add.reduceat(tables[here][:, inside][:, order], starts, axis=1)
-            nothing = np.full(len(here), np.nan)
+            here, nothing = np.flatnonzero(places == place), np.full((places == place).sum(), np.nan)
+            inside = np.arange(attribute.fans[place])[:, None] == attribute.child_of[place]  # children x codes
+            summed = inside.astype(np.int64) @ tables[here]
             yield Cuts(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
 
-    def _single(self, position: int, nodes: Ints) -> Cuts:
+    def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats, *, one: bool) -> Cuts:
+        """One code against all others, or the codes below one of the range against those from it on."""
         tables = self.tables(position, nodes)
-        size = tables.shape[1]
-        number = np.repeat(np.arange(len(nodes)), size)
-        one = tables.reshape(len(number), -1)
-        cut = np.tile(np.arange(size, dtype=float), len(nodes))
-        return Cuts(nodes[number], np.stack([one.T, (self.classes[nodes][number] - one).T]), cut, cut)
-
-    def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
-        below = np.cumsum(self.tables(position, nodes), axis=1)
-        start, width = low.astype(np.intp), (high - low).astype(np.intp) - 1
+        lefts = tables if one else np.cumsum(tables, axis=1)  # codes below the range hold no records here
+        ends = (0 * low, 0 * low + lefts.shape[1]) if one else (low, high - 1)
+        start, end = (each.astype(np.intp) for each in ends)
+        width = end - start
         number = np.repeat(np.arange(len(nodes)), width)
-        cut = start[number] + 1 + np.arange(len(number)) - (np.cumsum(width) - width)[number]
-        left = below[number, cut - 1]  # codes below the range hold no records here
-        tables = np.stack([left.T, (self.classes[nodes][number] - left).T])
-        return Cuts(nodes[number], tables, cut.astype(float), cut.astype(float))
+        index = start[number] + np.arange(len(number)) - (np.cumsum(width) - width)[number]
+        left, cut = lefts[number, index], index + (0.0 if one else 1.0)
+        return Cuts(nodes[number], np.stack([left.T, (self.classes[nodes][number] - left).T]), cut, cut)
 
     def _intervals(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
         """Intervals between the numbers that occur, those at both ends included; also where a node has no records."""
@@ -221,7 +314,7 @@ class NodeRows:
 
     def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
         """The steps of a column that occur in some nodes: how many in each, which, and counts of classes x steps."""
-        query, classes = self._by_step(position, nodes), self.records.classes
+        query, classes = self._by_value(position, nodes), self.records.classes
         keys, times = self._keys(query)
         group = keys // classes
         new = np.diff(group, prepend=-1) > 0
@@ -244,10 +337,11 @@ class NodeRows:
         first, wide = np.searchsorted(whole.nodes, query.nodes[:1]).sum(), query.size * self.records.classes
         return pile.between(first * wide, (first + len(query.nodes)) * wide)
 
-    def _by_code(self, position: int, nodes: Ints) -> Query:
-        return Query(position, nodes, self.records.attributes[position].column.size, as_they_are)
+    def _by_value(self, position: int, nodes: Ints) -> Query:
+        """By the codes of a column, or by the steps of one that is cut anywhere."""
+        if not isinstance(attribute := self.records.attributes[position], NumberCut):
+            return Query(position, nodes, attribute.column.size, as_they_are)
 
-    def _by_step(self, position: int, nodes: Ints) -> Query:
         def rank(values: NDArray[Any], _: Ints) -> NDArray[Any]:
             return self.records.ranks(position, values)
 
@@ -256,7 +350,8 @@ class NodeRows:
     def _by_side(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> Query:
         records, attribute = self.records, self.records.attributes[position]
         numbered = position in records.rows.numbered
-        cut = records.rank_below(position, cut) if numbered else cut
+        if numbered:  # the largest rank of a step at or below each; -1 if there is none
+            cut = np.asarray(np.searchsorted(records.occurring[position][0], cut, side="right") - 1.0)
 
         def rank(values: NDArray[Any], node: Ints) -> NDArray[Any]:
             return attribute.side(records.ranks(position, values) if numbered else values, cut[node], low[node])
@@ -290,7 +385,8 @@ class NodeRows:
         wanted = np.logical_or.reduce([number != NOWHERE for number in numbers])
         codes, others = ([one.position for one in ordered if one.numeric == which] for which in (False, True))
         start, samples = 0, len(self.node)
-        for labels, *columns in self.records.blocks([self.records.target, *codes], others):
+        source = self.records.held or self.records.rows
+        for labels, *columns in source.blocks([self.records.target, *codes], others):
             rows, many = len(labels), min(max(SAMPLES * exact_counts.BLOCK // len(labels), 1), samples)
             row_of = np.tile(np.arange(rows), many) if many > 1 else None
             for first in range(0, samples, many):
@@ -342,7 +438,7 @@ def spans(first: int, end: int, offered: Flags, records: Ints, cells: Ints, most
 
 def roots(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
     """Every tree's records. A rate is rounded down to what lots can have, so that it is none too high."""
-    n, rate, kind = len(records), floor(rate * 2.0**53) / 2.0**53, np.min_scalar_type(-trees)
+    n, rate, kind = len(records.rows), floor(rate * 2.0**53) / 2.0**53, np.min_scalar_type(-trees)
     if resample == "disjoint":
         node = np.zeros((1, n), dtype=kind)
         for here, lots in uniform_blocks(noise, n) if trees > 1 else ():

@@ -25,7 +25,7 @@ divide   Sends records to children by a public rule. No question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Unpack
@@ -39,7 +39,7 @@ from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.splits import NumberCut
 from dpcore.door import prices
 from dpcore.door.door import Door
-from dpcore.door.exact_node_counts import Cuts, NodeRows
+from dpcore.door.exact_node_counts import NodeRows
 from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Weights
@@ -58,11 +58,11 @@ class Division:
 class Offer:
     """Ways to divide nodes by one column: the node of each, in increasing order, its score, and where it cuts.
 
-    A column's weight in a node is "shared" by the "length" of intervals, by their "number", or not at all.
+    They share the column's weight in a node, evenly or by the lengths of their intervals.
     """
 
     position: int
-    shared: str
+    by_length: bool
     nodes: Ints
     values: Floats
     low: Floats
@@ -70,10 +70,9 @@ class Offer:
 
     def weights(self, wide: Floats) -> tuple[Ints, Ints]:
         """Parts and wholes, given the lengths of the nodes' ranges, shape (nodes, columns)."""
-        ones = np.ones(len(self.nodes), dtype=np.int64)
-        if self.shared == "length":
+        if self.by_length:
             return (self.high - self.low).astype(np.int64), wide[self.nodes, self.position].astype(np.int64)
-        return ones, np.bincount(self.nodes)[self.nodes] if self.shared == "number" and len(ones) else ones
+        return np.ones(len(self.nodes), dtype=np.int64), np.bincount(self.nodes)[self.nodes]
 
 
 class PrivateNodes:
@@ -182,14 +181,9 @@ class PrivateNodes:
         return self._door.unprotected("purity of nodes", reason, 0, lambda: (self._rows.classes > 0).sum(axis=1) <= 1)
 
     def _counted(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:
-        noise = self._door.noise
-        entry = prices.node_counts(name, self._door.relation, noise.on_counts, epsilon, one_by_one=one_by_one)
-
-        def draw() -> Floats:
-            exact_counts = count()
-            return noise.counts(exact_counts, entry.scale) if np.isfinite(entry.scale) else np.zeros(exact_counts.shape)
-
-        return self._door.answer("counts", [entry], draw)
+        mechanism, relation = self._door.noise.on_counts, self.ledger.relation
+        entry = prices.counts(name, relation, mechanism, epsilon, one_by_one=one_by_one)
+        return self._door.answer("counts", [entry], lambda: self._door.noisy_counts([count()], [entry.scale])[0])
 
     def _choice(self, score: SplitScore, epsilon: Epsilon, claim: Claim) -> tuple[Entry, float]:
         """The price of a choice, and the factor of its exponent; for any number of children that columns allow."""
@@ -203,40 +197,20 @@ class PrivateNodes:
         known = np.asarray(~(offered & np.isnan(given)).any(axis=0))
         chosen = []
         for start, stop, rows in self._rows.lots(offered, known, given, low):
-            at = np.arange(start, stop)
-            found = list(self._offers(rows, score, at, offered[at], known, given[at], low[at], high[at]))
+            found = []
+            for position in np.flatnonzero(offered[start:stop].any(axis=0)).tolist():
+                at = start + np.flatnonzero(offered[start:stop, position])
+                fixed = given[at, position] if known[position] else None
+                by_length = fixed is None and isinstance(self._records.attributes[position], NumberCut)
+                for batch in rows.candidates(position, at, low[at, position], high[at, position], fixed):
+                    values = score.of_many(batch.tables, Relation.ADD_REMOVE)
+                    found.append(Offer(position, by_length, batch.nodes, values, batch.low, batch.high))
             chosen.append(self._best(found, high - low, factor, start, stop))
         column, lows, highs = (np.concatenate(each) for each in zip(*chosen, strict=True))
         cut, several = lows.copy(), highs > lows + 1
         if several.any():
             cut[several] = self._door.noise.between(lows[several], highs[several])
         return Division(column, cut)
-
-    def _offers(
-        self,
-        rows: NodeRows,
-        score: SplitScore,
-        nodes: Ints,
-        offered: Flags,
-        known: Flags,
-        cuts: Floats,
-        low: Floats,
-        high: Floats,
-    ) -> Iterator[Offer]:
-        """Every way to divide some nodes, column by column."""
-        for position in np.flatnonzero(offered.any(axis=0)).tolist():
-            own = offered[:, position]
-            at, start, end, fixed = nodes[own], low[own, position], high[own, position], cuts[own, position]
-            if known[position]:
-                batches: Iterator[Cuts] = iter([Cuts(at, rows.cut(position, at, fixed, start), fixed, fixed)])
-            else:
-                batches = rows.candidates(position, at, start, end)
-            anywhere = isinstance(rows.records.attributes[position], NumberCut)
-            for batch in batches:
-                values = score.of_many(batch.tables, Relation.ADD_REMOVE)
-                several = not known[position] and len(values) > len(at)
-                shared = "length" if anywhere and not known[position] else "number" if several else ""
-                yield Offer(position, shared, batch.nodes, values, batch.low, batch.high)
 
     def _best(
         self, offers: list[Offer], wide: Floats, factor: float, first: int, end: int

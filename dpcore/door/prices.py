@@ -110,16 +110,13 @@ def tables(
 
 def histograms(families: Sequence[Family], relation: Relation, epsilon: Epsilon) -> Entry:
     """The entry of tables that are asked for at once, with noise for all together."""
-    total, sensitivity = exact(epsilon), relation.histogram_l1
     names = [" × ".join(family) for family in families]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    name = f"histograms of {', '.join(names[:NAMED])}{more}"
-    scale = PURE.scale(total, sensitivity)
-    return Claim().entry(name, "k-norm", sensitivity, scale, paid=total, bound=total, draws=1)
+    return counts(f"histograms of {', '.join(names[:NAMED])}{more}", relation, "k-norm", epsilon)
 
 
-def node_counts(name: str, relation: Relation, mechanism: str, epsilon: Epsilon, *, one_by_one: int) -> Entry:
-    """The entry of counts of disjoint nodes; `one_by_one` counts of a record are paid for one after the other."""
+def counts(name: str, relation: Relation, mechanism: str, epsilon: Epsilon, *, one_by_one: int = 1) -> Entry:
+    """The entry of counts, as of disjoint nodes; `one_by_one` counts of a record are paid for one after the other."""
     total, sensitivity = exact(epsilon), relation.histogram_l1
     scale = PURE.scale(total, sensitivity, one_by_one)
     return Claim().entry(name, mechanism, sensitivity, scale, paid=total, bound=total, draws=one_by_one)

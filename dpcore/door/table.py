@@ -20,19 +20,15 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute
 from dpcore.door import nodes, prices, responses
 from dpcore.door.door import Door
-from dpcore.door.exact_family_scores import FamilySearch
-from dpcore.door.exact_node_counts import roots
-from dpcore.door.network_growth import Growth
-from dpcore.door.prices import Claimed
-from dpcore.door.tree_records import Records
+from dpcore.door.exact_node_counts import Records, roots
+from dpcore.door.network_growth import FamilySearch, Growth
+from dpcore.door.prices import Claimed, Family
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.noise.histograms import WIDEST, Spread
 from dpcore.mechanisms.scores import Score, TableScore
 from dpcore.postprocess.reports import Questionnaire, Reports
 from dpcore.rows import HeldRows, Rows
-
-Family = Sequence[str]
 
 
 class PrivateTable:
@@ -86,7 +82,8 @@ class PrivateTable:
         if rule.shape != self._shape(sources) or rule.min() < 0 or rule.max() >= column.size:
             raise ParameterError("The rule does not fit its sources or its new column.", "Give one code per cell.")
         schema = Schema(**{**vars(self.schema), "columns": (*self.schema.columns, column)})
-        rows = self._rows.derived(column.size, [self.schema.index(name) for name in sources], rule)
+        added = [self.schema.index(name) for name in sources], rule
+        rows = self._rows.look_up(schema.sizes, [*range(len(self.schema)), added])
         return self._sibling(rows, schema, self.ledger)
 
     def recode(self, schema: Schema, rules: Sequence[tuple[str, NDArray[np.integer[Any]]]]) -> Self:
@@ -144,23 +141,11 @@ class PrivateTable:
         **claimed
             What the source says of it (`prices.Claimed`), here and below.
         """
-        shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
-        noise = self._door.noise
-        claim = self._door.claim(**claimed)
-        charged = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, claim)
+        claim, mechanism = self._door.claim(**claimed), self._door.noise.on_counts
+        charged = prices.tables(families, self.relation, mechanism, epsilon, weights, claim)
         entries = [self._counting(entry, [family]) for entry, family in zip(charged, families, strict=True)]
-
-        def draw() -> list[Floats]:
-            bought = [i for i, entry in enumerate(entries) if np.isfinite(entry.scale)]
-            answers = [np.zeros(shape) for shape in shapes]
-            if bought:
-                tables = self._count(families)
-                noisy = noise.many_counts([tables[i] for i in bought], [entries[i].scale for i in bought])
-                for i, table in zip(bought, noisy, strict=True):
-                    answers[i] = table
-            return answers
-
-        return self._door.answer("counts", entries, draw)
+        scales = [entry.scale for entry in entries]
+        return self._door.answer("counts", entries, lambda: self._door.noisy_counts(self._count(families), scales))
 
     def histograms(self, families: Sequence[Family], *, epsilon: Epsilon) -> list[Floats]:
         """Noisy contingency tables for `epsilon` together: closer than with noise for each, if sizes are alike.
@@ -168,26 +153,27 @@ class PrivateTable:
         In pure epsilon only. All have one total, under replace that of the rows, which is public then. See
         `mechanisms.noise.histograms`. An epsilon that buys a scale above `WIDEST` buys nothing.
         """
-        self._need_pure("Histograms at once")
-        shapes = [self._shape(family) for family in families]
-        entry = self._counting(prices.histograms(families, self.relation, epsilon), families)
+        entry, factor = self._at_once(families, epsilon)
 
         def draw() -> list[Floats]:
-            if entry.scale > WIDEST:
-                return [np.zeros(shape) for shape in shapes]
-            factor = 1 / entry.scale if entry.scale else np.inf
+            if not factor:
+                return [np.zeros(self._shape(family)) for family in families]
             return self._door.noise.histograms(self._count(families), factor, public_total=self._public_total)
 
         return self._door.answer("histograms", [entry], draw)
 
     def histogram_spreads(self, families: Sequence[Family], epsilon: Epsilon) -> list[Spread]:
         """About how large the noise of each such table is; public, no question."""
-        self._need_pure("Histograms at once")
+        _, factor = self._at_once(families, epsilon)
         sizes = [prod(self._shape(family)) for family in families]
-        scale = prices.histograms(families, self.relation, epsilon).scale
-        factor = 0.0 if scale > WIDEST else 1 / scale if scale else np.inf
         found = self._door.noise.histogram_spreads(sizes, factor, public_total=self._public_total)
         return [found[size] for size in sizes]
+
+    def _at_once(self, families: Sequence[Family], epsilon: Epsilon) -> tuple[Entry, float]:
+        """The entry of histograms, and the factor of a vector's length in its probability; with 0 nothing is drawn."""
+        self._need_pure("Histograms at once")
+        entry = self._counting(prices.histograms(families, self.relation, epsilon), families)
+        return entry, 0.0 if entry.scale > WIDEST else 1 / entry.scale if entry.scale else np.inf
 
     @property
     def _public_total(self) -> bool:
@@ -377,16 +363,14 @@ class PrivateTable:
         return self._rows.tables([[position[name] for name in family] for family in families])
 
     def _counting(self, entry: Entry, families: Sequence[Family]) -> Entry:
-        """The entry with the tables that it is about."""
-        tables = [tuple((self._sources.get(name, name), self._sizes[name]) for name in family) for family in families]
+        """The entry with the tables that it is about; unknown columns are refused, before anything is charged."""
+        named = [zip(family, self._shape(family), strict=True) for family in families]
+        tables = [tuple((self._sources.get(name, name), size) for name, size in table) for table in named]
         return replace(entry, tables=tuple(tables), strata=self._strata)
 
     def _shape(self, family: Family) -> tuple[int, ...]:
-        sizes = self._sizes
-        for name in family:
-            if name not in sizes:
-                self.schema.index(name)  # raises, with what to do
-        return tuple(sizes[name] for name in family)
+        sizes = self._sizes  # the schema raises, with what to do
+        return tuple(sizes[name] if name in sizes else self.schema[name].size for name in family)
 
     def _sibling(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
         made = type(self)(rows, schema, ledger, self._door.noise)

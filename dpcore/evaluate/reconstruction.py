@@ -18,9 +18,8 @@ from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
 from dpcore.methods.local.dtcrd import cells_of
 from dpcore.methods.local.dtpd import Booleans
-from dpcore.postprocess.deconvolution import Cells, Distribution, reconstruct
 from dpcore.postprocess.naive_bayes import Bayes
-from dpcore.postprocess.reports import Family, Reports
+from dpcore.postprocess.reports import Cells, Distribution, Family, Reports, reconstruct
 
 SURE = 1.96
 INTERVALS = 40

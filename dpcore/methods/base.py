@@ -53,7 +53,7 @@ from dpcore.methods.parameters import (
     whole,
 )
 from dpcore.methods.registry import METHODS, advise
-from dpcore.postprocess import rule_repair
+from dpcore.postprocess.exchanges import decode_with_rules
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data.")
@@ -740,7 +740,7 @@ class Synthesizer(PrivateEstimator):
     def sample(self, n: int | None = None) -> pd.DataFrame:
         """Sample synthetic rows inside the schema (post-processing, at no privacy loss).
 
-        No row breaks a rule of the schema (`postprocess.rule_repair`).
+        No row breaks a rule of the schema (`postprocess.exchanges`).
 
         Parameters
         ----------
@@ -767,7 +767,7 @@ class Synthesizer(PrivateEstimator):
             told = f"{rows:,} rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do.{noise}"
             raise ParameterError(told, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
         rng = generator(self.random_state, 2)
-        return rule_repair.decode(self.schema_, self._sample(rows, rng), rng)
+        return decode_with_rules(self.schema_, self._sample(rows, rng), rng)
 
     @check_arguments
     def sample_to(
@@ -813,7 +813,7 @@ class Synthesizer(PrivateEstimator):
             made = 0
             for codes in self._blocks(block_sizes(n, self.schema_), rng):
                 progress(made / n, phrase("{rows:,} rows written").format(rows=made))
-                yield rule_repair.decode(self.schema_, codes, rng)
+                yield decode_with_rules(self.schema_, codes, rng)
                 made += len(codes)
 
         write_frames(place, frames())

@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.arguments import Floats
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.partition import Binarization
-from dpcore.postprocess.simplex import draw_given
+from dpcore.postprocess.simplex import draw_given, rows_to_one
 
 Family = tuple[str, ...]
 ROUNDS = 50  # rejections of a row before the tables are smoothed
@@ -28,10 +28,7 @@ def conditional(table: Floats, smoothing: float = 0.0) -> Floats:
     get the child's distribution over all of them, and that is uniform if there is none.
     """
     cells = np.maximum(table, 0.0).reshape(len(table), -1).T + smoothing / table.size
-    overall = cells.sum(axis=0)
-    overall = overall / overall.sum() if overall.sum() > 0 else np.full(len(overall), 1 / len(overall))
-    totals = cells.sum(axis=1, keepdims=True)
-    return np.where(totals > 0, cells / np.where(totals > 0, totals, 1.0), overall)
+    return rows_to_one(cells, rows_to_one(cells.sum(axis=0, keepdims=True), 1 / len(table)))
 
 
 def contained(family: Family, other: Family) -> bool:

@@ -6,7 +6,7 @@ that the noise alone explains, generalized rows. Values inside a cell count as u
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import log, sqrt
@@ -140,19 +140,19 @@ class ReleasedTree(ReleasedDocument):
             for name, axis, blocks in zip(self.schema.names, self.leaves.axes, places, strict=True)
             if len(axis.names) > 1
         }
-        return pd.DataFrame({**named, count_name(named): counts[cells]})
+        counted = "(rows)"  # no other column's name
+        while counted in named:
+            counted += "'"
+        return pd.DataFrame({**named, counted: counts[cells]})
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as JSON-ready values; a level lists the columns that it divides anew."""
         levels, before = [], Partition.whole(self.schema)
         for partition, noisy, variance in zip(self.partitions, self.noisy, self.variances, strict=True):
-            changed = [
-                {"column": name, "blocks": axis.blocks.tolist(), "names": list(axis.names)}
-                for name, old, axis in zip(self.schema.names, before.axes, partition.axes, strict=True)
-                if old.names != axis.names
-            ]
+            new = [(self.schema.names[j], partition.axes[j]) for j in _changed(before, partition)]
+            divides = [{"column": name, "blocks": own.blocks.tolist(), "names": list(own.names)} for name, own in new]
             measured = variance < np.inf
-            levels.append({"divides": changed, "variance": variance if measured else None, "noisy": noisy.tolist()})
+            levels.append({"divides": divides, "variance": variance if measured else None, "noisy": noisy.tolist()})
             before = partition
         return {"whole_noise": self.whole_noise, "levels": levels}
 
@@ -178,14 +178,6 @@ class ReleasedTree(ReleasedDocument):
         return tree
 
 
-def count_name(names: Iterable[str]) -> str:
-    """What the column of counts is called: no other column's name."""
-    name = "(rows)"
-    while name in names:
-        name += "'"
-    return name
-
-
 def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) -> pd.DataFrame:
     """A node of a tree and what is below it: as many whole levels as have `most` nodes at most.
 
@@ -209,7 +201,8 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
     while drawn + len(shown) <= most or not frames:
         drawn += len(shown)
         right = left + leaves[level][shown]
-        frames.append(_rows(tree, level, shown).assign(parent=above, left=left, right=right, divides=divides[level]))
+        where = {"parent": above, "left": left, "right": right, "divides": divides[level]}
+        frames.append(_rows(tree, level, shown, where))
         if level == len(tree.partitions) - 1:
             break
         place = np.full(tree.tree.sizes[level], -1)
@@ -220,13 +213,11 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
         level, above, shown = level + 1, shown[parents[below]], below
         counted = leaves[level][shown]
         left = np.cumsum(counted) - counted
-    columns = ["level", "place", "parent", "left", "right", "divides", "label", "name", "measured"]
-    columns += ["noisy", "noisy_margin", "consistent", "consistent_margin"]
-    return pd.concat(frames, ignore_index=True)[columns]
+    return pd.concat(frames, ignore_index=True)
 
 
-def _rows(tree: ReleasedTree, level: int, places: Ints) -> pd.DataFrame:
-    """Names and counts of some nodes of a level."""
+def _rows(tree: ReleasedTree, level: int, places: Ints, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Names and counts of some nodes of a level, and where they are drawn."""
     partition, fitted = tree.partitions[level], tree.consistent
     new = set(_changed(tree.partitions[level - 1] if level else partition, partition))
     divided = [j for j, size in enumerate(partition.shape) if size > 1]
@@ -241,6 +232,7 @@ def _rows(tree: ReleasedTree, level: int, places: Ints) -> pd.DataFrame:
         {
             "level": level,
             "place": places,
+            **where,
             "label": labels,
             "name": names,
             "measured": measured,
@@ -254,11 +246,8 @@ def _rows(tree: ReleasedTree, level: int, places: Ints) -> pd.DataFrame:
 
 def level_names(tree: ReleasedTree) -> list[str]:
     """Per level the columns that it divides anew."""
-    names, found = tree.schema.names, [ALL]
-    for level in range(1, len(tree.partitions)):
-        new = _changed(tree.partitions[level - 1], tree.partitions[level])
-        found.append(", ".join(names[j] for j in new))
-    return found
+    names = tree.schema.names
+    return [ALL, *(", ".join(names[j] for j in _changed(*pair)) for pair in pairwise(tree.partitions))]
 
 
 def _changed(before: Partition, after: Partition) -> list[int]:

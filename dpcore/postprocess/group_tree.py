@@ -14,6 +14,7 @@ from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Blocks
 from dpcore.postprocess.forest import Forest, require
+from dpcore.postprocess.simplex import rows_to_one
 
 Document = Mapping[str, Any]
 FORMAT = "dpcore tree of groups 1"
@@ -74,7 +75,6 @@ class GroupTree(Forest):
             parent += [at] * len(below[place])
         stand, asked = [nodes[place] for place in order], {name: Blocks(schema[name], groups[name]) for name in groups}
         classes = np.array([node["classes"] for node in stand], dtype=float)
-        totals, even = classes.sum(axis=1, keepdims=True), np.full(classes.shape, 1 / classes.shape[1])
         return cls.from_parents(
             np.array(parent),
             schema=schema,
@@ -86,7 +86,7 @@ class GroupTree(Forest):
             column=np.array([schema.index(node["column"]) if node["column"] else -1 for node in stand]),
             cut=np.array([asked[n["column"]].cut(n["goes_left"]) if n["column"] else np.nan for n in stand]),
             classes=classes,
-            probabilities=np.divide(classes, totals, out=even, where=totals > 0),
+            probabilities=rows_to_one(classes, 1 / classes.shape[1]),
         )
 
 

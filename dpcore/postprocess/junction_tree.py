@@ -170,9 +170,8 @@ def _next(graph: Graph, sizes: Sequence[int]) -> int:
     return min(ranks)[2]
 
 
-def parts(cliques: Iterable[Scope]) -> Graph:
+def parts(cliques: Sequence[Scope]) -> Graph:
     """The connected part of each column; columns of one part hold the same set."""
-    cliques = list(cliques)
     part = {j: {j} for clique in cliques for j in clique}
     for clique in cliques:
         joined = set().union(*(part[j] for j in clique))

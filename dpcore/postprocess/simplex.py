@@ -41,9 +41,10 @@ def project_rows(table: Floats, totals: Floats) -> Floats:
     return np.maximum(table - threshold, 0.0)
 
 
-def rows_to_one(weights: Floats) -> Floats:
-    """Rows of weights, of which some are positive, as probabilities."""
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=float)
+def rows_to_one(weights: Floats, otherwise: Floats | float = 0.0) -> Floats:
+    """Rows of weights as probabilities; rows without a positive one become something else."""
+    totals = weights.sum(axis=1, keepdims=True)
+    return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), otherwise)
 
 
 def project(table: Floats, total: float) -> Floats:

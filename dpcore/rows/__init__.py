@@ -7,9 +7,7 @@ blocks of rows, so that nothing above has to know where the rows are.
 from dpcore.rows.base import NumberRule, Rows
 from dpcore.rows.data import FolderData
 from dpcore.rows.folder import Folder
-from dpcore.rows.given import RowSource, check_source, rows_of
-from dpcore.rows.held import HeldRows, joint_counts
-from dpcore.rows.views import FolderRows
+from dpcore.rows.sources import FolderRows, HeldRows, RowSource, check_source, joint_counts, rows_of
 
 __all__ = [
     "Folder", "FolderData", "FolderRows", "HeldRows", "NumberRule", "RowSource", "Rows",

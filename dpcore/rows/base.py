@@ -57,10 +57,6 @@ class Rows(ABC):
         """Rows of other columns, each a rule on the codes of one column here."""
         return self.look_up(sizes, [([source], rule) for source, rule in rules])
 
-    def derived(self, size: int, sources: Sequence[int], rule: Rule) -> Self:
-        """Rows with one more column, a rule on the codes of some."""
-        return self.look_up((*self.sizes, size), [*range(len(self.sizes)), (sources, rule)])
-
     @abstractmethod
     def split(self, by: int) -> list[Self]:
         """The rows of each code of a column, in their order."""

@@ -12,13 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dpcore.arguments import Floats
 from dpcore.datasets import Dataset, secret_seed
-from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 from dpcore.rows.folder import CHANGED, Folder
-from dpcore.rows.given import rows_of
+from dpcore.rows.sources import rows_of
 
 MOST_DRAWN = 50_000  # rows of either part
 
@@ -143,18 +141,6 @@ def decoded_rows(
     """Rows with the codes, and the numbers if they are known, of a folder's columns at these positions."""
     found = {}
     for column, j in zip(schema, positions, strict=True):
-        found[column.name] = cells(column, values[f"c{j}"], values.get(f"n{j}"), rng)
+        numbers = values.get(f"n{j}") if column.numeric else None
+        found[column.name] = column.decode(values[f"c{j}"], rng) if numbers is None else column.write(numbers)
     return pd.DataFrame(found)
-
-
-def cells(column: Column, codes: Codes, numbers: Floats | None, rng: np.random.Generator) -> "pd.Series[Any]":
-    """Cells that have these codes, and these numbers if they are known."""
-    if numbers is None or not column.numeric:
-        return column.decode(codes, rng)
-    if not column.is_plain_number:
-        # of which NaN is the last, and once
-        different, back = np.unique(numbers, return_inverse=True)
-        told = [None if np.isnan(number) else column.format_value(float(number)) for number in different]
-        return pd.Series(np.array(told, dtype=object)[back], name=column.name)
-    found = pd.Series(numbers, name=column.name)
-    return found.astype("Int64" if column.missing else "int64") if column.whole else found

@@ -36,8 +36,20 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase
 from dpcore.rows.exact_counts import even_blocks
-from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of, no_query, state
-from dpcore.rows.manifest import BEGIN, ELSEWHERE, UNFINISHED, checksum, is_own, write_json
+from dpcore.rows.folder import (
+    BEGIN,
+    ELSEWHERE,
+    FORMAT,
+    MANIFEST,
+    STARTED,
+    UNFINISHED,
+    checksum,
+    document_of,
+    is_own,
+    no_query,
+    state,
+    write_json,
+)
 
 Table = TextBlocks | ParquetBlocks | ArrowStream
 STREAM = "(stream)"  # the name of a source that is no file

@@ -15,7 +15,7 @@ from dpcore.dashboard import folders, intake
 from dpcore.dashboard.panels import download
 from dpcore.errors import DataError
 from dpcore.rows import FolderData, data, exact_counts, writing
-from dpcore.rows.manifest import begun
+from dpcore.rows.folder import begun
 
 PAGE = "networks"
 ROWS = 640

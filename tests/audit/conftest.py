@@ -52,7 +52,6 @@ def door(monkeypatch):
     for channel in (ERRPH, Warner, OUE, OLH):
         falsely(channel, "report", reported)(monkeypatch)
     falsely(NodeRows, "candidates", candidates)(monkeypatch)
-    falsely(NodeRows, "cut", cut)(monkeypatch)
     falsely(Ledger, "charge", charged)(monkeypatch)
     before = random.getstate(), np.random.get_state()[1:3]  # noqa: NPY002
     yield
@@ -66,15 +65,10 @@ def reported(honest, self, codes, lots):
     return world.ask("report", public, (self, codes))
 
 
-def candidates(honest, self, position, nodes, low, high):
-    for batch in honest(self, position, nodes, low, high):
+def candidates(honest, self, position, nodes, *ranges):
+    for batch in honest(self, position, nodes, *ranges):
         here.world.offered.append((position, batch.nodes, batch.low, batch.high))
         yield batch
-
-
-def cut(honest, self, position, nodes, cuts, low):
-    here.world.offered.append((position, nodes, cuts, cuts))
-    return honest(self, position, nodes, cuts, low)
 
 
 def charged(honest, self, *entries):

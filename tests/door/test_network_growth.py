@@ -17,8 +17,8 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.door import Door, PrivateTable, exact_family_scores
-from dpcore.door.exact_family_scores import Block
+from dpcore.door import Door, PrivateTable, network_growth
+from dpcore.door.network_growth import Block
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R, TableScore
@@ -90,7 +90,7 @@ def test_every_step_equals_brute_force(sliced, monkeypatch):
     """Slices of a few words and of three families give what whole rounds give."""
     if sliced:
         monkeypatch.setattr(exact_counts, "CHUNK", 7)
-        monkeypatch.setattr(exact_family_scores, "SCORED", 3)
+        monkeypatch.setattr(network_growth, "SCORED", 3)
     for i, (most, score) in enumerate(product((1, 3), SCORES)):
         assert_grows_as_by_brute_force("ebacfd", most, score, (ADD, REPLACE)[i % 2], codes=rows(70, seed=most))
     for n, score in product((0, 1, 64, 65), SCORES):

@@ -17,9 +17,8 @@ from dpcore.domain.column import Column
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
-from dpcore.door import Division, tree_records
-from dpcore.door.exact_node_counts import NOWHERE, NodeRows, unchanged
-from dpcore.door.tree_records import Pile, Records
+from dpcore.door import Division, exact_node_counts
+from dpcore.door.exact_node_counts import NOWHERE, NodeRows, Pile, Records, unchanged
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max
@@ -231,7 +230,7 @@ def places(rows):
     """The rows at all places, and the nodes that they are in."""
     times = np.ones(rows.node.size, int) if rows.times is None else rows.times.ravel()
     node = np.repeat(rows.number[rows.node].ravel(), times)
-    row = np.repeat(np.tile(np.arange(len(rows.records)), len(rows.node)), times)
+    row = np.repeat(np.tile(np.arange(len(rows.records.rows)), len(rows.node)), times)
     return row[node != NOWHERE], node[node != NOWHERE]
 
 
@@ -314,7 +313,7 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
     """
     for seed, position, how in product(seeds(12), ATTRIBUTES, ({}, {"most": 1}, {"missing": 1.0})):
         rows, rng = random_rows(seed, **how)
-        monkeypatch.setattr(tree_records, "CELL", 99 * (seed % 2))
+        monkeypatch.setattr(exact_node_counts, "CELL", 99 * (seed % 2))
         some = np.sort(rng.choice(rows.size, 5, replace=False))
         starts = places_of(rows, rng)[some] if position == GROUPS else np.full(5, RANGES[position][0])
         seen = []
@@ -328,9 +327,9 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
                     np.testing.assert_array_equal(cuts.tables[:, :, i], expected, str((seed, position, node, at)))
         if position in GIVEN:  # cuts that were chosen before
             cut = rng.choice(GIVEN[position], 5)
-            tables = rows.cut(position, some, cut, np.full(5, START))
+            (cuts,) = rows.candidates(position, some, np.full(5, START), starts, cut)
             expected = [halves(rows, node, position, at) for node, at in zip(some.tolist(), cut, strict=True)]
-            np.testing.assert_array_equal(np.moveaxis(tables, -1, 0), expected)
+            np.testing.assert_array_equal(np.moveaxis(cuts.tables, -1, 0), expected)
         wanted = []
         for node in some.tolist():
             ticks = rows.records.rows.numbers(NUMBER)[rows_in(rows, node)]
@@ -347,7 +346,7 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
 
 def test_a_nodes_own_range_ends_its_candidates():
     known = records(4, np.random.default_rng(0))
-    known.rows.numbers(NUMBER)[:], known.rows.codes[:, CODES] = STEP * np.array([25, 30, np.nan, 70]), [2, 3, 4, 1]
+    known.rows._numbers[NUMBER][:], known.rows.codes[:, CODES] = STEP * np.array([25, 30, np.nan, 70]), [2, 3, 4, 1]
     rows = NodeRows(known, np.array([[0, 0, 0, 1]], np.int8), None, unchanged(3), 3)
     (cuts,) = rows.candidates(NUMBER, np.arange(3), *(STEP * np.array([[24.0, 60, 10], [40, 70, 20]])))
     assert cuts.nodes.tolist() == [0, 0, 0, 1, 1, 2]
@@ -362,7 +361,7 @@ def test_a_nodes_own_range_ends_its_candidates():
 def test_two_numbers_by_hand():
     """Range [0, 10], records (2, c0) and (5, c1), Max, factor ln 2: (4, 12, 10) / 26, up to steps."""
     known = records(2, np.random.default_rng(0), classes=2)
-    known.rows.numbers(NUMBER)[:] = NumberCut(REAL, by_length=True).steps(np.array([2.0, 5.0]))
+    known.rows._numbers[NUMBER][:] = NumberCut(REAL, by_length=True).steps(np.array([2.0, 5.0]))
     assert known.rows.numbers(NUMBER).tolist() == [52_429 * STEP, 2**31]  # .2 and .5 of 2^18 steps, rounded up
     known.rows.codes[:, TARGET] = [0, 1]
     (cuts,) = whole(NodeRows(known, np.zeros((1, 2), np.int8), None, unchanged(1), 1), NUMBER)

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 from scipy.stats import chisquare
 
-from dpcore.door.exact_family_scores import Block
+from dpcore.door.network_growth import Block
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NOISES, NoNoise, base, exactly_sampled, generator, histograms, make_noise
 from dpcore.mechanisms.noise.histograms import Spread, draw, lengths, log_error, logarithm, spreads, vector, ways

@@ -14,7 +14,7 @@ from dpcore.methods import DTCRD, DTPD
 from dpcore.methods.local.base import entropy, gini
 from dpcore.methods.local.dtcrd import Reconstruction, cells_of
 from dpcore.methods.local.dtpd import Booleans, Conjunctions
-from dpcore.postprocess.deconvolution import assigned, width
+from dpcore.postprocess.reports import assigned, width
 
 
 def grown_by_hand(sides, labels, impurity, classes, *, most, pure=0.0, depth=0, whole=None):

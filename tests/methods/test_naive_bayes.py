@@ -20,7 +20,7 @@ from dpcore.methods import METHODS, NaiveBayesSynthesizer
 from dpcore.methods.local import ppnb
 from dpcore.methods.local.bayes_from_reports import bayes_of
 from dpcore.postprocess.reports import Reports
-from dpcore.postprocess.shrinkage import FLOOR
+from dpcore.postprocess.resolution import FLOOR
 
 BITS = Schema(
     columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "abcy"),

@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dpcore.postprocess.junction_tree import junction_tree, merge_scopes, triangulate
-from dpcore.postprocess.max_entropy import MaximalEntropy, merged, one_hot
-from dpcore.postprocess.noisy_tables import NoisyTables, consistent, near
+from dpcore.postprocess.max_entropy import MaximalEntropy, NoisyTables, consistent, merged, near, one_hot
 
 SIZES = (2, 3, 2, 3)
 SUBSETS = [scope for size in (1, 2, 3, 4) for scope in combinations(range(4), size)]

@@ -16,9 +16,9 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Warner
 from dpcore.methods.local.bayes_from_reports import class_shares, joint_shares
-from dpcore.postprocess.deconvolution import KINDS, Cells, assigned, density, reconstruct, threshold, width
-from dpcore.postprocess.reports import Questionnaire, Reports, families, most_likely, shares
-from dpcore.postprocess.shrinkage import affordable_bins, merged, merging, shrunk, spread, towards
+from dpcore.postprocess import reports as estimates
+from dpcore.postprocess.reports import Cells, Questionnaire, Reports, families, most_likely, reconstruct, shares
+from dpcore.postprocess.resolution import affordable_bins, merged, merging, shrunk, spread, towards
 
 Y, X, N = families(["y", "x", "n"])
 SIZES = Schema(
@@ -231,7 +231,7 @@ def one_group(cells, reports):
 
 
 def test_a_step_is_the_printed_formula_for_each_group_by_itself():
-    for kind in KINDS:
+    for kind in estimates.KINDS:
         kernel = Cells(0.0, 4.0, 4, kind, 1.2).kernel
         counts = np.random.default_rng(1).integers(0, 9, (2, len(kernel))).astype(float)
         f = np.full((2, 4), 0.25)
@@ -249,9 +249,11 @@ def test_a_step_is_the_printed_formula_for_each_group_by_itself():
 
 def test_the_kernel_is_the_density_at_the_distance_of_midpoints():
     apart = np.linspace(-3, 3, 13)
-    assert density("normal", 0.7, apart) == pytest.approx(norm.pdf(apart, scale=0.7) / norm.pdf(0, scale=0.7))
-    assert density("laplace", 0.7, apart) == pytest.approx(laplace.pdf(apart, scale=0.7) / laplace.pdf(0, scale=0.7))
-    assert density("uniform", 1.0, apart) == pytest.approx((np.abs(apart) <= 1).astype(float))
+    assert estimates.density("normal", 0.7, apart) == pytest.approx(norm.pdf(apart, scale=0.7) / norm.pdf(0, scale=0.7))
+    assert estimates.density("laplace", 0.7, apart) == pytest.approx(
+        laplace.pdf(apart, scale=0.7) / laplace.pdf(0, scale=0.7)
+    )
+    assert estimates.density("uniform", 1.0, apart) == pytest.approx((np.abs(apart) <= 1).astype(float))
     cells = Cells(0.0, 4.0, 4, "uniform", 1.2)
     # Cells at -1.5 to 5.5, of which none but those at -0.5 to 4.5 are within 1.2 of a midpoint.
     assert cells.kernel.tolist() == [[int(abs(p - s) <= 1) for p in range(4)] for s in range(-1, 5)]
@@ -288,7 +290,7 @@ def test_two_bumps_come_out_of_the_noise():
 def test_without_noise_the_distribution_is_the_reports_and_noise_alone_tells_nothing():
     rng = np.random.default_rng(7)
     x, noise = rng.integers(0, 10, 500).astype(float), rng.normal(0, 1e6, 50)
-    for kind, scale in product(KINDS, (0.0, 1e-300, 1e-9)):
+    for kind, scale in product(estimates.KINDS, (0.0, 1e-300, 1e-9)):
         cells = Cells(-0.5, 9.5, 10, kind, scale)
         found = reconstruct(one_group(cells, x), cells.kernel)
         assert found.shares[0] == pytest.approx(np.bincount(x.astype(int)) / 500)
@@ -299,21 +301,21 @@ def test_without_noise_the_distribution_is_the_reports_and_noise_alone_tells_not
 
 def test_sorted_reports_go_to_intervals_by_their_shares():
     reports = np.array([5.0, -1.0, 9.0, 3.0, 4.0, 100.0, 2.0, 8.0, 7.0, 6.0])
-    assert assigned(reports, np.array([0.2, 0.0, 0.5, 0.3])).tolist() == [2, 0, 3, 2, 2, 3, 0, 3, 2, 2]
-    assert assigned(reports, np.array([0.0, 1.0, 0.0])).tolist() == [1] * 10
-    assert assigned(np.zeros(0), np.array([0.5, 0.5])).tolist() == []
+    assert estimates.assigned(reports, np.array([0.2, 0.0, 0.5, 0.3])).tolist() == [2, 0, 3, 2, 2, 3, 0, 3, 2, 2]
+    assert estimates.assigned(reports, np.array([0.0, 1.0, 0.0])).tolist() == [1] * 10
+    assert estimates.assigned(np.zeros(0), np.array([0.5, 0.5])).tolist() == []
     shares = np.random.default_rng(9).dirichlet(np.ones(7))
-    counts = np.bincount(assigned(np.random.default_rng(10).normal(size=1000), shares), minlength=7)
+    counts = np.bincount(estimates.assigned(np.random.default_rng(10).normal(size=1000), shares), minlength=7)
     assert np.abs(counts - 1000 * shares).max() <= 1
 
 
 def test_thresholds_and_widths_of_95_percent():
     for freedom in (1, 9, 99):
-        assert threshold(freedom) == pytest.approx(chi2.ppf(0.95, freedom), rel=0.03)
-    assert threshold(0) == math.inf
-    assert width("uniform", 2.0) == pytest.approx(0.95 * 4)
-    assert width("normal", 1.0) == pytest.approx(3.919928)
-    assert width("laplace", 1.0) == pytest.approx(2 * laplace.ppf(0.975))
+        assert estimates.threshold(freedom) == pytest.approx(chi2.ppf(0.95, freedom))
+    assert estimates.threshold(0) == math.inf
+    assert estimates.width("uniform", 2.0) == pytest.approx(0.95 * 4)
+    assert estimates.width("normal", 1.0) == pytest.approx(3.919928)
+    assert estimates.width("laplace", 1.0) == pytest.approx(2 * laplace.ppf(0.975))
 
 
 COLUMNS = [

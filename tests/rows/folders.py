@@ -39,7 +39,7 @@ def views_of(pair, data):
             pair = [one.recoded([4, 2, 2], [(j, np.arange(now[j]) % 2) for j in sources]) for one in pair]
         elif way == "derived":
             rule = rng.integers(0, 3, (now[place], now[0]))
-            pair = [one.derived(3, [place, 0], rule) for one in pair]
+            pair = [one.look_up((*now, 3), [*range(len(now)), ([place, 0], rule)]) for one in pair]
         else:
             parts = [one.split(place) for one in pair]
             assert len(parts[0]) == len(parts[1]) == now[place]

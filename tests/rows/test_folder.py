@@ -17,9 +17,8 @@ from variants import EVERY_FIT, alike, fitted_state
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
-from dpcore.door import exact_node_counts, tree_records
-from dpcore.door.exact_node_counts import roots
-from dpcore.door.tree_records import Records
+from dpcore.door import exact_node_counts
+from dpcore.door.exact_node_counts import Records, roots
 from dpcore.errors import DataError, SchemaError
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.methods import METHODS
@@ -119,12 +118,9 @@ def counted(level, offered, known, cuts, low, high):
         ends.append(stop)
         for position in np.flatnonzero(offered[start:stop].any(axis=0)).tolist():
             at = start + np.flatnonzero(offered[start:stop, position])
-            if known[position]:
-                fixed = cuts[at, position]
-                batches = [(at, rows.cut(position, at, fixed, low[at, position]), fixed, fixed)]
-            else:
-                asked = rows.candidates(position, at, low[at, position], high[at, position])
-                batches = [(each.nodes, each.tables, each.low, each.high) for each in asked]
+            fixed = cuts[at, position] if known[position] else None
+            asked = rows.candidates(position, at, low[at, position], high[at, position], fixed)
+            batches = [(each.nodes, each.tables, each.low, each.high) for each in asked]
             found.setdefault(position, []).extend(batches)
         piles = [pile for _, pile in rows.piles.values()]
         if piles != last:
@@ -142,8 +138,7 @@ def counted(level, offered, known, cuts, low, high):
 def test_nodes_are_asked_in_lots_that_fit(tmp_path, monkeypatch, resample, pile, candidates, cell):
     """Where one pass ends, or a lot of nodes, and the next begins, no count changes; keys and cells are few."""
     for name, value in (("PILE", pile), ("CANDIDATES", candidates), ("CELL", cell), ("DENSE", 0)):
-        for module in (exact_node_counts, tree_records):
-            monkeypatch.setattr(module, name, value, raising=False)
+        monkeypatch.setattr(exact_node_counts, name, value)
     monkeypatch.setattr(exact_counts, "BLOCK", 64)
     pair = both(tmp_path, [5, 6, 7, 3, 2], 400, 3, [100, 101], numbers=(3,))
     levels = [roots(Records(rows, ATTRIBUTES, 4, 2), SEEDED(), 9, resample, 0.4) for rows in pair]

@@ -85,7 +85,7 @@ def test_cells_are_as_they_are_read(tmp_path):
     assert found.sizes == (3, 0)
     assert found.train_sample["visits"].tolist() == [3, pd.NA, 9]
     assert found.train_sample["bill"].tolist() == ["$12.50", "$4,321.00", "$0.00"]
-    assert found.train_sample["day"].tolist()[::2] == ["2020-03-05", "2021-12-31"]
+    assert found.train_sample["day"].tolist()[::2] == ["05/03/2020", "31/12/2021"]
     np.testing.assert_array_equal(DATED.encode(found.train_sample), DATED.encode(frame))
     codes = encoded(tmp_path, frame, DATED, numbers=False, replace=True)  # then they are somewhere in their bins
     found = FolderData.open(codes, test_share=0)

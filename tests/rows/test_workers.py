@@ -13,7 +13,7 @@ from tables import SMALL, make_frame
 from variants import CLASSIFIERS, VARIANTS, alike, fitted_state
 
 from dpcore.methods import METHODS
-from dpcore.rows import FolderRows, given
+from dpcore.rows import FolderRows, sources
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def codes(tmp_path_factory):
 def watched(monkeypatch):
     """Processes begin by running what `__main__` is, which a test of the app may have left there."""
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
-    monkeypatch.setattr(given, "FolderRows", Watched)
+    monkeypatch.setattr(sources, "FolderRows", Watched)
 
 
 def fit(name, codes):

@@ -32,7 +32,7 @@ from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError
 from dpcore.methods.networks.refined import RefinedPrivBayes
 from dpcore.rows import Folder, writing
-from dpcore.rows.manifest import begun, checksum
+from dpcore.rows.folder import begun, checksum
 from dpcore.rows.writing import encode_folder
 
 

@@ -12,7 +12,7 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import TRR, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Questionnaire, Reports, most_likely, shares
-from dpcore.postprocess.shrinkage import Rule, floored, merged, shrunk, spread
+from dpcore.postprocess.resolution import Rule, floored, merged, shrunk, spread
 from dpcore.postprocess.simplex import project
 
 FINISHES = ("shrink", *RECONSTRUCTIONS)
@@ -28,7 +28,7 @@ def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed:
     `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that are added to every value of a
     column by class; `as_printed` takes the paper's variance, `least` says what deviation noisy ones have at least
     (`NARROWEST`). Columns of the rows are those of the reports, but that values may have been merged before anybody
-    reported (`shrinkage`).
+    reported (`resolution`).
     """
     schema, target, rules = reports.source, reports.target, dict(reports.recoded)
     columns = {family[-1]: family for family in reports.channels if family != (target,)}

@@ -9,7 +9,7 @@ Steps, as printed (mode="published")
      (`privacy`; 1 is "100% privacy").                                                                unprotected, each
   2  The class is handed in as it is. Categories are not used: the source knows none.                       unprotected
   3  The range of each number falls into m equal intervals (100 people for each; 10 to 100 of them: our choice), and its
-     distribution over them is reconstructed (`deconvolution`): for each class (variant="by_class"), for all together
+     distribution over them is reconstructed (`reconstruct`): for each class (variant="by_class"), for all together
      ("global"), or for each class in every node anew ("local"), but for numbers that divided a node above: people
      were chosen there by their reports, which are no longer numbers with independent noise.          post-processing
   4  Within a class, reports are sorted; the lowest n f_1 records go to interval 1, and so on.        post-processing
@@ -67,9 +67,8 @@ from dpcore.methods.local.base import (
     grow,
 )
 from dpcore.methods.parameters import choice, controls_of, learned, number, presets_of, whole
-from dpcore.postprocess.deconvolution import NOTICED, Cells, assigned, reconstruct, width
 from dpcore.postprocess.forest import Forest
-from dpcore.postprocess.reports import Family, Questionnaire, Reports
+from dpcore.postprocess.reports import NOTICED, Cells, Family, Questionnaire, Reports, assigned, reconstruct, width
 
 CUTS, CHILDREN = "lengths", "grouped"
 PER_INTERVAL, FEWEST, MOST, MOST_GIVEN = 100, 10, 100, 200

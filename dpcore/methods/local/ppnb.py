@@ -19,10 +19,10 @@ Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of 
      All columns share epsilon with the class (n_questions=None); or each person answers `n_questions` of them, at
      random, with a larger share each; or class and column are reported as one value (pairs=True), with no report of the
      class alone. By default one pair: on the sample it is best at every epsilon. Before that, bins of numbers are
-     merged to as many as the noise can tell apart (`shrinkage.affordable_bins`, from n, epsilon and the schema).
+     merged to as many as the noise can tell apart (`resolution.affordable_bins`, from n, epsilon and the schema).
   3  The joint table of class and value is M_class^-1 O M_value^-T, O the table of reports: both channels are undone.
      Unbiased counts are negative at times; they are projected, clipped, or replaced by the most likely ones. What
-     noise alone would do as well is shrunk away (`shrinkage.shrunk`, by the public variance).         post-processing
+     noise alone would do as well is shrunk away (`resolution.shrunk`, by the public variance).        post-processing
 
 Steps, plain naive Bayes: what PPNB is measured against. It has no privacy, and none is claimed
   1  Everybody reports everything as it is: p0 = 1, and numbers are not transformed.                       unprotected
@@ -84,7 +84,7 @@ from dpcore.methods.parameters import (
 )
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
-from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
+from dpcore.postprocess.resolution import Rule, affordable_bins, merging
 from dpcore.text import number as rounded_up
 
 SET = "As published: mean and variance of the normal distribution that 1,000 numbers of the set {} are drawn from."

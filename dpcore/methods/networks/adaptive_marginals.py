@@ -71,10 +71,8 @@ from dpcore.methods.parameters import Preset, number, text
 from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Edge, Scope
-from dpcore.postprocess.max_entropy import MaximalEntropy, merged
-from dpcore.postprocess.noisy_tables import near
-from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors
-from dpcore.postprocess.shrinkage import towards
+from dpcore.postprocess.max_entropy import MaximalEntropy, merged, near
+from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors, towards
 from dpcore.postprocess.simplex import TRACE, project
 
 Levels = tuple[int, int]

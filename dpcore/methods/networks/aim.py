@@ -18,7 +18,7 @@ Steps, corrected (the only mode: the published proof holds for what is built her
         where error is the expected size of the noise in a cell of what will be measured: sqrt(2 / pi) sigma for
         Gaussian noise, and b for Laplace's.                                                                 choose
      c  Its table is measured; all tables so far are made to agree, and a model of maximal entropy is fitted to them
-        (`noisy_tables`).                                                                                    counts
+        (`max_entropy`).                                                                                     counts
      d  If the model's table of r moved by no more than error * cells in L1, later noise is half as large, and the
         exponents of later choices are twice as large: the share is doubled (of rho: taken four times).
                                                                                                      post-processing
@@ -65,8 +65,7 @@ from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
 from dpcore.methods.networks.measured import MeasuredTables, column_names
 from dpcore.methods.parameters import Control, Preset, number, pairs
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
-from dpcore.postprocess.max_entropy import MaximalEntropy
-from dpcore.postprocess.noisy_tables import NoisyTables
+from dpcore.postprocess.max_entropy import MaximalEntropy, NoisyTables
 
 ROUNDS = 16  # per column, with the noise of the first ones
 CHOOSING = Fraction(1, 10)  # of a round's share

@@ -26,7 +26,7 @@ from dpcore.methods.base import Measurement, Synthesizer
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.clustering import Clusters, spectral_clusters
-from dpcore.postprocess.noisy_tables import NoisyTables
+from dpcore.postprocess.max_entropy import NoisyTables
 from dpcore.text import finite_or_text
 
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}

@@ -30,7 +30,7 @@ Steps, corrected (mode="corrected")
   2  As printed, with R by default: d exponential mechanisms over all clusters, at epsilon_2 / d each.    choose, growth
   3  The tables of all clusters in one sequential split, in proportion to exp(-OE).                               counts
      An early family that is no margin of family l + 1 (because of the filter) is measured as well. Tables are made
-     to agree, without negative cells (`noisy_tables`).                                              post-processing
+     to agree, without negative cells (`max_entropy`).                                               post-processing
 
 Steps, NoPrivacy: as printed, on noiseless answers, all scores, the best candidate at every choice, all     noiseless
      tables. What a printed release loses beside it, it loses to privacy; what it loses itself, it loses to bits, to few

@@ -18,7 +18,7 @@ Steps, corrected (mode="corrected")
   2  Triangulation by least fill-in; its maximal cliques.                                              post-processing
   3  Cliques merged to m clusters while that lowers m^2 sum |dom(cluster)|, within the bound.         post-processing
   4  A noisy table of every cluster.                                                                            counts
-  5  Tables are made to agree, without negative cells (`noisy_tables`); a model of maximal entropy is fitted to the
+  5  Tables are made to agree, without negative cells (`max_entropy`); a model of maximal entropy is fitted to the
      cliques' margins of the clusters' tables. Rows by systematic sampling.                            post-processing
 
 Privacy
@@ -69,7 +69,7 @@ from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import both, choice, learned, number, text, whole
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
-from dpcore.postprocess.noisy_tables import NoisyTables
+from dpcore.postprocess.max_entropy import NoisyTables
 from dpcore.rows import joint_counts
 
 DEPENDENCE = phrase(

@@ -11,7 +11,7 @@ Steps, corrected (the only mode: the published proof holds for what is built her
      exponential mechanism chooses one: more probable the farther its table is, in L1, from the model of step 2.
                                                                                                               choose
   4  The tables of these pairs, with equal noise, for a third.                                                counts
-  5  All tables are made to agree, and a model of maximal entropy is fitted to them (`noisy_tables`).  post-processing
+  5  All tables are made to agree, and a model of maximal entropy is fitted to them (`max_entropy`).   post-processing
   6  Rows along the tree; what became one value is drawn evenly from its values.                       post-processing
 
 Privacy
@@ -49,7 +49,7 @@ from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
 from dpcore.methods.networks.measured import MeasuredTables, column_names, in_groups
 from dpcore.methods.parameters import Preset, number
 from dpcore.postprocess.junction_tree import Edge, parts
-from dpcore.postprocess.noisy_tables import LEAST, NoisyTables
+from dpcore.postprocess.max_entropy import LEAST_VARIANCE, NoisyTables
 
 RARE = 3.0  # standard deviations of noise
 MOST_VALUES = 256  # of a column, apart: the tables of all pairs are counted
@@ -98,7 +98,7 @@ class MST(MeasuredTables):
         third = self._budget(table) / (3 if pairs else 1)
         alone = table.cell_variance(third / len(sizes))
         paired = table.cell_variance(third / max(len(pairs), 1))
-        frequent = (table.public_rows or 0) / (RARE * sqrt(max(paired, LEAST)))
+        frequent = (table.public_rows or 0) / (RARE * sqrt(max(paired, LEAST_VARIANCE)))
         return [
             *(clique(sizes, [j], alone, merges=True) for j in range(len(sizes))),
             *(clique(sizes, pair, paired, frequent, for_columns=False) for pair in pairs),

@@ -15,7 +15,7 @@ Steps     beta of epsilon chooses the network, the rest measures tables.
   Then negative cells become 0, and rows are sampled.                                                  post-processing
 
   In published mode with the papers' constants. In corrected mode with the door's: R's sensitivity is 3(n-1)/n^2, not
-  3/n + 2/n^2; tables are made to agree, without negative cells and with one total (`noisy_tables`); under add_remove
+  3/n + 2/n^2; tables are made to agree, without negative cells and with one total (`max_entropy`); under add_remove
   tables need half the noise, and n is bought for a hundredth of epsilon.
 
 Privacy

@@ -16,7 +16,7 @@ Steps, as printed (mode="published"); d bits, k clusters, at most l parents; a t
 Steps, corrected (mode="corrected")
   1  The 2 x 2 table of every pair; Jaccard's index of it, with a union of at least 1.                           counts
   2  As printed, with R by default; all choices of all clusters in one sequential split.                         choose
-  3  The tables of all clusters in one sequential split; made to agree, without negative cells (`noisy_tables`). counts
+  3  The tables of all clusters in one sequential split; made to agree, without negative cells (`max_entropy`).  counts
 
 Privacy
   Public    the schema, hence the bits; k and l; n under replace. Under add_remove n is estimated from the 2 x 2 tables,

@@ -1,24 +1,80 @@
-"""Rows of a folder, read again for every question, and views of them: rules that are worked out in each block."""
+"""What `fit` was given, as rows: a table in memory, or a folder, whose rows are read again for every question.
+
+Rows of a folder may be a view of them: rules that are worked out in each block.
+"""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os.path import isdir
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
-from dpcore.arguments import Floats
-from dpcore.domain.column import Codes, Counts
-from dpcore.errors import DataError
+from dpcore.arguments import Floats, Ints, kind_of, table_remedy
+from dpcore.domain.column import Codes, Column, Counts, code_dtype
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, SchemaError
 from dpcore.rows import exact_counts
 from dpcore.rows.base import NumberRule, Rows, Rule
 from dpcore.rows.exact_counts import Block, Family
 from dpcore.rows.folder import Folder
+
+
+class HeldRows(Rows):
+    """One array of codes, shape (n, d), and numbers of shape (n,) by the column's position."""
+
+    def __init__(
+        self, codes: Codes, sizes: Sequence[int], numbers: Mapping[int, Floats] = MappingProxyType({})
+    ) -> None:
+        super().__init__(sizes)
+        if codes.ndim != 2 or codes.shape[1] != len(self.sizes):
+            raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
+        self.codes = codes
+        self._numbers: Mapping[int, Floats] = numbers
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
+        every = [*(self.codes[:, j] for j in columns), *(self._numbers[j] for j in numbers)]
+        for start in range(0, len(self), exact_counts.BLOCK):
+            yield [values[start : start + exact_counts.BLOCK] for values in every]
+
+    def at(self, places: Ints) -> Self:
+        """Rows at some places, in that order; one may come several times."""
+        numbers = {j: values[places] for j, values in self._numbers.items()}
+        return type(self)(np.asfortranarray(self.codes[places]), self.sizes, numbers)
+
+    def look_up(self, sizes: Sequence[int], columns: Sequence[int | tuple[Sequence[int], Rule]]) -> Self:
+        codes = np.empty((len(self), len(sizes)), dtype=code_dtype(max(sizes)), order="F")
+        for j, column in enumerate(columns):
+            if isinstance(column, int):
+                codes[:, j] = self.codes[:, column]
+            else:
+                sources, rule = column
+                codes[:, j] = rule.astype(codes.dtype)[tuple(self.codes[:, source] for source in sources)]
+        return type(self)(codes, sizes)
+
+    def split(self, by: int) -> list[Self]:
+        column = self.codes[:, by]
+        return [type(self)(np.asfortranarray(self.codes[column == code]), self.sizes) for code in range(self.sizes[by])]
+
+    def held(self) -> Codes:
+        return self.codes.copy()
+
+
+def joint_counts(codes: Codes, sizes: Sequence[int], families: Iterable[Sequence[int]]) -> list[Counts]:
+    """The tables of rows that are asked once; see `Rows.tables`."""
+    return HeldRows(codes, sizes).tables(families)
+
 
 WORTH_PROCESSES = 1 << 31  # rows times families; below, starting them takes longer than counting
 
@@ -28,10 +84,10 @@ class LookUp:
     """A column that is looked up, row by row, from codes of others."""
 
     rule: Rule
-    sources: tuple["Column", ...]
+    sources: tuple["CodeRule", ...]
 
 
-Column = int | LookUp
+CodeRule = int | LookUp
 """What a code is worked out from: the folder's own column of that position, or a rule."""
 
 
@@ -48,8 +104,8 @@ class FolderRows(Rows):
         numbers: Mapping[int, NumberRule] = MappingProxyType({}),
         *,
         sizes: Sequence[int] | None = None,
-        columns: Sequence[Column] | None = None,
-        kept: Sequence[tuple[Column, int]] = (),
+        columns: Sequence[CodeRule] | None = None,
+        kept: Sequence[tuple[CodeRule, int]] = (),
         rows: int | None = None,
     ) -> None:
         super().__init__(source.schema.sizes if sizes is None else sizes)
@@ -83,7 +139,7 @@ class FolderRows(Rows):
             yield block
 
     def look_up(self, sizes: Sequence[int], columns: Sequence[int | tuple[Sequence[int], Rule]]) -> Self:
-        found: list[Column] = []
+        found: list[CodeRule] = []
         for column, size in zip(columns, sizes, strict=True):
             if isinstance(column, int):
                 found.append(self._columns[column])
@@ -135,7 +191,7 @@ class FolderRows(Rows):
         return sums
 
 
-def own_columns(column: Column) -> Iterator[int]:
+def own_columns(column: CodeRule) -> Iterator[int]:
     """The folder's columns that a column is worked out from."""
     if isinstance(column, int):
         yield column
@@ -144,10 +200,70 @@ def own_columns(column: Column) -> Iterator[int]:
             yield from own_columns(source)
 
 
-def looked_up(column: Column, found: Mapping[str, NDArray[Any]], known: dict[int, NDArray[Any]]) -> NDArray[Any]:
+def looked_up(column: CodeRule, found: Mapping[str, NDArray[Any]], known: dict[int, NDArray[Any]]) -> NDArray[Any]:
     """A column's codes in a block; a rule that several columns rest on is looked up once."""
     if isinstance(column, int):
         return found[f"c{column}"]
     if id(column) not in known:
         known[id(column)] = column.rule[tuple(looked_up(source, found, known) for source in column.sources)]
     return known[id(column)]
+
+
+RowSource = pd.DataFrame | Folder | Path | str
+"""A table; a folder of encoded rows, or its path."""
+
+
+def rows_of(given: RowSource, schema: Schema, numbers: Mapping[int, NumberRule]) -> Rows:
+    """The rows of a table or folder in the schema's columns; `numbers` has rules on some columns' numbers.
+
+    Raises
+    ------
+    DataError
+        If a table does not fit the schema, or a folder cannot be read, or has changed; or if it is
+        neither.
+    SchemaError
+        If a folder was encoded by another schema.
+    """
+    if isinstance(given, pd.DataFrame):
+        codes = schema.encode(given)
+        columns = {j: schema.columns[j] for j in numbers}
+        found = {j: numbers[j](column.numbers(given[column.name])) for j, column in columns.items()}
+        return HeldRows(codes, schema.sizes, found)
+    check_source(given)
+    folder = given if isinstance(given, Folder) else Folder.open(given)
+    if other := fits(folder.schema, schema):
+        raise SchemaError(
+            f"The folder's rows were encoded with another column {other!r}.",
+            "Use the folder's own schema, or encode its source again.",
+        )
+    places = [folder.schema.index(name) for name in schema.names]
+    if not all(f"n{places[j]}" in part.columns for j in numbers for part in folder.parts):
+        raise DataError("The folder has codes only, and this method needs numbers.", "Encode it with numbers=True.")
+    return FolderRows(folder, numbers, sizes=schema.sizes, columns=places)
+
+
+def check_source(given: RowSource) -> None:
+    """Raise DataError with a remedy unless it is a table, a folder of encoded rows, or its path."""
+    if isinstance(given, str | Path):
+        if not isdir(given):  # noqa: PTH112 - `is_dir` fails on a long text
+            raise DataError("There is no folder of encoded rows at this path.", table_remedy(given))
+    elif not isinstance(given, pd.DataFrame | Folder):
+        raise DataError(
+            f"Methods learn from a pandas DataFrame or a folder; this is {kind_of(given)}.",
+            f"{table_remedy(given)} dp.encode_folder encodes Arrow streams and Parquet files.",
+        )
+
+
+def fits(encoded: Schema, schema: Schema) -> str:
+    """The first column of a schema that codes by another do not have as it says; empty if there is none."""
+    other = (
+        column.name
+        for column in schema
+        if column.name not in encoded.names or _code_rule(column) != _code_rule(encoded[column.name])
+    )
+    return next(other, "")
+
+
+def _code_rule(column: Column) -> Column:
+    """The column without what no code depends on, now that there are codes."""
+    return replace(column, description="", taxonomy=None, number_format="", outside="refuse")
