@@ -141,7 +141,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
     noise: str = text(
         default="auto",
-        kind="{'auto', 'opendp', 'geometric', 'laplace'}",
+        kind="{'auto', 'geometric', 'laplace'}",
         about="Which source draws; 'auto' samples exactly, or with a seed is 'laplace'.",
     )
     random_state: int | None = whole(

@@ -235,7 +235,7 @@ class NoPrivacy(FilteredSynthesizer):
     presets = (Preset("No privacy: the reference without noise", "published", remark=NO_NOISE),)
     epsilon: float = number(default=1.0, about="Not used.")
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but in the ledger.")
-    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}", about="Not used.")
+    noise: str = text(default="auto", kind="{'auto', 'geometric', 'laplace'}", about="Not used.")
     random_state: int | None = whole(default=None, least=0, about="Of the clustering and the sampling.")
     score: str = choice(default="MI", options=SCORES, about="What rates pairs and families; MI is the paper's.")
 
