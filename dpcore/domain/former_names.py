@@ -34,7 +34,7 @@ LABELS = {  # of methods and their presets
 }
 PARAMETERS = {"children": "categorical_splits", "steps": "split_selection", "asked": "n_questions"}
 VALUES = {  # by the current name of a parameter
-    **dict.fromkeys(("mode", "affinity", "kappa"), {"paper": "published"}),
+    **dict.fromkeys(("mode", "affinity", "kappa"), {"paper": "published"}),  # noqa: RUF024 - nobody changes it
     "noise": {"opendp": "auto"},  # of the same distributions
     "categorical_splits": {"few": "grouped", "one": "one_vs_rest"},
     "split_selection": {"one": "joint", "two": "two_stage"},

@@ -56,7 +56,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
-from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
+from dpcore.mechanisms.scores import ClassLogScore, class_log_scores
 from dpcore.methods.base import public_total, with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.parameters import Control, choice, learned, number, text, whole

@@ -4,7 +4,6 @@ Every draw of every fit, worked out exactly (`lockstep`), on random schemas and 
 is not audited: the arithmetic of the sources themselves, that is how they draw what they say.
 """
 
-import math
 from dataclasses import replace
 from itertools import product
 
@@ -24,9 +23,8 @@ from dpcore.domain.unit import PrivacyUnit
 from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
-from dpcore.mechanisms.randomizers import categorical
-from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, R, TableScore
-from dpcore.mechanisms.scores.splits import OwnCandidates
+from dpcore.mechanisms import randomizers
+from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, OwnCandidates, R, TableScore
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.methods.synthesizer import Synthesizer
@@ -283,7 +281,7 @@ HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true
 PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda self: len(self._rows)))
 UNDOUBLED = falsely(dpcore.accounting.ledger, "twice", lambda _, paid: paid)  # replaced records change places
 RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon, rate: true(epsilon, rate * rate))
-TRUTHFUL = falsely(categorical, "falling", lambda _, epsilon: math.exp(-1.2 * float(epsilon)))
+TRUTHFUL = falsely(randomizers, "lie_probability", lambda true, epsilon, *size: true(1.2 * epsilon, *size))
 EXACT_COUNT = keeping(lambda table: len(table._rows.codes))
 UNKNOWN_NOISE = keeping(lambda _: np.random.default_rng().normal())
 NO_EMPTY_NODES = falsely(PrivateNodes, "_counted", leaving_out_empty_nodes)

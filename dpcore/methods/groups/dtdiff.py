@@ -37,7 +37,7 @@ Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data r
 from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.language import phrase
-from dpcore.mechanisms.scores.splits import JointSpecialization
+from dpcore.mechanisms.scores import Specialization
 from dpcore.methods.groups.base import DONE, SURVEY_ROW, GroupClassifier
 from dpcore.methods.groups.descent import Descent, Value
 from dpcore.methods.presets import both
@@ -75,7 +75,7 @@ class DTDiff(GroupClassifier):
             if not open_ and not places:
                 break
             divisions = [(name, value.division(schema[name].size)) for name, value in open_]
-            score = JointSpecialization(**way.how, divisions=divisions, intervals=spans)
+            score = Specialization(**way.how, divisions=divisions, intervals=spans)
             chosen = way.choose_among(len(open_) + len(places), score, share)
             if chosen < len(open_):
                 name, value = open_[chosen]

@@ -14,7 +14,7 @@ import numpy as np
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import attributes_of
-from dpcore.mechanisms.scores.base import xlog2
+from dpcore.mechanisms.scores import xlog2
 from dpcore.postprocess.forest import Forest, recounted
 
 Ranges = Mapping[int, tuple[float, float]]
