@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpcore.accounting.tally import EPSILONS
+from dpcore.accounting.ledger import EPSILONS
 from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
 from dpcore.domain.former_names import renamed_fields

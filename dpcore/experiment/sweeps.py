@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore.accounting.ledger import Entry
+from dpcore.accounting.ledger import EPSILONS, Entry
 from dpcore.accounting.relation import exact
-from dpcore.accounting.tally import EPSILONS
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import MEASURES, Method

@@ -37,7 +37,7 @@ from secrets import token_hex
 from typing import Protocol
 
 from dpcore.accounting.currency import Currency
-from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.ledger import Ledger, Totals
 from dpcore.accounting.relation import Relation, exact
 from dpcore.accounting.store.file import BookFile
 from dpcore.accounting.store.lines import (
@@ -56,7 +56,6 @@ from dpcore.accounting.store.lines import (
     refuse_delta,
 )
 from dpcore.accounting.store.sheet import UnreadableError, moment, number, text, whole
-from dpcore.accounting.tally import Totals
 from dpcore.arguments import check_arguments
 from dpcore.errors import BookError, BudgetError
 

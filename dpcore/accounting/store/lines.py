@@ -11,9 +11,9 @@ from typing import Any
 
 from dpcore import text as texts
 from dpcore.accounting.currency import PURE, Amount, Currency, rho_of_pure
+from dpcore.accounting.ledger import Spent, Totals
 from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation
 from dpcore.accounting.store.sheet import Cell, Sheet, UnreadableError, known, number, rounded, text, whole
-from dpcore.accounting.tally import Spent, Totals
 from dpcore.errors import BudgetError, ParameterError
 
 NOTHING: tuple[Cell, ...] = ("0", "0", "0", 0, "")  # claimed, of the noise, proved, looks, void
