@@ -16,7 +16,7 @@ from sklearn.base import clone
 from variants import VARIANTS, alike
 
 import dpcore.accounting.ledger
-from dpcore.accounting.currency import Currency, Rho
+from dpcore.accounting.currency import Currency
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.unit import PrivacyUnit
@@ -289,10 +289,10 @@ UNCUT = falsely(PrivacyUnit, "kept", lambda _honest, _unit, persons, _lots, **_f
 PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
 THREE_ROWS = {"rows": 3}
 RHO = {"delta": 1e-9}
-ONE_CELL = changed(Relation, "squared_histogram_l2", lambda _: 1)
-PROPORTION = falsely(Rho, "rows", lambda _honest, _currency, many: many)
-STEEPER = falsely(Rho, "exponent", lambda honest, *given: 2**0.5 * honest(*given))
-NARROW = falsely(Rho, "scale", lambda honest, *given: honest(*given) / 2**0.5)
+ONE_CELL = falsely(Currency, "histogram", lambda *_: 1.0)
+PROPORTION = falsely(Currency, "rows", lambda _honest, _currency, many: many)
+STEEPER = falsely(Currency, "exponent", lambda honest, *given: 2**0.5 * honest(*given))
+NARROW = falsely(Currency, "scale", lambda honest, *given: honest(*given) / 2**0.5)
 REFUSED = falsely(METHODS["PrivBayes"], "_fit", refused_by_a_value)
 BUYS_CHOICES = {"n_trees": 1, "max_depth": 1, "leaf_share": 0.05, "criterion": "Max", "epsilon": 20.0}
 PAIRS = {"score": "MI", "n_clusters": 1}
