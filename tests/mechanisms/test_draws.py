@@ -197,6 +197,23 @@ def test_ratios_and_powers_beyond_any_float_are_compared_exactly(monkeypatch):
         draws.is_below(0, Fraction(2), Fraction(0))
 
 
+ENDS = (0, 1, 0), (1, -1, 2**64 - 1)  # of a word, on which side of it a probability is, and bits that end there
+
+
+def test_what_decimals_may_be_out_decides_nothing_wrong(monkeypatch):
+    """Next to an end of what a word leaves open, by less than a rounded quotient, logarithm or power loses."""
+    for bits, digits, (end, off, more) in product((2**63 + 12345, 2**40 + 7, 2**64 - 3, 3**40), range(56, 68), ENDS):
+        part, near = Fraction(bits + end, 2**64), 1 + Fraction(off, 10**digits)
+        for exponent in (Fraction(-1, 3), Fraction(-(10**4), 3), Fraction(-2 * 10**4, 3)):
+            tape(monkeypatch, more=[more] * 9)
+            assert draws.is_below(bits, part * near / power(exponent), exponent) == (off > 0), (bits, digits, exponent)
+        for jump in (1, 1000):
+            with localcontext(prec=200):
+                log = -Fraction((Decimal(part.numerator) / Decimal(part.denominator)).ln())
+            tape(monkeypatch, more=[more] * 9)
+            assert draws.one_geometric(jump * near / log, bits) == jump - end, (bits, digits, jump)
+
+
 @pytest.mark.parametrize("scale", [0.3, 1e3, 2.0**35.5])
 def test_the_least_accurate_logarithm_that_is_allowed_decides_nothing_wrong(scale, monkeypatch):
     """Words as near to a jump as the error's bound, by a logarithm that is out by nearly all that may be."""
