@@ -802,9 +802,9 @@ class Ledger(Spent):
         it.
         """
         rows = [
-            (entry.name, counted(by, entry.epsilon_claimed), counted(of_noise, entry.epsilon_nominal), entry.void)
-            for *_, (by, of_noise), entry in self._walk()
-            if by or of_noise
+            (entry.name, weigh(by, entry.epsilon_claimed), weigh(noise, entry.epsilon_nominal), entry.void)
+            for *_, (by, noise), entry in self._walk()
+            if by or noise
         ]
         frame = pd.DataFrame(rows, columns=["name", *EPSILONS[:2], "void"])
         return frame.rename(columns=lambda name: name.replace("epsilon", self.currency.unit))
@@ -853,7 +853,7 @@ class Ledger(Spent):
             part._parent = self
 
 
-def counted(times: Epsilon, loss: Epsilon) -> float:
+def weigh(times: Epsilon, loss: Epsilon) -> float:
     """A loss that counts so often; what does not count is nothing, also if it is infinite."""
     return float(times * loss) if times else 0.0
 

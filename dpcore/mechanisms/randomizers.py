@@ -31,6 +31,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.accounting.amplification import LOTS
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats, check_public, is_number
 from dpcore.errors import ParameterError
@@ -41,7 +42,6 @@ __all__ = [
 ]  # fmt: skip
 
 Lots = Callable[[int], Floats]  # that many independent uniform numbers of [0, 1)
-LOTS = 2.0**53  # lots are multiples of 1 / LOTS
 SMALLEST_RATIO = 700.0  # beyond it, e^-epsilon is nearly no number any more
 ONE_OF = ("A randomizer is set by p0, or by epsilon, not by both.", "Give one of them.")
 ROUNDING = 1e-9

@@ -299,7 +299,10 @@ class Choice:
         chance = self._float(places, self.best[groups]) / offered
 
         def exactly(i: int, drawn: int) -> bool:
-            return self._exactly(int(places[i]), float(self.best[groups[i]]), int(offered[i]), drawn)
+            place, best = int(places[i]), Fraction(float(self.best[groups[i]]))
+            part, whole = (1, 1) if self._weights is None else (int(array[place]) for array in self._weights)
+            ratio = Fraction(part << self._bits, whole * int(offered[i]))
+            return is_below(drawn, ratio, Fraction(self._factor) * (Fraction(float(self._scores[place])) - best))
 
         return places, events(chance, exactly)
 
@@ -309,10 +312,3 @@ class Choice:
             behind = np.minimum(self._scores[places] - np.where(np.isneginf(best), 0.0, best), 0.0)
             found = np.ldexp(np.exp(self._factor * behind), self._bits)
         return found if self._weights is None else found * (self._weights.part[places] / self._weights.whole[places])
-
-    def _exactly(self, place: int, best: float, offered: int, drawn: int) -> bool:
-        """Whether U, whose first bits are given, is below 2^bits w(r) / W(r)."""
-        part, whole = (1, 1) if self._weights is None else (int(array[place]) for array in self._weights)
-        ratio = Fraction(part << self._bits, whole * offered)
-        exponent = Fraction(self._factor) * (Fraction(float(self._scores[place])) - Fraction(best))
-        return is_below(drawn, ratio, exponent)
