@@ -1,7 +1,7 @@
 """What exactly sampled noise costs in time, method by method.
 
     python -m benchmarks.noise           fits of every corrected method with NumPy's noise and exactly sampled
-    python -m benchmarks.noise --draws   one count, and a million; a choice among a million; OpenDP's counts beside ours
+    python -m benchmarks.noise --draws   one count, and a million; a choice among a million; questions of few counts
 
 Methods as they come, which is how the pages begin, on the training rows of the bundled sample and of Adult. Processor
 time of this process, the least of `RUNS` fits, so that other work on the machine matters little; nothing is charged to
@@ -74,12 +74,9 @@ def draws() -> None:
             print(f"{kind}, scale {scale:g}: {1e9 * seconds / MILLION:.0f} ns a count")
         print(f"{kind}: a choice among a million in {1e3 * least(partial(noise.select, scores, 1.0)):.0f} ms")
     for law, (size, times), scale in product(("laplace", "gaussian"), SIZES.items(), (1.0, 2.0**40)):
-        found = []
-        for kind in ("auto", "opendp"):
-            ask = partial(make_noise(kind, None, 0, law).counts, counts[:size], scale)
-            ask()  # OpenDP is loaded by the first question
-            found.append(1e6 * least(lambda ask=ask, times=times: [ask() for _ in range(times)]) / times)
-        print(f"{law}, scale {scale:g}, {size:,} at once: {found[0]:,.0f} µs, by OpenDP {found[1]:,.0f} µs")
+        ask = partial(make_noise("auto", None, 0, law).counts, counts[:size], scale)
+        found = 1e6 * least(lambda ask=ask, times=times: [ask() for _ in range(times)]) / times
+        print(f"{law}, scale {scale:g}, {size:,} at once: {found:,.0f} µs")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,6 @@ def main() -> None:
     released = fit_and_sample(adult, x_source="model")
     timed("C1 fit + 30,162 rows (uniform x)", lambda: fit_and_sample(adult))
     timed("C1-gen fit + 30,162 rows", lambda: fit_and_sample(adult, x_source="model"))
-    timed("C1-gen with OpenDP's noise", lambda: fit_and_sample(adult, x_source="model", noise="opendp"))
     timed("published mode, 30,162 labels", lambda: fit_and_sample(adult, mode="published"))
     for degree, tables in ((2, 105), (3, 455)):
         timed(

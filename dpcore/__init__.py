@@ -11,36 +11,29 @@ from typing import Any
 
 __version__ = "0.2.0"
 
-PLACES = {
-    "BudgetError": "errors:BudgetError",
-    "Column": "domain.column:Column",
-    "DPCoreError": "errors:DPCoreError",
-    "DataError": "errors:DataError",
-    "ERRPH": "mechanisms.randomizers:ERRPH",
-    "Forest": "postprocess.forest:Forest",
-    "Ledger": "accounting.ledger:Ledger",
-    "METHODS": "methods:METHODS",
-    "OLH": "mechanisms.randomizers:OLH",
-    "OUE": "mechanisms.randomizers:OUE",
-    "ParameterError": "errors:ParameterError",
-    "PrivacyUnit": "domain.unit:PrivacyUnit",
-    "RRPH": "mechanisms.randomizers:RRPH",
-    "Relation": "accounting.relation:Relation",
-    "Schema": "domain.schema:Schema",
-    "SchemaError": "errors:SchemaError",
-    "TRR": "mechanisms.randomizers:TRR",
-    "Taxonomy": "domain.taxonomy:Taxonomy",
-    "Warner": "mechanisms.randomizers:Warner",
+MODULES = {  # what is public of each
+    "accounting.ledger": "Ledger",
+    "accounting.relation": "Relation",
+    "accounting.spending": "spending",
+    "accounting.store": "persistent_ledger",
+    "domain.column": "Column",
+    "domain.schema": "Schema",
+    "domain.taxonomy": "Taxonomy",
+    "domain.unit": "PrivacyUnit",
+    "errors": "BudgetError DPCoreError DataError ParameterError SchemaError",
+    "mechanisms.randomizers": "ERRPH OLH OUE RRPH TRR Warner",
+    "methods": "METHODS",
+    "postprocess.forest": "Forest",
+    "rows.writing": "encode_folder",
+}
+PLACES = {name: f"{module}:{name}" for module, names in MODULES.items() for name in names.split()} | {
     "audit": "audit",
     "datasets": "datasets",
-    "persistent_ledger": "accounting.store:persistent_ledger",
-    "encode_folder": "rows.writing:encode_folder",
     "evaluate": "evaluate",
     "experiment": "experiment",
     "export": "export",
     "models": "export.release",  # as scripts call it that were taken home with a classifier
     "risk": "evaluate.disclosure",
-    "spending": "accounting.spending:spending",
 }
 
 

@@ -122,8 +122,7 @@ def is_kind(value: object, hint: Any) -> bool:
         return issubclass(kind, str)  # a text is no list of texts
     if not isinstance(value, WIDER.get(kind, kind)):
         return False
-    fixed = kind is np.ndarray or (kind is tuple and ... not in parts)
-    if fixed or not isinstance(value, Collection):
+    if kind is np.ndarray or (kind is tuple and ... not in parts) or not isinstance(value, Collection):
         return True
     items, part = (value.values(), parts[1:]) if isinstance(value, Mapping) else (value, parts[:1])
     return all(is_kind(item, one) for item in islice(items, 20) for one in part)
@@ -178,8 +177,6 @@ def check_public(names: MutableMapping[str, Any], public: Iterable[str]) -> None
 def one_per_row(y: Any, frame: pd.DataFrame) -> NDArray[Any]:
     """Classes as an array of shape (n,); DataError if there is not one per row."""
     classes = np.asarray(y)
-    if classes.shape == (len(frame), 1):
-        classes = classes[:, 0]
-    if classes.shape != (len(frame),):
+    if classes.shape not in ((len(frame),), (len(frame), 1)):
         raise DataError("There is not one class per row.", "Pass as many classes as rows, in one column.")
-    return classes
+    return classes.reshape(len(frame))

@@ -1,13 +1,13 @@
 """Packages that are installed on demand: whether one is there, and the sentence that says how to get it.
 
-dpcore itself runs without them. `pip install "dpcore[opendp]"` brings the first, and so on.
+dpcore itself runs without them. `pip install "dpcore[report]"` brings the first, and so on.
 """
 
 from importlib.util import find_spec
 
 from dpcore.errors import DPCoreError, ParameterError
 
-EXTRAS = {"opendp": "opendp", "vl_convert": "report", "python_calamine": "excel"}  # by what is imported
+EXTRAS = {"vl_convert": "report", "python_calamine": "excel"}  # by what is imported
 
 
 def there(module: str) -> bool:

@@ -4,8 +4,8 @@
 
 Method    PrivBayes refined, epsilon 1 under add_remove. Its constants were chosen by looking at releases of Adult,
           which is public; that look is not in the ledger.
-Noise     OpenDP's exact discrete samplers, fed by the operating system. There is no seed, so a second run makes another
-          sample and spends another epsilon; the one in `dpcore/datasets/files` was made once.
+Noise     Exactly sampled, from the operating system's entropy. There is no seed, so a second run makes another sample
+          and spends another epsilon; the one in `dpcore/datasets/files` was made once, with OpenDP's samplers.
 Schema    Adult's declared schema, with cut points that give the well-known pile-ups (no capital gain, the 40-hour week)
           bins of their own. The cut points were chosen from general knowledge, not from the rows.
 Writes    dpcore/datasets/files/sample.parquet, sample.schema.json, sample.ledger.json
@@ -31,7 +31,7 @@ def main() -> None:
     adult = dp.datasets.load("adult")
     columns = tuple(replace(c, bins=CUTS.get(c.name, c.bins)) for c in adult.schema)
     schema = replace(adult.schema, columns=columns)
-    method = dp.RefinedPrivBayes(epsilon=1.0, noise="opendp")
+    method = dp.RefinedPrivBayes(epsilon=1.0)
     method.fit(adult.train, schema=schema)
     FOLDER.mkdir(exist_ok=True)
     method.sample(ROWS).to_parquet(FOLDER / "sample.parquet", index=False)

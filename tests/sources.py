@@ -30,6 +30,10 @@ class Watched(Noise):
     def variance(self, scale):
         return 2 * scale**2
 
+    def select_grouped(self, scores, groups, factor, weights=None):
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        return starts + [self.select(some, factor) for some in np.split(scores, starts[1:])]
+
     def reals(self, values, scale, **_):
         raise AssertionError("No scores are published.")
 

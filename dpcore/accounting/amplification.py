@@ -27,7 +27,7 @@ import numpy as np
 from dpcore.accounting.relation import Epsilon, Relation, exact
 
 LARGEST = 8.0  # beyond it only group privacy is used: n copies
-LOTS = 2.0**53  # lots are drawn from so many numbers of [0, 1), evenly spaced (`Noise.lots`)
+LOTS = 2.0**53  # lots are multiples of 1 / LOTS (`Noise.lots`)
 
 
 def poisson_inside(epsilon: Epsilon, rate: float) -> Epsilon:

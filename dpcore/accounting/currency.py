@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, isinf, log, log1p, nextafter, pi, sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import is_number
@@ -64,10 +64,8 @@ DELTA = phrase(
 
 @dataclass(frozen=True)
 class Currency:
-    """Pure epsilon. What a share buys, and what an amount says."""
+    """What a share buys, and what an amount says: of pure epsilon, or with a delta of rho; see the module."""
 
-    law: ClassVar[Law] = "laplace"
-    unit: ClassVar[Literal["epsilon", "rho"]] = "epsilon"
     delta: float = 0.0
 
     @staticmethod
@@ -75,107 +73,82 @@ class Currency:
         """Pure epsilon for 0, rho for a delta above; ParameterError if it is no probability below 1."""
         if not is_number(delta) or not (delta == 0 or LEAST <= delta < 1):
             raise ParameterError("The delta is no probability below 1.", "Use 0, or one far below 1 / rows, as 1e-9.")
-        return Rho(float(delta)) if delta else PURE
+        return Currency(float(delta)) if delta else PURE
+
+    @property
+    def law(self) -> Law:
+        """The noise that a share buys."""
+        return "gaussian" if self.delta else "laplace"
+
+    @property
+    def unit(self) -> Literal["epsilon", "rho"]:
+        """What amounts count."""
+        return "rho" if self.delta else "epsilon"
 
     def amount(self, epsilon: Epsilon) -> Amount:
         """The most that may be spent for the total to say no more than `epsilon`, rounded down."""
-        return exact(epsilon)
+        most = exact(epsilon)
+        return rho_of(float(most), self.delta) if self.delta and 0 < most < inf else most
 
     def epsilon(self, amount: Amount) -> float:
         """The epsilon that goes with the delta, rounded up."""
-        return float(amount)
+        return epsilon_of(above(amount), self.delta) if self.delta and 0 < amount < inf else float(amount)
 
     def gained(self, amount: Amount) -> float:
-        """The most that one look moves the log-odds of who is in the data, but for a chance of delta; rounded up."""
-        return float(amount)
+        """The most that one look moves the log-odds of who is in the data, but for a chance of delta; rounded up.
+
+        The loss L of rho has E exp(s L) <= exp(s (s + 1) rho) for s > 0: P(L > t) is below exp(s (s + 1) rho - s t). At
+        the best s, with t = rho + 2 sqrt(rho log(1 / delta)), that is delta (Bun and Steinke 2016, in the proof of
+        Proposition 1.3).
+        """
+        if not (self.delta and 0 < amount < inf):
+            return float(amount)
+        rho = above(amount)
+        return (rho + 2 * sqrt(rho * -log(self.delta))) * (1 + ROUNDING)
 
     def rows(self, many: int) -> int:
         """How many times more a person with so many rows pays than one with a single row."""
-        return many
+        return many * many if self.delta else many
 
     def for_rows(self, epsilon: float, many: float) -> float:
         """What an epsilon of one row is for somebody with so many rows; with it, noise is so many times less."""
-        return many * epsilon
+        if not self.delta:
+            return many * epsilon
+        return self.epsilon(self.amount(epsilon * (1 + ROUNDING)) * Fraction(many) ** 2)
 
     def histogram(self, relation: Relation) -> float:
-        """How much one person moves one contingency table of counts, in the norm that the noise answers to."""
-        return relation.histogram_l1
+        """How much one person moves one contingency table of counts, in the norm that the noise answers to.
+
+        In L2 as many cells as in L1, each by one.
+        """
+        return sqrt(relation.histogram_l1) if self.delta else relation.histogram_l1
 
     def scale(self, share: Amount, sensitivity: float, values: int = 1) -> float:
         """The scale of the noise that a share buys for values that one person moves by a sensitivity each.
 
         A table of counts counts as one value. Infinite if the share buys nothing, or noise wider than `WIDEST`.
         """
-        return _bought(values * sensitivity / float(share)) if float(share) else inf
+        bought = float(share)
+        if not bought:
+            return inf
+        scale = sensitivity * sqrt(values / (2 * bought)) if self.delta else values * sensitivity / bought
+        return scale if scale <= WIDEST else inf
 
     def error(self, scale: float) -> float:
         """The mean distance of a noisy count from the true one under noise of that scale, roughly if it is whole."""
-        return scale
+        return scale * sqrt(2 / pi) if self.delta else scale
 
     @property
     def balance(self) -> float:
         """A sum of errors is least if things have shares in proportion to this power of the error with equal shares."""
-        return 1 / 2
+        return 2 / 3 if self.delta else 1 / 2
 
     def exponent(self, share: Amount) -> float:
         """By how much a share lets the exponent of a choice move."""
-        return float(share)
+        return sqrt(8 * float(share)) if self.delta else float(share)
 
     def __str__(self) -> str:
-        return "pure epsilon"
-
-
-@dataclass(frozen=True)
-class Rho(Currency):
-    """Rho, with the delta that turns it into an epsilon; see the module."""
-
-    law: ClassVar[Law] = "gaussian"
-    unit: ClassVar[Literal["epsilon", "rho"]] = "rho"
-
-    def amount(self, epsilon: Epsilon) -> Amount:
-        most = exact(epsilon)
-        return most if not most or isinf(most) else rho_of(float(most), self.delta)
-
-    def epsilon(self, amount: Amount) -> float:
-        return float(amount) if not amount or isinf(amount) else epsilon_of(above(amount), self.delta)
-
-    def gained(self, amount: Amount) -> float:
-        """The loss L of rho has E exp(s L) <= exp(s (s + 1) rho) for s > 0: P(L > t) is below exp(s (s + 1) rho - s t).
-
-        At the best s, with t = rho + 2 sqrt(rho log(1 / delta)), that is delta (Bun and Steinke 2016, in the proof of
-        Proposition 1.3).
-        """
-        rho = above(amount)
-        return rho if not rho or isinf(rho) else (rho + 2 * sqrt(rho * -log(self.delta))) * (1 + ROUNDING)
-
-    def rows(self, many: int) -> int:
-        return many * many
-
-    def for_rows(self, epsilon: float, many: float) -> float:
-        return self.epsilon(self.amount(epsilon * (1 + ROUNDING)) * Fraction(many) ** 2)
-
-    def histogram(self, relation: Relation) -> float:
-        return sqrt(relation.squared_histogram_l2)
-
-    def scale(self, share: Amount, sensitivity: float, values: int = 1) -> float:
-        return _bought(sensitivity * sqrt(values / (2 * float(share)))) if float(share) else inf
-
-    def error(self, scale: float) -> float:
-        return scale * sqrt(2 / pi)
-
-    @property
-    def balance(self) -> float:
-        return 2 / 3
-
-    def exponent(self, share: Amount) -> float:
-        return sqrt(8 * float(share))
-
-    def __str__(self) -> str:
-        return f"rho at delta {self.delta:g}"
-
-
-def _bought(scale: float) -> float:
-    return scale if scale <= WIDEST else inf
+        return f"rho at delta {self.delta:g}" if self.delta else "pure epsilon"
 
 
 PURE = Currency()

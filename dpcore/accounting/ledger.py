@@ -26,26 +26,109 @@ of a person  Queries of rows, of which one person has k at most, cost that perso
 sampled      Queries about a secret random sample cost less than they would on all rows, and queries about a
              bootstrap sample more (`amplification`). In pure epsilon only.
 
-`tally` has the sums, the caps and the lock: any thread of one process may charge; copies and other processes may not.
+Totals rise together: one lock for a whole tree of ledgers, caps at every level, and nothing that is not counted. What
+is drawn is charged before. A rise, by any thread, is checked against the caps of all levels, written down where some
+level keeps a file, and counted, as one step. What nobody could count is refused: a rise in another process, in a copy,
+or in what is closed; and copies of what is not. What is closed is a record, and may be copied.
+
+Nothing can be proved of what is void: its bound is infinite as soon as it counts anything, and so is that of all levels
+above, by every rule of composition. A part that is void and counts nothing costs nothing.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import mul
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import pandas as pd
 
 from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
-from dpcore.accounting.currency import Amount, Currency
+from dpcore.accounting.currency import PURE, Amount, Currency
 from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation, exact
-from dpcore.accounting.tally import EPSILONS, Prices, Tally, Totals, held, whole
-from dpcore.errors import ParameterError
+from dpcore.arguments import is_whole
+from dpcore.errors import BudgetError, ParameterError
 from dpcore.text import claim, finite_or_text, html_table, number
+
+EPSILONS = ("epsilon_claimed", "epsilon_nominal", "epsilon_bound")
+Price = Callable[[Epsilon], Epsilon]
+
+ELSEWHERE = (
+    "Stay in this process (n_jobs=1, or threads), or let every process charge a `dpcore.persistent_ledger` of its own."
+)
+
+
+class Totals(NamedTuple):
+    """What is claimed, what the noise alone would give, and what can be proved, exactly and in one currency."""
+
+    claimed: Epsilon = Fraction(0)
+    of_noise: Epsilon = Fraction(0)
+    bound: Epsilon = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What the level above counts for a claim, and for what noise costs."""
+
+    claimed: Price = exact
+    bound: Price = exact
+
+    def of(self, totals: Totals) -> Totals:
+        """What is counted above for these totals."""
+        found = self.claimed(totals.claimed), self.bound(totals.of_noise), self.bound(totals.bound)
+        return Totals(*(math.inf if math.isinf(before) else paid for before, paid in zip(totals, found, strict=True)))
+
+
+class HasTotals(Protocol):
+    """A line of the books, or a ledger, whose totals nobody sets."""
+
+    @property
+    def totals(self) -> Totals:
+        """Claimed, of the noise, and proved, as exact numbers."""
+
+    @property
+    def currency(self) -> Currency:
+        """What they count."""
+
+
+class Spent:
+    """What `HasTotals`, as numbers for people: epsilons, which hold at `delta` where that is not 0."""
+
+    @property
+    def epsilon_claimed(self: HasTotals) -> float:
+        """What the methods' sources say was spent, in epsilon."""
+        return self.currency.epsilon(self.totals.claimed)
+
+    @property
+    def epsilon_nominal(self: HasTotals) -> float:
+        """What the noise alone that was drawn costs, in epsilon, if nothing else gives it away."""
+        return self.currency.epsilon(self.totals.of_noise)
+
+    @property
+    def epsilon_bound(self: HasTotals) -> float:
+        """The smallest epsilon that can be proved of what was spent; infinite where none can."""
+        return self.currency.epsilon(self.totals.bound)
+
+    @property
+    def epsilon_text(self: HasTotals) -> str:
+        """The three epsilons, for people."""
+        claimed, nominal, bound = map(self.currency.epsilon, self.totals)
+        at = f" at delta = {self.currency.delta:g}" if self.currency.delta else ""
+        proven = "cannot be proven" if math.isinf(bound) else f"proven at most {number(bound)}{at}"
+        return f"epsilon claimed: {claim(claimed)}, nominal: {number(nominal)}, {proven}"
+
+    @property
+    def delta(self: HasTotals) -> float:
+        """The delta at which these epsilons hold; 0 for pure ones."""
+        return self.currency.delta
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +175,7 @@ class EntryFrame(pd.DataFrame):
         return f"{text}\nQueries of disjoint rows do not add up: the ledger has the totals."
 
 
-class Ledger(Tally):
+class Ledger(Spent):
     """Record of queries and their privacy losses under one neighboring relation.
 
     Any thread of its process may charge it. Losses are counted exactly, in its privacy measure:
@@ -145,11 +228,22 @@ class Ledger(Tally):
         name: str = "run",
         delta: float = 0.0,
     ) -> None:
-        currency = Currency.of(delta)
-        super().__init__(name, None if epsilon is None else currency.amount(epsilon), plan, currency)
-        self.relation = Relation.parse(relation)
+        self.relation, self.name, self.currency = Relation.parse(relation), name, Currency.of(delta)
+        self.cap = None if epsilon is None else self.currency.amount(epsilon)
+        self.plan = None if plan is None else exact(plan)
+        self.status: Literal["open", "finished", "stopped"] = "open"
         # The column that names whom its runs protect, "" for rows; None before any run.
         self.unit_column: str | None = None
+        self._reasons: tuple[str, ...] = ()  # why it is void
+        self._parent: Ledger | None = None
+        self._rule: Literal["sequential", "parallel"] = "sequential"
+        self._prices = Prices()  # what the level above counts
+        self._of_parts = Prices()  # what this group counts for its parts
+        self._recorded: Totals | None = None  # what the level above counted, of a record
+        self._items: list[Entry | Ledger] = []  # parts, and what was charged here
+        self._totals = Totals()
+        self._lock = threading.RLock()  # of the whole tree
+        self._process = os.getpid()
 
     def __repr__(self) -> str:
         void = " (guarantee void)" if self.guarantee_void else ""
@@ -164,6 +258,29 @@ class Ledger(Tally):
         unit = self.currency.unit
         header = ["entry or fit", "mechanism", f"{unit} claimed", f"{unit} nominal"]
         return html_table(f"{self!r} {self.guarantee_void}", header, rows, most=12)
+
+    @property
+    def totals(self) -> Totals:
+        """The claimed, the nominal and the proven loss, as exact numbers in the privacy measure."""
+        return self._totals
+
+    @property
+    def above(self) -> Totals:
+        """What the level above counts for it."""
+        return self._recorded or self._prices.of(self._totals)
+
+    @property
+    def epsilons(self) -> dict[str, Any]:
+        """The three epsilons and `void`, by their names, for a row of a frame."""
+        return {name: getattr(self, name) for name in EPSILONS} | {"void": self.guarantee_void}
+
+    @property
+    def guarantee_void(self) -> str:
+        """Why the epsilons guarantee nothing (a known seed, an inferred schema); else empty.
+
+        The reasons of this ledger, of those above it, and of those below that were charged.
+        """
+        return " ".join(dict.fromkeys([*self._reasons_above(), *self._reasons_below()]))
 
     @property
     def entries(self) -> list[Entry]:
@@ -205,8 +322,7 @@ class Ledger(Tally):
             If others were protected by what was charged here, or above.
         """
         with held(self):
-            levels = [level for level in self._upward() if isinstance(level, Ledger)]
-            other = next((level for level in levels if level.unit_column not in (None, column or "")), None)
+            other = next((level for level in self._upward() if level.unit_column not in (None, column or "")), None)
             if other is not None:
                 counts, asked = (
                     f"the persons of {whose!r}" if whose else "rows" for whose in (other.unit_column, column)
@@ -215,8 +331,47 @@ class Ledger(Tally):
                     f"The ledger {other.name!r} counts for {counts}, the run for {asked}.",
                     "Epsilons of rows, and of different persons, do not add up: keep a ledger for each.",
                 )
-            for level in levels:
+            for level in self._upward():
                 level.unit_column = column or ""
+
+    def void_because(self, reason: str) -> None:
+        """Record why nothing can be proved of what is charged here, best before the first charge.
+
+        What was charged before is infinite from now on, here, above and in the file; no cap can
+        undo what was drawn.
+
+        Parameters
+        ----------
+        reason : str
+            A sentence, such as "The seed of the noise is known."
+
+        Raises
+        ------
+        ParameterError
+            If the reason is blank.
+        """
+        if not reason.strip():
+            raise ParameterError("There is no reason given.", "Say in a sentence why nothing can be proved.")
+        with held(self):
+            if reason in self._reasons:
+                return
+            self._reasons += (reason,)
+            if self._asked:
+                self._rise(self._totals._replace(bound=math.inf), drawn=True)
+                self._lose()
+
+    def close(self, *, finished: bool = True) -> None:
+        """Refuse all further charges here and below: from now on this is a record.
+
+        It may be copied then.
+
+        Parameters
+        ----------
+        finished : bool, default=True
+            Whether the run came to its end: `status` is then "finished", otherwise "stopped".
+        """
+        with held(self):
+            self.status = "finished" if finished else "stopped"
 
     def charge(self, *entries: Entry) -> None:
         """Charge queries *before* their answers are drawn: all of them, or none.
@@ -242,10 +397,15 @@ class Ledger(Tally):
                 f"{self.name!r} counts {self.currency}, and a question was priced otherwise.",
                 "Ask it through a door of this ledger.",
             )
-        if entries:
-            claimed = sum((entry.epsilon_claimed for entry in entries), start=exact(0))
-            paid = sum((entry.epsilon_nominal for entry in entries), start=exact(0))
-            self._charge(entries, Totals(claimed, paid, paid))
+        if not entries:
+            return
+        claimed, paid = (sum((getattr(entry, name) for entry in entries), start=exact(0)) for name in EPSILONS[:2])
+        cost = Totals(claimed, paid, paid)
+        with held(self):
+            self._usable()
+            cost = cost._replace(bound=math.inf) if self._reasons_above() else cost
+            self._rise(Totals(*map(sum, zip(self._totals, cost, strict=True))))
+            self._items += entries
 
     def child(self, name: str, epsilon: Epsilon | None = None, *, plan: Amount | None = None) -> Ledger:
         """Open a sequential part of this ledger: its losses add up with all others here.
@@ -295,8 +455,8 @@ class Ledger(Tally):
         twofold = by == "value" and self.relation is Relation.REPLACE
         group = self._part(name, Relation.ADD_REMOVE if twofold else self.relation)
         group._rule = "parallel"
-        if twofold:
-            group._of_parts = Prices(claimed=exact if plainly_claimed else twice, bound=twice)
+        if twofold:  # a replaced record may leave one part, and enter another
+            group._of_parts = replace(many_times(2), claimed=exact) if plainly_claimed else many_times(2)
         return self._new(group)
 
     def part(self, name: str) -> Ledger:
@@ -497,6 +657,102 @@ class Ledger(Tally):
         if self.delta:
             raise ParameterError("A sample's price is known in pure epsilon only.", "Use delta=0, or ask all rows.")
 
+    def _join(self, part: Ledger) -> None:
+        """Take a new ledger, or one that stood alone, as a part: what it counts already counts from now on."""
+        with held(self, part):
+            self._usable()
+            if part in self._upward():
+                raise ParameterError("A ledger cannot be a part of itself.", "Attach another one.")
+            if part._parent is not None:
+                raise ParameterError(
+                    f"{part.name!r} is a part of {part._parent.name!r} already.", "Attach that one, or a new ledger."
+                )
+            lost = part._asked and bool(self._reasons_above())
+            if part._asked:
+                spent = part._totals._replace(bound=math.inf) if lost else part._totals
+                self._rise(self._with(part._prices, Totals(), spent), part.guarantee_void)
+            if lost:
+                part._lose()
+            part._parent = self
+            for one in part._downward():
+                one._lock = self._lock
+            self._items.append(part)
+
+    def _lose(self) -> None:
+        for node in self._downward():
+            if node._asked:
+                node._totals = node._totals._replace(bound=math.inf)
+
+    def _rise(self, new: Totals, void: str = "", *, drawn: bool = False) -> None:
+        """Take these totals, and those above, to what they become: checked, written down, then counted.
+
+        What is `drawn` already is counted whatever the caps say, and even if it cannot be written down.
+        """
+        rising: list[tuple[Ledger, Totals]] = [(self, new)]
+        for node in self._upward():
+            if node._parent is not None:
+                new = node._parent._with(node._prices, node._totals, new)
+                rising.append((node._parent, new))
+        why = " ".join(dict.fromkeys(filter(None, [*self._reasons_above(), void])))
+        try:
+            for node, totals in rising:
+                if not drawn:
+                    node._check(totals, why)
+            for node, totals in rising:
+                node._write_down(totals, why, drawn=drawn)
+            drawn = True
+        finally:
+            if drawn:
+                for node, totals in rising:
+                    node._totals = totals
+
+    def _with(self, prices: Prices, old: Totals, new: Totals) -> Totals:
+        """These totals once a part's go from old to new."""
+        before, after = prices.of(old), prices.of(new)
+        if self._rule == "parallel":
+            return Totals(*map(max, self._totals, after))
+        grown = zip(self._totals, before, after, strict=True)
+        return Totals(*(math.inf if math.isinf(now) else total + (now - was) for total, was, now in grown))
+
+    def _check(self, new: Totals, void: str) -> None:
+        """BudgetError if these totals are too many."""
+        if self.plan is not None and new.of_noise > self.plan:
+            raise BudgetError(*refusal(new.of_noise, self.name, self.plan, "", self.currency))
+        if self.cap is not None and new.bound > self.cap:
+            raise BudgetError(*refusal(new.bound, self.name, self.cap, void, self.currency))
+
+    def _write_down(self, new: Totals, void: str, *, drawn: bool) -> None:
+        """Keep the totals that are about to be; raising here counts nothing (`store`)."""
+
+    def _usable(self) -> None:
+        if any(node.status != "open" for node in self._upward()):
+            raise ParameterError(
+                f"The ledger {self.name!r} is closed: its run is over, or it is a copy.", "Charge a new ledger."
+            )
+
+    @property
+    def _asked(self) -> bool:
+        return any(not isinstance(item, Ledger) or item._asked for item in self._items)
+
+    def _upward(self) -> Iterator[Ledger]:
+        node: Ledger | None = self
+        while node is not None:
+            yield node
+            node = node._parent
+
+    def _downward(self) -> Iterator[Ledger]:
+        yield self
+        for part in self.children:
+            yield from part._downward()
+
+    def _reasons_above(self) -> list[str]:
+        return [reason for node in self._upward() for reason in node._reasons]
+
+    def _reasons_below(self) -> Iterator[str]:
+        for part in self.children:
+            if part._asked:
+                yield from (*part._reasons, *part._reasons_below())
+
     def _walk(
         self, scope: tuple[str, ...] = (), times: tuple[Epsilon, ...] = (1, 1)
     ) -> list[tuple[tuple[str, ...], Relation, tuple[Epsilon, ...], Entry]]:
@@ -546,19 +802,12 @@ class Ledger(Tally):
         it.
         """
         rows = [
-            {
-                "name": entry.name,
-                **{
-                    name: float(by * getattr(entry, name)) if by else 0.0
-                    for by, name in zip(times, EPSILONS, strict=False)
-                },
-                "void": entry.void,
-            }
-            for _, _, times, entry in self._walk()
-            if any(times)
+            (entry.name, weigh(by, entry.epsilon_claimed), weigh(noise, entry.epsilon_nominal), entry.void)
+            for *_, (by, noise), entry in self._walk()
+            if by or noise
         ]
         frame = pd.DataFrame(rows, columns=["name", *EPSILONS[:2], "void"])
-        return frame.rename(columns={name: name.replace("epsilon", self.currency.unit) for name in EPSILONS})
+        return frame.rename(columns=lambda name: name.replace("epsilon", self.currency.unit))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ledger as JSON-ready values; infinite numbers become the text "infinity"."""
@@ -580,12 +829,81 @@ class Ledger(Tally):
         """Return `to_dict` as text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
+    def __copy__(self) -> Self:
+        return deepcopy(self)  # parts belong to one tree
+
+    def __getstate__(self) -> dict[str, Any]:
+        over = [node.status for node in self._upward() if node.status != "open"]
+        if not over:
+            raise ParameterError(
+                f"The ledger {self.name!r} can be charged, so it cannot be copied or sent to another process: what is "
+                "charged to the copy would be counted nowhere.",
+                ELSEWHERE,
+            )
+        record = {**vars(self), "status": over[0], "_reasons": tuple(dict.fromkeys(self._reasons_above()))}
+        record["_recorded"] = self.above
+        return {name: kept for name, kept in record.items() if name not in OF_THE_TREE}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Ledger.__init__(self, state["relation"])
+        vars(self).update(state)
+        for node in self._downward():
+            node._lock = self._lock
+        for part in self.children:
+            part._parent = self
+
+
+def weigh(times: Epsilon, loss: Epsilon) -> float:
+    """A loss that counts so often; what does not count is nothing, also if it is infinite."""
+    return float(times * loss) if times else 0.0
+
 
 def many_times(many: int) -> Prices:
     """What is claimed, and what can be proved, so many times over."""
     return Prices(lambda paid: many * paid, lambda paid: many * paid)
 
 
-def twice(paid: Epsilon) -> Epsilon:
-    """The price of a part that a replaced record may leave, or enter."""
-    return 2 * paid
+# what a record has no use for
+OF_THE_TREE = {"_parent", "_prices", "_of_parts", "_lock", "_process"}
+
+
+@contextmanager
+def held(*ledgers: Ledger) -> Iterator[None]:
+    """Hold the locks of their trees, always in the same order; an adoption may change them while one waits."""
+    for ledger in ledgers:
+        # a fork; a lock that was held at that moment would never open here
+        if ledger._process != os.getpid():
+            raise ParameterError(
+                f"The ledger {ledger.name!r} belongs to another process, which would not hear of this.", ELSEWHERE
+            )
+    while True:
+        locks = {id(ledger._lock): ledger._lock for ledger in ledgers}
+        with ExitStack() as stack:
+            for _, lock in sorted(locks.items()):
+                stack.enter_context(lock)
+            if all(id(ledger._lock) in locks for ledger in ledgers):
+                yield
+                return
+
+
+def refusal(total: Amount, name: str, cap: Amount, void: str, currency: Currency = PURE) -> tuple[str, str]:
+    """Why a cap lets a question not through, and what to do."""
+    at = f" at delta {currency.delta:g}" if currency.delta else ""
+    capped = f"{name!r} is capped at {currency.epsilon(cap):g}{at}"
+    if not math.isinf(total):
+        needs = f"A query needs a total of epsilon {number(currency.epsilon(total))}, but {capped}."
+        return needs, "It was not answered. Ask for less, or raise the cap."
+    if not void:
+        needs = f"A query needs more than any epsilon, but {capped}."
+        return needs, "It was not answered. No cap allows that: ask with noise, or remove the cap."
+    return (
+        f"{capped}, and of this run nothing can be proved: {void}",
+        "It was not answered. Use no seed (random_state=None) and a declared schema, or a ledger without a cap.",
+    )
+
+
+def whole(value: object, what: str, *, least: int) -> int:
+    """A whole number as an int; ParameterError if it is none, or too small."""
+    if not is_whole(value, least):
+        raise ParameterError(f"The {what} is no whole number of {least} or more.", f"Use one, such as {max(least, 1)}.")
+    return int(value)

@@ -32,11 +32,6 @@ class Relation(StrEnum):
         return 2 if self is Relation.REPLACE else 1
 
     @property
-    def squared_histogram_l2(self) -> int:
-        """L2 sensitivity of such a marginal, squared: as many cells as in L1, each by one."""
-        return self.histogram_l1
-
-    @property
     def sentence(self) -> str:
         """The relation in words, for screens and exports."""
         if self is Relation.REPLACE:

@@ -12,7 +12,7 @@ from dpcore.arguments import Floats
 from dpcore.audit.game import pair_of
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import OUE, TRR, KeepOrDraw
-from dpcore.mechanisms.scores.naive_bayes import class_log_scores
+from dpcore.mechanisms.scores import class_log_scores
 
 N = 40  # rows of zeros
 # what one row of ones makes of every pair's information

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dpcore import dashboard
-from dpcore.accounting.store.lines import Line, file_of, price
+from dpcore.accounting.store import Line, file_of, price
 from dpcore.dashboard import FOLDER, assets, hosting, housekeeping, lessons, links, session
 from dpcore.dashboard.assets import read_asset
 from dpcore.dashboard.widgets import caption, markdown

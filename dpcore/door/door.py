@@ -16,8 +16,7 @@ from dpcore.door import prices
 from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
-from dpcore.mechanisms.scores import Bounds, Score
-from dpcore.mechanisms.scores.base import Shape
+from dpcore.mechanisms.scores import Bounds, Score, Shape
 
 Answer = TypeVar("Answer")
 Question = Literal["counts", "choose", "histograms", "noisy_scores", "randomize", "unprotected"]

@@ -27,8 +27,7 @@ from joblib import cpu_count, effective_n_jobs
 from joblib.externals import loky
 from sklearn.base import clone
 
-from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.tally import EPSILONS
+from dpcore.accounting.ledger import EPSILONS, Ledger
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError

@@ -28,10 +28,9 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from dpcore.accounting.ledger import Entry
+from dpcore.accounting.ledger import EPSILONS, Entry
 from dpcore.accounting.relation import exact
 from dpcore.accounting.store.file import kept_secret
-from dpcore.accounting.tally import EPSILONS
 from dpcore.arguments import Progress, is_number, is_whole, no_progress
 from dpcore.datasets import Content, Dataset
 from dpcore.domain.documents import json_ready, json_value

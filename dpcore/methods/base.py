@@ -196,7 +196,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     epsilon: float = number(default=1.0)
     mode: str = choice(default="corrected", options=(phrase("corrected"), phrase("published")))
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
-    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}")
+    noise: str = text(default="auto", kind="{'auto', 'geometric', 'laplace'}")
     random_state: int | None = whole(default=None, least=0)
 
     schema_: Schema = learned()

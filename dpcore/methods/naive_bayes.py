@@ -57,7 +57,7 @@ from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
-from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
+from dpcore.mechanisms.scores import ClassLogScore, class_log_scores
 from dpcore.methods.base import MOST_DELTA, Measurement, Synthesizer, clique, most_rows, public_total
 from dpcore.methods.parameters import Control, Preset, choice, learned, number, text, whole
 from dpcore.postprocess.bayes_net import uniform_codes

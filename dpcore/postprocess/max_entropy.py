@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.arguments import Floats, Ints
-from dpcore.mechanisms.scores.dependence import merged_counts
+from dpcore.mechanisms.scores import merged_counts
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.bayes_net import margin
 from dpcore.postprocess.junction_tree import Edge, Scope

@@ -57,7 +57,7 @@ class Told(Noise):
         self.drawn[self.place].append(Fraction(self.person) / Fraction(scale))
         return counts.astype(float)
 
-    reals = select = None  # these programs ask for counts alone
+    reals = select = select_grouped = None  # these programs ask for counts alone
 
 
 class Programs(RuleBasedStateMachine):

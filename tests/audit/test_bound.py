@@ -15,7 +15,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, STEP
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.scores.dependence import MutualInformation
+from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods import DiffPRFs, HMPrivBayes, NaiveBayesSynthesizer, NoPrivacy, PrivSCBN
 
 XY = tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "xy")

@@ -4,7 +4,6 @@ Every draw of every fit, worked out exactly (`lockstep`), on random schemas and 
 is not audited: the arithmetic of the sources themselves, that is how they draw what they say.
 """
 
-import math
 from dataclasses import replace
 from itertools import product
 
@@ -17,16 +16,15 @@ from sklearn.base import clone
 from variants import VARIANTS, alike
 
 import dpcore.accounting.ledger
-from dpcore.accounting.currency import Currency, Rho
+from dpcore.accounting.currency import Currency
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
-from dpcore.mechanisms.randomizers import categorical
-from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, R, TableScore
-from dpcore.mechanisms.scores.splits import OwnCandidates
+from dpcore.mechanisms import randomizers
+from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, OwnCandidates, R, TableScore
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.local.base import LocalClassifier
@@ -281,9 +279,9 @@ UNPAID_ROUND = uncharged(lambda _, name: name.startswith("choice"))
 NO_LAST_CUT = falsely(NodeRows, "_intervals", without_the_last)
 HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true.fget(self) / 2))
 PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda self: len(self._rows)))
-UNDOUBLED = falsely(dpcore.accounting.ledger, "twice", lambda _, paid: paid)  # replaced records change places
+UNDOUBLED = falsely(dpcore.accounting.ledger, "many_times", lambda true, _: true(1))  # replaced records change places
 RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon, rate: true(epsilon, rate * rate))
-TRUTHFUL = falsely(categorical, "falling", lambda _, epsilon: math.exp(-1.2 * float(epsilon)))
+TRUTHFUL = falsely(randomizers, "lie_probability", lambda true, epsilon, *size: true(1.2 * epsilon, *size))
 EXACT_COUNT = keeping(lambda table: len(table._rows.codes))
 UNKNOWN_NOISE = keeping(lambda _: np.random.default_rng().normal())
 NO_EMPTY_NODES = falsely(PrivateNodes, "_counted", leaving_out_empty_nodes)
@@ -291,10 +289,10 @@ UNCUT = falsely(PrivacyUnit, "kept", lambda _honest, _unit, persons, _lots, **_f
 PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
 THREE_ROWS = {"rows": 3}
 RHO = {"delta": 1e-9}
-ONE_CELL = changed(Relation, "squared_histogram_l2", lambda _: 1)
-PROPORTION = falsely(Rho, "rows", lambda _honest, _currency, many: many)
-STEEPER = falsely(Rho, "exponent", lambda honest, *given: 2**0.5 * honest(*given))
-NARROW = falsely(Rho, "scale", lambda honest, *given: honest(*given) / 2**0.5)
+ONE_CELL = falsely(Currency, "histogram", lambda *_: 1.0)
+PROPORTION = falsely(Currency, "rows", lambda _honest, _currency, many: many)
+STEEPER = falsely(Currency, "exponent", lambda honest, *given: 2**0.5 * honest(*given))
+NARROW = falsely(Currency, "scale", lambda honest, *given: honest(*given) / 2**0.5)
 REFUSED = falsely(METHODS["PrivBayes"], "_fit", refused_by_a_value)
 BUYS_CHOICES = {"n_trees": 1, "max_depth": 1, "leaf_share": 0.05, "criterion": "Max", "epsilon": 20.0}
 PAIRS = {"score": "MI", "n_clusters": 1}

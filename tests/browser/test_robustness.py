@@ -12,8 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dpcore import datasets
-from dpcore.accounting.store import Books
-from dpcore.accounting.store.lines import Account
+from dpcore.accounting.store import Account, Books
 from dpcore.datasets import Dataset
 from dpcore.text import number
 from scripts.screenshots import Server, settle, started

@@ -100,7 +100,6 @@ SHARES = ["most", 3, (1, 2), (*[1] * 11, 0), (1e308,) * 12, (*[1] * 11, "2")]  #
 TOGETHER = [  # or by the schema: what is wrong, and the word for it
     ({"count_share": 0.6, "leaf_share": 0.4}, "choices"),
     ({"numbers": "moments", "pairs": True}, "pairs"),
-    ({"noise": "opendp", "random_state": 1}, "seeded"),
     ({"delta": 1e-9, "mode": "published"}, "as published|mode"),
     ({"target": "nobody"}, "nobody"),
     ({"target": "age"}, "numeric"),

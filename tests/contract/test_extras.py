@@ -1,4 +1,4 @@
-"""Without the packages that are installed on demand: noise is exactly sampled all the same, a sentence helps."""
+"""Without the packages that are installed on demand, a sentence helps."""
 
 import io
 import sys
@@ -20,20 +20,7 @@ def bare(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
 
 
-def test_noise_is_exactly_sampled_and_fit_to_publish_without_opendp(small_frame, small_schema):
-    margins = dp.IndependentMarginals(epsilon=1.0, noise="auto").fit(small_frame, schema=small_schema)
-    assert margins.exactly_sampled_
-    assert dp.PPNB(epsilon=4.0, noise="auto").fit(small_frame, schema=small_schema).exactly_sampled_
-    assert margins.noise_label_.startswith("Exactly sampled discrete noise, from the operating system")
-    assert {entry.mechanism for entry in margins.ledger_.entries} == {"discrete laplace"}
-    assert margins.ledger_.epsilon_bound == 1.0
-
-
-def test_what_is_not_installed_is_told_in_a_sentence(small_frame, small_schema, capsys):
-    books = dp.Ledger("add_remove")
-    with pytest.raises(dp.ParameterError, match=r'needs opendp, .* not installed: pip install "dpcore\[opendp\]"'):
-        dp.IndependentMarginals(noise="opendp").fit(small_frame, schema=small_schema, ledger=books)
-    assert books.epsilon_bound == 0
+def test_what_is_not_installed_is_told_in_a_sentence(capsys):
     with pytest.raises(dp.DataError, match=r'needs python_calamine, .* pip install "dpcore\[excel\]"'):
         read_frame(b"PK\x03\x04", "a.xlsx", trusted=True)
     assert commands.main("figure", ["001 Fig. 5"]) == 1

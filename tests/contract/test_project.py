@@ -461,7 +461,7 @@ def test_locks_agree_with_the_project() -> None:
     assert run.items() <= site.items()
     assert {need: site[need] for need in site.keys() & dev.keys()}.items() <= dev.items()  # both go into .venv
     needs = project["optional-dependencies"] | {"": project["dependencies"]}
-    locks = {"dev": dev, "docs": site, "opendp": dev}  # the last has 265 MB, for those who ask for it
+    locks = {"dev": dev, "docs": site}
     for extra, wanted in needs.items():
         assert {re.split(r"[<>=]", need)[0] for need in wanted} <= set(locks.get(extra, run)), extra
 

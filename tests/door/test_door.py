@@ -21,8 +21,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, Noised, Warner
-from dpcore.mechanisms.scores import ClassLogScore, Max, R
-from dpcore.mechanisms.scores.naive_bayes import class_log_scores
+from dpcore.mechanisms.scores import ClassLogScore, Max, R, class_log_scores
 from dpcore.postprocess.reports import Questionnaire, families
 from dpcore.rows import HeldRows
 

@@ -11,8 +11,8 @@ from figure_grids import RUNS, small_grids
 
 import dpcore as dp
 from dpcore import charts
+from dpcore.accounting.ledger import EPSILONS
 from dpcore.accounting.store import Books
-from dpcore.accounting.tally import EPSILONS
 from dpcore.dashboard.__main__ import main
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError

@@ -164,7 +164,7 @@ def test_both_names_at_once_are_refused_and_a_method_s_own_names_stay():
     own = type(
         "Own", (dp.IndependentMarginals,), {"__annotations__": {"steps": int}, "steps": whole(default=5, about="")}
     )
-    assert clone(own(steps=3)).steps == 3
+    assert (clone(own(steps=3)).steps, own(noise="opendp").noise) == (3, "auto")  # a sampler of the same distributions
 
 
 def test_comparisons_open_with_current_names():

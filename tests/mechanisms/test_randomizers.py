@@ -12,7 +12,8 @@ from lots import evenly, in_turn
 from scipy.stats import norm
 
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Noised, Warner, best_channel, categorical
+from dpcore.mechanisms import randomizers
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Noised, Warner, best_channel
 
 PI = np.array([0.4, 0.3, 0.2, 0.1])
 
@@ -202,7 +203,7 @@ def test_unary_bits_are_set_as_often_as_they_should():
 def test_unary_reports_in_pieces_are_the_same_reports(monkeypatch):
     channel, codes, lots = OUE(3, epsilon=1), np.arange(10) % 3, np.random.default_rng(0).random(30)
     at_once = channel.report(codes, in_turn(lots))
-    monkeypatch.setattr(categorical, "AT_ONCE", 12)
+    monkeypatch.setattr(randomizers, "AT_ONCE", 12)
     np.testing.assert_array_equal(channel.report(codes, in_turn(lots[:12], lots[12:24], lots[24:])), at_once)
     group = np.array([0, 0, 1, 1, 1, 0, 2, 2, 0, 1])
     expected = [at_once[group == g].sum(axis=0) for g in range(4)]
@@ -211,7 +212,7 @@ def test_unary_reports_in_pieces_are_the_same_reports(monkeypatch):
 
 def test_local_hashing_by_enumeration(monkeypatch):
     """With the prime 31, all its hash functions; two values collide with probability 1/g, up to g/31."""
-    monkeypatch.setattr(categorical, "PRIME", prime := 31)
+    monkeypatch.setattr(randomizers, "PRIME", prime := 31)
     k, epsilon = 4, math.log(2)
     channel, values = OLH(k, epsilon=epsilon), np.arange(k)
     assert channel.places == round(math.exp(epsilon)) + 1 == 3
@@ -228,13 +229,13 @@ def test_local_hashing_by_enumeration(monkeypatch):
 
 
 def test_local_hashing_reports_what_the_inner_channel_says(monkeypatch):
-    monkeypatch.setattr(categorical, "PRIME", 7)
+    monkeypatch.setattr(randomizers, "PRIME", 7)
     channel = OLH(4, epsilon=math.log(2))  # 3 places, p0 = 1/4
     codes = np.array([3, 3], dtype=np.uint8)
     lots = in_turn(np.array([0.4, 0.4]), np.array([0.5, 0.5]), np.array([0.1, 0.99]))  # a = 3, b = 3
     assert channel.report(codes, lots).tolist() == [[3, 3, (3 * 3 + 3) % 7 % 3], [3, 3, 2]]
     assert channel.texts(np.array([[3, 3, 2]]), list("abcd")) == ["3·v+3 → 2"]
-    assert OLH(4, epsilon=1e9).places == categorical.MOST_PLACES
+    assert OLH(4, epsilon=1e9).places == randomizers.MOST_PLACES
 
 
 def test_the_best_channel_has_the_lower_variance_of_rare_values():

@@ -14,7 +14,7 @@ from dpcore.door import prices
 from dpcore.door.prices import Claim
 from dpcore.mechanisms import scores
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.noise.exact_noise import SPARE
+from dpcore.mechanisms.noise.sources import SPARE
 from dpcore.mechanisms.scores import ConditionalEntropy, Entropy, Gini, InfoGain, Jaccard, LinearF, MutualInformation, R
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from dpcore.accounting.relation import Relation
-from dpcore.mechanisms.scores import DistanceFromMargins, InfoGain, IntervalSplit, Max, Specialization
-from dpcore.mechanisms.scores.splits import JointSpecialization
+from dpcore.mechanisms.scores import (
+    DistanceFromMargins,
+    InfoGain,
+    IntervalSplit,
+    Max,
+    Specialization,
+)
 from dpcore.rows import joint_counts
 
 RECORDS = list(product(range(3), range(2), range(2)))  # of x, z and the class
@@ -21,7 +26,7 @@ SPLITS = [
     lambda rate: Specialization(**INNER, rated_by=rate, divisions=DIVISIONS),
     lambda rate: IntervalSplit(**INNER, rated_by=rate, column="x", low=0, high=3),
     lambda rate: IntervalSplit(**INNER, rated_by=rate, column="x", low=1, high=3),
-    lambda rate: JointSpecialization(
+    lambda rate: Specialization(
         **INNER, rated_by=rate, divisions=[("z", np.arange(2))], intervals=[("x", 0, 3), ("x", 1, 3)]
     ),
 ]

@@ -17,8 +17,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import SchemaError
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.scores import Max
-from dpcore.mechanisms.scores.splits import JointSpecialization
+from dpcore.mechanisms.scores import Max, Specialization
 from dpcore.methods import DiffGen, DiffGenTree, DTDiff
 from dpcore.methods.local.base import entropy
 from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
@@ -213,7 +212,7 @@ def test_paper_mode_costs_half_of_a_choice_by_what_only_rises(criterion, relatio
     assert method.ledger_.epsilon_nominal == pytest.approx(cost)
 
 
-class Again(JointSpecialization):
+class Again(Specialization):
     def values(self, *asked):
         return np.tile(super().values(*asked), (20_000, 1))
 

@@ -13,7 +13,7 @@ from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.export import make_release
-from dpcore.mechanisms.scores.dependence import MutualInformation
+from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods import HMPrivBayes
 from dpcore.methods.networks.jtree import (
     COUNT_SHARE,

@@ -15,7 +15,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR
-from dpcore.mechanisms.scores.naive_bayes import class_log_scores
+from dpcore.mechanisms.scores import class_log_scores
 from dpcore.methods import METHODS, NaiveBayesSynthesizer
 from dpcore.methods.local import ppnb
 from dpcore.methods.local.bayes_from_reports import bayes_of

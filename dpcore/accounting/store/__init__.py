@@ -3,7 +3,7 @@
 A session's `Ledger` knows what every question cost; the books know what all sessions together spent, and survive them.
 Rows are known by the HMAC of their file's content, keyed with a secret beside the ledger. There is one account per
 data set, neighboring relation, unit of protection (rows, or the persons of a column) and currency (epsilon, or rho),
-because amounts of different ones do not add up, and one line per run (`lines`). A delta is chosen once for a data set,
+because amounts of different ones do not add up, and one line per run. A delta is chosen once for a data set,
 by the first run that spends rho on it: another one is refused. Accounts of one file know each other: a cap counts what
 the others cost whom its account protects (`price`). Runs of which nothing can be proved are told apart: what is proved
 of all others stays true of those, and no total holds them; a cap refuses them.
@@ -14,7 +14,7 @@ What is promised:
   is drawn before that. If it cannot be written, BookError is raised and nothing is drawn.
 - Never too little. A process that is killed leaves whole charges or none: SQLite's journal and file are synced at every
   commit. A charge whose answer was never drawn may stay on the books; the reverse cannot happen.
-- Loss and damage are seen. Every line has a sum, the head has the sum of all and the number of changes (`sheet`), and a
+- Loss and damage are seen. Every line has a sum, the head has the sum of all and the number of changes, and a
   small file beside the ledger has them too (`file`): a file that was damaged, cut, or replaced by an older copy is
   an error, and not a smaller total. A ledger and its witness that are deleted, or put back, together go unnoticed.
 - Several tabs and processes of one computer at once: read, check against the cap and write are one transaction.
@@ -28,39 +28,35 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from math import inf
 from pathlib import Path
 from secrets import token_hex
-from typing import Protocol
+from typing import Any, Protocol
 
-from dpcore.accounting.currency import Currency
-from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.relation import Relation, exact
-from dpcore.accounting.store.file import BookFile
-from dpcore.accounting.store.lines import (
-    NOTHING,
-    Account,
-    Run,
-    account_of,
-    accounts_of,
-    counted,
-    file_of,
-    growth,
-    known_count,
-    more,
-    read,
-    refuse,
-    refuse_delta,
+from dpcore import text as texts
+from dpcore.accounting.currency import PURE, Amount, Currency, rho_of_pure
+from dpcore.accounting.ledger import Ledger, Spent, Totals
+from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation, exact
+from dpcore.accounting.store.file import (
+    BookFile,
+    Cell,
+    Sheet,
+    UnreadableError,
+    moment,
+    number,
+    rounded,
+    text,
+    whole,
 )
-from dpcore.accounting.store.sheet import UnreadableError, moment, number, text, whole
-from dpcore.accounting.tally import Totals
 from dpcore.arguments import check_arguments
-from dpcore.errors import BookError, BudgetError
+from dpcore.errors import BookError, BudgetError, ParameterError
 
 SESSION = "session"
+NOTHING: tuple[Cell, ...] = ("0", "0", "0", 0, "")  # claimed, of the noise, proved, looks, void
 
 
 class Rows(Protocol):
@@ -74,16 +70,45 @@ class Rows(Protocol):
         """The same whenever the same rows come."""
 
 
-class Related(Protocol):
-    """What charges a ledger."""
+@dataclass(frozen=True)
+class Line(Spent):
+    """What was spent under one relation on one data set, in one run or altogether; `looks` counts releases."""
+
+    key: str
+    relation: Relation
+    name: str
+    totals: Totals
+    looks: int
+    void: str
+    currency: Currency = field(default=PURE, kw_only=True)
 
     @property
-    def relation(self) -> str:
-        """Which tables are neighbors."""
+    def file(self) -> str:
+        """What the data are called here, whomever runs protected."""
+        return file_of(self.key)
 
     @property
-    def delta(self) -> float:
-        """0 for pure epsilon."""
+    def protects(self) -> ProtectedUnit:
+        """Whose its epsilons are."""
+        return "row" if self.key == self.file else "person"
+
+
+@dataclass(frozen=True)
+class Run(Line):
+    """One run; `name` is its purpose."""
+
+    begun: datetime
+
+
+@dataclass(frozen=True)
+class Account(Line):
+    """All runs on one data set under one relation of which something can be proved; `cap` refuses what exceeds it.
+
+    `apart`: how many releases are of other runs; `void`: why nothing can be proved of those, where it is known.
+    """
+
+    cap: Epsilon | None
+    apart: int = 0
 
 
 class Books(BookFile):
@@ -118,12 +143,10 @@ class Books(BookFile):
         """A new run on the account of these rows."""
         return self.begin(self.key(data), self.called(data), relation, purpose, delta)
 
-    def open_runs(self, methods: Mapping[str, Related], data: Rows, purpose: str) -> dict[str, Callable[[], Ledger]]:
+    def open_runs(self, methods: Mapping[str, Any], data: Rows, purpose: str) -> dict[str, Callable[[], Ledger]]:
         """By method, ledgers for runs in other processes, which write every charge down before it counts."""
-        runs = {
-            label: self.open_run(data, one.relation, f"{purpose}: {label}", one.delta) for label, one in methods.items()
-        }
-        return {label: run.ledger for label, run in runs.items()}
+        opened = ((label, one, f"{purpose}: {label}") for label, one in methods.items())
+        return {label: self.open_run(data, one.relation, title, one.delta).ledger for label, one, title in opened}
 
     @property
     def sweeps(self) -> Path | None:
@@ -184,8 +207,7 @@ class Books(BookFile):
     def account(self, key: str, relation: Relation | str, delta: float = 0.0) -> Account | None:
         """The account of one data set under one relation, if there is one."""
         asked = key, Relation.parse(relation), Currency.of(delta)
-        found = [line for line in self.accounts() if (line.key, line.relation, line.currency) == asked]
-        return found[0] if found else None
+        return next((line for line in self.accounts() if (line.key, line.relation, line.currency) == asked), None)
 
     def runs(self, key: str, relation: Relation | str, delta: float = 0.0) -> list[Run]:
         """The runs of one account that spent something, in order."""
@@ -296,3 +318,140 @@ def asked_path() -> Path | None:
 def usual_path() -> Path:
     """Where the file is if nobody says more: `$XDG_STATE_HOME/dpcore` or `~/.local/state/dpcore`."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dpcore" / "ledger.sqlite"
+
+
+def account_of(sheet: Sheet, key: str, relation: Relation, currency: Currency) -> tuple[Any, ...]:
+    """An account's number, name, what was spent, and cap; no number if there is none yet."""
+    for place, known_key, known_relation, *rest in sheet.lines("accounts"):
+        if (known_key, known_relation) == (key, counted(relation, currency)):
+            return place, *rest
+    return None, "", *NOTHING, None
+
+
+def file_of(key: str) -> str:
+    """The data set of an account, whomever it protects."""
+    return key.partition("+")[0]
+
+
+def counted(relation: Relation, currency: Currency) -> str:
+    """A relation as the file says it, with the delta where rho is counted.
+
+    Earlier versions of this package know no such relation, and so refuse a file that they would misread.
+    """
+    return f"{relation} {currency.delta!r}" if currency.delta else str(relation)
+
+
+def known_count(written: Cell) -> tuple[Relation, Currency]:
+    """What `counted` wrote."""
+    relation, _, delta = str(written).partition(" ")
+    try:
+        return Relation.parse(relation), Currency.of(float(delta or 0))
+    except (ValueError, ParameterError):
+        raise UnreadableError from None
+
+
+def refuse_delta(accounts: Sequence[Account], key: str, name: str, delta: float) -> None:
+    """BudgetError if rho was spent on these data with another delta than is asked for."""
+    others = {one.delta for one in accounts if one.file == file_of(key) and (one.looks or one.apart)} - {0.0, delta}
+    if delta and others:
+        chosen = min(others)
+        raise BudgetError(
+            f"The delta of {name!r} is {chosen:g}: it was chosen by the first run that had one, and stays.",
+            f"Nothing was drawn. Use delta={chosen:g}, or 0 for pure epsilon.",
+        )
+
+
+def price(spent: Line, whom: Line) -> Amount:
+    """What was spent on one account of a file, for whom another account of that file and relation protects.
+
+    In the other account's currency: what all runs in epsilon come to is half its square in rho, and what is spent of
+    rho no pure epsilon covers.
+
+    Where runs protect persons, tables that differ by one row are neighbors (`replace`), or each is a neighbor of the
+    table without that row's person (`add_remove`), so a row pays once, or twice. What runs on rows cost a person hangs
+    on how many rows that person has, which no account knows; other columns name other persons.
+    """
+    paid = spent.totals.bound
+    if not paid:
+        return paid
+    if spent.key != whom.key:
+        if whom.protects == "person":
+            return inf
+        paid *= 1 if whom.relation is Relation.REPLACE else spent.currency.rows(2)
+    if spent.currency.unit == whom.currency.unit:
+        return paid
+    return rho_of_pure(paid) if whom.delta else inf
+
+
+def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: bool) -> None:
+    """BudgetError if an account's cap is exceeded by what it and others of its file have spent.
+
+    `proved`: whether anything can be proved of the run that asks; if not, any cap is exceeded, `void` may say why.
+    """
+    beside = [line for line in accounts if (line.file, line.relation) == (capped.file, capped.relation)]
+    prices = [price(line, capped) for line in beside]
+    total = sum(prices, start=Fraction(0)) if proved else inf
+    if capped.cap is None or total <= capped.currency.amount(capped.cap):
+        return
+    told = f"The budget of {capped.name!r} is capped at {float(capped.cap):g}, and"
+    if void:
+        raise BudgetError(
+            f"{told} of this run nothing can be proved: {void}",
+            "It was not answered. Use no seed and a schema that was declared, or remove the cap on the page Ledger.",
+        )
+    if proved and not capped.delta and any(line.delta and line.totals.bound for line in beside):
+        raise BudgetError(
+            f"{told} what runs with a delta can cost no pure epsilon covers.",
+            "It was not answered. Cap the account with the delta instead, and remove this cap on the page Ledger.",
+        )
+    if proved and any(line.totals.bound < cost == inf for line, cost in zip(beside, prices, strict=True)):
+        raise BudgetError(
+            f"{told} runs on the same file that protect rows, or other persons, have no price for these persons.",
+            "It was not answered. Declare whose rows they are as before, or remove the cap on the page Ledger.",
+        )
+    at = f" at delta {capped.delta:g}" if capped.delta else ""
+    needs = f"a total of epsilon {texts.number(capped.currency.epsilon(total))}{at}"
+    needs = needs if total < inf else "more than any epsilon"
+    way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
+    raise BudgetError(
+        f"A query needs {needs} for {capped.name!r}, whose budget is capped at {float(capped.cap):g}.",
+        f"It was not answered. {way} on the page Ledger.",
+    )
+
+
+def accounts_of(sheet: Sheet) -> list[Account]:
+    """All accounts. A line adds up all runs; where that is infinite, those that are not are added up here."""
+    lines = sheet.lines("accounts")
+    infinite = {place for place, _, _, _, *spent, _ in lines if number(spent[2]) == inf}
+    runs = sheet.lines("runs") if infinite else []
+    accounts = []
+    for place, key, relation, name, *spent, cap in lines:
+        told, currency = known_count(relation)
+        totals, looks, void = read(spent)
+        parts = [read(paid) for _, _, account, _, _, *paid in runs if account == place and place in infinite]
+        proved = [part for part in parts if part[0].bound < inf]
+        apart = sum(many for _, many, _ in parts) - sum(many for _, many, _ in proved)
+        if apart:
+            totals = Totals(*map(sum, zip(*(part for part, *_ in proved), strict=True)))
+        limit = None if cap is None else number(cap)
+        line = str(key), told, str(name), totals, looks - apart, void, limit, apart
+        accounts.append(Account(*line, currency=currency))
+    return accounts
+
+
+def growth(old: Epsilon, new: Epsilon) -> Epsilon:
+    """What comes to the books when a ledger's total grows; totals may be infinite."""
+    return Fraction(0) if new == old else rounded(new) - rounded(old)
+
+
+def more(before: Sequence[Cell], spent: Totals, looks: int, void: str) -> tuple[Cell, ...]:
+    """What a line says after a charge."""
+    *sums, was_looks, was_void = before
+    told = str(was_void) if void in str(was_void) else f"{was_void} {void}".strip()
+    return (*(text(number(a) + b) for a, b in zip(sums, spent, strict=True)), whole(was_looks) + looks, told)
+
+
+def read(spent: Sequence[Cell]) -> tuple[Totals, int, str]:
+    """What a line says."""
+    *sums, looks, void = spent
+    return Totals(*map(number, sums)), whole(looks), str(void)

@@ -3,8 +3,6 @@
 auto        The default. Exactly sampled discrete noise and choices, from the operating system's entropy (`draws`): for
             whatever is to be published, and for what is called proved. With a seed: laplace, which is not sampled
             exactly, and says so.
-opendp      The same, but that OpenDP draws for counts, for those who trust it more: an extra package, which takes over
-            a second to load and some 10 µs for each count. Takes no seed.
 laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the low bits of floating-point noise betray
             the true count (Mironov 2012), and a known seed undoes the noise altogether.
 geometric   NumPy, two-sided geometric ("discrete Laplace") on counts: integers in, integers out. Seedable, teaching
@@ -17,56 +15,42 @@ Only the door (`dpcore.door`) calls these; sampling rows from a released model i
 generator of its own.
 """
 
-from typing import Literal
-
 import numpy as np
 
 from dpcore.accounting.currency import Law
 from dpcore.errors import ParameterError
-from dpcore.extras import need
 from dpcore.language import phrase
-from dpcore.mechanisms.noise.base import Noise
 from dpcore.mechanisms.noise.draws import Weights
-from dpcore.mechanisms.noise.exact_noise import ExactNoise, OpenDPNoise
-from dpcore.mechanisms.noise.numpy_noise import NoiselessLimit, NoNoise, NumpyNoise
+from dpcore.mechanisms.noise.sources import ExactNoise, Noise, NoiselessLimit, NoNoise, NumpyNoise
 
 __all__ = [
-    "CUT", "NOISES", "TEACHING", "ExactNoise", "NoNoise", "Noise", "NoiselessLimit", "NumpyNoise", "OpenDPNoise",
-    "Weights", "exactly_sampled", "generator", "make_noise",
+    "CUT", "NOISES", "TEACHING", "ExactNoise", "NoNoise", "Noise", "NoiselessLimit", "NumpyNoise", "Weights",
+    "exactly_sampled", "generator", "make_noise",
 ]  # fmt: skip
 
-NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]
 # The one sentence that goes with whatever NumPy's noise has made, wherever a guarantee is spoken of.
 TEACHING = phrase(
     "The proof holds in exact arithmetic; this is NumPy's teaching noise, and these numbers can be attacked."
 )
 SEEDED = phrase("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
 CUT = 4  # the stream of these lots
-NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
+NOISES = ("auto", "geometric", "laplace")
 
 
 def exactly_sampled(noise: str, random_state: int | None) -> bool:
     """Whether the source that a `noise` parameter means is exactly sampled: "auto" is, unless it has a seed.
 
-    ParameterError if the name is not one of `NOISES`, a seed is given to the source that cannot take one, or OpenDP is
-    asked for by name and is not installed.
+    ParameterError if the name is not one of `NOISES`.
     """
     if noise not in NOISES:
         raise ParameterError("The 'noise' parameter is not known.", f"Choose one of {', '.join(NOISES)}.")
-    if noise == "opendp" and random_state is not None:
-        raise ParameterError(
-            "OpenDP's noise cannot be seeded: a seed would undo the privacy.",
-            "Set random_state=None, or noise='laplace'.",
-        )
-    if noise == "opendp":
-        need("opendp", "OpenDP's noise")
-    return noise == "opendp" or (noise == "auto" and random_state is None)
+    return noise == "auto" and random_state is None
 
 
 def make_noise(noise: str, random_state: int | None, stream: int = 0, law: Law = "laplace") -> Noise:
     """The source of that name, with a seed on a stream of its own; ParameterError as for `exactly_sampled`."""
     if exactly_sampled(noise, random_state):
-        return (OpenDPNoise if noise == "opendp" else ExactNoise)(law=law)
+        return ExactNoise(law=law)
     rng, discrete = generator(random_state, stream), noise == "geometric"
     return NumpyNoise(rng, discrete=discrete, seeded=random_state is not None, law=law)
 

@@ -182,28 +182,28 @@ def keep_gaussian(offered: Integers, sigmas: Floats) -> Flags:
 
     The exponent is (|y| - sigma^2 / t)^2 / (2 sigma^2). Each operation is out by a unit, 2^-53, of what it gives: with
     r sigma for the sum |y| + sigma^2 / t, the difference by 3 units of that, the quotient by 4 units of r, and the
-    exponent by less than 8 units of r^2. Where these are more than a half, the probability is below any float.
+    exponent by less than 8 units of r^2. As sigma / t is below 1, r is less than the quotient plus 2. A probability of
+    2^-53 has a quotient below 9; so down to there, r is below 11 and the exponent out by 2^-43. `events` decides
+    nothing by smaller ones, whose exponents are right to 2^-48 of themselves.
     """
     far, size = np.abs(offered).astype(float), np.floor(sigmas) + 1
     with np.errstate(over="ignore", divide="ignore"):
-        centre = sigmas * (sigmas / size)
-        chance = np.exp(-0.5 * ((far - centre) / sigmas) ** 2)
-        error = EXP_ERROR + 2.0**-50 * np.minimum(((far + centre) / sigmas) ** 2, 2.0**49)
+        chance = np.exp(-0.5 * ((far - sigmas * (sigmas / size)) / sigmas) ** 2)
 
     def exactly(i: int, drawn: int) -> bool:
         sigma, t = Fraction(float(sigmas[i])), int(size[i])
         behind = abs(int(offered[i])) - sigma * sigma / t
         return is_below(drawn, Fraction(1), -behind * behind / (2 * sigma * sigma))
 
-    return events(chance, error, exactly)
+    return events(chance, exactly)
 
 
-def events(chance: Floats, error: Floats | float, exactly: Callable[[int, int], bool]) -> Flags:
-    """Which happen, with probabilities that are right to relative errors; the i-th is decided exactly by its word."""
+def events(chance: Floats, exactly: Callable[[int, int], bool]) -> Flags:
+    """Which happen, with probabilities that are right to `EXP_ERROR`; the i-th is decided exactly by its word."""
     drawn = words(len(chance))
     lot = (drawn >> np.uint64(11)).astype(float) * 2.0**-53
-    found: Flags = lot + 2.0**-52 < chance * (1 - error)
-    for i in np.flatnonzero(~found & (lot <= chance * (1 + error))).tolist():
+    found: Flags = lot + 2.0**-52 < chance * (1 - EXP_ERROR)
+    for i in np.flatnonzero(~found & (lot <= chance * (1 + EXP_ERROR))).tolist():
         found[i] = exactly(i, int(drawn[i]))
     return found
 
@@ -299,9 +299,12 @@ class Choice:
         chance = self._float(places, self.best[groups]) / offered
 
         def exactly(i: int, drawn: int) -> bool:
-            return self._exactly(int(places[i]), float(self.best[groups[i]]), int(offered[i]), drawn)
+            place, best = int(places[i]), Fraction(float(self.best[groups[i]]))
+            part, whole = (1, 1) if self._weights is None else (int(array[place]) for array in self._weights)
+            ratio = Fraction(part << self._bits, whole * int(offered[i]))
+            return is_below(drawn, ratio, Fraction(self._factor) * (Fraction(float(self._scores[place])) - best))
 
-        return places, events(chance, EXP_ERROR, exactly)
+        return places, events(chance, exactly)
 
     def _float(self, places: Ints | slice, best: Floats) -> Floats:
         """2^bits w(r), right to a relative `EXP_ERROR` / 2 where it is a normal float."""
@@ -309,10 +312,3 @@ class Choice:
             behind = np.minimum(self._scores[places] - np.where(np.isneginf(best), 0.0, best), 0.0)
             found = np.ldexp(np.exp(self._factor * behind), self._bits)
         return found if self._weights is None else found * (self._weights.part[places] / self._weights.whole[places])
-
-    def _exactly(self, place: int, best: float, offered: int, drawn: int) -> bool:
-        """Whether U, whose first bits are given, is below 2^bits w(r) / W(r)."""
-        part, whole = (1, 1) if self._weights is None else (int(array[place]) for array in self._weights)
-        ratio = Fraction(part << self._bits, whole * offered)
-        exponent = Fraction(self._factor) * (Fraction(float(self._scores[place])) - Fraction(best))
-        return is_below(drawn, ratio, exponent)

@@ -36,7 +36,7 @@ Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data r
 
 from dpcore.accounting.relation import Epsilon
 from dpcore.language import phrase
-from dpcore.mechanisms.scores.splits import JointSpecialization
+from dpcore.mechanisms.scores import Specialization
 from dpcore.methods.groups.base import PAGES, SURVEY_ROW, Descent, GroupClassifier, codes_by_value
 from dpcore.methods.parameters import presets_of
 
@@ -66,7 +66,7 @@ class DTDiff(GroupClassifier):
         places = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
         if open_ or places:
             divisions = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
-            score = JointSpecialization(**way.how, divisions=divisions, intervals=spans)
+            score = Specialization(**way.how, divisions=divisions, intervals=spans)
             chosen = way.choose_among(len(open_) + len(places), score, share)
             if chosen < len(open_):
                 name, value = open_[chosen]

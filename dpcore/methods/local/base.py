@@ -25,7 +25,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.mechanisms.randomizers import CategoryChannel
-from dpcore.mechanisms.scores.base import xlog2
+from dpcore.mechanisms.scores import xlog2
 from dpcore.methods.base import Measurement, PrivateClassifier, clique
 from dpcore.methods.parameters import controls_of, learned, number, text, whole
 from dpcore.postprocess.forest import Forest, recounted

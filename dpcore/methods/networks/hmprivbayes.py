@@ -77,8 +77,7 @@ from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import Entropy
-from dpcore.mechanisms.scores.base import xlog2
+from dpcore.mechanisms.scores import Entropy, xlog2
 from dpcore.methods.base import single_mode
 from dpcore.methods.networks.base import (
     AFFINITIES,

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.accounting.tally import EPSILONS
+from dpcore.accounting.ledger import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.pages.compare import answers

@@ -10,9 +10,8 @@ import streamlit as st
 from dpcore import charts
 from dpcore.accounting.currency import Amount
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import asked_path
+from dpcore.accounting.store import Account, asked_path, counted, file_of, price
 from dpcore.accounting.store.file import IncompleteError
-from dpcore.accounting.store.lines import Account, counted, file_of, price
 from dpcore.dashboard import panels, session
 from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
 from dpcore.dashboard.shell import escaped, for_person, in_full, mendable
