@@ -250,8 +250,6 @@ def form_of(words: pa.Array) -> tuple[Form, str] | None:
         form = Form(before, thousands, mark, 0, after)
         if np.isfinite(form.of_words(words)).all():
             fraction = pc.extract_regex(words, form.pattern).field("f")
-            if not signs and not thousands and mark == ".":
-                return None  # plain numbers, and names made of digits
             decimals = int(pc.max(pc.utf8_length(fraction)).as_py())
             if decimals > MOST_DECIMALS:
                 return None
