@@ -32,6 +32,7 @@ csv.field_size_limit(2**31 - 1)  # of all of this process: a cell is as long as 
 MAX_COLUMNS = 1_000
 SAMPLE = 2**18  # bytes that an encoding is guessed from
 BLOCK = 2**23  # bytes: a line may be that long, and a cell with quotes hold many lines
+PIECE = 1 << 20  # bytes
 SWALLOWED = 8 * BLOCK  # characters
 MOST_NOTES, MOST_TITLES = 10, 20  # lines below and above a table
 ROW_ID = "row_id"  # what the first column is called that has no name
@@ -44,6 +45,7 @@ ESCAPED = ("iso2022_jp", "iso2022_jp_ext", "iso2022_kr")  # all of it is ASCII, 
 QUOTED = re.compile(r'(?<![^\t;|, \r\n"])"[^"]*"')  # what a delimiter, or one half of a doubled mark, stands before
 WESTERN = ("cp1252", "cp1250", "cp1254", "cp850", "latin-1")  # in order of preference
 PUNCTUATION = "‘’“”–—…€"  # of Western texts
+NO_TEXT = "The file is not text, although its extension says so.", "Check its format, or choose its encoding by hand."
 FEW, SHOWN = 4, 40  # encodings that are named, and letters of the header as each would read it
 MISSING_CELLS = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
@@ -65,7 +67,11 @@ def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str,
     """Delimiter, decimal mark and header names of a text that begins with its header."""
     first = re.split("[\r\n]", QUOTED.sub("", table[:BLOCK]), maxsplit=1)[0]
     delimiter = delimiter or max(DELIMITERS, key=first.count)
-    names = [str(name or "").strip() for name in _header(table, delimiter)]
+    try:
+        header = next(csv.reader(io.StringIO(table[:BLOCK], newline=""), delimiter=delimiter), [])
+    except csv.Error:
+        raise DataError("The text cannot be read as a table.", "Check its quotation marks and delimiter.") from None
+    names = [name.strip() for name in header]
     if not any(names[1:]):  # one column, or a title
         lines = table[:BLOCK].splitlines()[: MOST_TITLES + 1]
         parts = [max(map(line.rstrip("".join(DELIMITERS)).count, DELIMITERS)) for line in lines]
@@ -84,14 +90,6 @@ def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str,
             "Choose the delimiter by hand, or add columns.",
         )
     return delimiter, decimal or ("," if delimiter == ";" else "."), headers  # as spreadsheets write it
-
-
-def ending(delimiter: str) -> str:
-    """What is cut off at the end of a file."""
-    return "\r\n" if delimiter == " " else "\r\n "
-
-
-NO_TEXT = "The file is not text, although its extension says so.", "Check its format, or choose its encoding by hand."
 
 
 def encoding_of(raw: bytes, declared: str | None) -> str:
@@ -171,61 +169,6 @@ def _likely_encodings(raw: bytes, sample: bytes) -> list[str]:
     return sorted(found, key=lambda name: 2 * odd[name] > len(read[name]))[:FEW]
 
 
-def _header(table: str, delimiter: str) -> list[str]:
-    """The first record."""
-    try:
-        return next(csv.reader(io.StringIO(table[:BLOCK], newline=""), delimiter=delimiter), [])
-    except csv.Error:
-        raise DataError("The text cannot be read as a table.", "Check its quotation marks and delimiter.") from None
-
-
-def parser_options(delimiter: str, width: int, wanted: Sequence[int] = ()) -> dict[str, Any]:
-    """How Arrow's parser reads so many columns, or those of these places alone: as dictionaries of text."""
-    names = [str(j) for j in range(width)]
-    return {
-        # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
-        "read_options": arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
-        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        "convert_options": arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
-            include_columns=[names[j] for j in wanted],
-            null_values=[],
-        ),
-    }
-
-
-def check_rows(body: BinaryIO, delimiter: str, width: int, before: int) -> None:
-    """Name the first line that is no proper record, if there is one. Slow; for files that look wrong."""
-    lines = Lines(io.TextIOWrapper(body, encoding="utf-8", newline=""))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    line = before + 1
-    try:
-        for record in reader:
-            if record and len(record) != width:
-                if is_note(reader, record, width):
-                    raise DataError(
-                        "What stands below the table looks like a note, and no row.",
-                        "Delete the lines below the table.",
-                        f"Line {line:,}, below the table, looks like a note, and no row.",
-                    )
-                raise DataError(
-                    "A line and the header differ in their number of cells.",
-                    "Quote cells that hold the delimiter, or complete the line.",
-                    f"Line {line:,} and the header differ in their number of cells: {len(record):,} and {width:,}.",
-                )
-            if sum(len(cell.encode()) for cell in record) >= BLOCK:
-                more = f"has more than {BLOCK >> 20} MiB."
-                raise DataError(f"A line {more}", "Shorten its cells.", f"Line {line:,} {more}")
-            line = before + reader.line_num + 1
-            lines.taken()
-    except csv.Error:
-        raise DataError(
-            "A line has a quotation mark that does not open or close a cell.",
-            "Close it, or double quotation marks inside cells.",
-            f"Line {line:,} has a quotation mark that does not open or close a cell.",
-        ) from None
-
-
 def is_note(rest: Iterable[list[str]], record: list[str], width: int) -> bool:
     """Whether a record of another width, and the few after it, are all that is left, with a cell or two each."""
     left = [record, *islice(rest, MOST_NOTES)]
@@ -301,9 +244,6 @@ def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None =
         points = pc.replace_substring(pc.replace_substring_regex(words, MARKS, ""), ",", ".")
         words = pc.if_else(pc.match_substring_regex(words, COMMA), points, words)
     return pa.DictionaryArray.from_arrays(encoded.indices, words)
-
-
-PIECE = 1 << 20  # bytes
 
 
 def text_table(raw: bytes, missing: Sequence[str], **written: str | None) -> tuple[pa.Table, dict[str, str]]:
@@ -392,7 +332,7 @@ class TextBlocks:
 
     def _pieces(self) -> Iterator[str]:
         """From the header on, without the white space at the end."""
-        held, started, white = "", False, ending(self.delimiter)
+        held, started, white = "", False, "\r\n" if self.delimiter == " " else "\r\n "
         for text in self.texts():
             joined = held + text if started else text.lstrip("\r\n")
             started = started or joined != ""
@@ -421,7 +361,35 @@ class TextBlocks:
         yield "".join(found)
 
     def _check_rows(self) -> None:
-        check_rows(_stream(self._pieces(), "\n"), self.delimiter, len(self.headers), self._before)
+        """Name the first line that is no proper record, if there is one. Slow; for files that look wrong."""
+        lines = Lines(io.TextIOWrapper(_stream(self._pieces(), "\n"), encoding="utf-8", newline=""))
+        reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
+        line, width = self._before + 1, len(self.headers)
+        try:
+            for record in reader:
+                if record and len(record) != width:
+                    if is_note(reader, record, width):
+                        raise DataError(
+                            "What stands below the table looks like a note, and no row.",
+                            "Delete the lines below the table.",
+                            f"Line {line:,}, below the table, looks like a note, and no row.",
+                        )
+                    raise DataError(
+                        "A line and the header differ in their number of cells.",
+                        "Quote cells that hold the delimiter, or complete the line.",
+                        f"Line {line:,} and the header differ in their number of cells: {len(record):,} and {width:,}.",
+                    )
+                if sum(len(cell.encode()) for cell in record) >= BLOCK:
+                    more = f"has more than {BLOCK >> 20} MiB."
+                    raise DataError(f"A line {more}", "Shorten its cells.", f"Line {line:,} {more}")
+                line = self._before + reader.line_num + 1
+                lines.taken()
+        except csv.Error:
+            raise DataError(
+                "A line has a quotation mark that does not open or close a cell.",
+                "Close it, or double quotation marks inside cells.",
+                f"Line {line:,} has a quotation mark that does not open or close a cell.",
+            ) from None
 
     def _refuse(self) -> NoReturn:
         """DataError with the line that is malformed, if that is found."""
@@ -441,10 +409,20 @@ class TextBlocks:
 
     def parse(self, wanted: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """What the parser makes of some columns; DataError, and not the parser's, which quotes the line."""
-        lines = self._filled() if self._has_blank else self._pieces()
-        options, malformed = parser_options(self.delimiter, len(self.headers), wanted), False
+        lines, malformed = self._filled() if self._has_blank else self._pieces(), False
+        names = [str(j) for j in range(len(self.headers))]
         try:
-            with arrow_csv.open_csv(pa.PythonFile(_stream(lines, "\n"), "r"), **options) as reader:
+            with arrow_csv.open_csv(
+                pa.PythonFile(_stream(lines, "\n"), "r"),
+                # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
+                arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
+                arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+                    include_columns=[names[j] for j in wanted],
+                    null_values=[],
+                ),
+            ) as reader:
                 yield from reader
         except pa.ArrowInvalid:
             malformed = True

@@ -29,7 +29,8 @@ TEXT_FORMATS = ("csv", "tsv", "txt")
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError)
 OPENERS: dict[str, Callable[..., Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 PACKED = (*OPENERS, "zip")
-UNPACKED = (*TEXT_FORMATS, "parquet", "xlsx")
+READERS = {"parquet": parquet_table, "xlsx": workbook_table}
+UNPACKED = (*TEXT_FORMATS, *READERS)
 FORMATS = (*UNPACKED, *(f"csv.{packed}" for packed in PACKED))
 
 # What files are called something that they are not; a workbook is a zip archive of its own kind.
@@ -89,12 +90,8 @@ def table_of(
         check_signature(raw, packing)
         kind, raw = unpacked(raw, packing, kind, limit)
     check_signature(raw, kind)
-    if kind == "parquet":
-        table, read_as = parquet_table(raw, missing, limit)
-    elif kind == "xlsx":
-        table, read_as = workbook_table(raw, missing, limit)
-    else:
-        table, read_as = text_table(raw, missing, **written)
+    read = READERS.get(kind)
+    table, read_as = read(raw, missing, limit) if read else text_table(raw, missing, **written)
     if table.num_rows > max_shape[0] or table.num_columns > max_shape[1]:
         most = f"this server takes {max_shape[0]:,} and {max_shape[1]:,} at most."
         raise DataError(

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from dpcore.arguments import Flags, Floats, Ints, require_frame
 from dpcore.datasets.headers import class_rank, limits, meant, tells_people
-from dpcore.datasets.spread import NumberSpread, first_days, spread_of, spread_of_days
+from dpcore.datasets.spread import NumberSpread, first_days, spread_of, usual
 from dpcore.domain.cells import NAME, Form, as_numbers, distinct, form_of, parsed, worded
 from dpcore.domain.column import MAX_CATEGORIES, Kind
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
@@ -312,7 +312,7 @@ def _date(seen: Seen) -> Recognized | None:
     different, counts = count_equal(days[said], seen.counts[said])
     if len(different) == 1:
         return None  # a category of one value, or of one day and several times
-    spread = spread_of_days(different, counts)
+    spread = replace(usual(different, counts, days=True)[2], step=first_days(different))
     times = f"{phrase('Times of day are cut off')}: {phrase('make a column of their hours if you need them.')}"
     return seen.spread("date", spread, said, form, doubt, times if seen.has_times else "")
 

@@ -34,7 +34,6 @@ SEPARATE = 0.2  # of the range of all others, and times as wide as others are ap
 SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
 CLOCK = phrase("If these are times of day, such as 1345, what is released may have 60 minutes or more.")
 CALENDAR, MOST_MONTHS = (185001, 210012), 80_00  # years and months, of eighty years at most
-Ends = tuple[int, int]
 BinEnds = tuple[float, ...]
 Span = tuple[float, float] | None
 
@@ -92,11 +91,6 @@ def spread_of(values: Floats, counts: Ints, within: Span, whole: bool, fine: flo
         remark = f"0 ({zeros:,}×): {phrase('they come back as small numbers.')}"
         found = replace(found, remarks=(*found.remarks, remark))
     return replace(found, step=step, bin_ends=ends)
-
-
-def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
-    """How different days, in ascending order, and the rows of each spread."""
-    return replace(usual(days, counts, days=True)[2], step=first_days(days))
 
 
 def usual(
@@ -165,7 +159,7 @@ def is_separate(numbers: Floats, counts: Ints) -> bool:
     return bool(numbers[1] > max(SEPARATE * (most - numbers[1]), usual_gap / SEPARATE))
 
 
-def ends_within(numbers: Floats, counts: Ints, within: Span) -> Ends | None:
+def ends_within(numbers: Floats, counts: Ints, within: Span) -> tuple[int, int] | None:
     """The places of numbers within limits, if nearly all are; None if there are none or more lie outside."""
     if within is None:
         return None
@@ -173,7 +167,7 @@ def ends_within(numbers: Floats, counts: Ints, within: Span) -> Ends | None:
     return (first, last) if counts[first:last].sum() >= (1 - MOST_OF_NARROW) * counts.sum() else None
 
 
-def usual_ends(numbers: Floats, counts: Ints) -> Ends:
+def usual_ends(numbers: Floats, counts: Ints) -> tuple[int, int]:
     """Between which places numbers lie without the few that make the range several times as wide."""
     first, last, rows = 0, len(numbers), counts.cumsum()
     most = max(1, int((MOST_FAR if fills_decades(numbers, counts) else MOST_OF_NARROW) * rows[-1]))
