@@ -1,14 +1,15 @@
 """What a run can cost: every query of private rows, with the claimed epsilon and the proven one.
 
-The ledger records events apart from how they compose (the idea is dp_accounting's). Three totals stand in it:
-`epsilon_claimed`, what the method's source says that the queries satisfy; `epsilon_nominal`, what the noise that was
-drawn would give alone; and `epsilon_bound`, the smallest upper bound that can be proved. The last two are one number
-unless the ledger is void: with a known seed or an inferred schema nothing can be proved, whatever the noise. In
-corrected mode claim and noise are equal. Sums are exact (rational arithmetic).
+The ledger records events apart from how they compose (the idea is dp_accounting's). Three totals
+stand in it: `epsilon_claimed`, what the method's source says that the queries satisfy;
+`epsilon_nominal`, what the noise that was drawn would give alone; and `epsilon_bound`, the smallest
+upper bound that can be proved. The last two are one number unless the ledger is void: with a known
+seed or an inferred schema nothing can be proved, whatever the noise. In corrected mode claim and
+noise are equal. Sums are exact (rational arithmetic).
 
-A ledger counts pure epsilon, or, if it was given a `delta`, rho (zCDP). Entries and sums are then of rho, and the
-three totals are the epsilons that these make at that delta, rounded up. One ledger with all its parts has one privacy
-measure and one delta.
+A ledger counts pure epsilon, or, if it was given a `delta`, rho (zCDP). Entries and sums are then
+of rho, and the three totals are the epsilons that these make at that delta, rounded up. One ledger
+with all its parts has one privacy measure and one delta.
 
 Composition lives here alone:
 
@@ -26,13 +27,15 @@ of a person  Queries of rows, of which one person has k at most, cost that perso
 sampled      Queries about a secret random sample cost less than they would on all rows, and queries about a
              bootstrap sample more (`amplification`). In pure epsilon only.
 
-Totals rise together: one lock for a whole tree of ledgers, caps at every level, and nothing that is not counted. What
-is drawn is charged before. A rise, by any thread, is checked against the caps of all levels, written down where some
-level keeps a file, and counted, as one step. What nobody could count is refused: a rise in another process, in a copy,
-or in what is closed; and copies of what is not. What is closed is a record, and may be copied.
+Totals rise together: one lock for a whole tree of ledgers, caps at every level, and nothing that is
+not counted. What is drawn is charged before. A rise, by any thread, is checked against the caps of
+all levels, written down where some level keeps a file, and counted, as one step. What nobody could
+count is refused: a rise in another process, in a copy, or in what is closed; and copies of what is
+not. What is closed is a record, and may be copied.
 
-Nothing can be proved of what is void: its bound is infinite as soon as it counts anything, and so is that of all levels
-above, by every rule of composition. A part that is void and counts nothing costs nothing.
+Nothing can be proved of what is void: its bound is infinite as soon as it counts anything, and so
+is that of all levels above, by every rule of composition. A part that is void and counts nothing
+costs nothing.
 """
 
 from __future__ import annotations
@@ -686,7 +689,8 @@ class Ledger(Spent):
     def _rise(self, new: Totals, void: str = "", *, drawn: bool = False) -> None:
         """Take these totals, and those above, to what they become: checked, written down, then counted.
 
-        What is `drawn` already is counted whatever the caps say, and even if it cannot be written down.
+        What is `drawn` already is counted whatever the caps say, and even if it cannot be written
+        down.
         """
         rising: list[tuple[Ledger, Totals]] = [(self, new)]
         for node in self._upward():

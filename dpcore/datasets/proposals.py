@@ -1,12 +1,12 @@
 """What is proposed of somebody's table, from what its columns seem to be, and what makes a proposal a declaration.
 
-Proposals are read off the rows, all of them at once, and so are not public: bounds, categories, and rules that hold in
-all rows although many rows would break them by chance. No schema of them has a guarantee before the person whose rows
-they are says that they hold in general, by public knowledge.
+Proposals are read off the rows, all of them at once, and so are not public: bounds, categories, and
+rules that hold in all rows although many rows would break them by chance. No schema of them has a
+guarantee before the person whose rows they are says that they hold in general, by public knowledge.
 
-A line is what a schema says of one column: its bounds, or its categories. Somebody declares it who changes it, or says
-that it is public. Rounding outward helps whoever does. It is no privacy by itself: 0 to 20,000 still follows from the
-rows, unless it would have been said without them.
+A line is what a schema says of one column: its bounds, or its categories. Somebody declares it who
+changes it, or says that it is public. Rounding outward helps whoever does. It is no privacy by
+itself: 0 to 20,000 still follows from the rows, unless it would have been said without them.
 """
 
 import re
@@ -82,8 +82,8 @@ def left_out(one: Recognized) -> str:
 def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE) -> tuple[Column | None, int]:
     """A column as it was recognized, whether or not it is left out by default, and how many values it does not list.
 
-    None if it can be no column. Numbers and dates get their own extremes as bounds; all others the values that at
-    least so many rows have as categories. The others count as missing.
+    None if it can be no column. Numbers and dates get their own extremes as bounds; all others the
+    values that at least so many rows have as categories. The others count as missing.
     """
     if found.what in ("empty", "unreadable"):
         return None, 0
@@ -136,8 +136,8 @@ def changed(column: Column, before: Column) -> bool:
 def edited_origin(column: Column, before: Column | None) -> Origin:
     """Where an edited line comes from.
 
-    Bins, and what else is no bound and no category, change nothing. Neither does rounding outward (`outward`), nor a
-    rare value that is ticked: the program proposed these too.
+    Bins, and what else is no bound and no category, change nothing. Neither does rounding outward
+    (`outward`), nor a rare value that is ticked: the program proposed these too.
     """
     if before is None or not changed(column, before):
         return "declared" if before is None else before.origin
@@ -163,7 +163,8 @@ def with_value(column: Column, value: str) -> Column:
 def undeclared(schema: Schema, base: Schema, read_off: Iterable[str], said: Iterable[str]) -> tuple[str, ...]:
     """The columns of an edited schema whose lines are still as rows say, in order.
 
-    `read_off`: those that were so in the schema before the edits, `base`; `said`: those that somebody says are public.
+    `read_off`: those that were so in the schema before the edits, `base`; `said`: those that
+    somebody says are public.
     """
     left = {*read_off} - {*said}
     return tuple(one.name for one in schema if one.name in left and is_unsaid(one, base[one.name]))

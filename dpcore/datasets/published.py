@@ -1,11 +1,12 @@
 """Data sets that this package knows, by their declared schemas: published ones, and simulated bank-card customers.
 
-`files/published.toml` says what they are. Published files are checked against a sum, so that their schemas are true of
-them, and nothing is fetched unless the caller asks.
+`files/published.toml` says what they are. Published files are checked against a sum, so that their
+schemas are true of them, and nothing is fetched unless the caller asks.
 
-Zhang and Tang (2007) tried private naive Bayes on 50,000 customers of a bank, 5,000 more to test on, with a class
-"customer value". Those rows were never published. The simulated ones have the same kind of columns; their numbers are
-our own, and there is no person in them. A row is drawn in four steps:
+Zhang and Tang (2007) tried private naive Bayes on 50,000 customers of a bank, 5,000 more to test
+on, with a class "customer value". Those rows were never published. The simulated ones have the same
+kind of columns; their numbers are our own, and there is no person in them. A row is drawn in four
+steps:
 
 1. Its class, by the shares in `CLASSES`.
 2. A score for every attribute, standard normal, independent of the class and of one another.
@@ -15,11 +16,12 @@ our own, and there is no person in them. A row is drawn in four steps:
    decimals) and clipped to its bounds. A category is found by cutting the normal distribution, in the order in which
    the categories stand, into pieces as large as their shares.
 
-So both tables have the same distribution of every attribute within every class, and differ only in whether attributes
-hang together there. In the first they are independent given the class, as naive Bayes assumes, and numbers are
-Gaussian but for rounding and clipping (less than one value in twenty, in any class). In the second the class tells
-itself by *pairs*: whoever keeps large deposits has small loans, and whoever pays often pays small sums, while
-high-value customers have more of both. Naive Bayes does not see that; a forest does.
+So both tables have the same distribution of every attribute within every class, and differ only in
+whether attributes hang together there. In the first they are independent given the class, as naive
+Bayes assumes, and numbers are Gaussian but for rounding and clipping (less than one value in
+twenty, in any class). In the second the class tells itself by *pairs*: whoever keeps large deposits
+has small loans, and whoever pays often pays small sums, while high-value customers have more of
+both. Naive Bayes does not see that; a forest does.
 """
 
 from __future__ import annotations
@@ -219,8 +221,8 @@ ATTRIBUTES = tuple(
 def bank_cards(seed: int = 0, *, dependent: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Simulated customers to learn from and to test on, with the columns of the schema; the module says how.
 
-    The same seed and version of NumPy give the same rows. In the `dependent` table attributes hang together within a
-    class, so that naive Bayes's assumption fails.
+    The same seed and version of NumPy give the same rows. In the `dependent` table attributes hang
+    together within a class, so that naive Bayes's assumption fails.
     """
     train, test = (np.random.default_rng([seed, part]) for part in range(2))  # neither hangs on the other's size
     return _draw(ROWS, train, dependent), _draw(TEST_ROWS, test, dependent)

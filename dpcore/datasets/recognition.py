@@ -1,11 +1,13 @@
 """What the columns of somebody's table are: identifiers, texts, dates, numbers, categories, and why it seems so.
 
-This looks at private rows, all of them at once. It is a proposal for the screen of the person whose rows they are, and
-nothing of it is public until that person declares it, from public knowledge: not the reasons, which count rows and name
-extremes, nor which columns were left out. `Schema.infer` marks what it makes of it so.
+This looks at private rows, all of them at once. It is a proposal for the screen of the person whose
+rows they are, and nothing of it is public until that person declares it, from public knowledge: not
+the reasons, which count rows and name extremes, nor which columns were left out. `Schema.infer`
+marks what it makes of it so.
 
-Identifiers and free texts are left out by default: released, they would name people; as categories, their values would
-be published without noise. What has one value, or none, is left out because it tells nothing.
+Identifiers and free texts are left out by default: released, they would name people; as categories,
+their values would be published without noise. What has one value, or none, is left out because it
+tells nothing.
 """
 
 from __future__ import annotations

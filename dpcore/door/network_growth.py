@@ -1,12 +1,13 @@
 """A network of 0/1 columns that grows behind the door, one exponential mechanism per new column.
 
-`FamilySearch` has the exact scores of the families that may come next: private, for the door only. With V the columns
-that stand already, a column X outside may take any l of them as parents, or all of them while they are l or fewer.
-Every family has one last column, so each set of l + 1 columns is counted and scored once, when its second last column
-is placed, and kept until its child is placed.
+`FamilySearch` has the exact scores of the families that may come next: private, for the door only.
+With V the columns that stand already, a column X outside may take any l of them as parents, or all
+of them while they are l or fewer. Every family has one last column, so each set of l + 1 columns is
+counted and scored once, when its second last column is placed, and kept until its child is placed.
 
-Subsets of V are held in colexicographic order of their places in V: a new column then only appends. Tables come from
-the counts of "all ones" by inclusion and exclusion (`bits`); those of smaller subsets are shared by all families.
+Subsets of V are held in colexicographic order of their places in V: a new column then only appends.
+Tables come from the counts of "all ones" by inclusion and exclusion (`bits`); those of smaller
+subsets are shared by all families.
 """
 
 from collections.abc import Iterator, Sequence
@@ -167,8 +168,9 @@ class FamilySearch:
 class Growth:
     """The families that a growing network may take next, and the choice among them.
 
-    Which families there are is public: every column that is not placed, with every set of `max_parents` placed columns
-    that it may take, or all of them while they are fewer. Made by `PrivateTable.growth`.
+    Which families there are is public: every column that is not placed, with every set of
+    `max_parents` placed columns that it may take, or all of them while they are fewer. Made by
+    `PrivateTable.growth`.
     """
 
     def __init__(self, door: Door, schema: Schema, search: FamilySearch, columns: Sequence[str]) -> None:

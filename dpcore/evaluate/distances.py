@@ -1,7 +1,7 @@
 """How close a released table is to the real one, compared by their codes: up to the schema's categories and bins.
 
-Distances of marginals, and what they come to (`fidelity`): what a release kept of the real rows, what it lost, and who
-pays for that. Reads real rows: not private.
+Distances of marginals, and what they come to (`fidelity`): what a release kept of the real rows,
+what it lost, and who pays for that. Reads real rows: not private.
 """
 
 from __future__ import annotations
@@ -421,9 +421,9 @@ class Tie:
 class Center:
     """Where the numbers of a column lie, whatever its bins: two means, and the released median.
 
-    They are written as the column writes numbers. `share_below` is the share of real rows below that
-    median, those at it taken as they suit; no number of a real row is kept. `distant` says whether it
-    is further from the real median than chance explains.
+    They are written as the column writes numbers. `share_below` is the share of real rows below
+    that median, those at it taken as they suit; no number of a real row is kept. `distant` says
+    whether it is further from the real median than chance explains.
     """
 
     column: str
@@ -450,8 +450,8 @@ class Fidelity:
 
     The strongest lost ties come first.
 
-    `worst` is the group that the release is furthest off for, beside the `largest` group of the same column; None if no
-    column has groups.
+    `worst` is the group that the release is furthest off for, beside the `largest` group of the
+    same column; None if no column has groups.
     """
 
     columns: int
@@ -490,11 +490,12 @@ def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple
 def fidelity(real: Table | Rows, synthetic: Table, schema: Schema, *, distant: tuple[Center, ...] = ()) -> Fidelity:
     """Judge a release by its columns, pairs and groups.
 
-    Two columns are tied as far as their joint shares are from the product of their own, ½ Σ |P(a, b) - P(a) P(b)|, less
-    what as many rows would have by chance if they were independent. A release has of it what its own difference adds
-    up to in the cells' real direction, ½ Σ sign(P(a, b) - P(a) P(b)) (Q(a, b) - Q(a) Q(b)): noise, whose directions are
-    its own, adds nothing to that. A tie of `TIED` or more is lost where the release has less than half of it. Of wide
-    schemas, and of pairs with very many cells, not all are looked at.
+    Two columns are tied as far as their joint shares are from the product of their own, ½ Σ |P(a,
+    b) - P(a) P(b)|, less what as many rows would have by chance if they were independent. A release
+    has of it what its own difference adds up to in the cells' real direction, ½ Σ sign(P(a, b) -
+    P(a) P(b)) (Q(a, b) - Q(a) Q(b)): noise, whose directions are its own, adds nothing to that. A
+    tie of `TIED` or more is lost where the release has less than half of it. Of wide schemas, and
+    of pairs with very many cells, not all are looked at.
 
     Parameters
     ----------
@@ -557,7 +558,8 @@ def apart(p: Floats, q: Floats) -> float:
 def apart_within(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Floats:
     """The same for every row of joint shares by itself, as shares of the row; 1 where only one of the two has any.
 
-    Less what two samples of these sizes would have by chance: a share x is off by sqrt(2 x (1 - x) (1/n + 1/m) / pi).
+    Less what two samples of these sizes would have by chance: a share x is off by sqrt(2 x (1 - x)
+    (1/n + 1/m) / pi).
     """
     rows = [part.sum(axis=1, keepdims=True) for part in (p, q)]
     first, second = (

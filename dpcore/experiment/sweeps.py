@@ -1,13 +1,15 @@
 """Sweeps: methods x epsilons x repeats, as runs of the one loop and as one frame; written down, and gone on with.
 
-A `Config` is a JSON document that says it all, names it by a hash, and can be read back. A `Store` keeps finished runs
-in a file that survives kill -9, or in memory, so that a sweep goes on where it was stopped.
+A `Config` is a JSON document that says it all, names it by a hash, and can be read back. A `Store`
+keeps finished runs in a file that survives kill -9, or in memory, so that a sweep goes on where it
+was stopped.
 
-There is one file per data set, schema, split, measures and version, named by their hash, in which the rows are keyed
-with the folder's secret; one line of JSON per run, written whole and flushed when the run is finished. A run is known
-by its method, parameters, epsilon and repeat, so that another sweep of the same data, or more repeats, finds what is
-there. An unseeded run counts too: a finished run is a draw. Nothing of the data is in it but aggregates; yet they were
-measured on real rows without noise, and are not private.
+There is one file per data set, schema, split, measures and version, named by their hash, in which
+the rows are keyed with the folder's secret; one line of JSON per run, written whole and flushed
+when the run is finished. A run is known by its method, parameters, epsilon and repeat, so that
+another sweep of the same data, or more repeats, finds what is there. An unseeded run counts too: a
+finished run is a draw. Nothing of the data is in it but aggregates; yet they were measured on real
+rows without noise, and are not private.
 """
 
 from __future__ import annotations
@@ -329,8 +331,8 @@ def digest(document: Any) -> str:
 def yardstick_of(config: Config, data: Dataset, place: Place) -> str:
     """A hash of all that a run's values depend on besides its method, epsilon and repeat.
 
-    The training and test rows, in this order, are keyed with the folder's secret. In memory the data's token stands for
-    them: nobody else looks there.
+    The training and test rows, in this order, are keyed with the folder's secret. In memory the
+    data's token stands for them: nobody else looks there.
     """
     document, rows = config.to_dict(data), data.token
     if isinstance(place, Path) and data.held:

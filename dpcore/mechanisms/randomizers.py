@@ -1,7 +1,8 @@
 r"""Randomizers: what a person does to one answer before anybody collects it. Public rules, no rows.
 
-A report Y of a true value X is drawn from a public channel P(Y | X). Whoever collects sees reports and rules only, so
-all that is made of them is post-processing. The local epsilon of a channel is the largest |ln P(y | x) / P(y | x')|.
+A report Y of a true value X is drawn from a public channel P(Y | X). Whoever collects sees reports
+and rules only, so all that is made of them is post-processing. The local epsilon of a channel is
+the largest |ln P(y | x) / P(y | x')|.
 
 Categories. Every channel here is "pure" (Wang, Blocki, Li and Jha 2017): a report supports some of the k values, and
     P(the report supports j | X = i) = gain 1[i = j] + base_j,
@@ -16,9 +17,10 @@ OUE      one bit per value: the true one is kept with probability 1/2, each othe
          Two people differ in two bits: epsilon = ln (1/2 (1 - q)) / (q 1/2). Better than ERRPH if k > 3 e^epsilon + 2.
 OLH      a hash of the value to g = e^epsilon + 1 places, by a function that each person draws, reported by ERRPH.
 
-Numbers (TRR). y = a x + b with a and b from public sets: no finite epsilon, because at two x the densities' tails
-differ without bound, and so do the supports of finite sets. With a = 1 and Laplace noise of scale (U - L) / epsilon on
-numbers that are first moved into public bounds [L, U], epsilon is what it says.
+Numbers (TRR). y = a x + b with a and b from public sets: no finite epsilon, because at two x the
+densities' tails differ without bound, and so do the supports of finite sets. With a = 1 and Laplace
+noise of scale (U - L) / epsilon on numbers that are first moved into public bounds [L, U], epsilon
+is what it says.
 """
 
 import re
@@ -206,7 +208,8 @@ class CategoryChannel(Channel):
 def lie_probability(epsilon: Epsilon, size: int = 2) -> float:
     """1 / (e^epsilon + size - 1): of each other value; the next higher probability that lots can have.
 
-    A lie less probable than the smallest lot would never be told, and the truth would be out whatever epsilon says.
+    A lie less probable than the smallest lot would never be told, and the truth would be out
+    whatever epsilon says.
     """
     ratio = exp(-min(float(epsilon), SMALLEST_RATIO)) if epsilon < inf else 0.0  # so that a large epsilon does no harm
     return ceil(ratio / (1 + (size - 1) * ratio) * LOTS) / LOTS
@@ -698,8 +701,9 @@ class TRR(Channel):
 class Noised(TRR):
     """x, moved into public bounds, with uniform or normal noise (Agrawal and Srikant 2000). No finite epsilon.
 
-    Two x next to the bounds have other largest reports (uniform), or densities whose ratio has no bound (normal). The
-    scale is half the width of the uniform noise, or the standard deviation of the normal one.
+    Two x next to the bounds have other largest reports (uniform), or densities whose ratio has no
+    bound (normal). The scale is half the width of the uniform noise, or the standard deviation of
+    the normal one.
     """
 
     def __init__(self, kind: str, scale: float, *, lower: float, upper: float) -> None:

@@ -1,22 +1,25 @@
 r"""Score functions for selection and noisy scoring, each with a sensitivity that is derived and brute-force tested.
 
-A score maps a contingency table of counts N (rows: values of a child or an attribute; columns: values of its parents
-or of the class) to a number. Under ``replace`` the number of rows n is public and information scores are per record;
-under ``add_remove`` the same scores are multiplied by n, because per-record values of tiny tables jump. The unit of
-information is the bit.
+A score maps a contingency table of counts N (rows: values of a child or an attribute; columns:
+values of its parents or of the class) to a number. Under ``replace`` the number of rows n is public
+and information scores are per record; under ``add_remove`` the same scores are multiplied by n,
+because per-record values of tiny tables jump. The unit of information is the bit.
 
-Notation: D_b(n) = (1/n) log2 n + ((n-1)/n) log2(n/(n-1)),
-D_g(n) = (2/n) log2((n+1)/2) + ((n-1)/n) log2((n+1)/(n-1)), and g(m) = (m+1) log2(m+1) - m log2 m, which increases.
+Notation: D_b(n) = (1/n) log2 n + ((n-1)/n) log2(n/(n-1)), D_g(n) = (2/n) log2((n+1)/2) + ((n-1)/n)
+log2((n+1)/(n-1)), and g(m) = (m+1) log2(m+1) - m log2 m, which increases.
 
-Floating point. A score c that is worked out in floats is out by some e, |e| <= h, from the q of the formulas. So it
-moves by up to `sensitivity` + 2h, and a difference of two scores by up to 4h more than in the formulas. Every score
-derives its 2h (`Bounds.rounding`) from what is public: the shapes of tables, and a bound on the number of rows. A unit
-is 2^-53; an operation is right to one, NumPy's logarithms to 16 at worst, and K numbers add up to within K units of the
-sum of their sizes, in any order. Exactly sampled noise takes the computed scores as they are, as the rational numbers
-that floats stand for, and its exponents are so much smaller, its scales so much larger, that what is booked covers
-`rounding` too (`door.prices`). NumPy's noise, whose own floats can be attacked, leaves it out.
+Floating point. A score c that is worked out in floats is out by some e, |e| <= h, from the q of the
+formulas. So it moves by up to `sensitivity` + 2h, and a difference of two scores by up to 4h more
+than in the formulas. Every score derives its 2h (`Bounds.rounding`) from what is public: the shapes
+of tables, and a bound on the number of rows. A unit is 2^-53; an operation is right to one, NumPy's
+logarithms to 16 at worst, and K numbers add up to within K units of the sum of their sizes, in any
+order. Exactly sampled noise takes the computed scores as they are, as the rational numbers that
+floats stand for, and its exponents are so much smaller, its scales so much larger, that what is
+booked covers `rounding` too (`door.prices`). NumPy's noise, whose own floats can be attacked,
+leaves it out.
 
-Scores of dependence between columns come first, then those of classes of rows, then those of a split.
+Scores of dependence between columns come first, then those of classes of rows, then those of a
+split.
 """
 
 from abc import ABC, abstractmethod
@@ -86,7 +89,8 @@ class Score(ABC):
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
         """What one person may do to candidates with tables of these shapes.
 
-        `rows` is the public number of rows under replace, and a public upper bound (or None) under add_remove.
+        `rows` is the public number of rows under replace, and a public upper bound (or None) under
+        add_remove.
         """
 
 
@@ -165,10 +169,11 @@ MOST_ASSIGNED = 8  # parent values whose 2^8 assignments F tries one by one
 class Entropy(TableScore):
     r"""H(X) under replace, n H(X) under add_remove.
 
-    Replace: H = sum f(c), f(c) = -(c/n) log2(c/n) concave; moving one record from a cell to another changes H by
-    increments of f, whose extremes are at c = 0 and c = n: at most D_b(n), attained from a constant column.
-    Add_remove: n H = n log n - sum c log c; adding to a cell of count c changes it by g(n) - g(c), which lies in
-    [0, g(n)]: monotone, tight, and in need of a public bound on n.
+    Replace: H = sum f(c), f(c) = -(c/n) log2(c/n) concave; moving one record from a cell to another
+    changes H by increments of f, whose extremes are at c = 0 and c = n: at most D_b(n), attained
+    from a constant column. Add_remove: n H = n log n - sum c log c; adding to a cell of count c
+    changes it by g(n) - g(c), which lies in [0, g(n)]: monotone, tight, and in need of a public
+    bound on n.
     """
 
     name = phrase("entropy")
@@ -189,8 +194,9 @@ class MutualInformation(TableScore):
     r"""I(X; Pi) under replace, n I under add_remove.
 
     Replace: D_b(n) if X or Pi is binary, D_g(n) in general (Zhang et al., PrivBayes, Lemma 4.1).
-    Add_remove: n I = n log n + sum c_xp log c_xp - sum c_x log c_x - sum c_p log c_p. Adding to cell (x, p) changes it
-    by g(n) + g(c_xp) - g(c_x) - g(c_p). As g >= 0 increases and c_xp <= c_x, c_p <= n, this lies in [-g(n), g(n)].
+    Add_remove: n I = n log n + sum c_xp log c_xp - sum c_x log c_x - sum c_p log c_p. Adding to
+    cell (x, p) changes it by g(n) + g(c_xp) - g(c_x) - g(c_p). As g >= 0 increases and c_xp <= c_x,
+    c_p <= n, this lies in [-g(n), g(n)].
     """
 
     name = phrase("mutual information")
@@ -235,7 +241,8 @@ class R(TableScore):
     def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
         """See the class.
 
-        Cells are out by 3 units of N_xp and of its expectation, 2n in sum; their sum by a unit per addition.
+        Cells are out by 3 units of N_xp and of its expectation, 2n in sum; their sum by a unit per
+        addition.
         """
         units = 2 * (sum(shape) + 8) * UNIT
         if relation is Relation.ADD_REMOVE:
@@ -303,7 +310,8 @@ class LinearF(TableScore):
 class Jaccard(TableScore):
     """|x and y| / |x or y| of two binary columns (1 if the union is empty).
 
-    The union may be a single record, so one person can move the index from 0 to 1 or from 1 to 0: sensitivity 1.
+    The union may be a single record, so one person can move the index from 0 to 1 or from 1 to 0:
+    sensitivity 1.
     """
 
     name = "Jaccard"
@@ -320,10 +328,11 @@ class Jaccard(TableScore):
 def information_rounding(shape: Shape, relation: Relation, n: int) -> float:
     """What `Bounds.rounding` is for sums of x log2 x over a table and its margins.
 
-    Such a sum over the table, a margin or the total is n log2 n at most; a term is right to 32 units, and K terms add
-    up to within K units of the sum of their sizes, in any order. Of the four sums and the three additions between them
-    a value is out by 4 (K + 40) units of n log2 n at most; a change by twice that. The constants, which are logarithms
-    of numbers next to 1, are out by less than 16 n units. Per record, divide by n.
+    Such a sum over the table, a margin or the total is n log2 n at most; a term is right to 32
+    units, and K terms add up to within K units of the sum of their sizes, in any order. Of the four
+    sums and the three additions between them a value is out by 4 (K + 40) units of n log2 n at
+    most; a change by twice that. The constants, which are logarithms of numbers next to 1, are out
+    by less than 16 n units. Per record, divide by n.
     """
     units = 8 * (prod(shape) + 48) * (log2(n) + 2) * UNIT
     return n * units if relation is Relation.ADD_REMOVE else units
@@ -343,16 +352,17 @@ def binary_information_step(n: int) -> float:
 class DistanceFromMargins(Score):
     r"""½ sum |M - m| - penalty * cells: how far a table M of counts is from a released one, m.
 
-    Only M is private: m is made of noisy answers, and the penalty is public. So the score is half an L1 distance of M
-    to a fixed table, and moves by at most half of what one person moves M in L1: ½ under add_remove, 1 under replace.
-    (Against noiseless margins, which move with M, the same distance has up to four times that sensitivity: see `R`.)
+    Only M is private: m is made of noisy answers, and the penalty is public. So the score is half
+    an L1 distance of M to a fixed table, and moves by at most half of what one person moves M in
+    L1: ½ under add_remove, 1 under replace. (Against noiseless margins, which move with M, the same
+    distance has up to four times that sensitivity: see `R`.)
 
-    `tables` has m for each candidate, and `penalty` is one for all of them, or one for each. With `merges`, M is of
-    merged values: for each candidate and axis, the merged value of every value, public as well. Merging is record by
-    record, and sums of counts are exact.
+    `tables` has m for each candidate, and `penalty` is one for all of them, or one for each. With
+    `merges`, M is of merged values: for each candidate and axis, the merged value of every value,
+    public as well. Merging is record by record, and sums of counts are exact.
 
-    `factors` are public, too: each candidate's score is multiplied by its own, and one person moves it by so many times
-    as much. The sensitivity of all is that of the largest one.
+    `factors` are public, too: each candidate's score is multiplied by its own, and one person moves
+    it by so many times as much. The sensitivity of all is that of the largest one.
     """
 
     tables: Sequence[Floats]
@@ -395,7 +405,8 @@ class DistanceFromMargins(Score):
 def merged_counts(table: Counts | Floats, merges: Sequence[Ints], known: dict[int, Floats]) -> Floats:
     """The table of counts of merged values: for each axis, the merged value of every value, from 0 without gaps.
 
-    Sums of counts are exact in floats. `known` has the matrix of 0 and 1 of each merge by its identity.
+    Sums of counts are exact in floats. `known` has the matrix of 0 and 1 of each merge by its
+    identity.
     """
     for merge in merges:
         if id(merge) not in known:
@@ -416,14 +427,16 @@ MOST_VALUES = 1 << 20  # of a column
 class ClassLogScore(Score):
     r"""q(D, x, c) = log p(c) + sum_j log p(x_j | c) of smoothed naive Bayes, for public rows x (paper 000, eq. 8).
 
-    Add_remove: with a smoothed prior, and after dropping the prior's normalizer (the same for all classes, so it
-    cancels in the selection), a record of class c moves the score of c only. Its prior term rises by
-    ln((N_c+1+s)/(N_c+s)) <= ln((1+s)/s). An attribute's term rises by at most ln((N+1+s)/(N+s)) <= ln((1+s)/s) if x_j
-    is the record's value, and otherwise falls by ln((N_c+1+s S_j)/(N_c+s S_j)) <= ln((1+s S_j)/(s S_j)), which is
-    smaller. Hence |change| <= (n_attributes + 1) ln((1+s)/s) for one candidate, and selection with exponent q costs
-    that once. Replace is one removal and one addition: twice that loss.
+    Add_remove: with a smoothed prior, and after dropping the prior's normalizer (the same for all
+    classes, so it cancels in the selection), a record of class c moves the score of c only. Its
+    prior term rises by ln((N_c+1+s)/(N_c+s)) <= ln((1+s)/s). An attribute's term rises by at most
+    ln((N+1+s)/(N+s)) <= ln((1+s)/s) if x_j is the record's value, and otherwise falls by
+    ln((N_c+1+s S_j)/(N_c+s S_j)) <= ln((1+s S_j)/(s S_j)), which is smaller. Hence |change| <=
+    (n_attributes + 1) ln((1+s)/s) for one candidate, and selection with exponent q costs that once.
+    Replace is one removal and one addition: twice that loss.
 
-    Queries are the public rows x, as codes of shape (m, n_features); the smoothing is s, and positive (Laplace: 1).
+    Queries are the public rows x, as codes of shape (m, n_features); the smoothing is s, and
+    positive (Laplace: 1).
     """
 
     target: str
@@ -440,8 +453,9 @@ class ClassLogScore(Score):
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
         """See the class: one candidate moves per added or removed record, hence the loss.
 
-        Rounding: with B the largest logarithm, a term is out by 32 B units and by as many units as there are additions
-        in its sum over values; the sum of J + 1 terms by J + 1 units of (J + 1) B.
+        Rounding: with B the largest logarithm, a term is out by 32 B units and by as many units as
+        there are additions in its sum over values; the sum of J + 1 terms by J + 1 units of (J + 1)
+        B.
         """
         terms = len(self.features) + 1
         largest = 2 * log(most_rows(rows) + self.smoothing * MOST_VALUES) + abs(log(self.smoothing))
@@ -474,8 +488,9 @@ class SplitScore(TableScore):
 class Max(SplitScore):
     """Max = sum over rows j of max_c N_jc (Friedman and Schuster 2010).
 
-    A record moves one cell by 1 and hence one row's maximum by at most 1, upward when added: sensitivity 1, monotone.
-    A replaced record lowers one row maximum by at most 1 and raises one by at most 1: sensitivity 1.
+    A record moves one cell by 1 and hence one row's maximum by at most 1, upward when added:
+    sensitivity 1, monotone. A replaced record lowers one row maximum by at most 1 and raises one by
+    at most 1: sensitivity 1.
     """
 
     name = "Max"
@@ -492,9 +507,10 @@ class Max(SplitScore):
 class Gini(SplitScore):
     """Gini = -sum_j t_j (1 - sum_c (t_jc/t_j)^2), the negative count-scaled impurity (Friedman and Schuster 2010).
 
-    One row is S/t - t with S = sum_c t_c^2. Adding a record of class c changes it by t (2x - 1 - y)/(t + 1), where
-    x = t_c/t and y = S/t^2. From x^2 <= y follows 2x - 1 - y <= -(1 - x)^2 <= 0, from y <= 1 at least -2: the change
-    lies in (-2, 0], monotone, sensitivity 2. A replacement is one such fall and one such rise, so again at most 2.
+    One row is S/t - t with S = sum_c t_c^2. Adding a record of class c changes it by t (2x - 1 -
+    y)/(t + 1), where x = t_c/t and y = S/t^2. From x^2 <= y follows 2x - 1 - y <= -(1 - x)^2 <= 0,
+    from y <= 1 at least -2: the change lies in (-2, 0], monotone, sensitivity 2. A replacement is
+    one such fall and one such rise, so again at most 2.
     """
 
     name = "Gini"
@@ -508,7 +524,8 @@ class Gini(SplitScore):
     def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
         """See the class.
 
-        A row is out by a unit of itself per class and 2 more, and the sum, of n at most, by a unit per row.
+        A row is out by a unit of itself per class and 2 more, and the sum, of n at most, by a unit
+        per row.
         """
         return 2.0, 2 * (sum(shape) + 8) * UNIT * most_rows(rows)
 
@@ -516,8 +533,9 @@ class Gini(SplitScore):
 class ConditionalEntropy(SplitScore):
     """-|T| H(C|A) = sum_jc t_jc log2(t_jc / t_j), count-scaled.
 
-    Adding a record to cell (j, c) changes the score by g(t_jc) - g(t_j), which lies in [-g(t_j), 0]: monotone, and
-    g(N) = log2(N+1) + N log2(1 + 1/N) <= log2(N_max + 1) + 1/ln 2. A replacement is one such fall and one such rise.
+    Adding a record to cell (j, c) changes the score by g(t_jc) - g(t_j), which lies in [-g(t_j),
+    0]: monotone, and g(N) = log2(N+1) + N log2(1 + 1/N) <= log2(N_max + 1) + 1/ln 2. A replacement
+    is one such fall and one such rise.
     """
 
     name = phrase("conditional entropy")
@@ -535,8 +553,8 @@ class ConditionalEntropy(SplitScore):
 class InfoGain(SplitScore):
     """Information gain per record, H(C) - H(C|A), in bits, of a node of unknown size.
 
-    It lies in [0, log2 |C|], and both ends are attained by neighboring tables on tiny nodes, so nothing better than
-    the range can be said without a lower bound on the node's size.
+    It lies in [0, log2 |C|], and both ends are attained by neighboring tables on tiny nodes, so
+    nothing better than the range can be said without a lower bound on the node's size.
     """
 
     name = phrase("information gain")
@@ -578,8 +596,9 @@ class OwnCandidates(Score):
 class IntervalSplit(OwnCandidates):
     """Places at which an interval of a column's codes, from `low` to `high - 1`, may be cut in two.
 
-    Codes below a place go left. By default all from `low + 1` to `high - 1` are candidates, whatever the data. Places
-    up to `worthless_below` score 0 whatever is there (a fault of published code; nobody else needs it).
+    Codes below a place go left. By default all from `low + 1` to `high - 1` are candidates,
+    whatever the data. Places up to `worthless_below` score 0 whatever is there (a fault of
+    published code; nobody else needs it).
     """
 
     column: str
@@ -604,17 +623,19 @@ class IntervalSplit(OwnCandidates):
 class Specialization(OwnCandidates):
     """Values that may be divided next, and maybe all places where intervals of codes may be cut, in one choice.
 
-    How well a value, divided into finer ones, would tell the classes apart (DiffGen: Mohammed et al., KDD 2011). A
-    candidate looks at the records of one value only: its table has a row per finer value, and its total is private. A
-    record that is added or removed moves one cell of it or none, so the sensitivities of `Max` (1) and of the
-    information gain (its range) hold as they stand, and so does that Max only rises. A replaced record may leave a
-    candidate's table and enter another's: Max falls by at most 1 in the one and rises by at most 1 in the other:
+    How well a value, divided into finer ones, would tell the classes apart (DiffGen: Mohammed et
+    al., KDD 2011). A candidate looks at the records of one value only: its table has a row per
+    finer value, and its total is private. A record that is added or removed moves one cell of it or
+    none, so the sensitivities of `Max` (1) and of the information gain (its range) hold as they
+    stand, and so does that Max only rises. A replaced record may leave a candidate's table and
+    enter another's: Max falls by at most 1 in the one and rises by at most 1 in the other:
     sensitivity 1 again.
 
-    A division names the candidate's column, and for each of its codes the finer value's number, or -1 if the code is
-    not of this value. The divisions are the first candidates; then follow the places of `intervals` (column name, low,
-    high) of two codes or more. A value weighs 1, and so does an interval, whose places share it evenly: an interval of
-    many bins is no more probable for having many places. Weights are public, so that sensitivity and loss are as said.
+    A division names the candidate's column, and for each of its codes the finer value's number, or
+    -1 if the code is not of this value. The divisions are the first candidates; then follow the
+    places of `intervals` (column name, low, high) of two codes or more. A value weighs 1, and so
+    does an interval, whose places share it evenly: an interval of many bins is no more probable for
+    having many places. Weights are public, so that sensitivity and loss are as said.
     """
 
     divisions: Sequence[tuple[str, NDArray[np.integer[Any]]]]

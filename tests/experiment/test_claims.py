@@ -13,7 +13,7 @@ from dpcore.experiment.figures.claims import (
     Finding,
     finding,
     in_words,
-    judged,
+    judge,
     weighted_sum,
 )
 from dpcore.experiment.figures.figure import with_failures
@@ -48,7 +48,7 @@ def share(answer, rule, draw, **arguments):
     """Of how many tries, a share, a rule says nothing else."""
     rng, found = np.random.default_rng(0), 0
     for _ in range(TRIES):
-        found += {*judged(RULES[rule]("", draw(rng), x="x", **arguments)).values()} == {answer}
+        found += {*judge(RULES[rule]("", draw(rng), x="x", **arguments)).values()} == {answer}
     return found / TRIES
 
 
@@ -72,16 +72,16 @@ def test_a_verdict_names_what_holds():
 
 def test_answers_are_sure_of_all_places_together():
     alone = {("", "1"): (True, 0.04)}
-    assert judged(Finding(*key, *found) for key, found in alone.items()) == {("", "1"): HOLDS}
+    assert judge(Finding(*key, *found) for key, found in alone.items()) == {("", "1"): HOLDS}
     beside = alone | {("", "2"): (False, 0.03), ("", "3"): (False, 0.001)}
-    answers = judged(Finding(*key, *found) for key, found in beside.items())
+    answers = judge(Finding(*key, *found) for key, found in beside.items())
     assert [*answers.values()] == [OPEN, OPEN, FAILS]
     several = [
         Finding("", "", True, 0.0),
         Finding("", "", False, 0.02),
     ]  # all have to hold: one that does not is enough
-    assert judged(several) == {("", ""): FAILS}
-    assert judged([*several, Finding("", "", False, 0.9)]) == {("", ""): OPEN}
+    assert judge(several) == {("", ""): FAILS}
+    assert judge([*several, Finding("", "", False, 0.9)]) == {("", ""): OPEN}
 
 
 def test_a_sum_of_means_has_the_error_of_welch_and_single_runs_none():
@@ -90,8 +90,8 @@ def test_a_sum_of_means_has_the_error_of_welch_and_single_runs_none():
     value, error, freedom = weighted_sum((-1, first), (1, second))
     assert (value, error, freedom) == pytest.approx((2.0, 2.0, 16 / (1 / 3 + 9 / 2)))
     single = weighted_sum((1, pd.DataFrame({"mean": [5.0], "var": [np.nan], "count": [1]})))
-    assert judged([finding("", "", *single)]) == {("", ""): OPEN}
-    assert judged([finding("", "", 0.0, 0.0, 4.0)]) == {("", ""): FAILS}  # all runs are the same
+    assert judge([finding("", "", *single)]) == {("", ""): OPEN}
+    assert judge([finding("", "", 0.0, 0.0, 4.0)]) == {("", ""): FAILS}  # all runs are the same
 
 
 def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():

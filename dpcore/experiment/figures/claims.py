@@ -1,14 +1,15 @@
 """What a paper says of a figure, judged by its runs: it holds, it does not hold, or these runs cannot tell.
 
-A claim says that a number lies between two others: that a rise is above 0, a difference below 0, a mean from .82 to
-.84. Here such a number is a weighted sum of means over repeats. Its standard error is that of the runs' own spread,
-with the degrees of freedom of Welch and Satterthwaite. It is judged by its distance from the nearest end of its
-interval, in standard errors: by Student's t, on both sides, at `LEVEL` for all numbers of one part of a figure together
-(Holm). What lies too near to an end cannot be told from these runs: a single number is told in 95 of 100 tries where it
-lies 5 standard errors from the end if their freedom is that of 5 repeats of one point, 3.6 if it is large.
+A claim says that a number lies between two others: that a rise is above 0, a difference below 0, a
+mean from .82 to .84. Here such a number is a weighted sum of means over repeats. Its standard error
+is that of the runs' own spread, with the degrees of freedom of Welch and Satterthwaite. It is
+judged by its distance from the nearest end of its interval, in standard errors: by Student's t, on
+both sides, at `LEVEL` for all numbers of one part of a figure together (Holm). What lies too near
+to an end cannot be told from these runs: a single number is told in 95 of 100 tries where it lies 5
+standard errors from the end if their freedom is that of 5 repeats of one point, 3.6 if it is large.
 
-There is one rule for each kind of claim, and `RULES` names them. Some say what they can tell from `REPEATS` repeats;
-`tests/experiment/test_claims.py` measures it.
+There is one rule for each kind of claim, and `RULES` names them. Some say what they can tell from
+`REPEATS` repeats; `tests/experiment/test_claims.py` measures it.
 """
 
 from collections import Counter
@@ -34,17 +35,17 @@ PAPER, PATENT = phrase("The paper says"), phrase("The patent says")
 MOST = 160  # characters of a list of places that anybody reads
 PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
 # numbers that need a word
-PLACE = {"": "", "rows": "{:,.0f} rows", "parents": "{:g} parents", "depth": "depth {:g}"}
+POINTS = {"": "", "rows": "{:,.0f} rows", "parents": "{:g} parents", "depth": "depth {:g}"}
 
 
 class Finding(NamedTuple):
-    """Whether something is so in the means of one part of a figure and one place in it ("": all of it), and how surely.
+    """Whether something is so in the means of a part of a figure, at one point ("": all of them), and how surely.
 
     `p` is how probable so clear an answer is, either way, if the truth lies between the two.
     """
 
     part: str
-    place: str
+    point: str
     holds: bool
     p: float
 
@@ -59,7 +60,8 @@ Verdicts = Mapping[tuple[str, str], Verdict]
 class Claim:
     """One sentence of a paper about a figure, and the rule that judges it, as our `note` has it.
 
-    Judged are the runs that did not fail; each part of the figure by itself, one for each value of the `columns`.
+    Judged are the runs that did not fail; each part of the figure by itself, one for each value of
+    the `columns`.
     """
 
     says: str
@@ -72,7 +74,7 @@ class Claim:
         """What the runs say of it, by part of the figure and place; empty if nothing that was run bears on it."""
         found: dict[tuple[str, str], Verdict] = {}
         for name, part in parts(frame, *self.columns):
-            found |= judged(RULES[self.rule](name, part, **self.arguments))
+            found |= judge(RULES[self.rule](name, part, **self.arguments))
         return found
 
     def line(self, frame: pd.DataFrame, source: str = PAPER) -> str:
@@ -89,11 +91,11 @@ class Claim:
         return " ".join(filter(None, [sentence, retold(self.note)]))
 
 
-def judged(findings: Iterable[Finding]) -> Verdicts:
+def judge(findings: Iterable[Finding]) -> Verdicts:
     """What is said of each part and place by all its numbers together: all have to lie inside, or one does not."""
     together: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        together.setdefault((finding.part, finding.place), []).append(finding)
+        together.setdefault((finding.part, finding.point), []).append(finding)
     found: dict[tuple[str, str], tuple[float, Verdict]] = {}
     for key, several in together.items():
         outside = [finding.p for finding in several if not finding.holds]
@@ -126,8 +128,8 @@ def in_words(found: Verdicts) -> str:
 
 def list_where(part: str, found: Verdicts, answer: Verdict) -> str:
     """Where in a part of the figure this is the answer; empty if it is nowhere."""
-    answers = {place: one for (own, place), one in found.items() if own == part}
-    good = [place for place, one in answers.items() if one is answer]
+    answers = {point: one for (own, point), one in found.items() if own == part}
+    good = [point for point, one in answers.items() if one is answer]
     where = say("at {places}", places=", ".join(good)) if 0 < len(good) < len(answers) else ""
     return " ".join(filter(None, [say("for {part}", part=part) if part and good else "", where]))
 
@@ -165,11 +167,11 @@ def curves_of(frame: pd.DataFrame, x: str, each: str = "", **how: Any) -> Iterat
 
 def format_point(name: str, point: Any) -> str:
     """A point of an axis as people read it."""
-    return PLACE.get(name, "{:g}").format(point)
+    return POINTS.get(name, "{:g}").format(point)
 
 
 def finding(
-    part: str, place: str, value: float, error: float, freedom: float, *, low: float = 0.0, high: float = inf
+    part: str, point: str, value: float, error: float, freedom: float, *, low: float = 0.0, high: float = inf
 ) -> Finding:
     """Whether a number lies between two others, of an estimate with its standard error and the freedom of that.
 
@@ -177,7 +179,7 @@ def finding(
     """
     far = min(abs(value - low), abs(value - high))
     p = 2 * student.sf(far / error, freedom) if error > 0 else float(np.isnan(error))
-    return Finding(part, place, low < value < high, p)
+    return Finding(part, point, low < value < high, p)
 
 
 def weighted_sum(*terms: tuple[Any, pd.DataFrame]) -> tuple[float, float, float]:
@@ -214,8 +216,9 @@ def rises(
 def steadies(name: str, part: pd.DataFrame, *, x: str, own: str) -> Findings:
     """A series' variance falls: the straight line through the logarithms of its places' variances.
 
-    Of normal runs, the logarithm of a variance has the variance psi'((n - 1) / 2): .64 for 5 repeats. A fall of 7.5
-    times half-way along 16 places is told in 98 of 100 tries with 5 repeats, in 75 with 3.
+    Of normal runs, the logarithm of a variance has the variance psi'((n - 1) / 2): .64 for 5
+    repeats. A fall of 7.5 times half-way along 16 places is told in 98 of 100 tries with 5 repeats,
+    in 75 with 3.
     """
     for series, curve in curves(part, x).items():
         curve = curve[curve["var"] > 0]
@@ -259,9 +262,10 @@ def lies_below(
 ) -> Findings:
     """A series lies below each of some others (all, if none are named), or above, at every place that both have.
 
-    `mostly`: in the mean over these places. `where`: above one place up to another, by data set, and not elsewhere. A
-    series with one place is a level line. With `REPEATS` repeats of 6 places a difference by 3 times the deviation of a
-    run is told at every place in 95 of 100 tries, and by once `mostly`.
+    `mostly`: in the mean over these places. `where`: above one place up to another, by data set,
+    and not elsewhere. A series with one place is a level line. With `REPEATS` repeats of 6 places a
+    difference by 3 times the deviation of a run is told at every place in 95 of 100 tries, and by
+    once `mostly`.
     """
     found, data = curves(part, x, **how), str(part["data"].iloc[0])
     if own not in found or (where is not None and data not in where):
@@ -303,8 +307,8 @@ def alike(
 ) -> Findings:
     """A series differs by less than so much from another in the mean over all places; if `signed`, it may be higher.
 
-    With `REPEATS` repeats of 6 places two samples of one thing are told to be alike in 90 of 100 tries, if a run's
-    deviation is `within` or less, and not to be if they are twice as far apart.
+    With `REPEATS` repeats of 6 places two samples of one thing are told to be alike in 90 of 100
+    tries, if a run's deviation is `within` or less, and not to be if they are twice as far apart.
     """
     for where, found in curves_of(part, x, each, **how):
         if {own, other} <= set(found):
@@ -345,7 +349,8 @@ def reaches(name: str, part: pd.DataFrame, *, x: str, own: str, level: str, with
 def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float, low: float, high: float) -> Findings:
     """All of paper 000's `REPEATS` runs of a data set and a model at an epsilon lie between two values.
 
-    It holds if all of as many runs do so here; it does not by Fisher's exact test of the two shares.
+    It holds if all of as many runs do so here; it does not by Fisher's exact test of the two
+    shares.
     """
     for column, chosen in {"data": data, "model": model, "epsilon": epsilon, "mode": PRINTED}.items():
         part = part[part[column] == chosen]

@@ -82,8 +82,8 @@ class Noise(ABC):
     def variance(self, scale: float) -> float:
         """The variance of the noise on one count, for whole numbers.
 
-        Laplace: 2q / (1-q)^2 with q = exp(-1/scale). Gaussian: by its sum, from a sigma of 3 on sigma^2, of which it
-        lacks less than one in 10^70.
+        Laplace: 2q / (1-q)^2 with q = exp(-1/scale). Gaussian: by its sum, from a sigma of 3 on
+        sigma^2, of which it lacks less than one in 10^70.
         """
         if self.law == "gaussian":
             if scale >= 3:
@@ -123,9 +123,9 @@ class Noise(ABC):
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         """Real values plus noise of that scale; same shape.
 
-        Exactly sampled noise moves values to the nearest of the numbers origin + whole number * grid first, and stays
-        on them: two values that are D apart are then at most D / grid + 1 steps apart, and D / grid if both are on the
-        grid.
+        Exactly sampled noise moves values to the nearest of the numbers origin + whole number *
+        grid first, and stays on them: two values that are D apart are then at most D / grid + 1
+        steps apart, and D / grid if both are on the grid.
         """
 
     @abstractmethod
@@ -136,8 +136,9 @@ class Noise(ABC):
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
         """One exponential mechanism per group, r with probability proportional to weight(r) exp(factor * score(r)).
 
-        Scores, groups and weights are of shape (candidates,), and the chosen places of shape (m,). Groups are 0 to
-        m - 1 in increasing order, and each has a candidate; one of weight 0 is never chosen.
+        Scores, groups and weights are of shape (candidates,), and the chosen places of shape (m,).
+        Groups are 0 to m - 1 in increasing order, and each has a candidate; one of weight 0 is
+        never chosen.
         """
 
     def between(self, low: Floats, high: Floats) -> Floats:
@@ -169,9 +170,10 @@ class Noise(ABC):
 class ExactNoise(Noise):
     """Exactly sampled discrete noise, and the exponential mechanism with exact probabilities (`draws`).
 
-    A scale is taken larger, and a factor smaller, than was asked for by a relative `SPARE`: what is booked for them is
-    never less than what they cost, however they were rounded on their way here. A noisy count is a whole number, of
-    which an answer is the nearest float: that is post-processing, also where noise is wider than floats are exact.
+    A scale is taken larger, and a factor smaller, than was asked for by a relative `SPARE`: what is
+    booked for them is never less than what they cost, however they were rounded on their way here.
+    A noisy count is a whole number, of which an answer is the nearest float: that is
+    post-processing, also where noise is wider than floats are exact.
     """
 
     exactly_sampled = True
@@ -210,9 +212,10 @@ class ExactNoise(Noise):
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
         """See `Noise.select_among`.
 
-        A block is drawn by what its integer weights amount to, then a place in it; if that is not taken, all begins
-        again. A place in block b comes with probability proportional to exp(factor best(b)) totals(b) times
-        W(r) / totals(b) times 2^bits w(r) / W(r), which is 2^bits exp(factor score(r)).
+        A block is drawn by what its integer weights amount to, then a place in it; if that is not
+        taken, all begins again. A place in block b comes with probability proportional to
+        exp(factor best(b)) totals(b) times W(r) / totals(b) times 2^bits w(r) / W(r), which is
+        2^bits exp(factor score(r)).
         """
         known = [self._choice_of(block, factor) for block in blocks]
         totals = np.array([int(choice.totals[0]) for choice in known])

@@ -162,8 +162,9 @@ class Descent:
 class Walk:
     """Partitions of a schema's domain, each made from the one before by one column's next level.
 
-    The class, if there is one, is divided last. No step makes more cells than `max_leaves`, the class's
-    division included; `most` is how often one column may be divided, `fanout` of numeric columns without a taxonomy.
+    The class, if there is one, is divided last. No step makes more cells than `max_leaves`, the
+    class's division included; `most` is how often one column may be divided, `fanout` of numeric
+    columns without a taxonomy.
     """
 
     def __init__(
@@ -366,8 +367,9 @@ def check_leaves(max_leaves: int, classes: int) -> None:
 def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
     """The smallest share of epsilon whose noise on the leaves has at most `WORST` times the whole's deviation.
 
-    The least-squares estimate of anything is at least as good as the leaves' own, so that this bounds every answer. The
-    deviation of continuous noise is proportional to 1 / epsilon; that of noise on whole numbers falls faster.
+    The least-squares estimate of anything is at least as good as the leaves' own, so that this
+    bounds every answer. The deviation of continuous noise is proportional to 1 / epsilon; that of
+    noise on whole numbers falls faster.
     """
     low, high, most = 1 / WORST, 1.0, WORST**2 * (1 + 1e-9) * table.cell_variance(epsilon)
     if table.cell_variance(epsilon * exact(low)) <= most:
