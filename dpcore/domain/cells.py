@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, Self, cast
+from typing import Any, Concatenate, ParamSpec, Self
 
 import numpy as np
 import pandas as pd
@@ -59,9 +59,12 @@ def distinct(values: pd.Series[Any]) -> tuple[Ints, list[str]]:
 
 def _read_categories(read: Callable[[pd.Series[Any]], tuple[Ints, Any]], values: pd.Series[Any]) -> tuple[Ints, Any]:
     """What is read of the categories that occur, in the order of their first cells, and every cell's place in it."""
-    places, found = cast(tuple[Ints, Any], pd.factorize(values))
-    inner, texts = read(pd.Series(found.categories.take(found.codes)))
-    return np.append(inner, -1)[places], texts
+    codes = values.cat.codes.to_numpy()
+    seen = pd.unique(codes)  # faster than pd.factorize, which sees to missing cells of all kinds
+    seen = seen[seen >= 0]
+    order = np.full(len(values.cat.categories) + 1, -1, dtype=np.intp)
+    order[seen], texts = read(pd.Series(values.cat.categories.take(seen)))
+    return order[codes], texts
 
 
 def as_numbers(values: pd.Series[Any]) -> Floats:
