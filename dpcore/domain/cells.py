@@ -44,10 +44,17 @@ FEWEST_BARE = 10  # different numbers with marks alone; fewer may be lists of an
 More = ParamSpec("More")
 
 
-def distinct(values: pd.Series[Any]) -> tuple[Ints, list[str]]:
-    """The cells' texts, each once, and every cell's place among them, shape (n,); -1 where a cell is missing."""
+def distinct(values: pd.Series[Any], *, unused: bool = False) -> tuple[Ints, list[str]]:
+    """The cells' texts, each once, and every cell's place among them, shape (n,); -1 where a cell is missing.
+
+    Texts stand in the order of their first cells. If `unused`, those of pandas' categories stand in
+    theirs, and with them those that no cell has, which is faster.
+    """
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return _read_categories(distinct, values)
+        if not unused:
+            return _read_categories(distinct, values)
+        places, texts = distinct(pd.Series(values.cat.categories))
+        return np.append(places, -1)[values.cat.codes.to_numpy()], texts
     if values.dtype == object or getattr(values.dtype, "storage", "") == "python":
         # Text by text: to pandas True equals 1, and before 3.1 "a\0" equals "a".
         cells = [None if absent else as_text(v) for v, absent in zip(values, values.isna(), strict=True)]
@@ -60,7 +67,7 @@ def distinct(values: pd.Series[Any]) -> tuple[Ints, list[str]]:
 def _read_categories(read: Callable[[pd.Series[Any]], tuple[Ints, Any]], values: pd.Series[Any]) -> tuple[Ints, Any]:
     """What is read of the categories that occur, in the order of their first cells, and every cell's place in it."""
     codes = values.cat.codes.to_numpy()
-    seen = pd.unique(codes)  # faster than pd.factorize, which sees to missing cells of all kinds
+    seen = pd.unique(codes)
     seen = seen[seen >= 0]
     order = np.full(len(values.cat.categories) + 1, -1, dtype=np.intp)
     order[seen], texts = read(pd.Series(values.cat.categories.take(seen)))

@@ -389,7 +389,7 @@ class Column:
         """
         if self.numeric:
             return self.coded_numbers(self.to_numbers(values), values.isna().to_numpy(dtype=bool), times)
-        places, texts = distinct(values)
+        places, texts = distinct(values, unused=True)
         known = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
         codes, absent = np.append(known, self.size - 1)[places], places < 0
         unknown = codes < 0
