@@ -66,12 +66,9 @@ def distinct(values: pd.Series[Any], *, unused: bool = False) -> tuple[Ints, lis
 
 def _read_categories(read: Callable[[pd.Series[Any]], tuple[Ints, Any]], values: pd.Series[Any]) -> tuple[Ints, Any]:
     """What is read of the categories that occur, in the order of their first cells, and every cell's place in it."""
-    codes = values.cat.codes.to_numpy()
-    seen = pd.unique(codes)
-    seen = seen[seen >= 0]
-    order = np.full(len(values.cat.categories) + 1, -1, dtype=np.intp)
-    order[seen], texts = read(pd.Series(values.cat.categories.take(seen)))
-    return order[codes], texts
+    places, found = cast(tuple[Ints, Any], pd.factorize(values))
+    inner, texts = read(pd.Series(found.categories.take(found.codes)))
+    return np.append(inner, -1)[places], texts
 
 
 def as_numbers(values: pd.Series[Any]) -> Floats:
