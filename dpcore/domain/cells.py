@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, Self
+from typing import Any, Concatenate, ParamSpec, Self, cast
 
 import numpy as np
 import pandas as pd
