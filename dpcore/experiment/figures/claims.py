@@ -256,16 +256,14 @@ def lies_below(
     own: str,
     others: Sequence[str] = (),
     above: bool = False,
-    mostly: bool = False,
     where: Mapping[str, Sequence[float]] | None = None,
     **how: Any,
 ) -> Findings:
-    """A series lies below each of some others (all, if none are named), or above, at every place that both have.
+    """In the mean of all points, a series lies below each of some others (all, if none are named), or above.
 
-    `mostly`: in the mean over these places. `where`: above one place up to another, by data set,
-    and not elsewhere. A series with one place is a level line. With `REPEATS` repeats of 6 places a
-    difference by 3 times the deviation of a run is told at every place in 95 of 100 tries, and by
-    once `mostly`.
+    `where`: at every point above one up to another, by data set, and at no other. A series with one
+    point is a level line. With `REPEATS` repeats of 6 points a difference by once the deviation of
+    a run is told in 95 of 100 tries in the mean, and one by 3 times at every point.
     """
     found, data = curves(part, x, **how), str(part["data"].iloc[0])
     if own not in found or (where is not None and data not in where):
@@ -275,11 +273,11 @@ def lies_below(
         level = len(found[own]) == 1
         shared = found.get(series, found[own].head(0)).index
         shared = shared if level else shared.intersection(found[own].index)
-        for one in [shared] if mostly and len(shared) else [shared[[at]] for at in range(len(shared))]:
+        for one in [shared[[at]] for at in range(len(shared))] if where else [shared] if len(shared) else []:
             mine, theirs = found[own] if level else found[own].loc[one], found[series].loc[one]
-            sign = 1 if above != bool(mostly or low < one[0] <= high) else -1
+            sign = 1 if above != bool(not where or low < one[0] <= high) else -1
             found_here = weighted_sum((-sign / len(mine), mine), (sign / len(theirs), theirs))
-            yield finding(name, "" if mostly else format_point(x, one[0]), *found_here)
+            yield finding(name, format_point(x, one[0]) if where else "", *found_here)
 
 
 def nearly_best(
