@@ -53,8 +53,8 @@ def distinct(values: pd.Series[Any], *, unused: bool = False) -> tuple[Ints, lis
     if isinstance(values.dtype, pd.CategoricalDtype):
         if not unused:
             return _read_categories(distinct, values)
-        order, texts = distinct(pd.Series(values.cat.categories))
-        return np.append(order, -1)[values.cat.codes.to_numpy()], texts
+        inner, texts = distinct(pd.Series(values.cat.categories))
+        return np.append(inner, -1)[values.cat.codes.to_numpy()], texts
     if values.dtype == object or getattr(values.dtype, "storage", "") == "python":
         # Text by text: to pandas True equals 1, and before 3.1 "a\0" equals "a".
         cells = [None if absent else as_text(v) for v, absent in zip(values, values.isna(), strict=True)]

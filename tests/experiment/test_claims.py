@@ -146,6 +146,7 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("003 Fig. 1", 0, DEPTHS, THIRD | {"x": "epsilon"}, "adult", "holds for Max: depth 3;"),
     ("003 Fig. 1", 1, DEPTHS, THIRD | {"x": "epsilon"}, "adult", "holds for Max at 1;"),
     ("003 Fig. 1", 2, DEPTHS | GAINS, THIRD | {"x": "epsilon"}, "adult", "holds at depth 3;"),
+    ("004 Fig. 2", 0, {SMALL: LEVEL}, THIRD, "adult", "does not hold"),  # it rises by less than a point
     ("004 Fig. 2", 1, {SMALL: LEVEL, LARGE: FALLING}, THIRD, "adult", "Here it holds"),
     ("004 Fig. 2", 2, {SMALL: LEVEL}, THIRD, "adult", "Here it holds"),
     ("003 Fig. 2", 0, FORESTS, {"x": "epsilon", "metric": "accuracy"}, "adult", "holds at 1"),

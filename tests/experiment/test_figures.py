@@ -144,6 +144,7 @@ def test_figures_that_test_nothing_may_learn_from_all_rows(data):
     assert everything.token != data.token
     limited = dataclasses.replace(data, schema=dataclasses.replace(data.schema, max_rows=60))
     assert whole(limited).schema.max_rows == 120
-    made = dp.experiment.figure("001 Fig. 5", everything, repeats=1, n_jobs=1)
+    made = dp.experiment.figure("001 Fig. 5", data, repeats=1, rows="all", n_jobs=1)
+    assert set(made.frame["data"]) == {everything.name}
     assert set(made.frame["error"]) == {""}
     assert not made.frame["metric"].str.contains("SVM").any()

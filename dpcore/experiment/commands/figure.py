@@ -22,7 +22,7 @@ def make(asked: argparse.Namespace) -> int:
     need("vl_convert", "Drawing charts as files")  # before anything is spent
     named(asked.name)
     data = datasets.load(asked.data)
-    stem = re.sub(r"\W+", "-", f"{asked.name} {data.name}").strip("-")
+    stem = re.sub(r"\W+", "-", f"{asked.name} {data.name}{' all rows' * (asked.rows == 'all')}").strip("-")
     if asked.out:
         room(asked.out, force=asked.force)
     else:
@@ -31,7 +31,7 @@ def make(asked: argparse.Namespace) -> int:
             raise DataError(f"{there[0]} is there already.", "Choose another folder, or replace it with --force.")
     frames: list[pd.DataFrame] = []
     try:
-        frames.extend(stream(asked.name, data, repeats=asked.repeats, durable=True, progress=told))
+        frames.extend(stream(asked.name, data, repeats=asked.repeats, rows=asked.rows, durable=True, progress=told))
     except KeyboardInterrupt:
         if not frames:
             raise

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
@@ -77,6 +77,7 @@ def figure(
     data: Dataset,
     *,
     repeats: int = 5,
+    rows: Literal["train", "all"] = "train",
     durable: bool = False,
     n_jobs: int = -1,
     progress: Progress = no_progress,
@@ -93,6 +94,9 @@ def figure(
         With what the figure needs, for most a class column with categories.
     repeats : int, default=5
         How often everything runs.
+    rows : {'train', 'all'}, default='train'
+        Of which rows releases are made: 'all' takes test rows as well, as tables and some figures of
+        paper 001 do; figures that score classifiers on test rows then cannot be made.
     durable : bool, default=False
         Whether the charges of all runs are written to the user's file before anything is drawn, as
         `persistent_ledger` does. What finished runs cost is in the frame in any case; what a run
@@ -112,14 +116,24 @@ def figure(
     ParameterError
         If no figure has this name, these data cannot give it, or there are no repeats.
     """
-    frames = [*stream(name, data, repeats=repeats, durable=durable, n_jobs=n_jobs, progress=progress)]
+    frames = [*stream(name, data, repeats=repeats, rows=rows, durable=durable, n_jobs=n_jobs, progress=progress)]
     return Made(named(name), pd.concat(frames, ignore_index=True))
 
 
 def stream(
-    name: str, data: Dataset, *, repeats: int, durable: bool, n_jobs: int = -1, progress: Progress = no_progress
+    name: str,
+    data: Dataset,
+    *,
+    repeats: int,
+    durable: bool,
+    rows: str = "train",
+    n_jobs: int = -1,
+    progress: Progress = no_progress,
 ) -> Iterator[pd.DataFrame]:
     """The runs of `figure` as they finish."""
+    from dpcore.experiment.figures.studies import whole
+
+    data = whole(data) if rows == "all" else data
     asked = named(name)
     if lacking := asked.lacks(data):
         raise ParameterError(f"There is no figure {name!r} of these data: {lacking}", "Use other data.")

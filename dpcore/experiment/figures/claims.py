@@ -199,18 +199,29 @@ def line_weights(curve: pd.DataFrame) -> Any:
 
 
 def rises(
-    name: str, part: pd.DataFrame, *, x: str, own: str = "", each: str = "", sign: int = 1, **how: Any
+    name: str,
+    part: pd.DataFrame,
+    *,
+    x: str,
+    own: str = "",
+    each: str = "",
+    sign: int = 1,
+    least: float = 0.0,
+    **how: Any,
 ) -> Findings:
-    """Curves of printed methods rise, or fall; or that of `own` does: the straight line through their places, in order.
+    """Curves of printed methods rise, or fall; or that of `own` does: the straight line through their points, in order.
 
-    A curve may fluctuate. With `REPEATS` repeats of 6 places a rise by 2.2 times the deviation of a run is told in
-    95 of 100 tries: the line's standard error is .53 deviations.
+    A curve may fluctuate; one that rises by less than `least`, surely, does not rise. With `REPEATS`
+    repeats of 6 points a rise by 2.2 times the deviation of a run is told in 95 of 100 tries: the
+    line's standard error is .53 deviations.
     """
     for where, found in curves_of(part, x, each, **how):
         for series, curve in found.items():
             if len(curve) > 1 and own in ("", series):
-                title = "" if own else series
-                yield finding(f"{title} {name}".strip(), where, *weighted_sum((sign * line_weights(curve), curve)))
+                title = f"{'' if own else series} {name}".strip()
+                rise = weighted_sum((sign * line_weights(curve), curve))
+                above = finding(title, where, *rise)
+                yield above if above.p <= LEVEL else finding(title, where, *rise, low=least)
 
 
 def steadies(name: str, part: pd.DataFrame, *, x: str, own: str) -> Findings:
