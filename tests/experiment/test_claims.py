@@ -92,6 +92,9 @@ def test_a_sum_of_means_has_the_error_of_welch_and_single_runs_none():
     single = weighted_sum((1, pd.DataFrame({"mean": [5.0], "var": [np.nan], "count": [1]})))
     assert judge([finding("", "", *single)]) == {("", ""): OPEN}
     assert judge([finding("", "", 0.0, 0.0, 4.0)]) == {("", ""): FAILS}  # all runs are the same
+    for repeats, answer in ((REPEATS, HOLDS), (2, OPEN)):  # which a few are by chance
+        same = pd.DataFrame({"mean": [5.0], "var": [0.0], "count": [repeats]})
+        assert judge([finding("", "", *weighted_sum((1, same)))]) == {("", ""): answer}
 
 
 def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
@@ -112,8 +115,23 @@ def test_what_is_not_so_is_seldom_told():
     def both(rng):
         return pd.concat([drawn(rng, [0] * 6, [1.0] * 6), drawn(rng, [0] * 6, [1.0] * 6, series="b")])
 
-    for rule, more in (("rises", {"own": "a"}), ("steadies", {"own": "a"}), ("lies_below", {"own": "a"})):
-        assert share(HOLDS, rule, both, **more) <= 0.05
+    def cut_short(rng):  # as if somebody had stopped it
+        found = drawn(rng, [0] * 16, [1.0] * 16)
+        return found[(found["x"] < 8) | (found["repeat"] < 2)]
+
+    for rule in ("rises", "steadies", "lies_below"):
+        assert share(OPEN, rule, both, own="a") >= 0.9
+    assert share(OPEN, "steadies", cut_short, own="a") >= 0.9
+    flat = {"own": "a", "low": 0, "high": 3, "within": 0.1}
+    assert share(FAILS, "nearly_best", lambda rng: drawn(rng, [0] * 16, [1.0] * 16), **flat) <= 0.05
+
+
+def test_curves_that_share_no_point_tell_nothing_of_each_other():
+    apart = runs("epsilon", {"Max: depth 3": {0.1: 0.7}, "information gain: depth 3": {1.0: 0.7}}, data="adult")
+    apart = apart.assign(metric="accuracy")
+    assert [Claim(**claim).line(apart) for claim in named("003 Fig. 1").claims[2:]] == [""]
+    apart = runs("parents", {"HMPrivBayes": {1: 1.0}, "PrivBayes": {2: 2.0, 3: 3.0}}, data="adult")
+    assert Claim(**named("001 Fig. 6").claims[1]).line(apart.assign(seconds=apart["value"])) == ""
 
 
 LOW, HIGH = {0.2: 0.15, 1.0: 0.12}, {0.2: 0.28, 1.0: 0.2}
