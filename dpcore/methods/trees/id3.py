@@ -50,28 +50,25 @@ from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.methods.parameters import both, choice, flag, whole
-from dpcore.methods.trees.base import (
-    CRITERIA,
-    CRITERION,
-    CUTS,
-    DEPTH,
-    MOST_DEPTH,
-    RIGHT,
-    WHERE,
-    TreeClassifier,
-)
+from dpcore.methods.trees.base import CRITERIA, CUTS, MOST_DEPTH, RIGHT, TreeClassifier
 from dpcore.methods.trees.grow import Chooser, Exponential, NoisyGain, Plan
 from dpcore.postprocess.forest import pruned
 
 
 class ID3(TreeClassifier):
-    """Base of the trees in the manner of ID3."""
+    """Base of the trees in the manner of ID3.
+
+    Parameters
+    ----------
+    max_depth
+        The most splits from the root to a leaf.
+    """
 
     reference = phrase("Friedman and Schuster 2010")
     survey_row = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
     best_for = "comparison"
     provable_printed = phrase("epsilon (add)")
-    max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
+    max_depth: int = whole(default=3, most=MOST_DEPTH)
 
     # who chooses the columns, if not the exponential mechanism
     _chooser: ClassVar[Chooser | None] = None
@@ -107,6 +104,12 @@ class DiffPID3(ID3):
     """Decision tree by ID3 with the exponential mechanism.
 
     Friedman and Schuster 2010: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    criterion
+        How splits are scored. 'entropy' is the information gain times the number of records; it
+        needs a public bound on theirs.
     """
 
     title = "DiffP-ID3"
@@ -115,18 +118,22 @@ class DiffPID3(ID3):
     presets = both(
         "DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True, within="add_remove"
     )
-    criterion: str = choice(
-        default="Max",
-        options=CRITERIA,
-        about="How splits are scored. 'entropy' is the information gain times the number of records; it needs a "
-        "public bound on theirs.",
-    )
+    criterion: str = choice(default="Max", options=CRITERIA)
 
 
 class DiffPC45(ID3):
     """Decision tree in the manner of C4.5 by exponential mechanisms, pruned.
 
     Friedman and Schuster 2010: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    criterion
+        How splits are scored.
+    cuts
+        Whether numbers are cut anywhere, or between the schema's bins.
+    prune
+        Whether branches go that noisy counts say are of no use.
     """
 
     title = "DiffP-C4.5"
@@ -134,10 +141,10 @@ class DiffPC45(ID3):
     best_for = "one tree with numeric split points"
     presets = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True, within="add_remove")
     seconds = (0.06, 0.2)
-    max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
-    criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)
-    cuts: str | None = choice(default=None, options=CUTS, about=WHERE)
-    prune: bool = flag(default=True, about="Whether branches go that noisy counts say are of no use.")
+    max_depth: int = whole(default=5, most=MOST_DEPTH)
+    criterion: str = choice(default="Max", options=CRITERIA)
+    cuts: str | None = choice(default=None, options=CUTS)
+    prune: bool = flag(default=True)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         target = self._target(table.schema, self.target)
