@@ -411,11 +411,9 @@ class Preset:
     within: str = ""  # the one relation that it holds under; empty: all
 
 
-def both(
-    corrected: str, paper: str, remark: str = WRONG, *, holds: bool = False, within: str = ""
-) -> tuple[Preset, Preset]:
-    """A method in both modes, with its own parameters."""
-    return Preset(corrected), Preset(paper, "published", remark=remark, holds=holds, within=within)
+def both(corrected: str, paper: str, **published: Any) -> tuple[Preset, Preset]:
+    """A method in both modes, with its own parameters; `published` has what else is to be known of its source's."""
+    return Preset(corrected), Preset(paper, "published", **published)
 
 
 def presets_of(table: Mapping[str, Any], kind: str) -> tuple[Preset, ...]:

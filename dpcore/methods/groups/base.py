@@ -29,9 +29,10 @@ from dpcore.domain.taxonomy_tree import ANY, Hierarchy
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import InfoGain, Max, Score, SplitScore
+from dpcore.mechanisms.scores import Score, SplitScore
 from dpcore.methods.base import Measurement, PrivateClassifier, PrivateEstimator, Synthesizer
 from dpcore.methods.parameters import choice, controls_of, learned, text, whole
+from dpcore.methods.trees.base import CRITERIA
 from dpcore.methods.trees.base import PAGES as TREE_PAGES
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree, tree_of
@@ -41,9 +42,7 @@ from dpcore.text import read_toml
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 MOST_LEAVES = 1_000_000
 DONE = phrase("{done:d} of {rounds:d} specializations")
-SCORES: dict[str, SplitScore] = {"Max": Max(), "InfoGain": InfoGain()}
-MECHANISMS, NOISE = phrase("Laplace, exponential"), phrase("low")
-SURVEY_ROW = MECHANISMS, NOISE, phrase("non-interactive"), phrase("categories, numbers")
+SURVEY_ROW = phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers")
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
 Step = tuple[str, int]
 
@@ -382,13 +381,13 @@ class GroupClassifier(Specializer, PrivateClassifier):
 
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
     controls = controls_of({"criterion": TREE_PAGES["TreeClassifier"]["criterion"]})
-    criterion: str = choice(default="Max", options=SCORES)
+    criterion: str = choice(default="Max", options=("Max", "InfoGain"))
     tree_: ReleasedTree = learned()
     leaf_counts_: Floats = learned()
     classifier_: GroupTree = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        self.tree_ = tree = self._specialize(table, SCORES[self.criterion], progress)
+        self.tree_ = tree = self._specialize(table, CRITERIA[self.criterion], progress)
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
         progress(0.9, phrase("Learning a tree"))
         deviation = tree.variances[-1] ** 0.5

@@ -58,7 +58,6 @@ from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.base import Measurement
 from dpcore.methods.groups.base import (
     MOST_LEAVES,
@@ -81,9 +80,9 @@ from dpcore.methods.parameters import (
     weights,
     whole,
 )
+from dpcore.methods.trees.base import CRITERIA
 from dpcore.postprocess.count_tree import ReleasedTree
 
-SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
 DONE = phrase("{done:d} of {iterations:d} divisions")
 LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilon / its own)^2
 
@@ -162,7 +161,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     )
     order: str = choice(default="coarse", options=("coarse", "chosen"))
     selection_share: float = number(default=0.5, most=1, open="()")
-    score: str = choice(default="Max", options=SCORES)
+    score: str = choice(default="Max", options=("Max", "entropy"))
     with_class: bool = flag(default=True)
     target: str | None = text(default=None)
     max_per_attribute: int | None = whole(default=None)
@@ -178,7 +177,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         target = self._class(schema)
         if target is not None:
             check_leaves(self.max_leaves, schema[target].size)
-            self._check_score(SCORES[self.score], schema)
+            self._check_score(CRITERIA[self.score], schema)
 
     def _class(self, schema: Schema) -> str | None:
         known = schema.target if self.target is None else self.target
@@ -225,7 +224,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
                 return open_[0]
             families = [walk.family(name) for name in open_]
             spent += share
-            return open_[int(leveled.choose(SCORES[self.score], families, epsilon=share, claimed_sensitivity=claimed))]
+            at = leveled.choose(CRITERIA[self.score], families, epsilon=share, claimed_sensitivity=claimed)
+            return open_[int(at)]
 
         walk.go_down(self.iterations, choose if self.target_ else None)
         return spent

@@ -40,7 +40,6 @@ Survey = tuple[Questionnaire, Mapping[Family, str], Schema, Recoded]
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 REASONS = PAGES["reasons"]
-MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
 
 
@@ -71,7 +70,7 @@ class LocalClassifier(PrivateClassifier):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("everyone reports"))
         self.reports_ = self._collect(table)
-        self.noise_label_ = self._noise_of(self.reports_)
+        self.noise_label_ = self._noise_label()
         self._learn(progress)
 
     def _collect(self, table: PrivateTable) -> Reports:
@@ -159,9 +158,9 @@ class LocalClassifier(PrivateClassifier):
     def _learn(self, progress: Progress) -> None:
         """Learn from `reports_`, which tell what is needed."""
 
-    def _noise_of(self, reports: Reports) -> str:
+    def _noise_label(self) -> str:
         """Which noise is in the reports, and whose lots people toss, in words."""
-        rules = dict.fromkeys(channel.mechanism for channel in reports.channels.values() if not channel.truthful)
+        rules = dict.fromkeys(channel.mechanism for channel in self.reports_.channels.values() if not channel.truthful)
         if not rules:
             return NoNoise.label.capitalize()
         told = " and ".join(rules)

@@ -62,15 +62,15 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import generator
-from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
-from dpcore.methods.local.base import MOST_ALPHA, PAGES, REASONS, LocalClassifier, Survey
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, KeepOrDraw, best_channel
+from dpcore.methods.local.base import PAGES, REASONS, LocalClassifier, Survey
 from dpcore.methods.local.bayes_from_reports import (
     FINISHES,
     NARROWEST,
-    answerable,
     bayes_of,
+    check_channels,
     coarser,
-    untold,
+    merges,
 )
 from dpcore.methods.parameters import (
     choice,
@@ -88,6 +88,7 @@ from dpcore.postprocess.resolution import Rule, affordable_bins, merging
 from dpcore.text import number as rounded_up
 
 CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
+MOST_ALPHA = 1e6
 # one of the paper's normal distributions
 mean_and_variance = partial(
     numbers, least=-inf, things=lambda *_: ("mean", "variance"), request=PAGES["requests"]["normal"]
@@ -216,13 +217,27 @@ class PPNB(LocalClassifier):
         questions = self._printed(schema, target) if self._published else self._questions(asked, target, names)
         clear: dict[Family, str] = {(name,): REASONS["transformed"] for name in names if schema[name].numeric}
         clear[target,] = REASONS["clear"]
-        return answerable(questions, self.reconstruction), clear, asked, [*rules.items()]
+        check_channels(questions.channels, self.reconstruction)
+        return questions, clear, asked, [*rules.items()]
 
     def untold(self, reports: Reports) -> str:
-        return untold(reports)
+        target, rules = reports.target, dict(reports.recoded)
+        if reports.recoded and (
+            [name for name, _ in reports.recoded] != [*reports.source.names]
+            or not all(merges(rules[column.name], column) for column in reports.source)
+            or coarser(reports.source, rules) != reports.schema
+        ):
+            return "They are not of the columns, but of other things made of them."
+        label = reports.channels.get((target,))
+        asked = [family for family in reports.channels if family != (target,)]
+        if label is None and all(len(family) == 2 and family[0] == target for family in asked):
+            return ""
+        if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or any(len(family) > 1 for family in asked):
+            return "They do not tell everybody's class, as one of its values."
+        return ""
 
     def _learn(self, progress: Progress) -> None:
-        answerable(Questionnaire(self.reports_.channels), self.reconstruction)
+        check_channels(self.reports_.channels, self.reconstruction)
         progress(0.5, phrase("reconstructing"))
         reconstruction = self.reconstruction or ("clip" if self._published else "shrink")
         self.bayes_ = bayes_of(

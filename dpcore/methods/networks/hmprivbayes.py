@@ -165,7 +165,7 @@ class HMPrivBayes(FilteredSynthesizer):
     best_for = "seeing what clustering changes"
     provable_printed = "none"
     seconds = (0.55, 0.55)
-    presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)
+    presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", remark=READ)
     overlap = phrase(
         "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
     )

@@ -32,7 +32,6 @@ CRITERIA: dict[str, SplitScore] = {
     "entropy": ConditionalEntropy(),
     "InfoGain": InfoGain(),
 }
-RIGHT = phrase("Here the source is right: its proof holds where a person is added or removed.")
 MOST_DEPTH, MOST_TREES = 20, 1_000
 FEATURES, CUTS, CHILDREN = ("sqrt", "all"), ("numbers", "bins"), ("grouped", "values", "one_vs_rest")
 SAMPLING, VOTES = ("disjoint", "poisson", "full"), ("majority", "probability")
@@ -141,8 +140,7 @@ class TreeClassifier(PrivateClassifier):
         return Plan(choosers=[chooser] * depth, budget=shares, fewest=0.0 if published else FEWEST, **how)
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
-        target = self._target(schema, self.target)
-        return attributes_of(schema, target, **self._splits)
+        return attributes_of(schema, self._target(schema, self.target), **self._splits)
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
         attributes = self._attributes(schema).items()
