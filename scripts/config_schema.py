@@ -137,15 +137,15 @@ def without_epsilon(name: str) -> Fields:
 def parameters(name: str) -> Fields:
     """The parameters of a method."""
     kind = dp.METHODS[name]
-    each = {own: value(parameter) for own, parameter in kind.parameters().items()}
+    each = {own: value(parameter, kind.descriptions()[own][1]) for own, parameter in kind.parameters().items()}
     return {"description": f"{name}: {kind.best_for}.", **object_of(each, [])}
 
 
-def value(parameter: Parameter) -> Fields:
-    """What values a parameter may have."""
+def value(parameter: Parameter, about: str) -> Fields:
+    """What values a parameter may have, and what it is."""
     kinds = [*values(parameter), *([NOTHING] if parameter.optional else [])]
     found = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
-    return {**found, "description": parameter.about, "default": parameter.default}
+    return {**found, "description": about, "default": parameter.default}
 
 
 def values(parameter: Parameter) -> list[Fields]:
@@ -185,8 +185,7 @@ def when(texts: dict[str, str], then: Fields) -> Fields:
 
 def object_of(fields: Fields, required: list[str]) -> Fields:
     """An object with these fields and no others."""
-    found = {"type": "object", "required": required, "properties": fields}
-    return {**found, "additionalProperties": False}
+    return {"type": "object", "required": required, "properties": fields, "additionalProperties": False}
 
 
 def with_descriptions(fields: dict[str, tuple[Fields, str]]) -> Fields:

@@ -16,7 +16,6 @@ from types import ModuleType
 import dpcore as dp
 from dpcore.methods import base
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
-from dpcore.methods.parameters import Parameter
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "docs"
@@ -71,7 +70,7 @@ def stage() -> None:
 def methods() -> dict[str, str]:
     """A page for each module of methods, in the order of the dashboard's pages; the staged index lists them all."""
     pages: dict[str, str] = {}
-    listed = parameters(PrivateEstimator.parameters())
+    listed = table(rows(PrivateEstimator))
     modules: dict[str, list[str]] = {}
     for name in dp.METHODS:
         modules.setdefault(dp.METHODS[name].__module__, []).append(name)
@@ -95,20 +94,22 @@ def chapter(module: str, names: list[str]) -> str:
     lines = ["---", "hide: [toc]", "---", "", f"# {', '.join(names)}", "", title, ""]
     lines += ["```text", "\n".join(text).strip("\n"), "```", ""]
     for name in names:
-        kind, usual = dp.METHODS[name], PrivateEstimator.parameters()
-        own = {each: declared for each, declared in kind.parameters().items() if declared != usual.get(each)}
-        lines += [f"## `dp.{kind.__name__}`", "", *parameters(own)]
+        kind, usual = dp.METHODS[name], rows(PrivateEstimator)
+        lines += [f"## `dp.{kind.__name__}`", "", *table([row for row in rows(kind) if row not in usual])]
     lines.append("All methods have [these parameters](index.md), and [fit and its like](../api/methods.md).")
     return "\n".join(lines) + "\n"
 
 
-def parameters(declared: dict[str, Parameter]) -> list[str]:
-    """A table of them."""
-    lines = ["| parameter | kind | default | what it is |", "| --- | --- | --- | --- |"]
-    for name, parameter in declared.items():
-        cells = [f"`{name}`", parameter.kind, f"`{parameter.default!r}`", parameter.about]
-        lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
-    return [*lines, ""] if declared else []
+def rows(kind: type[PrivateEstimator]) -> list[str]:
+    """What a class's parameters are, a row of a table for each."""
+    said, known = kind.descriptions(), kind.parameters().items()
+    cells = ([f"`{name}`", parameter.kind, f"`{parameter.default!r}`", said[name][1]] for name, parameter in known)
+    return [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in cells]
+
+
+def table(rows: list[str]) -> list[str]:
+    """Rows below the head of a table of parameters, if there are any."""
+    return ["| parameter | kind | default | what it is |", "| --- | --- | --- | --- |", *rows, ""] if rows else []
 
 
 def parts() -> dict[str, str]:

@@ -118,11 +118,6 @@ def said_of_delta(method: Any, _: Schema) -> str:
     return say(DELTA, **told_of(method.delta)) if method.delta else ""
 
 
-def single_mode(mode: str) -> Any:
-    """The parameter of methods that have one mode."""
-    return choice(default=mode, options=(mode,), about="There is no other.")
-
-
 class PrivateEstimator(Declared, BaseEstimator, ABC):
     """Base of synthesizers and private classifiers: parameters, `fit`, and what it charges.
 

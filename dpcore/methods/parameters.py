@@ -24,9 +24,9 @@ in a sentence what a method with its parameters would not guarantee.
 import re
 import textwrap
 from abc import ABC, abstractmethod
-from collections import ChainMap, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import wraps
 from inspect import cleandoc
 from math import inf, isfinite
@@ -100,7 +100,6 @@ class Parameter(ABC):
     """What values a parameter may have; None only if it is `optional`."""
 
     default: Any
-    about: str = ""  # what it is, unless a class's docstring says so
     optional: bool = False
     words: Collection[str] = ()  # that it may be besides
 
@@ -292,9 +291,9 @@ flag, text, numbers = declaring(Flag), declaring(Free), declaring(NumberList)
 weights, pairs = declaring(WeightList), declaring(PairList)
 
 
-def learned(*said: str, init: Literal[False] = False) -> Any:
-    """No parameter: what `fit` sets; its kind and what it is, unless the class's docstring says so."""
-    return field(init=init, metadata={"learned": said})
+def learned(*, init: Literal[False] = False) -> Any:
+    """No parameter: what `fit` sets."""
+    return field(init=init)
 
 
 def is_learned(name: str) -> bool:
@@ -322,17 +321,15 @@ class Declared:
         cls._own = {name: (kind, " ".join(about.split())) for name, kind, about in ITEMS.findall(summary)}
         cls._check_names_of(cls.__init__)
         for each in fields(cls):
-            if ("parameter" if each.init else "learned") not in each.metadata:
+            if each.init and "parameter" not in each.metadata:
                 told = f"{cls.__name__}.{each.name} is neither a parameter nor learned."
-                raise TypeError(f"{told} Write `= whole(...)`, `= learned(...)`, or ClassVar.")
-        parameters = {
-            f"{name} : {each.kind}, {'optional' if each.default is None else f'default={each.default!r}'}": each.about
-            for name, each in cls.parameters().items()
-        }
-        said = cls._documented()
-        learns = [(each.name, each.metadata["learned"] or said[each.name]) for each in fields(cls) if not each.init]
-        attributes = {f"{name} : {kind}": about for name, (kind, about) in learns}
-        sections = [*section("Parameters", parameters), *section("Attributes", attributes)]
+                raise TypeError(f"{told} Write `= whole(...)`, `= learned()`, or ClassVar.")
+        said, kinds = cls.descriptions(), dict[str, str]()
+        for name, parameter in cls.parameters().items():
+            usual = "optional" if parameter.default is None else f"default={parameter.default!r}"
+            kinds[name] = f"{parameter.kind}, {usual}"
+        learns = {each.name: said[each.name][0] for each in fields(cls) if not each.init}
+        sections = [*section("Parameters", kinds, said), *section("Attributes", learns, said)]
         cls.__doc__ = "\n".join([SECTION.split(summary)[0].rstrip(), *sections, title + examples]).rstrip()
 
     @classmethod
@@ -361,14 +358,16 @@ class Declared:
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """Return the parameters by name, in the order in which they were declared."""
-        found = {each.name: each.metadata["parameter"] for each in fields(cls) if each.init}
-        said = cls._documented()
-        return {name: replace(each, about=each.about or said[name][1]) for name, each in found.items()}
+        return {each.name: each.metadata["parameter"] for each in fields(cls) if each.init}
 
     @classmethod
-    def _documented(cls) -> Mapping[str, tuple[str, str]]:
-        """What docstrings say of parameters and attributes: of each the last one, its own before those above."""
-        return ChainMap(*(dict(vars(kind).get("_own", {})) for kind in cls.__mro__), defaultdict(lambda: ("", "")))
+    def descriptions(cls) -> Mapping[str, tuple[str, str]]:
+        """Return what docstrings say of parameters and attributes by name, the kind (if it is there) and the text.
+
+        Of each the last one counts, a class's own before those of the classes above.
+        """
+        above = [item for kind in reversed(cls.__mro__) for item in vars(kind).get("_own", {}).items()]
+        return defaultdict(lambda: ("", ""), above)
 
     @classmethod
     def asks(cls) -> dict[str, Control]:
@@ -380,11 +379,12 @@ class Declared:
         return {control.name: control for control in above if control.name in cls.parameters()}
 
 
-def section(title: str, items: Mapping[str, str]) -> list[str]:
-    """The lines of a docstring's section: names and kinds, and what they are."""
+def section(title: str, kinds: Mapping[str, str], said: Mapping[str, tuple[str, str]]) -> list[str]:
+    """The lines of a docstring's section: names and kinds, and what is said of them."""
     lines = ["", title, "-" * len(title)]
-    for item, about in items.items():
-        lines += [item, *textwrap.wrap(about, WIDTH, initial_indent="    ", subsequent_indent="    ")]
+    for name, kind in kinds.items():
+        about = textwrap.wrap(said[name][1], WIDTH, initial_indent="    ", subsequent_indent="    ")
+        lines += [f"{name} : {kind}", *about]
     return lines
 
 
@@ -411,11 +411,9 @@ class Preset:
     within: str = ""  # the one relation that it holds under; empty: all
 
 
-def both(
-    corrected: str, paper: str, remark: str = WRONG, *, holds: bool = False, within: str = ""
-) -> tuple[Preset, Preset]:
-    """A method in both modes, with its own parameters."""
-    return Preset(corrected), Preset(paper, "published", remark=remark, holds=holds, within=within)
+def both(corrected: str, paper: str, **published: Any) -> tuple[Preset, Preset]:
+    """A method in both modes, with its own parameters; `published` has what else is to be known of its source's."""
+    return Preset(corrected), Preset(paper, "published", **published)
 
 
 def presets_of(table: Mapping[str, Any], kind: str) -> tuple[Preset, ...]:

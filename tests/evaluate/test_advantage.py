@@ -21,10 +21,10 @@ class Copies(Synthesizer):
     title = "Copies"
     paper = "none"
     seen = []  # noqa: RUF012
-    mode: str = choice(default="published", options=("published", "corrected"), about="No other is tried.")
-    relation: str = text(default="replace", about="Either.")
-    noise: str = text(default="laplace", about="None is drawn.")
-    keep: float = number(default=1.0, most=1, about="How probably a sensitive cell is kept.")
+    mode: str = choice(default="published", options=("published", "corrected"))
+    relation: str = text(default="replace")
+    noise: str = text(default="laplace")
+    keep: float = number(default=1.0, most=1)
 
     def _fit(self, table, progress):
         self.codes_ = table.unprotected("a test", claimed_epsilon=self.epsilon)

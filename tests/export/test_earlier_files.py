@@ -161,9 +161,7 @@ def test_both_names_at_once_are_refused_and_a_method_s_own_names_stay():
     both = FORMER["schema.json"].replace('"rows": 2', '"rows": 2, "max_contributions": 1')
     with pytest.raises(dp.SchemaError):
         dp.Schema.from_json(both)
-    own = type(
-        "Own", (dp.IndependentMarginals,), {"__annotations__": {"steps": int}, "steps": whole(default=5, about="")}
-    )
+    own = type("Own", (dp.IndependentMarginals,), {"__annotations__": {"steps": int}, "steps": whole(default=5)})
     assert (clone(own(steps=3)).steps, own(noise="opendp").noise) == (3, "auto")  # a sampler of the same distributions
 
 

@@ -36,8 +36,8 @@ class Margins(Synthesizer):
     title = "Margins"
     paper = "none"
 
-    greedy: str = choice(default="no", options=("no", "yes"), about="Whether twice epsilon is spent.")
-    noise: str = text(default="laplace", about="Which source draws.")
+    greedy: str = choice(default="no", options=("no", "yes"))
+    noise: str = text(default="laplace")
 
     def _fit(self, table, progress):
         self.seen_ = type(table), progress

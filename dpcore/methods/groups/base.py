@@ -29,9 +29,10 @@ from dpcore.domain.taxonomy_tree import ANY, Hierarchy
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import InfoGain, Max, Score, SplitScore
+from dpcore.mechanisms.scores import Score, SplitScore
 from dpcore.methods.base import Measurement, PrivateClassifier, PrivateEstimator, Synthesizer
 from dpcore.methods.parameters import choice, controls_of, learned, text, whole
+from dpcore.methods.trees.base import CRITERIA
 from dpcore.methods.trees.base import PAGES as TREE_PAGES
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree, tree_of
@@ -41,10 +42,7 @@ from dpcore.text import read_toml
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 MOST_LEAVES = 1_000_000
 DONE = phrase("{done:d} of {rounds:d} specializations")
-SCORES: dict[str, SplitScore] = {"Max": Max(), "InfoGain": InfoGain()}
-MECHANISMS, NOISE = phrase("Laplace, exponential"), phrase("low")
-SURVEY_ROW = MECHANISMS, NOISE, phrase("non-interactive"), phrase("categories, numbers")
-LEAVES = "Groups x classes; a specialization that would make more is left out."
+SURVEY_ROW = phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers")
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
 Step = tuple[str, int]
 
@@ -265,12 +263,22 @@ def key(name: str, level: int) -> str:
 
 
 class GeneralizingSynthesizer(Synthesizer):
-    """Base of methods that release a tree of counts."""
+    """Base of methods that release a tree of counts.
+
+    Attributes
+    ----------
+    tree_ : ReleasedTree
+        Partitions and noisy counts.
+    leaf_counts_ : array
+        The published counts of the finest partition's cells.
+    rows_ : float
+        The number of rows: public, or estimated from noisy answers.
+    """
 
     artifacts = ("tree", "leaf_counts")
-    tree_: ReleasedTree = learned("ReleasedTree", "Partitions and noisy counts.")
-    leaf_counts_: Floats = learned("array", "The published counts of the finest partition's cells.")
-    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
+    tree_: ReleasedTree = learned()
+    leaf_counts_: Floats = learned()
+    rows_: float = learned()
 
     def _keep(self, tree: ReleasedTree, *, consistency: bool = True, non_negative: bool = True) -> None:
         """Set the tree, its leaves and the number of rows."""
@@ -301,13 +309,28 @@ class GeneralizingSynthesizer(Synthesizer):
 
 
 class Specializer(PrivateEstimator):
-    """Base of methods that specialize one value after the other, and count the groups that are left."""
+    """Base of methods that specialize one value after the other, and count the groups that are left.
+
+    Parameters
+    ----------
+    rounds
+        h, the number of specializations.
+    target
+        The class column; by default the schema's.
+    max_leaves
+        Groups x classes; a specialization that would make more is left out.
+
+    Attributes
+    ----------
+    steps_ : list of (column, value)
+        What was specialized.
+    """
 
     controls = controls_of(PAGES["Specializer"])
-    rounds: int = whole(default=10, about="h, the number of specializations.")
-    target: str | None = text(default=None, about="The class column; by default the schema's.")
-    max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
-    steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
+    rounds: int = whole(default=10)
+    target: str | None = text(default=None)
+    max_leaves: int = whole(default=100_000, most=MOST_LEAVES)
+    steps_: list[tuple[str, str]] = learned()
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         target = self._target(table.schema, self.target)
@@ -339,19 +362,32 @@ class Specializer(PrivateEstimator):
 
 
 class GroupClassifier(Specializer, PrivateClassifier):
-    """Base of methods that release counts of groups by class, and a tree learned from them."""
+    """Base of methods that release counts of groups by class, and a tree learned from them.
+
+    Parameters
+    ----------
+    criterion
+        What is specialized is chosen by it; the tree itself is grown by entropy.
+
+    Attributes
+    ----------
+    tree_ : ReleasedTree
+        The released groups x classes with their noisy counts.
+    leaf_counts_ : array
+        The published counts of all groups x classes, 0 or more.
+    classifier_ : GroupTree
+        What predicts.
+    """
 
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
     controls = controls_of({"criterion": TREE_PAGES["TreeClassifier"]["criterion"]})
-    criterion: str = choice(
-        default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."
-    )
-    tree_: ReleasedTree = learned("ReleasedTree", "The released groups x classes with their noisy counts.")
-    leaf_counts_: Floats = learned("array", "The published counts of all groups x classes, 0 or more.")
-    classifier_: GroupTree = learned("GroupTree", "What predicts.")
+    criterion: str = choice(default="Max", options=("Max", "InfoGain"))
+    tree_: ReleasedTree = learned()
+    leaf_counts_: Floats = learned()
+    classifier_: GroupTree = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        self.tree_ = tree = self._specialize(table, SCORES[self.criterion], progress)
+        self.tree_ = tree = self._specialize(table, CRITERIA[self.criterion], progress)
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
         progress(0.9, phrase("Learning a tree"))
         deviation = tree.variances[-1] ** 0.5

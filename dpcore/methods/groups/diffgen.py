@@ -102,6 +102,11 @@ class DiffGen(TopDownSpecializer, GeneralizingSynthesizer):
 
     Mohammed et al. 2011: as its authors' code has it, and corrected. See the module for steps and
     privacy.
+
+    Parameters
+    ----------
+    score
+        What values are chosen by.
     """
 
     survey_row = SURVEY_ROW
@@ -109,7 +114,7 @@ class DiffGen(TopDownSpecializer, GeneralizingSynthesizer):
     page = "taxonomy"
     presets = presets_of(PAGES, "DiffGen")
     paper = "002, 003"
-    score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")
+    score: str = choice(default="Max", options=SCORES)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         self._keep(self._specialize(table, SCORES[self.score], progress))

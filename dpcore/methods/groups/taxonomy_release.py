@@ -58,7 +58,6 @@ from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.base import Measurement
 from dpcore.methods.groups.base import (
     MOST_LEAVES,
@@ -81,9 +80,9 @@ from dpcore.methods.parameters import (
     weights,
     whole,
 )
+from dpcore.methods.trees.base import CRITERIA
 from dpcore.postprocess.count_tree import ReleasedTree
 
-SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
 DONE = phrase("{done:d} of {iterations:d} divisions")
 LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilon / its own)^2
 
@@ -92,6 +91,56 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     """Synthetic rows from a taxonomy tree of counts that are made consistent.
 
     After a Chinese patent: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    measure
+        Which levels get noisy counts. By default all in corrected mode, and as the patent has it
+        the leaves in published mode.
+    iterations
+        How many times a column is divided.
+    level_shares
+        How measure='all' divides the counts' epsilon, in corrected mode. 'leaves first': the leaves
+        get so much that no consistent answer has more than 1.1 times the standard deviation that
+        the leaves alone would give it (10/11; of noise on whole numbers more); the root and the
+        finest level whose nodes hold 1,000 leaves on average share the rest, and other levels are
+        not measured. 'equal', as the patent is read. 'geometric': in proportion to the third root
+        of a level's nodes. Or your own weights, from the root to the leaves, 0 for 'not measured'
+        (the last one is the leaves'; if there are fewer levels, those before it go).
+    order
+        In which order the divisions make the levels that are counted, in corrected mode. 'coarse':
+        by the taxonomy's level, then by how many parts a division makes. 'chosen': as they were
+        chosen, the class last.
+    selection_share
+        What of epsilon chooses columns, if there is a class.
+    score
+        What columns are chosen by. 'entropy' needs the schema's max_rows under add_remove.
+    with_class
+        Whether the class column guides the choice and is divided once, after it. False: all columns
+        take turns.
+    target
+        The class column; by default the schema's. Without either, columns take turns.
+    max_per_attribute
+        How often one column may be divided. By default once as published, and in corrected mode as
+        often as it has levels.
+    max_leaves
+        Cells of the finest level, the class included; columns that would make more are left out.
+    fanout
+        Parts per interval of numeric columns without a taxonomy.
+    consistency
+        Whether the levels correct each other; False is the baseline whose leaves are the noisy
+        ones.
+    non_negative
+        Whether negative counts are moved to 0.
+
+    Attributes
+    ----------
+    steps_ : list of (column, level)
+        Which column was divided, down to which level of its taxonomy.
+    levels_ : list of (column, level)
+        The same in the order of the tree's levels below the root, the class included.
+    level_epsilons_ : list of float
+        What each level of the tree was charged.
     """
 
     reference = phrase("a Chinese patent; our copy names no inventors and no year")
@@ -102,77 +151,33 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     paper = "002"
     reconstructed = phrase("The patent's formulas are lost: scores and shares of epsilon are ours.")
     controls = controls_of(PAGES["TaxonomyRelease"], with_class={"when": {"target": bool}})
-    measure: str | None = choice(
-        default=None,
-        options=("all", "leaves"),
-        about="Which levels get noisy counts. By default all in corrected mode, and as the patent has it the leaves in "
-        "published mode.",
-    )
-    iterations: int = whole(default=10, about="How many times a column is divided.")
+    measure: str | None = choice(default=None, options=("all", "leaves"))
+    iterations: int = whole(default=10)
     level_shares: str | Sequence[float] = weights(
         default="leaves first",
         words=("leaves first", "equal", "geometric"),
         things=lambda method, schema: range(1 + method.iterations + (method._class(schema) is not None)),
         request=PAGES["requests"]["level_shares"],
-        about="How measure='all' divides the counts' epsilon, in corrected mode. 'leaves first': the leaves get so "
-        "much that no consistent answer has more than 1.1 times the standard deviation that the leaves alone would "
-        "give it (10/11; of noise on whole numbers more); the root and the finest level whose nodes hold 1,000 leaves "
-        "on average share the rest, and other levels are not measured. 'equal', as the patent is read. 'geometric': in "
-        "proportion to the third root of a level's nodes. Or your own weights, from the root to the leaves, 0 for 'not "
-        "measured' (the last one is the leaves'; if there are fewer levels, those before it go).",
     )
-    order: str = choice(
-        default="coarse",
-        options=("coarse", "chosen"),
-        about="In which order the divisions make the levels that are counted, in corrected mode. 'coarse': by the "
-        "taxonomy's level, then by how many parts a division makes. 'chosen': as they were chosen, the class last.",
-    )
-    selection_share: float = number(
-        default=0.5, most=1, open="()", about="What of epsilon chooses columns, if there is a class."
-    )
-    score: str = choice(
-        default="Max",
-        options=SCORES,
-        about="What columns are chosen by. 'entropy' needs the schema's max_rows under add_remove.",
-    )
-    with_class: bool = flag(
-        default=True,
-        about="Whether the class column guides the choice and is divided once, after it. False: all columns take "
-        "turns.",
-    )
-    target: str | None = text(
-        default=None,
-        about="The class column; by default the schema's. Without either, columns take turns.",
-    )
-    max_per_attribute: int | None = whole(
-        default=None,
-        about="How often one column may be divided. By default once as published, and in corrected mode as "
-        "often as it has levels.",
-    )
-    max_leaves: int = whole(
-        default=100_000,
-        most=MOST_LEAVES,
-        about="Cells of the finest level, the class included; columns that would make more are left out.",
-    )
-    fanout: int = whole(default=2, least=2, about="Parts per interval of numeric columns without a taxonomy.")
-    consistency: bool = flag(
-        default=True,
-        about="Whether the levels correct each other; False is the baseline whose leaves are the noisy ones.",
-    )
-    non_negative: bool = flag(default=True, about="Whether negative counts are moved to 0.")
-    steps_: list[Step] = learned(
-        "list of (column, level)", "Which column was divided, down to which level of its taxonomy."
-    )
-    levels_: list[Step] = learned(
-        "list of (column, level)", "The same in the order of the tree's levels below the root, the class included."
-    )
-    level_epsilons_: list[float] = learned("list of float", "What each level of the tree was charged.")
+    order: str = choice(default="coarse", options=("coarse", "chosen"))
+    selection_share: float = number(default=0.5, most=1, open="()")
+    score: str = choice(default="Max", options=("Max", "entropy"))
+    with_class: bool = flag(default=True)
+    target: str | None = text(default=None)
+    max_per_attribute: int | None = whole(default=None)
+    max_leaves: int = whole(default=100_000, most=MOST_LEAVES)
+    fanout: int = whole(default=2, least=2)
+    consistency: bool = flag(default=True)
+    non_negative: bool = flag(default=True)
+    steps_: list[Step] = learned()
+    levels_: list[Step] = learned()
+    level_epsilons_: list[float] = learned()
 
     def _check(self, schema: Schema) -> None:
         target = self._class(schema)
         if target is not None:
             check_leaves(self.max_leaves, schema[target].size)
-            self._check_score(SCORES[self.score], schema)
+            self._check_score(CRITERIA[self.score], schema)
 
     def _class(self, schema: Schema) -> str | None:
         known = schema.target if self.target is None else self.target
@@ -219,7 +224,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
                 return open_[0]
             families = [walk.family(name) for name in open_]
             spent += share
-            return open_[int(leveled.choose(SCORES[self.score], families, epsilon=share, claimed_sensitivity=claimed))]
+            at = leveled.choose(CRITERIA[self.score], families, epsilon=share, claimed_sensitivity=claimed)
+            return open_[int(at)]
 
         walk.go_down(self.iterations, choose if self.target_ else None)
         return spent

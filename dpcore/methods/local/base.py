@@ -40,13 +40,22 @@ Survey = tuple[Questionnaire, Mapping[Family, str], Schema, Recoded]
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 REASONS = PAGES["reasons"]
-MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
-UNLESS = "by default, as printed and corrected,"
 
 
 class LocalClassifier(PrivateClassifier):
-    """Base of methods that learn from answers which people randomize first (local DP)."""
+    """Base of methods that learn from answers which people randomize first (local DP).
+
+    Parameters
+    ----------
+    relation
+        Reports hide what people say, not who takes part.
+
+    Attributes
+    ----------
+    reports_ : Reports
+        What the collector has; all else is made of it.
+    """
 
     paper = "004"
     page = "responses"
@@ -55,15 +64,13 @@ class LocalClassifier(PrivateClassifier):
     provable = "epsilon, local"
     seen = phrase("your reports")
     controls = controls_of(PAGES["LocalClassifier"])
-    relation: str = text(
-        default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."
-    )
-    reports_: Reports = learned("Reports", "What the collector has; all else is made of it.")
+    relation: str = text(default="replace", kind="{'replace'}")
+    reports_: Reports = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("everyone reports"))
         self.reports_ = self._collect(table)
-        self.noise_label_ = self._noise_of(self.reports_)
+        self.noise_label_ = self._noise_label()
         self._learn(progress)
 
     def _collect(self, table: PrivateTable) -> Reports:
@@ -151,9 +158,9 @@ class LocalClassifier(PrivateClassifier):
     def _learn(self, progress: Progress) -> None:
         """Learn from `reports_`, which tell what is needed."""
 
-    def _noise_of(self, reports: Reports) -> str:
+    def _noise_label(self) -> str:
         """Which noise is in the reports, and whose lots people toss, in words."""
-        rules = dict.fromkeys(channel.mechanism for channel in reports.channels.values() if not channel.truthful)
+        rules = dict.fromkeys(channel.mechanism for channel in self.reports_.channels.values() if not channel.truthful)
         if not rules:
             return NoNoise.label.capitalize()
         told = " and ".join(rules)
@@ -223,23 +230,29 @@ class Stops:
 
 
 class LocalTree(LocalClassifier):
-    """Base of methods that learn one decision tree from reports."""
+    """Base of methods that learn one decision tree from reports.
+
+    Parameters
+    ----------
+    max_depth
+        The most divisions from the root to a leaf; by default, as printed and corrected, 10 and 5.
+    min_support
+        Nodes with a smaller share of all people are leaves; by default, as printed and corrected,
+        .001 and .02.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        One tree.
+    """
 
     best_for = "comparison"
     learning = ("max_depth", "min_support", "min_entropy", "certainty", "variant", "intervals")
     artifacts: ClassVar[tuple[str, ...]] = ("forest",)
     controls = controls_of(PAGES["LocalTree"])
-    max_depth: int | None = whole(
-        default=None, most=20, about=f"The most divisions from the root to a leaf; {UNLESS} 10 and 5."
-    )
-    min_support: float | None = number(
-        default=None,
-        least=0.001,
-        most=1,
-        open=")",
-        about=f"Nodes with a smaller share of all people are leaves; {UNLESS} .001 and .02.",
-    )
-    forest_: Forest = learned("Forest", "One tree.")
+    max_depth: int | None = whole(default=None, most=20)
+    min_support: float | None = number(default=None, least=0.001, most=1, open=")")
+    forest_: Forest = learned()
 
     def _stops(self, min_entropy: float = 0.0) -> Stops:
         """When nodes are leaves. As printed they stop nearly where ID3 does, where nothing is left to divide."""

@@ -9,9 +9,9 @@ from dpcore.arguments import Floats
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.randomizers import TRR, KeepOrDraw
+from dpcore.mechanisms.randomizers import TRR, Channel, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
-from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Questionnaire, Reports, most_likely, shares
+from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Reports, most_likely, shares
 from dpcore.postprocess.resolution import Rule, floored, merged, shrunk, spread
 from dpcore.postprocess.simplex import project
 
@@ -62,32 +62,13 @@ def merges(rule: Rule, column: Column) -> bool:
     return bool(rule[0] == 0 and ((steps == 1) | ((steps == 0) & column.numeric)).all())
 
 
-def untold(reports: Reports) -> str:
-    """Why no naive Bayes classifier can be learned from these reports, in a sentence; empty if one can."""
-    target, rules = reports.target, dict(reports.recoded)
-    if reports.recoded and (
-        [name for name, _ in reports.recoded] != [*reports.source.names]
-        or not all(merges(rules[column.name], column) for column in reports.source)
-        or coarser(reports.source, rules) != reports.schema
-    ):
-        return "They are not of the columns, but of other things made of them."
-    label = reports.channels.get((target,))
-    asked = [family for family in reports.channels if family != (target,)]
-    if label is None and all(len(family) == 2 and family[0] == target for family in asked):
-        return ""
-    if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or any(len(family) > 1 for family in asked):
-        return "They do not tell everybody's class, as one of its values."
-    return ""
-
-
-def answerable(questions: Questionnaire, reconstruction: str | None) -> Questionnaire:
-    """The questions, if their reports can be reconstructed as asked; before anybody pays."""
-    sizes = [channel.size for channel in questions.channels.values() if isinstance(channel, KeepOrDraw)]
+def check_channels(channels: Mapping[Family, Channel], reconstruction: str | None) -> None:
+    """Raise ParameterError unless reports by these channels can be reconstructed so; before anybody pays."""
+    sizes = [channel.size for channel in channels.values() if isinstance(channel, KeepOrDraw)]
     if reconstruction == "likelihood" and max(sizes, default=0) > MOST_LIKELY:
         raise ParameterError(
             "A report has too many values to find the most likely distribution.", "Use project, or fewer bins."
         )
-    return questions
 
 
 def class_shares(reports: Reports, target: str, families: Sequence[Family], reconstruction: str) -> Floats:

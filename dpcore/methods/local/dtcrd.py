@@ -81,37 +81,40 @@ class DTCRD(LocalTree):
     """Decision tree learned from numbers with noise (local DP).
 
     Agrawal and Srikant 2000: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    variant
+        For whom distributions are reconstructed.
+    randomizer
+        As published: the noise.
+    privacy
+        As published: the width of the noise's 95% interval, as a share of a number's public range.
+    intervals
+        m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no
+        more than it has numbers.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        One tree. A number that is missing goes right in it; to learn from, it was taken for the
+        middle of its range.
+    distributions_ : dict of str to list of lists
+        The reconstructed shares of each number's intervals by reported class, or of all people
+        ("global").
     """
 
     reference = phrase("Agrawal and Srikant 2000")
     provable_printed = "none (none claimed)"
     presets = presets_of(PAGES, "DTCRD")
     controls = controls_of(PAGES["DTCRD"])
-    variant: str = choice(
-        default="by_class", options=("by_class", "global", "local"), about="For whom distributions are reconstructed."
-    )
-    randomizer: str = choice(default="uniform", options=("uniform", "normal"), about="As published: the noise.")
-    privacy: float = number(
-        default=1.0,
-        most=WIDEST,
-        open="(",
-        about="As published: the width of the noise's 95% interval, as a share of a number's public range.",
-    )
-    intervals: int | None = whole(
-        default=None,
-        most=MOST_GIVEN,
-        about="m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no more than it "
-        "has numbers.",
-    )
+    variant: str = choice(default="by_class", options=("by_class", "global", "local"))
+    randomizer: str = choice(default="uniform", options=("uniform", "normal"))
+    privacy: float = number(default=1.0, most=WIDEST, open="(")
+    intervals: int | None = whole(default=None, most=MOST_GIVEN)
     artifacts = ("forest", "distributions")
-    forest_: Forest = learned(
-        "Forest",
-        "One tree. A number that is missing goes right in it; to learn from, it was taken for the middle of its range.",
-    )
-    distributions_: dict[str, list[list[float]]] = learned(
-        "dict of str to list of lists",
-        'The reconstructed shares of each number\'s intervals by reported class, or of all people ("global").',
-    )
+    forest_: Forest = learned()
+    distributions_: dict[str, list[list[float]]] = learned()
 
     def _survey(self, table: PrivateTable) -> Survey:
         schema, paper = table.schema, self._published

@@ -58,7 +58,6 @@ from dpcore.methods.local.base import (
     LEAST,
     PAGES,
     REASONS,
-    UNLESS,
     Division,
     LocalTree,
     Node,
@@ -85,33 +84,32 @@ class DTPD(LocalTree):
     """Decision tree learned from randomized bits (local DP).
 
     Du and Zhan 2003: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    theta
+        As published: the probability that bits are sent as they are; not 1/2, where reports tell
+        nothing.
+    groups
+        As published: whether all bits are kept or flipped together, or each by itself.
+    min_entropy
+        Nodes with a smaller entropy of the classes, in bits, are leaves; by default, as printed and
+        corrected, 0 and .05.
+    certainty
+        Corrected mode: a bit splits a node only if its covariance with a class there is so many
+        standard errors from 0. 0 asks for none, as published. 3 is what the bundled sample and
+        simulated data bear out: with less, the trees of small epsilons grow on noise alone and fall
+        below the majority class.
     """
 
     reference = phrase("Du and Zhan 2003")
     provable_printed = "none, or per bit (none claimed)"
     presets = presets_of(PAGES, "DTPD")
     controls = controls_of(PAGES["DTPD"], theta={"note": of_one_bit})
-    theta: float = number(
-        default=0.7,
-        most=1,
-        open="(",
-        about="As published: the probability that bits are sent as they are; not 1/2, where reports tell nothing.",
-    )
-    groups: str = choice(
-        default="one",
-        options=("one", "each"),
-        about="As published: whether all bits are kept or flipped together, or each by itself.",
-    )
-    min_entropy: float | None = number(
-        default=None,
-        about=f"Nodes with a smaller entropy of the classes, in bits, are leaves; {UNLESS} 0 and .05.",
-    )
-    certainty: float = number(
-        default=3.0,
-        about="Corrected mode: a bit splits a node only if its covariance with a class there is so many standard "
-        "errors from 0. 0 asks for none, as published. 3 is what the bundled sample and simulated data bear out: "
-        "with less, the trees of small epsilons grow on noise alone and fall below the majority class.",
-    )
+    theta: float = number(default=0.7, most=1, open="(")
+    groups: str = choice(default="one", options=("one", "each"))
+    min_entropy: float | None = number(default=None)
+    certainty: float = number(default=3.0)
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)

@@ -47,7 +47,8 @@ Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chines
            for frequency estimation, USENIX Security 2017.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import cycle
 from math import inf
 from typing import Any
@@ -61,16 +62,15 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import generator
-from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
-from dpcore.methods.base import single_mode
-from dpcore.methods.local.base import MOST_ALPHA, PAGES, REASONS, LocalClassifier, Survey
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, KeepOrDraw, best_channel
+from dpcore.methods.local.base import PAGES, REASONS, LocalClassifier, Survey
 from dpcore.methods.local.bayes_from_reports import (
     FINISHES,
     NARROWEST,
-    answerable,
     bayes_of,
+    check_channels,
     coarser,
-    untold,
+    merges,
 )
 from dpcore.methods.parameters import (
     choice,
@@ -87,19 +87,17 @@ from dpcore.postprocess.reports import Family, Questionnaire, Reports
 from dpcore.postprocess.resolution import Rule, affordable_bins, merging
 from dpcore.text import number as rounded_up
 
-SET = "As published: mean and variance of the normal distribution that 1,000 numbers of the set {} are drawn from."
 CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
+MOST_ALPHA = 1e6
+# one of the paper's normal distributions
+mean_and_variance = partial(
+    numbers, least=-inf, things=lambda *_: ("mean", "variance"), request=PAGES["requests"]["normal"]
+)
 
 
 def each_p0(given: float | Sequence[float]) -> tuple[float, ...]:
     """The probabilities that were given, one or several."""
     return (given,) if isinstance(given, int | float) else tuple(given)
-
-
-def mean_and_variance(name: str, default: tuple[float, float], fit: Callable[[Sequence[float]], bool]) -> Any:
-    """The parameter of one of the paper's normal distributions."""
-    words = {"request": PAGES["requests"]["normal"], "about": SET.format(name)}
-    return numbers(default=default, least=-inf, fit=fit, things=lambda *_: ("mean", "variance"), **words)
 
 
 def categories_of(schema: Schema, target: str | None) -> list[str]:
@@ -129,6 +127,51 @@ class PPNB(LocalClassifier):
 
     Zhang and Tang 2007: as published, and corrected (PPNB-LDP). See the module for steps and
     privacy.
+
+    Parameters
+    ----------
+    p0
+        As published: the probability of the truth, above 0; one for all columns of categories, or
+        one for each, in the schema's order without the class.
+    factors
+        As published: mean and variance of the normal distribution that 1,000 numbers of the set A
+        are drawn from.
+    offsets
+        As published: mean and variance of the normal distribution that 1,000 numbers of the set B
+        are drawn from.
+    variance
+        Of numbers; by default as printed, if published.
+    least_deviation
+        Of noisy numbers by class, as a share of the range. A thousandth makes a spike of a variance
+        below 0.
+    numbers
+        Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper
+        has moments.
+    protocol
+        Corrected mode: how columns are reported. 'best' has OUE where its variance is lower.
+    n_questions
+        Corrected mode: how many columns, at random, each person reports; None: all.
+    pairs
+        Corrected mode: whether class and column are reported as one value. By default they are,
+        unless numbers are reported as such.
+    merge
+        Corrected mode: whether bins of numbers are merged beforehand, to as many as the noise can
+        tell apart.
+    class_share
+        Corrected mode: the class's part of epsilon; by default as much as each report of a column.
+        No use with pairs.
+    reconstruction
+        By default 'shrink' in corrected mode, 'clip' as published. 'likelihood' is for reports that
+        are values; others are projected then.
+    alpha
+        Records added to every value of a column by class: in equal parts, or, with 'shrink', as the
+        value is frequent in all classes together. By default 1 with 'shrink', and none otherwise,
+        as in the paper.
+
+    Attributes
+    ----------
+    bayes_ : Bayes
+        Counts and normal distributions by class.
     """
 
     reference = phrase("Zhang and Tang 2007")
@@ -143,66 +186,22 @@ class PPNB(LocalClassifier):
         one_for_all=True,
         things=lambda method, schema: categories_of(schema, method.target),
         request=PAGES["requests"]["p0"],
-        about="As published: the probability of the truth, above 0; one for all columns of categories, or one for "
-        "each, in the schema's order without the class.",
     )
-    factors: tuple[float, float] = mean_and_variance("A", (1.0, 1.0), lambda a: a[0] != 0 <= a[1])
-    offsets: tuple[float, float] = mean_and_variance("B", (0.0, 1.0), lambda b: b[1] >= 0)
-    variance: str | None = choice(
-        default=None,
-        options=("unbiased", "printed"),
-        about="Of numbers; by default as printed, if published.",
-    )
-    least_deviation: str = choice(
-        default="tenth",
-        options=NARROWEST,
-        about="Of noisy numbers by class, as a share of the range. A thousandth makes a spike of a variance below 0.",
-    )
-    numbers: str | None = choice(
-        default=None,
-        options=("bins", "moments"),
-        about="Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper has moments.",
-    )
-    protocol: str = choice(
-        default="best",
-        options=CHANNELS,
-        about="Corrected mode: how columns are reported. 'best' has OUE where its variance is lower.",
-    )
-    n_questions: int | None = whole(
-        default=1, optional=True, about="Corrected mode: how many columns, at random, each person reports; None: all."
-    )
-    pairs: bool | None = flag(
-        default=None,
-        about="Corrected mode: whether class and column are reported as one value. By default they are, unless numbers "
-        "are reported as such.",
-    )
-    merge: bool = flag(
-        default=True,
-        about="Corrected mode: whether bins of numbers are merged beforehand, to as many as the noise can tell apart.",
-    )
-    class_share: float | None = number(
-        default=None,
-        most=1,
-        open="()",
-        about="Corrected mode: the class's part of epsilon; by default as much as each report of a column. No use with "
-        "pairs.",
-    )
-    reconstruction: str | None = choice(
-        default=None,
-        options=FINISHES,
-        about="By default 'shrink' in corrected mode, 'clip' as published. 'likelihood' is for reports that are "
-        "values; others are projected then.",
-    )
-    alpha: float | None = number(
-        default=None,
-        most=MOST_ALPHA,
-        open=")",
-        about="Records added to every value of a column by class: in equal parts, or, with 'shrink', as the value is "
-        "frequent in all classes together. By default 1 with 'shrink', and none otherwise, as in the paper.",
-    )
+    factors: tuple[float, float] = mean_and_variance(default=(1.0, 1.0), fit=lambda a: a[0] != 0 <= a[1])
+    offsets: tuple[float, float] = mean_and_variance(default=(0.0, 1.0), fit=lambda b: b[1] >= 0)
+    variance: str | None = choice(default=None, options=("unbiased", "printed"))
+    least_deviation: str = choice(default="tenth", options=NARROWEST)
+    numbers: str | None = choice(default=None, options=("bins", "moments"))
+    protocol: str = choice(default="best", options=CHANNELS)
+    n_questions: int | None = whole(default=1, optional=True)
+    pairs: bool | None = flag(default=None)
+    merge: bool = flag(default=True)
+    class_share: float | None = number(default=None, most=1, open="()")
+    reconstruction: str | None = choice(default=None, options=FINISHES)
+    alpha: float | None = number(default=None, most=MOST_ALPHA, open=")")
     learning = ("reconstruction", "alpha", "variance", "least_deviation")
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned("Bayes", "Counts and normal distributions by class.")
+    bayes_: Bayes = learned()
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -218,13 +217,27 @@ class PPNB(LocalClassifier):
         questions = self._printed(schema, target) if self._published else self._questions(asked, target, names)
         clear: dict[Family, str] = {(name,): REASONS["transformed"] for name in names if schema[name].numeric}
         clear[target,] = REASONS["clear"]
-        return answerable(questions, self.reconstruction), clear, asked, [*rules.items()]
+        check_channels(questions.channels, self.reconstruction)
+        return questions, clear, asked, [*rules.items()]
 
     def untold(self, reports: Reports) -> str:
-        return untold(reports)
+        target, rules = reports.target, dict(reports.recoded)
+        if reports.recoded and (
+            [name for name, _ in reports.recoded] != [*reports.source.names]
+            or not all(merges(rules[column.name], column) for column in reports.source)
+            or coarser(reports.source, rules) != reports.schema
+        ):
+            return "They are not of the columns, but of other things made of them."
+        label = reports.channels.get((target,))
+        asked = [family for family in reports.channels if family != (target,)]
+        if label is None and all(len(family) == 2 and family[0] == target for family in asked):
+            return ""
+        if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or any(len(family) > 1 for family in asked):
+            return "They do not tell everybody's class, as one of its values."
+        return ""
 
     def _learn(self, progress: Progress) -> None:
-        answerable(Questionnaire(self.reports_.channels), self.reconstruction)
+        check_channels(self.reports_.channels, self.reconstruction)
         progress(0.5, phrase("reconstructing"))
         reconstruction = self.reconstruction or ("clip" if self._published else "shrink")
         self.bayes_ = bayes_of(
@@ -293,22 +306,33 @@ class PPNB(LocalClassifier):
 
 
 class NonPrivateNaiveBayes(LocalClassifier):
-    """Naive Bayes classifier without privacy, as a baseline; `epsilon` has no effect."""
+    """Naive Bayes classifier without privacy, as a baseline; `epsilon` has no effect.
+
+    Parameters
+    ----------
+    mode
+        There is no other.
+    numbers
+        Normal distributions, or the schema's bins.
+    alpha
+        Records added to every cell of the counts by class.
+
+    Attributes
+    ----------
+    bayes_ : Bayes
+        Counts and normal distributions by class.
+    """
 
     title = "Non-private naive Bayes"
     best_for = "non-private baseline"
     provable_printed = "none"
-    mode: str = single_mode("published")
+    mode: str = choice(default="published", options=("published",))
     reference = phrase("Zhang and Tang 2007")
     presets = presets_of(PAGES, "NonPrivateNaiveBayes")
-    numbers: str = choice(
-        default="moments", options=("moments", "bins"), about="Normal distributions, or the schema's bins."
-    )
-    alpha: float = number(
-        default=1.0, most=MOST_ALPHA, open=")", about="Records added to every cell of the counts by class."
-    )
+    numbers: str = choice(default="moments", options=("moments", "bins"))
+    alpha: float = number(default=1.0, most=MOST_ALPHA, open=")")
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned("Bayes", "Counts and normal distributions by class.")
+    bayes_: Bayes = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("counting"))

@@ -78,7 +78,6 @@ from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Entropy, xlog2
-from dpcore.methods.base import single_mode
 from dpcore.methods.networks.base import (
     AFFINITIES,
     CLUSTERING,
@@ -166,7 +165,7 @@ class HMPrivBayes(FilteredSynthesizer):
     best_for = "seeing what clustering changes"
     provable_printed = "none"
     seconds = (0.55, 0.55)
-    presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)
+    presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", remark=READ)
     overlap = phrase(
         "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
     )
@@ -227,6 +226,8 @@ class NoPrivacy(FilteredSynthesizer):
     ----------
     epsilon
         Not used.
+    mode
+        There is no other.
     relation
         Not used, but in the ledger.
     noise
@@ -240,7 +241,7 @@ class NoPrivacy(FilteredSynthesizer):
     reference = phrase("Zhang, Shen and Yang 2022")
     best_for = "non-private baseline"
     provable_printed = "none"
-    mode: str = single_mode("published")
+    mode: str = choice(default="published", options=("published",))
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations
     controls = (Control("relation", "What is protected: one row", initial="replace"), *CLUSTERING)

@@ -22,19 +22,24 @@ from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total, single_mode
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
 from dpcore.methods.networks.base import NetworkSynthesizer
-from dpcore.methods.parameters import Preset, number
+from dpcore.methods.parameters import Preset, choice, number
 
 
 class IndependentMarginals(NetworkSynthesizer):
     """Synthetic rows with every column by itself: the baseline of all others.
 
     See the module for steps and privacy.
+
+    Parameters
+    ----------
+    mode
+        There is no other.
     """
 
     reference = phrase("McKenna et al. 2021")
-    mode: str = single_mode("corrected")
+    mode: str = choice(default="corrected", options=("corrected",))
     best_for = "baseline to beat"
     presets = (Preset("Independent marginals: every column by itself"),)
     delta: float = number(default=0.0, most=MOST_DELTA)

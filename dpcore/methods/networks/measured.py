@@ -10,9 +10,9 @@ from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.partition import numbered
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.methods.base import Synthesizer, single_mode
+from dpcore.methods.base import Synthesizer
 from dpcore.methods.networks.base import list_families
-from dpcore.methods.parameters import learned
+from dpcore.methods.parameters import choice, learned
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
@@ -54,6 +54,11 @@ class MeasuredTables(CliqueSynthesizer):
 
     They release as well what tells values apart that the model has as one.
 
+    Parameters
+    ----------
+    mode
+        There is no other.
+
     Attributes
     ----------
     rows_ : float
@@ -69,7 +74,7 @@ class MeasuredTables(CliqueSynthesizer):
         what they cost together is in equal parts.
     """
 
-    mode: str = single_mode("corrected")
+    mode: str = choice(default="corrected", options=("corrected",))
     rows_: float = learned()
     margins_: list[Floats] = learned()
     groups_: list[Ints] = learned()

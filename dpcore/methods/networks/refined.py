@@ -47,18 +47,13 @@ from dpcore.domain.column import Codes
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total, single_mode
+from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
-from dpcore.methods.parameters import Preset, learned, number, text
+from dpcore.methods.parameters import Preset, choice, learned, number, text
 from dpcore.postprocess.bayes_net import sample_network
 from dpcore.postprocess.max_entropy import one_hot
-from dpcore.postprocess.simplex import (
-    fit_margins,
-    merge_rare,
-    project,
-    project_rows,
-)
+from dpcore.postprocess.simplex import fit_margins, merge_rare, project, project_rows
 
 ONE_WAYS, TREE, EDGES = Fraction(85, 100), Fraction(3, 100), Fraction(12, 100)
 ENOUGH = 10.0  # noise scales of an edge's table that a group of values must count
@@ -76,6 +71,8 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     Parameters
     ----------
+    mode
+        There is no other.
     relation
         Which data sets are neighbors.
     target
@@ -97,7 +94,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     best_for = "synthetic data to train classifiers, fast"
     presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
     delta: float = number(default=0.0, most=MOST_DELTA)
-    mode: str = single_mode("corrected")
+    mode: str = choice(default="corrected", options=("corrected",))
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
     target: str | None = text(default=None)
     class_totals_: Floats = learned()

@@ -32,19 +32,10 @@ CRITERIA: dict[str, SplitScore] = {
     "entropy": ConditionalEntropy(),
     "InfoGain": InfoGain(),
 }
-RIGHT = phrase("Here the source is right: its proof holds where a person is added or removed.")
 MOST_DEPTH, MOST_TREES = 20, 1_000
 FEATURES, CUTS, CHILDREN = ("sqrt", "all"), ("numbers", "bins"), ("grouped", "values", "one_vs_rest")
 SAMPLING, VOTES = ("disjoint", "poisson", "full"), ("majority", "probability")
-DEPTH = "The most splits from the root to a leaf."
-COLUMNS = "How many columns a node may choose from: a number, the root of theirs, or all."
-CRITERION = "How splits are scored."
-WHERE = "Whether numbers are cut anywhere, or between the schema's bins."
-SAMPLE = "Which rows a tree sees. As published, bootstrap samples."
-RATE = "Of Poisson samples."
-VOTE = "Whether trees vote for a class, or their probabilities are averaged."
 MIXED = "Gini then Max"
-SIZES = "By default the paper's 25 trees of depth 5, and by `sizes_for` in corrected mode."
 USUAL_ROWS = 10_000
 
 
@@ -64,13 +55,19 @@ def choices_note(method: Any, _: Schema) -> str:
 
 
 class TreeClassifier(PrivateClassifier):
-    """Base of methods that grow decision trees."""
+    """Base of methods that grow decision trees.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The released trees.
+    """
 
     paper, page, artifacts = "003", "forests", ("forest",)
     controls = controls_of(
         PAGES["TreeClassifier"], criterion={"note": rows_bound_note}, leaf_share={"note": choices_note}
     )
-    forest_: Forest = learned("Forest", "The released trees.")
+    forest_: Forest = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, paper = table.schema, self._published
@@ -143,8 +140,7 @@ class TreeClassifier(PrivateClassifier):
         return Plan(choosers=[chooser] * depth, budget=shares, fewest=0.0 if published else FEWEST, **how)
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
-        target = self._target(schema, self.target)
-        return attributes_of(schema, target, **self._splits)
+        return attributes_of(schema, self._target(schema, self.target), **self._splits)
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
         attributes = self._attributes(schema).items()
@@ -173,66 +169,72 @@ class TreeClassifier(PrivateClassifier):
 
 
 class ForestClassifier(TreeClassifier):
-    """Base of forests that split numbers."""
+    """Base of forests that split numbers.
 
-    n_trees: int | None = whole(default=None, most=MOST_TREES, about=f"How many trees. {SIZES}")
-    max_depth: int | None = whole(default=None, most=MOST_DEPTH, about=f"{DEPTH} {SIZES}")
-    max_features: int | str | None = whole(
-        default=None,
-        words=FEATURES,
-        about=f"{COLUMNS} By default the root of theirs as published, all in corrected mode.",
-    )
-    criterion: str | None = choice(
-        default=None,
-        options=(MIXED, *CRITERIA),
-        about="How splits are scored. By default InfoGain as published. In corrected mode Gini, and Max on the last "
-        "two levels that are split, but not at the root: near the root Gini sees what Max does not, further down Max "
-        "has half its noise. 'entropy' counts records (conditional entropy times their number) and needs a public "
-        "bound on theirs.",
-    )
-    cuts: str | None = choice(
-        default=None,
-        options=CUTS,
-        about=f"{WHERE} By default anywhere. Corrected mode gives every bin the same weight beforehand, the paper "
-        "every length.",
-    )
-    categorical_splits: str = choice(
-        default="grouped",
-        options=CHILDREN,
-        about="What categories fall into (`attributes_of`). As published, single values, or one value and the "
-        "rest: 'grouped' is read as 'values' there.",
-    )
-    split_selection: str = choice(
-        default="joint",
-        options=("joint", "two_stage"),
-        about="Corrected mode: column and cut at once, or the paper's cuts first, one for each column that is cut "
-        "in two.",
-    )
-    resample: str = choice(default="disjoint", options=SAMPLING, about=SAMPLE)
-    rate: float = number(default=0.2, most=1, open="()", about=RATE)
-    count_share: float = number(
-        default=0.0,
-        most=1,
-        open=")",
-        about="Corrected mode: the part of epsilon for the numbers of records; 0 asks for none, and nodes stop at the "
-        "last level only. The paper has 1/2.",
-    )
-    leaf_share: float = number(
-        default=0.3,
-        most=1,
-        open=")",
-        about="Corrected mode: the part of epsilon for the last leaves' classes; the rest chooses. The paper has "
-        "1/(2(max_depth + 1)).",
-    )
-    growth: float = number(
-        default=1.4,
-        least=0.1,
-        most=10,
-        about="Corrected mode: how many times the epsilon of the level above a level's choices have. Paper: 1.",
-    )
-    vote: str = choice(default="majority", options=VOTES, about=VOTE)
-    n_trees_: int = learned("int", "How many trees were grown.")
-    max_depth_: int = learned("int", "How deep they may be.")
+    Parameters
+    ----------
+    n_trees
+        How many trees. By default the paper's 25 trees of depth 5, and by `sizes_for` in corrected
+        mode.
+    max_depth
+        The most splits from the root to a leaf. By default the paper's 25 trees of depth 5, and by
+        `sizes_for` in corrected mode.
+    max_features
+        How many columns a node may choose from: a number, the root of theirs, or all. By default
+        the root of theirs as published, all in corrected mode.
+    criterion
+        How splits are scored. By default InfoGain as published. In corrected mode Gini, and Max on
+        the last two levels that are split, but not at the root: near the root Gini sees what Max
+        does not, further down Max has half its noise. 'entropy' counts records (conditional entropy
+        times their number) and needs a public bound on theirs.
+    cuts
+        Whether numbers are cut anywhere, or between the schema's bins. By default anywhere.
+        Corrected mode gives every bin the same weight beforehand, the paper every length.
+    categorical_splits
+        What categories fall into (`attributes_of`). As published, single values, or one value and
+        the rest: 'grouped' is read as 'values' there.
+    split_selection
+        Corrected mode: column and cut at once, or the paper's cuts first, one for each column that
+        is cut in two.
+    resample
+        Which rows a tree sees. As published, bootstrap samples.
+    rate
+        Of Poisson samples.
+    count_share
+        Corrected mode: the part of epsilon for the numbers of records; 0 asks for none, and nodes
+        stop at the last level only. The paper has 1/2.
+    leaf_share
+        Corrected mode: the part of epsilon for the last leaves' classes; the rest chooses. The
+        paper has 1/(2(max_depth + 1)).
+    growth
+        Corrected mode: how many times the epsilon of the level above a level's choices have. Paper:
+        1.
+    vote
+        Whether trees vote for a class, or their probabilities are averaged.
+
+    Attributes
+    ----------
+    n_trees_ : int
+        How many trees were grown.
+    max_depth_ : int
+        How deep they may be.
+    """
+
+    n_trees: int | None = whole(default=None, most=MOST_TREES)
+    max_depth: int | None = whole(default=None, most=MOST_DEPTH)
+    max_features: int | str | None = whole(default=None, words=FEATURES)
+    criterion: str | None = choice(default=None, options=(MIXED, *CRITERIA))
+    cuts: str | None = choice(default=None, options=CUTS)
+    categorical_splits: str = choice(default="grouped", options=CHILDREN)
+    split_selection: str = choice(default="joint", options=("joint", "two_stage"))
+    resample: str = choice(default="disjoint", options=SAMPLING)
+    rate: float = number(default=0.2, most=1, open="()")
+    count_share: float = number(default=0.0, most=1, open=")")
+    leaf_share: float = number(default=0.3, most=1, open=")")
+    growth: float = number(default=1.4, least=0.1, most=10)
+    vote: str = choice(default="majority", options=VOTES)
+    n_trees_: int = learned()
+    max_depth_: int = learned()
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)

@@ -31,18 +31,12 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.methods.parameters import choice, number, presets_of, whole
 from dpcore.methods.trees.base import (
-    COLUMNS,
     CRITERIA,
-    CRITERION,
-    DEPTH,
     FEATURES,
     MOST_DEPTH,
     MOST_TREES,
     PAGES,
-    RATE,
-    SAMPLE,
     SAMPLING,
-    VOTE,
     VOTES,
     TreeClassifier,
 )
@@ -54,6 +48,23 @@ class DiffPRF(TreeClassifier):
 
     Patil and Singh 2014, reconstructed: as published, and corrected. See the module for steps and
     privacy.
+
+    Parameters
+    ----------
+    n_trees
+        How many trees.
+    max_depth
+        The most splits from the root to a leaf.
+    max_features
+        How many columns a node may choose from: a number, the root of theirs, or all.
+    criterion
+        How splits are scored.
+    resample
+        Which rows a tree sees. As published, bootstrap samples.
+    rate
+        Of Poisson samples.
+    vote
+        Whether trees vote for a class, or their probabilities are averaged.
     """
 
     reference = phrase("Patil and Singh 2014")
@@ -64,13 +75,13 @@ class DiffPRF(TreeClassifier):
     reconstructed = phrase(
         "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) have it."
     )
-    n_trees: int = whole(default=25, most=MOST_TREES, about="How many trees.")
-    max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
-    max_features: int | str = whole(default="sqrt", words=FEATURES, about=COLUMNS)
-    criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)
-    resample: str = choice(default="disjoint", options=SAMPLING, about=SAMPLE)
-    rate: float = number(default=0.2, most=1, open="()", about=RATE)
-    vote: str = choice(default="majority", options=VOTES, about=VOTE)
+    n_trees: int = whole(default=25, most=MOST_TREES)
+    max_depth: int = whole(default=5, most=MOST_DEPTH)
+    max_features: int | str = whole(default="sqrt", words=FEATURES)
+    criterion: str = choice(default="Max", options=CRITERIA)
+    resample: str = choice(default="disjoint", options=SAMPLING)
+    rate: float = number(default=0.2, most=1, open="()")
+    vote: str = choice(default="majority", options=VOTES)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
         resample = "bootstrap" if self._published else self.resample

@@ -71,6 +71,11 @@ class DiffPRFs(ForestClassifier):
 
     Mu et al. 2016: as published, and corrected. See the module for steps and privacy.
 
+    Parameters
+    ----------
+    consistency
+        Corrected mode: whether the counts are made to agree.
+
     Examples
     --------
     >>> import dpcore as dp
@@ -88,7 +93,7 @@ class DiffPRFs(ForestClassifier):
     presets = presets_of(PAGES, "DiffPRFs")
     controls = controls_of(PAGES["DiffPRFs"])
     seconds = (0.2, 1.1)
-    consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")
+    consistency: bool = flag(default=True)
 
     @property
     def _splits(self) -> dict[str, str]:

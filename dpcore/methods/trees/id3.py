@@ -43,35 +43,38 @@ Reference  Blum, Dwork, McSherry and Nissim, Practical privacy: the SuLQ framewo
            Quinlan, C4.5: programs for machine learning, 1993.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpcore.accounting.relation import Epsilon
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.methods.parameters import both, choice, flag, whole
-from dpcore.methods.trees.base import (
-    CRITERIA,
-    CRITERION,
-    CUTS,
-    DEPTH,
-    MOST_DEPTH,
-    RIGHT,
-    WHERE,
-    TreeClassifier,
-)
+from dpcore.methods.trees.base import CRITERIA, CUTS, MOST_DEPTH, TreeClassifier
 from dpcore.methods.trees.grow import Chooser, Exponential, NoisyGain, Plan
 from dpcore.postprocess.forest import pruned
 
+RIGHT: dict[str, Any] = {
+    "remark": phrase("Here the source is right: its proof holds where a person is added or removed."),
+    "holds": True,
+    "within": "add_remove",
+}
+
 
 class ID3(TreeClassifier):
-    """Base of the trees in the manner of ID3."""
+    """Base of the trees in the manner of ID3.
+
+    Parameters
+    ----------
+    max_depth
+        The most splits from the root to a leaf.
+    """
 
     reference = phrase("Friedman and Schuster 2010")
     survey_row = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
     best_for = "comparison"
     provable_printed = phrase("epsilon (add)")
-    max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
+    max_depth: int = whole(default=3, most=MOST_DEPTH)
 
     # who chooses the columns, if not the exponential mechanism
     _chooser: ClassVar[Chooser | None] = None
@@ -88,7 +91,7 @@ class SuLQID3(ID3):
 
     title = "SuLQ-ID3"
     reference = phrase("Blum et al. 2005")
-    presets = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True, within="add_remove")
+    presets = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", **RIGHT)
     _chooser = NoisyGain(one_by_one=True)
 
 
@@ -99,7 +102,7 @@ class PINQID3(ID3):
     """
 
     title = "PINQ-ID3"
-    presets = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True, within="add_remove")
+    presets = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", **RIGHT)
     _chooser = NoisyGain(one_by_one=False)
 
 
@@ -107,37 +110,45 @@ class DiffPID3(ID3):
     """Decision tree by ID3 with the exponential mechanism.
 
     Friedman and Schuster 2010: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    criterion
+        How splits are scored. 'entropy' is the information gain times the number of records; it
+        needs a public bound on theirs.
     """
 
     title = "DiffP-ID3"
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     best_for = "a small tree to show"
-    presets = both(
-        "DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True, within="add_remove"
-    )
-    criterion: str = choice(
-        default="Max",
-        options=CRITERIA,
-        about="How splits are scored. 'entropy' is the information gain times the number of records; it needs a "
-        "public bound on theirs.",
-    )
+    presets = both("DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", **RIGHT)
+    criterion: str = choice(default="Max", options=CRITERIA)
 
 
 class DiffPC45(ID3):
     """Decision tree in the manner of C4.5 by exponential mechanisms, pruned.
 
     Friedman and Schuster 2010: as published, and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    criterion
+        How splits are scored.
+    cuts
+        Whether numbers are cut anywhere, or between the schema's bins.
+    prune
+        Whether branches go that noisy counts say are of no use.
     """
 
     title = "DiffP-C4.5"
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories, numbers"))
     best_for = "one tree with numeric split points"
-    presets = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True, within="add_remove")
+    presets = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", **RIGHT)
     seconds = (0.06, 0.2)
-    max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
-    criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)
-    cuts: str | None = choice(default=None, options=CUTS, about=WHERE)
-    prune: bool = flag(default=True, about="Whether branches go that noisy counts say are of no use.")
+    max_depth: int = whole(default=5, most=MOST_DEPTH)
+    criterion: str = choice(default="Max", options=CRITERIA)
+    cuts: str | None = choice(default=None, options=CUTS)
+    prune: bool = flag(default=True)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         target = self._target(table.schema, self.target)

@@ -19,13 +19,9 @@ import numpy as np
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.base import single_mode
 from dpcore.methods.parameters import NO_NOISE, Preset, choice, number, whole
 from dpcore.methods.trees.base import (
-    COLUMNS,
     CRITERIA,
-    CRITERION,
-    DEPTH,
     FEATURES,
     MIXED,
     MOST_DEPTH,
@@ -38,27 +34,40 @@ REASON = phrase("This is the reference without privacy.")
 
 
 class NonPrivateForest(ForestClassifier):
-    """Forest without privacy, as a baseline; `epsilon` has no effect but on sizes."""
+    """Forest without privacy, as a baseline; `epsilon` has no effect but on sizes.
+
+    Parameters
+    ----------
+    mode
+        There is no other.
+    n_trees
+        How many trees.
+    max_depth
+        The most splits from the root to a leaf.
+    max_features
+        How many columns a node may choose from: a number, the root of theirs, or all.
+    criterion
+        How splits are scored.
+    resample
+        Which rows a tree sees.
+    count_share
+        0: nodes stop at the last level only. Otherwise those stop that hold no records, or one.
+    """
 
     title = "Non-private forest"
     reference = phrase("Breiman 2001")
     presets = (Preset("Non-private forest", "published", remark=NO_NOISE),)
     best_for = "non-private baseline"
     provable_printed = "none"
-    mode: str = single_mode("published")
+    mode: str = choice(default="published", options=("published",))
     seconds = (0.35, 0.35)
-    n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True, about="How many trees.")
-    max_depth: int | None = whole(default=5, most=MOST_DEPTH, optional=True, about=DEPTH)
-    max_features: int | str | None = whole(default="sqrt", words=FEATURES, optional=True, about=COLUMNS)
-    criterion: str | None = choice(default="Gini", options=(MIXED, *CRITERIA), optional=True, about=CRITERION)
-    resample: str = choice(default="bootstrap", options=(*SAMPLING, "bootstrap"), about="Which rows a tree sees.")
+    n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True)
+    max_depth: int | None = whole(default=5, most=MOST_DEPTH, optional=True)
+    max_features: int | str | None = whole(default="sqrt", words=FEATURES, optional=True)
+    criterion: str | None = choice(default="Gini", options=(MIXED, *CRITERIA), optional=True)
+    resample: str = choice(default="bootstrap", options=(*SAMPLING, "bootstrap"))
     _consistent = True
-    count_share: float = number(
-        default=0.5,
-        most=1,
-        open=")",
-        about="0: nodes stop at the last level only. Otherwise those stop that hold no records, or one.",
-    )
+    count_share: float = number(default=0.5, most=1, open=")")
 
     @property
     def _price(self) -> float:
