@@ -62,8 +62,9 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
+from dpcore.methods.networks.base import PAGES
 from dpcore.methods.networks.measured import MeasuredTables, column_names
-from dpcore.methods.parameters import Control, Preset, number, pairs
+from dpcore.methods.parameters import controls_of, number, pairs, presets_of
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
 from dpcore.postprocess.max_entropy import MaximalEntropy, NoisyTables
 
@@ -75,9 +76,6 @@ MORE = -0.15  # rounds by the distance that noise makes of a pair's table: read 
 MOST_ERROR = 1e12  # of noise, where epsilon is all but nothing
 SWEEPS, LAST_SWEEPS = 2, 30
 MEASURED = phrase("Tables measured: {n:d}")
-MATTER = phrase(
-    "These marginals shall be close; other pairs follow from them. Choose without looking at rows: names are public."
-)
 
 
 class AIM(MeasuredTables):
@@ -93,9 +91,9 @@ class AIM(MeasuredTables):
 
     reference = phrase("McKenna et al. 2022")
     best_for = "published baseline: marginals in rounds"
-    presets = (Preset("AIM: rounds of tables, as published"),)
+    presets = presets_of(PAGES, "AIM")
     seconds = (1.1, 1.1)
-    controls = (Control("workload", "Pairs that matter (empty: all)", help=MATTER),)
+    controls = controls_of(PAGES["AIM"])
     delta: float = number(default=0.0, most=MOST_DELTA)
     workload: Sequence[tuple[str, str]] | None = pairs(default=None)
 

@@ -48,9 +48,9 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total, single_mode
-from dpcore.methods.networks.base import NetworkSynthesizer
+from dpcore.methods.networks.base import PAGES, NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
-from dpcore.methods.parameters import Preset, learned, number, text
+from dpcore.methods.parameters import learned, number, presets_of, text
 from dpcore.postprocess.bayes_net import sample_network
 from dpcore.postprocess.max_entropy import one_hot
 from dpcore.postprocess.simplex import (
@@ -95,7 +95,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     reference = phrase("dpcore, after Zhang et al. 2017")
     best_for = "synthetic data to train classifiers, fast"
-    presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
+    presets = presets_of(PAGES, "RefinedPrivBayes")
     delta: float = number(default=0.0, most=MOST_DELTA)
     mode: str = single_mode("corrected")
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
