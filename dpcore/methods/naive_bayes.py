@@ -187,8 +187,6 @@ class NaiveBayesSynthesizer(Synthesizer):
         return [one._replace(spread=self.smoothing * one.cells) for one in found]
 
     def _exponent(self) -> float:
-        if self.kappa == "argmax":
-            return math.inf
         size = max(float(self.class_totals_.sum()), 1.0)
         return 1.0 if self.kappa == "posterior" else self.epsilon / (2 * self._paper_sensitivity(size))
 
@@ -242,9 +240,9 @@ class NaiveBayesSynthesizer(Synthesizer):
         else:
             rows = self._uniform_rows(self.schema_, n, rng)
             scores = class_log_scores(np.log(prior), self.tables_, rows, self.smoothing)
-            exponent = self._exponent()
-            tempered = scores if math.isinf(exponent) else exponent * scores + rng.gumbel(size=scores.shape)
-            labels = tempered.argmax(axis=1)
+            if self.kappa != "argmax":
+                scores = self._exponent() * scores + rng.gumbel(size=scores.shape)
+            labels = scores.argmax(axis=1)
         return self._assemble(self.schema_, rows, labels)
 
     def _blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:

@@ -66,7 +66,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, count_rows, public_total
-from dpcore.methods.networks.base import PAGES
+from dpcore.methods.networks.base import MOST_SCALE, PAGES
 from dpcore.methods.networks.measured import MeasuredTables, column_names, in_groups
 from dpcore.methods.parameters import number, presets_of, text
 from dpcore.postprocess import exchanges, junction_tree
@@ -86,7 +86,6 @@ MOST_CELLS = 8_000  # of a clique
 MOST_ROUNDS = 2  # that one table takes
 SWEEPS, LAST_SWEEPS = 2, 10
 MEASURING = Fraction(7, 10)  # of a round, about: the rest chooses
-MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 MEASURED = phrase("{done:d} of {rounds:d} rounds")
 LEAST = 1e-12  # a variance: with all but no noise
 Said = tuple[float, float]

@@ -62,7 +62,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
-from dpcore.methods.networks.base import PAGES
+from dpcore.methods.networks.base import MOST_SCALE, PAGES
 from dpcore.methods.networks.measured import MeasuredTables, column_names
 from dpcore.methods.parameters import controls_of, number, pairs, presets_of
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
@@ -73,7 +73,6 @@ CHOOSING = Fraction(1, 10)  # of a round's share
 MOST_TABLE = 10_000  # cells of a table that is asked for
 MOST_CELLS = 100_000  # of the model, when all is spent
 MORE = -0.15  # rounds by the distance that noise makes of a pair's table: read off runs
-MOST_ERROR = 1e12  # of noise, where epsilon is all but nothing
 SWEEPS, LAST_SWEEPS = 2, 30
 MEASURED = phrase("Tables measured: {n:d}")
 
@@ -120,7 +119,7 @@ class AIM(MeasuredTables):
             now = left if left < 2 * share else share  # all that is left, if that does not pay for two more rounds
             choosing, left = now * CHOOSING, left - now
             measuring = now - choosing
-            error = min(table.cell_error(measuring), MOST_ERROR)
+            error = min(table.cell_error(measuring), MOST_SCALE)
             scopes = [one for one in with_room(measured.model, pairs, 1 - float(left / budget)) if weight[one]]
             expected = measured.expected(scopes)
             families = column_names(schema, scopes)

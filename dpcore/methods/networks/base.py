@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcore.accounting.currency import Amount, Currency
-from dpcore.accounting.relation import Epsilon, Relation
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes
 from dpcore.domain.partition import Binarization, bit_widths
@@ -37,7 +37,7 @@ MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
 NO_VALUE, ALONE = 0.47, 0.2  # what is lost of a column's shape as bits: read off runs
 TORN, WHOLE = 1.45, 0.6  # times the first, by the papers' clusters with noise, or without any
-RELATION = "Which data sets are neighbors. As published, replace only."
+MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 PLACED = phrase("{placed:d} of {bits:d} bits placed")
 
 
@@ -245,6 +245,11 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         pairs = list(combinations(bits.schema.names, 2))
         values = bits.noisy_scores(score, pairs, epsilon=epsilon, **claim) if pairs else np.zeros(0)
         return pair_matrix(values, len(bits.schema))
+
+    def _claimed_pair_scores(self, bits: PrivateTable, score: TableScore, epsilon: Epsilon, **claim: Any) -> Floats:
+        """Scores as printed: of floor(d/2) pairs at a time for one epsilon."""
+        together = exact(epsilon) * (len(bits.schema) // 2)
+        return self._pair_scores(bits, score, together, claimed_epsilon=epsilon, **claim)
 
     def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
         """Clusters by the scores of pairs."""

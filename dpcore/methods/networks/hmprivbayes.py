@@ -69,7 +69,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, shares_of
 from dpcore.arguments import Floats
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
@@ -189,12 +189,10 @@ class HMPrivBayes(FilteredSynthesizer):
         return super()._weights(bits, entropies)
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
-        d = len(bits.schema)
-        if self._skips_scores(d):
+        if self._skips_scores(len(bits.schema)):
             return np.zeros((0, 0))
-        if self._published:  # floor(d/2) pairs at a time for one epsilon, as the paper has it
-            together = exact(epsilon) * (d // 2)
-            return self._pair_scores(bits, self._rating, together, claimed_epsilon=epsilon, reason=REASONS["pairs"])
+        if self._published:
+            return self._claimed_pair_scores(bits, self._rating, epsilon, reason=REASONS["pairs"])
         per_record = self.rows_ if self.relation == Relation.ADD_REMOVE else 1.0
         return super()._similarity(bits, epsilon) / per_record
 

@@ -56,7 +56,6 @@ import numpy as np
 from dpcore.accounting.currency import Amount
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Floats, Progress
-from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -251,10 +250,6 @@ class JTree(CliqueSynthesizer):
     def rows_(self) -> float:
         """The number of rows: public, or estimated from noisy answers."""
         return float(self.tables_[0].sum())
-
-    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
-        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, n, rng)
-        return rows.astype(code_dtype(max(self.schema_.sizes)), order="F")
 
 
 def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Scope]]:

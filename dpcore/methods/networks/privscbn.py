@@ -37,7 +37,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, shares_of
 from dpcore.arguments import Floats
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
@@ -74,12 +74,8 @@ class PrivSCBN(ClusteredSynthesizer):
         """Return Jaccard's index, noisy or from noisy tables; set `rows_` where n is private."""
         d = len(bits.schema)
         if self._published and d > 1:
-            claim = {
-                "claimed_epsilon": epsilon,
-                "claimed_sensitivity": 1 / max(self.rows_, 1.0),
-                "reason": REASONS["jaccard"],
-            }
-            return self._pair_scores(bits, Jaccard(), exact(epsilon) * (d // 2), **claim)
+            claim = {"claimed_sensitivity": 1 / max(self.rows_, 1.0), "reason": REASONS["jaccard"]}
+            return self._claimed_pair_scores(bits, Jaccard(), epsilon, **claim)
         # of one bit its margin is asked for instead, for the number of rows
         pairs: list[Family] = list(combinations(bits.schema.names, 2)) or [bits.schema.names]
         tables = np.array(bits.counts(pairs, epsilon=epsilon)).reshape(len(pairs), -1)
