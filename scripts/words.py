@@ -33,8 +33,8 @@ ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
 SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
-DECLARED = {"Control", "Demonstration", "Preset", "both"}  # phrases but for names, which are one small word
-NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
+DECLARED = {"Demonstration", "Preset", "both"}  # phrases but for names, which are one small word
+NAMED, KEY, TITLE = map(re.compile, (r"(?s)[A-Z]|.* ", "/(corrected|paper)", r"^\w+\|([^|]*)"))
 NOT_TEXTS = {"color", "number", "format", "orient"}  # names in tables of which all else is texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"
 FIGURES = {"printed", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
@@ -44,8 +44,10 @@ TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which
     "dpcore/charts/pictures.toml": None,
     "dpcore/export/sentences.toml": None,
     "dpcore/experiment/figures/figures.toml": FIGURES,
+    "dpcore/methods/pages.toml": {"label", "names", "help", "note"},
     "dpcore/methods/groups/pages.toml": {"label", "remark", "names", "help", "reasons", "requests"},
     "dpcore/methods/local/pages.toml": {"label", "remark", "names", "help", "note", "reasons", "requests"},
+    "dpcore/methods/networks/pages.toml": {"label", "remark", "names", "help", "reasons"},
     "dpcore/methods/trees/pages.toml": {"label", "remark", "names", "help"},
 }
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
@@ -101,12 +103,9 @@ def said() -> Catalog:
     catalog = Catalog()
     files = sorted(file for place in PLACES for file in (ROOT / place).rglob("*.py"))
     found = [message for file in files for message in texts(file.read_text(encoding="utf-8"))]
-    for message in (
-        *found,
-        *(text for file, names in TABLES.items() for text in table_texts(read_toml(ROOT / file), names)),
-    ):
-        if message:
-            catalog.add(message)
+    found += [text for file, names in TABLES.items() for text in table_texts(read_toml(ROOT / file), names)]
+    for message in filter(None, found):
+        catalog.add(message)
     return catalog
 
 
@@ -118,7 +117,7 @@ def table_texts(value: Any, names: set[str] | None, own: bool = False) -> list[s
     if isinstance(value, list):
         return [text for each in value for text in table_texts(each, names, own)]
     # of "field|title|format", the title
-    return (value.split("|")[1:2] or [value]) if own and isinstance(value, str) and value != "{other}" else []
+    return (TITLE.findall(value) or [value]) if own and isinstance(value, str) and value != "{other}" else []
 
 
 def brought_up(known: Catalog, wanted: Catalog) -> Catalog:

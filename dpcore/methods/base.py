@@ -37,14 +37,13 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, generator, make_noise
 from dpcore.mechanisms.scores import Score
 from dpcore.methods.parameters import (
-    CORRECTED,
     INFERRED,
-    NOISES,
     Choice,
     Control,
     Declared,
     Preset,
     choice,
+    controls_of,
     is_learned,
     learned,
     number,
@@ -55,20 +54,14 @@ from dpcore.methods.parameters import (
 from dpcore.methods.registry import METHODS, advise
 from dpcore.postprocess.exchanges import decode_with_rules
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
+from dpcore.text import read_toml
 
-NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data.")
-MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
-WITH_DELTA = phrase(
-    "0: pure epsilon. Above, any event may be more probable by this small number besides, which buys less noise. It "
-    "is chosen once for a data set, and should be far below one over the number of rows."
-)
+PAGES = read_toml(Path(__file__).with_name("pages.toml"))
+MOST_DELTA = 0.001
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 # bytes: what every row takes, and a cell in codes, in drawing and as a value
 PER_ROW, PER_CELL = 100, 24
 BLOCK, MOST_CELLS = 1 << 17, 1 << 23  # rows and cells that are made together for a file
-SEED = phrase(
-    "A seed makes a demo repeatable and its protection worthless: anyone who knows it can subtract the noise."
-)
 
 
 class Measurement(NamedTuple):
@@ -175,13 +168,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     # for a table of 200,000 cells, corrected and as printed
     seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)
     seen: ClassVar[str] = phrase("the release")  # what somebody gets to see of a person
-    controls: ClassVar[tuple[Control, ...]] = (
-        Control("epsilon", "Privacy budget epsilon"),
-        Control("target", "Class column", note=NO_CLASS),
-        Control("delta", "Delta", help=WITH_DELTA, steps=DELTAS, note=said_of_delta, when=CORRECTED),
-        Control("relation", "What is protected: one row"),
-        Control("noise", "Noise", NOISES),
-        Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), note=taught, key="seed"),
+    controls: ClassVar[tuple[Control, ...]] = controls_of(
+        PAGES["PrivateEstimator"], delta={"note": said_of_delta}, random_state={"note": taught}
     )
 
     # the process that pickled it inside a `dp.spending` block

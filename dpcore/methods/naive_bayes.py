@@ -58,8 +58,8 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ClassLogScore, class_log_scores
-from dpcore.methods.base import MOST_DELTA, Measurement, Synthesizer, clique, most_rows, public_total
-from dpcore.methods.parameters import Control, Preset, choice, learned, number, text, whole
+from dpcore.methods.base import MOST_DELTA, PAGES, Measurement, Synthesizer, clique, most_rows, public_total
+from dpcore.methods.parameters import choice, controls_of, learned, number, presets_of, text, whole
 from dpcore.postprocess.bayes_net import uniform_codes
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 from dpcore.rows import joint_counts
@@ -108,19 +108,13 @@ class NaiveBayesSynthesizer(Synthesizer):
     best_for = "quick synthetic data around one target"
     provable_printed = "thousands of times epsilon, or none"
     page = "naive_bayes"
-    presets = (
-        Preset("C1-gen: rows drawn from the private model", parameters={"variant": "C1", "x_source": "model"}),
-        Preset("C1: random rows, labeled by the private model", parameters={"variant": "C1", "x_source": "uniform"}),
-        Preset("C2: the paper's algorithm, every label charged", parameters={"variant": "C2"}),
-        Preset("Algorithm 2: random rows, labels by the exponential mechanism", "published", {"variant": "Alg2"}),
-        Preset("Algorithm 1: random rows, noiseless labels (no privacy)", "published", {"variant": "Alg1"}),
-    )
+    presets = presets_of(PAGES, "NaiveBayesSynthesizer")
     compared = {  # noqa: RUF012
         "NB-Synth": {"corrected": {"x_source": "model"}, "published": {"variant": "Alg2"}},
         "NB-Synth C1 (random rows)": {"corrected": {}},
     }
     paper = "000"
-    controls = (Control("smoothing", "Smoothing (pseudo-count)", within=(0.01, 1000.0)),)
+    controls = controls_of(PAGES["NaiveBayesSynthesizer"])
     delta: float = number(default=0.0, most=MOST_DELTA)
     variant: str | None = choice(default=None, options=chain(*VARIANTS.values()))
     x_source: str = choice(default="uniform", options=("uniform", "model"))
@@ -193,8 +187,6 @@ class NaiveBayesSynthesizer(Synthesizer):
         return [one._replace(spread=self.smoothing * one.cells) for one in found]
 
     def _exponent(self) -> float:
-        if self.kappa == "argmax":
-            return math.inf
         size = max(float(self.class_totals_.sum()), 1.0)
         return 1.0 if self.kappa == "posterior" else self.epsilon / (2 * self._paper_sensitivity(size))
 
@@ -248,9 +240,9 @@ class NaiveBayesSynthesizer(Synthesizer):
         else:
             rows = self._uniform_rows(self.schema_, n, rng)
             scores = class_log_scores(np.log(prior), self.tables_, rows, self.smoothing)
-            exponent = self._exponent()
-            tempered = scores if math.isinf(exponent) else exponent * scores + rng.gumbel(size=scores.shape)
-            labels = tempered.argmax(axis=1)
+            if self.kappa != "argmax":
+                scores = self._exponent() * scores + rng.gumbel(size=scores.shape)
+            labels = scores.argmax(axis=1)
         return self._assemble(self.schema_, rows, labels)
 
     def _blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:

@@ -8,17 +8,13 @@ field that is declared again has another default or range there. A parameter's k
 columns of a schema; what hangs on several parameters is the method's own to check. What `fit` sets is declared beside
 them (`learned`). What its own are, a class says in its docstring, in the sections that scikit-learn's classes have; of
 an attribute also its kind. `Declared` writes those of the classes above there, too, and each parameter's kind and
-default. Which parameters a page asks for, and in which words, a family says once, by their names; by which widget, the
-dashboard knows of each kind:
-
-        controls = (Control("n_trees", "Trees", within=(1, 100)),)
-
-A family with many has them in a table, `pages.toml` of its folder:
+default. Which parameters a page asks for, and in which words, a family says once, by their names, in `pages.toml` of
+its folder; by which widget, the dashboard knows of each kind:
 
         controls = controls_of(PAGES["DTPD"])
 
-A `Preset` is a method with values for some of them that the dashboard offers under one label; and a few functions say
-in a sentence what a method with its parameters would not guarantee.
+A `Preset`, in the same file, is a method with values for some of them that the dashboard offers under one label; and a
+few functions say in a sentence what a method with its parameters would not guarantee.
 """
 
 import re
@@ -44,7 +40,6 @@ WIDTH = 110
 # of a docstring: how a section begins, and each name with its kind and what stands below it
 SECTION = re.compile(r"\n\n(?:Parameters|Attributes)\n-+\n")
 ITEMS = re.compile(r"^(\w+)(?: : (.*))?((?:\n .*)+)", re.MULTILINE)
-CORRECTED, PUBLISHED = {"mode": "corrected"}, {"mode": "published"}
 LOST = phrase("There is no column {column}. Choose among the columns of the schema.")
 
 
@@ -391,11 +386,6 @@ def section(title: str, kinds: Mapping[str, str], said: Mapping[str, tuple[str, 
 INFERRED = phrase("The schema was inferred from the private rows: the guarantee is void.")
 WRONG = phrase("The paper's proof is wrong. The ledger will show what can be proved.")
 NO_NOISE = phrase("No noise at all. For comparison on this screen only.")
-NOISES = {
-    "auto": phrase("Exactly sampled (for publication)"),
-    "laplace": phrase("NumPy, continuous (teaching)"),
-    "geometric": phrase("NumPy, whole numbers (teaching)"),
-}
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ say("one")
 f"{say('two')} {plural('{n} three', '{n} threes', 3)}"
 LATER = phrase("four" " and five")
 tooltips("field|six|.2%", "field|seven")
-Control("page", "Eight, a sentence", shown=Preset("Nine"))
+Demonstration("page", "Eight, a sentence", shown=Preset("Nine"))
 x.say("not ours")
 """
     found = ["one", "two", ("{n} three", "{n} threes"), "four and five", "six", "seven", "Eight, a sentence", "Nine"]

@@ -66,8 +66,9 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, count_rows, public_total
+from dpcore.methods.networks.base import MOST_SCALE, PAGES
 from dpcore.methods.networks.measured import MeasuredTables, column_names, in_groups
-from dpcore.methods.parameters import Preset, number, text
+from dpcore.methods.parameters import number, presets_of, text
 from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Edge, Scope
@@ -85,7 +86,6 @@ MOST_CELLS = 8_000  # of a clique
 MOST_ROUNDS = 2  # that one table takes
 SWEEPS, LAST_SWEEPS = 2, 10
 MEASURING = Fraction(7, 10)  # of a round, about: the rest chooses
-MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 MEASURED = phrase("{done:d} of {rounds:d} rounds")
 LEAST = 1e-12  # a variance: with all but no noise
 Said = tuple[float, float]
@@ -146,7 +146,7 @@ class AdaptiveMarginals(MeasuredTables):
 
     reference = phrase("dpcore, after McKenna et al. 2022")
     best_for = "closest synthetic data in most cases"
-    presets = (Preset("Adaptive marginals: pairs that the model is most wrong about"),)
+    presets = presets_of(PAGES, "AdaptiveMarginals")
     seconds = (0.9, 0.9)
     delta: float = number(default=0.0, most=MOST_DELTA)
     target: str | None = text(default=None)

@@ -62,8 +62,9 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
+from dpcore.methods.networks.base import MOST_SCALE, PAGES
 from dpcore.methods.networks.measured import MeasuredTables, column_names
-from dpcore.methods.parameters import Control, Preset, number, pairs
+from dpcore.methods.parameters import controls_of, number, pairs, presets_of
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
 from dpcore.postprocess.max_entropy import MaximalEntropy, NoisyTables
 
@@ -72,12 +73,8 @@ CHOOSING = Fraction(1, 10)  # of a round's share
 MOST_TABLE = 10_000  # cells of a table that is asked for
 MOST_CELLS = 100_000  # of the model, when all is spent
 MORE = -0.15  # rounds by the distance that noise makes of a pair's table: read off runs
-MOST_ERROR = 1e12  # of noise, where epsilon is all but nothing
 SWEEPS, LAST_SWEEPS = 2, 30
 MEASURED = phrase("Tables measured: {n:d}")
-MATTER = phrase(
-    "These marginals shall be close; other pairs follow from them. Choose without looking at rows: names are public."
-)
 
 
 class AIM(MeasuredTables):
@@ -93,9 +90,9 @@ class AIM(MeasuredTables):
 
     reference = phrase("McKenna et al. 2022")
     best_for = "published baseline: marginals in rounds"
-    presets = (Preset("AIM: rounds of tables, as published"),)
+    presets = presets_of(PAGES, "AIM")
     seconds = (1.1, 1.1)
-    controls = (Control("workload", "Pairs that matter (empty: all)", help=MATTER),)
+    controls = controls_of(PAGES["AIM"])
     delta: float = number(default=0.0, most=MOST_DELTA)
     workload: Sequence[tuple[str, str]] | None = pairs(default=None)
 
@@ -122,7 +119,7 @@ class AIM(MeasuredTables):
             now = left if left < 2 * share else share  # all that is left, if that does not pay for two more rounds
             choosing, left = now * CHOOSING, left - now
             measuring = now - choosing
-            error = min(table.cell_error(measuring), MOST_ERROR)
+            error = min(table.cell_error(measuring), MOST_SCALE)
             scopes = [one for one in with_room(measured.model, pairs, 1 - float(left / budget)) if weight[one]]
             expected = measured.expected(scopes)
             families = column_names(schema, scopes)

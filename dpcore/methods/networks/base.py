@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import comb, inf, isfinite
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpcore.accounting.currency import Amount, Currency
-from dpcore.accounting.relation import Epsilon, Relation
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes
 from dpcore.domain.partition import Binarization, bit_widths
@@ -23,33 +24,21 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
 from dpcore.methods.base import Measurement, Synthesizer
-from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
+from dpcore.methods.parameters import choice, controls_of, learned, text, whole
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.clustering import Clusters, spectral_clusters
 from dpcore.postprocess.max_entropy import NoisyTables
-from dpcore.text import finite_or_text
+from dpcore.text import finite_or_text, read_toml
 
+PAGES = read_toml(Path(__file__).with_name("pages.toml"))
+REASONS = PAGES["reasons"]
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
 MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
 NO_VALUE, ALONE = 0.47, 0.2  # what is lost of a column's shape as bits: read off runs
 TORN, WHOLE = 1.45, 0.6  # times the first, by the papers' clusters with noise, or without any
-RELATION = "Which data sets are neighbors. As published, replace only."
-NAMES = {
-    "R": phrase("R: distance from independence"),
-    "MI": phrase("Mutual information"),
-    "F": phrase("F: distance from certainty"),
-}
-AFFINITIES = {"fixed": phrase("Repaired: like with like"), "published": phrase("As printed: like apart")}
-PARTITIONS = {"learned": phrase("Noisy scores"), "public": phrase("The columns' order (free)")}
+MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 PLACED = phrase("{placed:d} of {bits:d} bits placed")
-UNREPAIRED = {"affinity": "published"}
-CLUSTERING = (
-    Control("affinity", "Clustering", AFFINITIES, initial=lambda method, _: method._affinity),
-    Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when=UNREPAIRED),
-    Control("k1", "Eigenvectors (k1)", within=(1, 10), initial=lambda method, _: method.n_clusters, when=UNREPAIRED),
-)
-SCORE = Control("score", "Score", NAMES, when=CORRECTED)
 
 
 class NetworkSynthesizer(Synthesizer):
@@ -75,13 +64,7 @@ class NetworkSynthesizer(Synthesizer):
     page = "networks"
     relations = (Relation.REPLACE, Relation.ADD_REMOVE)
     printed_relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
-    controls: ClassVar[tuple[Control, ...]] = (
-        Control("n_clusters", "Clusters", within=(1, 10)),
-        Control("max_parents", "Parents at most", within=(1, 4)),
-        SCORE,
-        *CLUSTERING,
-        Control("partition", "Clusters from", PARTITIONS, when=CORRECTED),
-    )
+    controls = controls_of(PAGES["NetworkSynthesizer"], k1={"initial": lambda method, _: method.n_clusters})
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
@@ -262,6 +245,11 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         pairs = list(combinations(bits.schema.names, 2))
         values = bits.noisy_scores(score, pairs, epsilon=epsilon, **claim) if pairs else np.zeros(0)
         return pair_matrix(values, len(bits.schema))
+
+    def _claimed_pair_scores(self, bits: PrivateTable, score: TableScore, epsilon: Epsilon, **claim: Any) -> Floats:
+        """Scores as printed: of floor(d/2) pairs at a time for one epsilon."""
+        together = exact(epsilon) * (len(bits.schema) // 2)
+        return self._pair_scores(bits, score, together, claimed_epsilon=epsilon, **claim)
 
     def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
         """Clusters by the scores of pairs."""

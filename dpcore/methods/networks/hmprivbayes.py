@@ -69,7 +69,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, shares_of
 from dpcore.arguments import Floats
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
@@ -79,31 +79,18 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Entropy, xlog2
 from dpcore.methods.networks.base import (
-    AFFINITIES,
-    CLUSTERING,
-    PARTITIONS,
+    PAGES,
+    REASONS,
     SCORES,
     ClusteredSynthesizer,
     grow_from,
 )
-from dpcore.methods.parameters import NO_NOISE, Control, Preset, both, choice, number, whole
+from dpcore.methods.parameters import choice, controls_of, number, presets_of, whole
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
 
-READ = phrase(
-    "The paper's proof is wrong: what it adds up would hold for neighbors that differ in one bit, its noiseless "
-    "entropies not even then. Its MIC is, on bits, mutual information; where it prints l' = min(|C| - 1, d), we read "
-    "l. The ledger will show what can be proved."
-)
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
-PAIRS = phrase(
-    "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."
-)
-NOISELESS = phrase("There is no noise at all: a reference for comparison, not to be published.")
-WEIGHED = phrase(
-    "The paper scales its noise by noiseless entropies of the data. The scale betrays them; no epsilon bounds that."
-)
 
 
 class FilteredSynthesizer(ClusteredSynthesizer):
@@ -123,7 +110,7 @@ class FilteredSynthesizer(ClusteredSynthesizer):
         Below which share of the best score a parent is left out.
     """
 
-    affinity: str | None = choice(default=None, options=AFFINITIES)
+    affinity: str | None = choice(default=None, options=("fixed", "published"))
     sigma: float = number(default=1.0, least=0.001, most=1000.0)
     k1: int | None = whole(default=None)
     eta: float = number(default=0.1, most=1, open=")")
@@ -165,11 +152,9 @@ class HMPrivBayes(FilteredSynthesizer):
     best_for = "seeing what clustering changes"
     provable_printed = "none"
     seconds = (0.55, 0.55)
-    presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", remark=READ)
-    overlap = phrase(
-        "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
-    )
-    partition: str = choice(default="learned", options=PARTITIONS)
+    presets = presets_of(PAGES, "HMPrivBayes")
+    overlap = REASONS["clusters"]
+    partition: str = choice(default="learned", options=("learned", "public"))
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -197,18 +182,16 @@ class HMPrivBayes(FilteredSynthesizer):
 
     def _weights(self, bits: PrivateTable, entropies: Floats) -> dict[str, float]:
         if self._published:
-            codes = bits.unprotected(WEIGHED, claimed_epsilon=0)
+            codes = bits.unprotected(REASONS["weights"], claimed_epsilon=0)
             ones = codes.mean(axis=0) if len(codes) else np.zeros(codes.shape[1])
             entropies = np.asarray(-xlog2(np.array([ones, 1 - ones])).sum(axis=0))
         return super()._weights(bits, entropies)
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
-        d = len(bits.schema)
-        if self._skips_scores(d):
+        if self._skips_scores(len(bits.schema)):
             return np.zeros((0, 0))
-        if self._published:  # floor(d/2) pairs at a time for one epsilon, as the paper has it
-            together = exact(epsilon) * (d // 2)
-            return self._pair_scores(bits, self._rating, together, claimed_epsilon=epsilon, reason=PAIRS)
+        if self._published:
+            return self._claimed_pair_scores(bits, self._rating, epsilon, reason=REASONS["pairs"])
         per_record = self.rows_ if self.relation == Relation.ADD_REMOVE else 1.0
         return super()._similarity(bits, epsilon) / per_record
 
@@ -244,8 +227,8 @@ class NoPrivacy(FilteredSynthesizer):
     mode: str = choice(default="published", options=("published",))
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations
-    controls = (Control("relation", "What is protected: one row", initial="replace"), *CLUSTERING)
-    presets = (Preset("No privacy: the reference without noise", "published", remark=NO_NOISE),)
+    controls = controls_of(PAGES["NoPrivacy"])
+    presets = presets_of(PAGES, "NoPrivacy")
     score: str = choice(default="MI", options=SCORES)
 
     def _check(self, schema: Schema) -> None:
@@ -255,7 +238,7 @@ class NoPrivacy(FilteredSynthesizer):
         return [1] * 4
 
     def _bits(self, table: PrivateTable) -> PrivateTable:
-        return super()._bits(table.noiseless(NOISELESS, claimed_epsilon=inf))
+        return super()._bits(table.noiseless(REASONS["noiseless"], claimed_epsilon=inf))
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         self.rows_ = float(bits.counts([()], epsilon=1)[0])

@@ -23,8 +23,8 @@ from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
-from dpcore.methods.networks.base import NetworkSynthesizer
-from dpcore.methods.parameters import Preset, choice, number
+from dpcore.methods.networks.base import PAGES, NetworkSynthesizer
+from dpcore.methods.parameters import choice, number, presets_of
 
 
 class IndependentMarginals(NetworkSynthesizer):
@@ -41,7 +41,7 @@ class IndependentMarginals(NetworkSynthesizer):
     reference = phrase("McKenna et al. 2021")
     mode: str = choice(default="corrected", options=("corrected",))
     best_for = "baseline to beat"
-    presets = (Preset("Independent marginals: every column by itself"),)
+    presets = presets_of(PAGES, "IndependentMarginals")
     delta: float = number(default=0.0, most=MOST_DELTA)
     _binary = False
 

@@ -56,7 +56,6 @@ import numpy as np
 from dpcore.accounting.currency import Amount
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Floats, Progress
-from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -64,18 +63,14 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.base import Measurement, clique, clique_before, count_rows, public_total
-from dpcore.methods.networks.base import SCORE, SCORES
+from dpcore.methods.networks.base import PAGES, REASONS, SCORES
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
-from dpcore.methods.parameters import both, choice, learned, number, text, whole
+from dpcore.methods.parameters import choice, controls_of, learned, number, presets_of, text, whole
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import NoisyTables
 from dpcore.rows import joint_counts
 
-DEPENDENCE = phrase(
-    "The paper asks of every pair of columns whether they depend on each other, and counts all these answers as one. "
-    "One person can turn many of them at once, so no epsilon is proved for them."
-)
 CHOSEN = phrase("Chose edge {edge:d} of {picks:d}")
 USEFULNESS = 4
 SWEEPS = 30
@@ -124,8 +119,8 @@ class JTree(CliqueSynthesizer):
     provable_printed = "none"
     seconds = (0.17, 0.2)
     printed_relations = (Relation.REPLACE,)
-    controls = (SCORE,)
-    presets = both("JTree: a junction tree", "JTree")
+    controls = controls_of({"score": PAGES["NetworkSynthesizer"]["score"]})
+    presets = presets_of(PAGES, "JTree")
     paper = "001"
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
     structure_share: float = number(default=0.2, most=1, open="()")
@@ -230,7 +225,7 @@ class JTree(CliqueSynthesizer):
 
         Those that pass by the largest margin come first.
         """
-        codes = table.unprotected(DEPENDENCE, claimed_epsilon=structure)
+        codes = table.unprotected(REASONS["dependence"], claimed_epsilon=structure)
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)
         pairs = list(combinations(range(len(sizes)), 2))
         if not pairs:
@@ -255,10 +250,6 @@ class JTree(CliqueSynthesizer):
     def rows_(self) -> float:
         """The number of rows: public, or estimated from noisy answers."""
         return float(self.tables_[0].sum())
-
-    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
-        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, n, rng)
-        return rows.astype(code_dtype(max(self.schema_.sizes)), order="F")
 
 
 def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Scope]]:

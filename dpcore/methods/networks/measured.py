@@ -48,6 +48,10 @@ class CliqueSynthesizer(Synthesizer):
     def _scopes(self) -> list[Scope]:
         return [tuple(self.schema_.index(name) for name in clique) for clique in self.cliques_]
 
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, n, rng)
+        return rows.astype(code_dtype(max(self.schema_.sizes)), order="F")
+
 
 class MeasuredTables(CliqueSynthesizer):
     """Base of methods whose junction tree is over columns in groups of values.
@@ -107,11 +111,9 @@ class MeasuredTables(CliqueSynthesizer):
         return self._describe_tree([1] * len(self.cliques_), self.epsilons_) | {"clusters": []}
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
-        schema = self.schema_
-        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, n, rng)
-        codes: Codes = np.empty((n, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
+        codes = super()._sample(n, rng)
         for j, within in enumerate(self._within):
-            codes[:, j] = draw_given(within, rows[:, j], rng)
+            codes[:, j] = draw_given(within, codes[:, j], rng)
         return codes
 
     def _expected(self, size: int) -> dict[Edge, Floats]:

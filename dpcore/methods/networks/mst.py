@@ -46,8 +46,9 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
+from dpcore.methods.networks.base import PAGES
 from dpcore.methods.networks.measured import MeasuredTables, column_names, in_groups
-from dpcore.methods.parameters import Preset, number
+from dpcore.methods.parameters import number, presets_of
 from dpcore.postprocess.junction_tree import Edge, parts
 from dpcore.postprocess.max_entropy import LEAST_VARIANCE, NoisyTables
 
@@ -65,7 +66,7 @@ class MST(MeasuredTables):
 
     reference = phrase("McKenna et al. 2021")
     best_for = "published baseline: tree of marginals"
-    presets = (Preset("MST: a tree of pairs, as published"),)
+    presets = presets_of(PAGES, "MST")
     seconds = (0.2, 0.2)
     delta: float = number(default=0.0, most=MOST_DELTA)
 

@@ -31,7 +31,6 @@ Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 a
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import comb, log2
 from typing import Any, Self
@@ -49,18 +48,18 @@ from dpcore.mechanisms.scores import LinearF
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, clique_before, count_rows
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
-    NAMES,
+    PAGES,
     PLACED,
-    SCORE,
     SCORES,
     WHOLE,
     NetworkSynthesizer,
     grow_from,
     to_measure,
 )
-from dpcore.methods.parameters import Preset, choice, number, whole
+from dpcore.methods.parameters import choice, controls_of, number, presets_of, whole
 
-RIGHT = phrase("Here the paper is right: its proof holds.")
+SCORE = PAGES["NetworkSynthesizer"]["score"]
+NAMES = SCORE["names"]
 COLUMNS = phrase("{placed:d} of {columns:d} columns placed")
 FOR_ROWS = Fraction(1, 100)  # of epsilon, for n where it is private
 VARIANTS = {"general": ("R", "MI"), "binary": ("F", "MI", "R")}
@@ -92,18 +91,14 @@ class PrivBayes(NetworkSynthesizer):
     best_for = "synthetic data of few columns"
     paper = "001"
     provable_printed = "epsilon"
-    presets = tuple(
-        Preset(label, mode, {"variant": variant}, remark=RIGHT, holds=True)
-        for mode in ("corrected", "published")
-        for label, variant in ((phrase("PrivBayes on columns"), "general"), (phrase("PrivBayes on bits"), "binary"))
-    )
-    controls = (
-        replace(
-            SCORE,
-            names=lambda method, _: {score: NAMES[score] for score in NAMES if score in VARIANTS[method.variant]},
-            initial=lambda method, _: method._score,
-            note=lambda method, _: SLOW if method.implied(0) else "",
-        ),
+    presets = presets_of(PAGES, "PrivBayes")
+    controls = controls_of(
+        {"score": SCORE},
+        score={
+            "names": lambda method, _: {one: NAMES[one] for one in NAMES if one in VARIANTS[method.variant]},
+            "initial": lambda method, _: method._score,
+            "note": lambda method, _: SLOW if method.implied(0) else "",
+        },
     )
     delta: float = number(default=0.0, most=MOST_DELTA)
     variant: str = choice(default="general", options=VARIANTS)

@@ -37,17 +37,15 @@ from itertools import combinations
 
 import numpy as np
 
-from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, shares_of
 from dpcore.arguments import Floats
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Entropy, Jaccard
-from dpcore.methods.networks.base import ClusteredSynthesizer, pair_matrix
-from dpcore.methods.parameters import both
+from dpcore.methods.networks.base import PAGES, REASONS, ClusteredSynthesizer, pair_matrix
+from dpcore.methods.parameters import presets_of
 from dpcore.postprocess.bayes_net import Family
-
-PAIRS = phrase("One person can move Jaccard's index by 1, not by 1/n; and everybody is in every pair of columns.")
 
 
 class PrivSCBN(ClusteredSynthesizer):
@@ -61,15 +59,13 @@ class PrivSCBN(ClusteredSynthesizer):
     best_for = "comparison"
     provable_printed = "thousands of times epsilon"
     seconds = (0.5, 0.5)
-    presets = both("PrivSCBN (reconstructed): clusters by Jaccard's index", "PrivSCBN (reconstructed)")
+    presets = presets_of(PAGES, "PrivSCBN")
     reconstructed = phrase(
         "The source was not to be had: what is claimed here is our reading of its abstract and of Zhang, Shen and Yang "
         "(2022)."
     )
     exhaustive = False
-    overlap = phrase(
-        "The source pays for its clusters of columns as if they held different people. Everybody is in every cluster."
-    )
+    overlap = REASONS["source_clusters"]
 
     def _shares(self, d: int) -> Sequence[Epsilon]:
         return [0, *shares_of(self.epsilon, 3)]
@@ -78,8 +74,8 @@ class PrivSCBN(ClusteredSynthesizer):
         """Return Jaccard's index, noisy or from noisy tables; set `rows_` where n is private."""
         d = len(bits.schema)
         if self._published and d > 1:
-            claim = {"claimed_epsilon": epsilon, "claimed_sensitivity": 1 / max(self.rows_, 1.0), "reason": PAIRS}
-            return self._pair_scores(bits, Jaccard(), exact(epsilon) * (d // 2), **claim)
+            claim = {"claimed_sensitivity": 1 / max(self.rows_, 1.0), "reason": REASONS["jaccard"]}
+            return self._claimed_pair_scores(bits, Jaccard(), epsilon, **claim)
         # of one bit its margin is asked for instead, for the number of rows
         pairs: list[Family] = list(combinations(bits.schema.names, 2)) or [bits.schema.names]
         tables = np.array(bits.counts(pairs, epsilon=epsilon)).reshape(len(pairs), -1)

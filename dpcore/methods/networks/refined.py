@@ -48,18 +48,22 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
-from dpcore.methods.networks.base import NetworkSynthesizer
+from dpcore.methods.networks.base import MOST_SCALE, PAGES, NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
-from dpcore.methods.parameters import Preset, choice, learned, number, text
-from dpcore.postprocess.bayes_net import sample_network
+from dpcore.methods.parameters import choice, learned, number, presets_of, text
+from dpcore.postprocess.bayes_net import Family, sample_network
 from dpcore.postprocess.max_entropy import one_hot
-from dpcore.postprocess.simplex import fit_margins, merge_rare, project, project_rows
+from dpcore.postprocess.simplex import (
+    TRACE,
+    fit_margins,
+    merge_rare,
+    project,
+    project_rows,
+)
 
 ONE_WAYS, TREE, EDGES = Fraction(85, 100), Fraction(3, 100), Fraction(12, 100)
 ENOUGH = 10.0  # noise scales of an edge's table that a group of values must count
-MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 PENALTY = 0.25  # noise scales per cell; raw noise would cost a half, and fitting removes some of it
-TRACE = 1e-6  # rows, so that no margin is exactly zero
 MOST_GROUPS = 100  # of a column's values, about
 MOST_CLASSES = 10  # of a target that becomes part of every table
 
@@ -92,7 +96,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     reference = phrase("dpcore, after Zhang et al. 2017")
     best_for = "synthetic data to train classifiers, fast"
-    presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
+    presets = presets_of(PAGES, "RefinedPrivBayes")
     delta: float = number(default=0.0, most=MOST_DELTA)
     mode: str = choice(default="corrected", options=("corrected",))
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
@@ -105,10 +109,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, total, at = table.schema, self._budget(table), self._class_index(table.schema, MOST_CLASSES)
         self.class_ = schema.names[at] if at >= 0 else ""
-        class_family = (self.class_,) if self.class_ else ()
         names = [name for name in schema.names if name != self.class_]
         progress(0.0, phrase("Measuring columns"))
-        one_ways = [(name, *class_family) for name in names] or [class_family]
+        one_ways = [(name, *self._class_family) for name in names] or [self._class_family]
         noisy, prices = self._tables(table, one_ways, total * ONE_WAYS)
         self._set_margins(table, noisy, names)
 
@@ -128,7 +131,8 @@ class RefinedPrivBayes(NetworkSynthesizer):
             penalty = PENALTY * min(self._edge_scale(total, len(coarse)), MOST_SCALE)
             self._choose_tree(fewer, coarse, total * TREE, penalty)
             progress(0.7, phrase("Measuring pairs"))
-            noisy, edge_prices = self._tables(fewer, [(*edge, *class_family) for edge in self.edges_], total * EDGES)
+            families = [(*edge, *self._class_family) for edge in self.edges_]
+            noisy, edge_prices = self._tables(fewer, families, total * EDGES)
             self.edge_tables_ = [
                 fit_margins(cells.reshape(*cells.shape[:2], -1), coarse[child], coarse[parent], self.class_totals_)
                 for (child, parent), cells in zip(self.edges_, noisy, strict=True)
@@ -160,6 +164,10 @@ class RefinedPrivBayes(NetworkSynthesizer):
         cliques = [tuple(table.schema.index(name) for name in family) for family in families]
         return self._ask(table, families, epsilon, weights=weights_of(table.schema.sizes, cliques))
 
+    @property
+    def _class_family(self) -> Family:
+        return (self.class_,) if self.class_ else ()
+
     def _edge_scale(self, total: Amount, columns: int) -> float:
         """The noise scale of an edge's table if all edges had equal shares."""
         return self._cell_scale(total * EDGES / max(columns - 1, 1))
@@ -177,16 +185,15 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     def _choose_tree(self, merged: PrivateTable, coarse: dict[str, Floats], epsilon: Amount, penalty: float) -> None:
         """One edge after the other, from the first column on."""
-        class_family = (self.class_,) if self.class_ else ()
         inside, outside = list(coarse)[:1], list(coarse)[1:]
         share = epsilon * Fraction(1, len(outside))
         # each pair will be offered once
-        merged.expect([(*edge, *class_family) for edge in permutations(coarse, 2)])
+        merged.expect([(*edge, *self._class_family) for edge in permutations(coarse, 2)])
         while outside:
             edges = [(child, parent) for parent in inside for child in outside]
             expected = [coarse[child][:, None] * coarse[parent][None] / self.class_totals_ for child, parent in edges]
             score = DistanceFromMargins(expected, penalty)
-            chosen = merged.choose(score, [(*edge, *class_family) for edge in edges], epsilon=share)
+            chosen = merged.choose(score, [(*edge, *self._class_family) for edge in edges], epsilon=share)
             self.edges_.append(edges[int(chosen)])
             inside.append(self.edges_[-1][0])
             outside.remove(self.edges_[-1][0])
@@ -205,11 +212,10 @@ class RefinedPrivBayes(NetworkSynthesizer):
         for child, loss in zip(parents, edge_prices, strict=True):
             costs[child] += loss
         order = [*(name for name in names if name not in parents), *parents]
-        class_family = (self.class_,) if self.class_ else ()
-        self.families_ = [(name, *parents.get(name, ()), *class_family) for name in order]
+        self.families_ = [(name, *parents.get(name, ()), *self._class_family) for name in order]
         self.tables_, self.epsilons_ = [tables[name] for name in order], [costs[name] for name in order]
         if self.class_:  # a margin of the others, unless it is alone
-            self.families_.insert(0, class_family)
+            self.families_.insert(0, self._class_family)
             self.tables_.insert(0, self.class_totals_)
             self.epsilons_.insert(0, 0.0 if names else total)
 
