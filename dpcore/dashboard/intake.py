@@ -33,7 +33,6 @@ from dpcore.datasets.proposals import (
     propose_orders,
     propose_pairs,
     propose_schema,
-    rounded,
 )
 from dpcore.datasets.reading import read_frame
 from dpcore.datasets.recognition import Recognized, recognize
@@ -276,7 +275,14 @@ def read_own(source: str, file: Any, path: str) -> None:
     asked = path if source == "folder" else token, options
     if not asked[0] or (st.session_state.get("dpcore.asked") == asked and current().fixed is None):
         return
-    found = read_upload(name, raw, options) if source == "upload" else read_path(path, options)
+    if source == "folder":
+        found = read_path(path, options)
+    else:
+        frame = read_frame(raw, name, max_shape=hosting.max_shape(), **options)
+        marks = frame.attrs["read_as"] | {"doubts": "", "decimal": ""}
+        words = ", ".join(DELIMITERS.get(mark, mark) for mark in marks.values() if mark)
+        more: dict[str, Any] = {"rows": len(frame), "options": options, "content": Content(raw)}
+        found = looked_at(name, frame, read_as=words, **more)
     st.session_state["dpcore.intake"], st.session_state["dpcore.asked"] = found, asked
 
 
@@ -286,15 +292,6 @@ def leave_out(end: str | None) -> None:
     known: dict[str, int] = st.session_state.pop(f"{SKIP}:{token}", {})
     if end is not None:
         st.session_state[f"{SKIP}:{token}"] = known | {end: known.get(end, 0) + 1}
-
-
-def read_upload(name: str, raw: bytes, options: Mapping[str, Any]) -> Intake:
-    """The rows of a file, as they were read."""
-    frame = read_frame(raw, name, max_shape=hosting.max_shape(), **options)
-    marks = frame.attrs["read_as"] | {"doubts": "", "decimal": ""}
-    words = ", ".join(DELIMITERS.get(mark, mark) for mark in marks.values() if mark)
-    known: dict[str, Any] = {"rows": len(frame), "options": options, "content": Content(raw)}
-    return looked_at(name, frame, read_as=words, **known)
 
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
@@ -325,7 +322,7 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
             schema = schema.select([name for name in schema.names if name not in rare])
             why = phrase("most of its rows have rare values")
             seems = tuple(replace(one, kept=False, reason=why) if one.name in rare else one for one in seems)
-        schema = rounded(schema, schema.names)
+        schema = replace(schema, columns=tuple(map(outward, schema)))
     notes = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
     return Intake(name, frame, schema, notes=notes, found=seems, **more)
 

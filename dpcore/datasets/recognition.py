@@ -175,7 +175,12 @@ def recognize_column(name: str, values: pd.Series[Any]) -> Recognized:
     seen = Seen.of(name, values)
     if not seen.rows:
         return Recognized(name=name, what="empty", kept=False, reason="every cell is missing")
-    found = _seeming(seen, whole=seen.rows == len(values))
+    if seen.different == 1 and seen.rows == len(values):
+        found = seen.called("constant", "one value in every row: it tells nothing", kept=False)
+    else:
+        found = _date(seen) or _unread(seen) or _number(seen) or _words(seen)
+    if found.what in ("integer", "continuous") and "class" in seen.meant and 2 <= seen.different <= MOST_CLASSES:
+        found = seen.called("category", f"{seen.different:,} values, and the name of a class")
     several = found.kept and found.what in ("category", "integer") and found.values > 2
     if several and found.most_rows > 1 and tells_people(name):
         # It is left out before somebody says that its values are no persons.
@@ -287,16 +292,6 @@ class Seen:
         several = self.many and (self.share >= 0.05 or self.different > MAX_CATEGORIES)
         numbered = "numbered" in self.meant and self.many and self.share >= 0.5
         return numbered or (several and not self.meant.isdisjoint(("identifier", "contact", "person", "holder")))
-
-
-def _seeming(seen: Seen, *, whole: bool) -> Recognized:
-    """What a column seems to be; it is `whole` if no cell is missing."""
-    if seen.different == 1 and whole:
-        return seen.called("constant", "one value in every row: it tells nothing", kept=False)
-    found = _date(seen) or _unread(seen) or _number(seen) or _words(seen)
-    if found.what in ("integer", "continuous") and "class" in seen.meant and 2 <= seen.different <= MOST_CLASSES:
-        return seen.called("category", f"{seen.different:,} values, and the name of a class")
-    return found
 
 
 def _date(seen: Seen) -> Recognized | None:

@@ -388,7 +388,7 @@ class Column:
             The codes, the numbers (None for categories), and how many cells do not fit, by why.
         """
         if self.numeric:
-            return self.coded_numbers(self.to_numbers(values), values.isna().to_numpy(dtype=bool), times)
+            return self.coded_numbers(self._scale.read(values), values.isna().to_numpy(dtype=bool), times)
         places, texts = distinct(values, unused=True)
         known = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
         codes, absent = np.append(known, self.size - 1)[places], places < 0
@@ -444,7 +444,13 @@ class Column:
             As of `encode_counting_misfits`.
         """
         moved, misfits = self._moved(numbers, absent, times)
-        codes = place(moved, self.edges[1:-1], code_dtype(self.size))
+        cuts, dtype = self.edges[1:-1], code_dtype(self.size)
+        if len(cuts) > FEW_CUTS:  # below, comparing with each is faster
+            codes: Codes = np.searchsorted(cuts, moved, side="right").astype(dtype)
+        else:
+            codes = np.zeros(len(moved), dtype=dtype)
+            for cut in cuts.tolist():
+                codes += moved >= cut
         if self.missing:
             codes[np.isnan(moved)] = self.size - 1
         return Coded(codes, moved, misfits)
@@ -666,16 +672,6 @@ def tally(times: Ints | None, **reasons: Flags) -> Counter[str]:
     """How many cells there are of each reason, if there are any; value i stands for `times[i]` of them."""
     counts = {why: int(np.count_nonzero(at) if times is None else times[at].sum()) for why, at in reasons.items()}
     return +Counter(counts)  # without those of which there are none
-
-
-def place(numbers: Floats, cuts: Floats, dtype: np.dtype[Any]) -> Codes:
-    """How many cuts, which increase, are at most each number, shape (n,); of NaN any number of them."""
-    if len(cuts) > FEW_CUTS:
-        return np.searchsorted(cuts, numbers, side="right").astype(dtype)
-    found: Codes = np.zeros(len(numbers), dtype=dtype)
-    for cut in cuts.tolist():
-        found += numbers >= cut
-    return found
 
 
 def code_dtype(size: int) -> np.dtype[Any]:

@@ -57,7 +57,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcore.accounting.currency import Amount, Currency, Law
+from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Relation, shares_of
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, Column
@@ -156,7 +156,8 @@ class AdaptiveMarginals(MeasuredTables):
         at = self._class_index(schema)
         progress(0.0, phrase("Measuring columns"))
         rough, spent = count_rows(table, budget * ROUGH)
-        left, plan = budget - spent, self._plan(table, max(rough, 1.0))
+        left, classes = budget - spent, schema.sizes[at] if at >= 0 else 0
+        plan = Plan.of(max(rough, 1.0), budget, table.ledger.currency, table.relation, schema.sizes, classes)
         known = rough, 0.0 if public_total(table) is not None else table.cell_variance(spent)
         columns = Columns(table, left * plan.one_ways, at if plan.with_class else -1, known)
         left -= left * plan.one_ways
@@ -171,9 +172,11 @@ class AdaptiveMarginals(MeasuredTables):
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         schema, rows = table.schema, float(table.public_rows or 1)
-        plan, left, public = self._plan(table, rows), self._budget(table), table.relation is Relation.REPLACE
-        left -= 0 if public else left * ROUGH
-        label = [self._class_index(schema)] if plan.with_class else []
+        budget, at = self._budget(table), self._class_index(schema)
+        classes = schema.sizes[at] if at >= 0 else 0
+        plan = Plan.of(rows, budget, table.ledger.currency, table.relation, schema.sizes, classes)
+        left = budget - (0 if table.relation is Relation.REPLACE else budget * ROUGH)
+        label = [at] if plan.with_class else []
         others = [j for j in range(len(schema)) if j not in label]
         planned = plan_groups(table, [schema.columns[j] for j in others], left * plan.one_ways)
         share = left * (1 - plan.one_ways) * MEASURING / max(plan.rounds, 1)
@@ -183,11 +186,6 @@ class AdaptiveMarginals(MeasuredTables):
             *(clique(schema.sizes, (others[i], *label), v, merges=True) for i, _, v in by_column(planned)),
             *(clique(schema.sizes, p, variance, groups, for_columns=False) for p in islice(pairs, plan.rounds)),
         ]
-
-    def _plan(self, table: PrivateTable, rows: float) -> Plan:
-        sizes, at = table.schema.sizes, self._class_index(table.schema)
-        classes = sizes[at] if at >= 0 else 0
-        return Plan.of(rows, self._budget(table), table.ledger.currency, table.relation, sizes, classes)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         codes = super()._sample(n, rng)
@@ -212,7 +210,14 @@ class _Rounds:
         ]
         self.model = MaximalEntropy([own.known / columns.rows for own in self.resolutions])
         self.fine = in_groups(table, {j: own.levels[0] for j, own in enumerate(self.resolutions)})
-        self.offers = {pair: self._offered(pair) for pair in combinations(range(len(schema)), 2)}
+        # the resolutions of each pair of columns that differ, by the shape of their table; the finest of one shape
+        self.offers: dict[Edge, dict[tuple[int, int], Levels]] = {}
+        for a, b in combinations(range(len(schema)), 2):
+            shapes = dict[tuple[int, int], Levels]()
+            first, second = self.resolutions[a].sizes, self.resolutions[b].sizes
+            for i, k in product(range(len(ENOUGH)), repeat=2):
+                shapes.setdefault((first[i], second[k]), (i, k))
+            self.offers[a, b] = shapes if min(next(iter(shapes))) > 1 else {}
         for j, joint in columns.beside_class.items():
             pair = (min(j, columns.at), max(j, columns.at))
             merges = [self.resolutions[k].levels[0] for k in pair]
@@ -251,14 +256,6 @@ class _Rounds:
         self.model.fit(SWEEPS)
         self.bought.append((pair, float(share)))
         return many[chosen]
-
-    def _offered(self, pair: Edge) -> dict[tuple[int, int], Levels]:
-        """The resolutions of a pair of columns that differ, by the shape of their table; the finest of one shape."""
-        found = dict[tuple[int, int], Levels]()
-        for levels in product(range(len(ENOUGH)), range(len(ENOUGH))):
-            first, second = (self.resolutions[j].sizes[level] for j, level in zip(pair, levels, strict=True))
-            found.setdefault((first, second), levels)
-        return found if min(next(iter(found))) > 1 else {}
 
     def _candidates(self) -> Iterator[Candidate]:
         """Pairs of columns, each at different resolutions, for which the model has room: as it is, or grown."""
@@ -353,8 +350,11 @@ class Columns:
             self.rows = max(average([known, *totals[0]])[0], 1.0)
             classes = np.array([self.rows])
         for j, column, (i, loss, variance) in zip(others, columns, by_column(groups), strict=True):
-            counts = zip(answers, classes, strict=True)
-            joint = np.column_stack([likely(column, tables[i], variance, float(n), law) for tables, n in counts])
+            scale, ordered = sqrt(variance / 2 if law == "laplace" else variance), neighbors(column)
+            both = [(tables[i], float(n)) for tables, n in zip(answers, classes, strict=True)]
+            levels = [(cells + (n - cells.sum()) / cells.size, n) for cells, n in both]
+            found = [likely_histogram(level, scale, n, neighbors=ordered, law=law) for level, n in levels]
+            joint = np.column_stack(found)
             self.losses.append((tuple(sorted({j, at} - {-1})), float(share) * float(loss / own) if own else 0.0))
             self.margins[j], self.variances[j] = joint.sum(axis=1), sum([variance] * len(parts))
             if at >= 0:
@@ -377,9 +377,8 @@ def plan_groups(table: PrivateTable, columns: Sequence[Column], share: Amount) -
         losses = shares_of(share, weights_of(table, columns))
         variances = map(table.cell_variance, losses)
         return [HistogramGroup([i], losses[i], [variance], sizes[i] * variance) for i, variance in enumerate(variances)]
-    found, merged = list[HistogramGroup](), in_lots(sizes)
-    losses = shares_of(share, [sqrt(errors([sizes[i] for i in own])) for own in merged])
-    for own, loss in zip(merged, losses, strict=True):
+    found, (merged, weights) = list[HistogramGroup](), in_lots(sizes)
+    for own, loss in zip(merged, shares_of(share, weights), strict=True):
         noise = table.histogram_spreads([[columns[i].name] for i in own], loss)
         found.append(HistogramGroup(own, loss, [each.cell**2 for each in noise], noise[0].total ** 2))
     return found
@@ -413,13 +412,6 @@ def weights_of(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
     return [float(column.size) ** table.ledger.currency.balance for column in columns]
 
 
-def likely(column: Column, cells: Floats, variance: float, rows: float, law: Law) -> Floats:
-    """A likely histogram of so many rows."""
-    scale = sqrt(variance / 2 if law == "laplace" else variance)
-    level = cells + (rows - cells.sum()) / cells.size
-    return likely_histogram(level, scale, rows, neighbors=neighbors(column), law=law)
-
-
 def average(said: Sequence[Said]) -> Said:
     """Several sayings of one number, by inverse variance; one of variance 0 stands alone."""
     public = [number for number, variance in said if not variance]
@@ -430,23 +422,21 @@ def average(said: Sequence[Said]) -> Said:
 
 
 @lru_cache(maxsize=64)
-def in_lots(sizes: tuple[int, ...]) -> list[list[int]]:
-    """Histograms that are asked for at once, by their positions; see `Columns`."""
+def in_lots(sizes: tuple[int, ...]) -> tuple[list[list[int]], list[float]]:
+    """Histograms that are asked for at once, by their positions, and the weights of their shares; see `Columns`."""
+
+    def weight(group: list[int]) -> float:
+        """The root of the sum of all counts' standard deviations, times the factor, as if the total were private."""
+        own = [sizes[i] for i in group]
+        found = spreads(own, 1.0, public_total=False)
+        return sqrt(sum((size * found[size].cell for size in own), LEAST))
+
     lots = [[i for i, size in enumerate(sizes) if size == one] for one in sorted({*sizes})]
     while True:
-        alone = [sqrt(errors([sizes[i] for i in lot])) for lot in lots]
-        merged = [sqrt(errors([sizes[i] for i in one + other])) for one, other in pairwise(lots)]
+        alone = [weight(own) for own in lots]
+        merged = [weight(one + other) for one, other in pairwise(lots)]
         saved = [alone[k] + alone[k + 1] - both for k, both in enumerate(merged)]
         best = int(np.argmax(saved)) if saved else 0
         if not saved or saved[best] < -LEAST:  # what saves nothing is simpler together
-            return lots
+            return lots, alone
         lots[best : best + 2] = [lots[best] + lots[best + 1]]
-
-
-def errors(sizes: Sequence[int]) -> float:
-    """The sum of the standard deviations of all counts that are asked for at once, times the factor; above 0.
-
-    With a private total. A public one makes all of them a little less, which lots may forget.
-    """
-    found = spreads(sizes, 1.0, public_total=False)
-    return sum((size * found[size].cell for size in sizes), LEAST)
