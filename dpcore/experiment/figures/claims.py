@@ -186,7 +186,8 @@ def finding(
 def weighted_sum(*terms: tuple[Any, pd.DataFrame]) -> tuple[float, float, float]:
     """A weighted sum of means of independent runs, its standard error, and the degrees of freedom of that.
 
-    That runs are all the same proves something if there are `REPEATS` of each: fewer agree by chance.
+    That runs are all the same proves something if there are `REPEATS` of each: fewer agree by
+    chance.
     """
     points = pd.concat([curve for _, curve in terms])
     weights = np.concatenate([np.broadcast_to(weight, len(curve)) for weight, curve in terms])
@@ -217,9 +218,9 @@ def rises(
 ) -> Findings:
     """Curves of printed methods rise, or fall; or that of `own` does: the straight line through their points, in order.
 
-    A curve may fluctuate; one that rises by less than `least`, surely, does not rise. With `REPEATS`
-    repeats of 6 points a rise by 2.2 times the deviation of a run is told in 95 of 100 tries: the
-    line's standard error is .53 deviations.
+    A curve may fluctuate; one that rises by less than `least`, surely, does not rise. With
+    `REPEATS` repeats of 6 points a rise by 2.2 times the deviation of a run is told in 95 of 100
+    tries: the line's standard error is .53 deviations.
     """
     for where, found in curves_of(part, x, each, **how):
         for series, curve in found.items():
@@ -281,9 +282,10 @@ def lies_below(
 ) -> Findings:
     """In the mean of all points, a series lies below each of some others (all, if none are named), or above.
 
-    `level`: it is a line with one point. `where`: at every point above one up to another, by data
-    set, and at no other. With `REPEATS` repeats of 6 points a difference by 1.2 times the deviation
-    of a run is told in 95 of 100 tries in the mean, and one by 3 times at each of these points.
+    `level`: it is a line with one point, and lies so at every point of theirs. `where`: at every
+    point above one up to another, by data set, and at no other. With `REPEATS` repeats of 6 points
+    a difference by 1.2 times the deviation of a run is told in 95 of 100 tries in the mean, and one
+    by 3 times at each of these points.
     """
     found, data = curves(part, x, **how), str(part["data"].iloc[0])
     if own not in found or (where is not None and data not in where):
@@ -292,7 +294,7 @@ def lies_below(
     for series in others or [one for one in found if one != own]:
         shared = found.get(series, found[own].head(0)).index
         shared = shared if level else shared.intersection(found[own].index)
-        for one in [shared[[at]] for at in range(len(shared))] if where else [shared] if len(shared) else []:
+        for one in [shared[[at]] for at in range(len(shared))] if where or level else [shared] if len(shared) else []:
             mine, theirs = found[own] if level else found[own].loc[one], found[series].loc[one]
             sign = 1 if above != bool(not where or low < one[0] <= high) else -1
             found_here = weighted_sum((-sign / len(mine), mine), (sign / len(theirs), theirs))
