@@ -100,7 +100,7 @@ def test_paper_modes_bound_is_that_of_the_mechanism(method, how, trees, shares, 
             depth = int(model.forest_.level.max())
             assert len(entries_of(model, "levels that no tree reached")) == (depth < LEVELS)
             reached.add(depth)
-        assert reached >= {0, LEVELS}
+        assert reached >= ({LEVELS} if method is DiffPRF else {0, LEVELS})  # DiffPRF has no rule to stop
 
 
 @pytest.mark.parametrize("mode", ["published", "corrected"])
