@@ -39,7 +39,8 @@ class Plot:
         found: list[Any] = [] if any(isinstance(channel, list) for channel in channels) else [NO_TIP]
         for field, axis, (start, end, fixed) in zip((x, y), self.axes, CHANNELS, strict=True):
             first, *last = field if isinstance(field, tuple) else (field,)
-            found += [start(first, **axis) if isinstance(first, str) else first] if first else []
+            kind = axis["type"][0].upper()  # said beside the field, or Altair guesses it from the rows
+            found += [start(f"{first}:{kind}", **axis) if isinstance(first, str) else first] if first else []
             found += [(end if isinstance(other, str) else fixed)(other) for other in last]
         return alt.Chart(rows).encode(*found, *channels)
 

@@ -344,7 +344,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     rows = frame if private else frame.assign(true=np.nan, noise=np.nan)
     numbers = ["left", "right", "noisy", "noisy_margin", "consistent", "consistent_margin", "true", "noise", "level"]
     data = tidy(rows, ["label", "name", "divides"], numbers)
-    data = data.assign(row=_level_names(data), name=data["name"].replace(ALL, say(ALL)))
+    data = data.assign(row=_level_names(data), name=data["name"].replace(ALL, say(ALL))).drop(columns="divides")
     data["text"] = data.pop("label").replace(ALL, say(ALL))
     order, total = in_order(data["row"]), largest(data["right"], 1.0)
     data["room"] = (data["right"] - data["left"]) / total * width - 6
