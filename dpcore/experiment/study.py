@@ -37,6 +37,7 @@ from dpcore.methods.base import PrivateClassifier
 
 NewLedger = Callable[[], Ledger]
 LOOK, PULSE = 2.0, 0.5  # seconds
+TIMES = ("seconds", "cpu_seconds")  # of a run
 # there is a worker per core
 THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
@@ -112,12 +113,12 @@ class Study:
 
         Closing it kills its workers, and nobody else's. `ledgers` gives, when a run is handed out,
         what makes the ledger that it charges: picklable, if there are workers. The rows are those
-        of `values`, with the run's labels, `relation`, `seconds` (of fit and sampling), what it
-        cost and `error`: why it could not be made, or "". What cannot be scored ends the loop,
-        before more is spent. With one job at a time everything is done here, and `progress` is told
-        of it; else it is called twice a second, so that whoever raises in it does not wait for a
-        run to end. joblib's own workers are shared by all threads of a process: who stops waiting
-        for them stops them for everybody.
+        of `values`, with the run's labels, `relation`, `seconds` and `cpu_seconds` (of fit and
+        sampling, by the clock and of the processor), what it cost and `error`: why it could not be
+        made, or "". What cannot be scored ends the loop, before more is spent. With one job at a
+        time everything is done here, and `progress` is told of it; else it is called twice a
+        second, so that whoever raises in it does not wait for a run to end. joblib's own workers
+        are shared by all threads of a process: who stops waiting for them stops them for everybody.
         """
         jobs = ((index, run, ledgers(run)) for index, run in enumerate(self.runs))
         count = len(self.runs)
@@ -211,13 +212,11 @@ def one_run(
 ) -> tuple[int, pd.DataFrame]:
     """Fit, sample and score once; the run's index and its rows."""
     run = replace(run, method=clone(run.method))  # what it learns is not kept beyond this run
-    start = time.perf_counter()
+    start = np.array([time.perf_counter(), time.process_time()])
     try:
         synthetic = study.release(run, None if new_ledger is None else new_ledger(), progress)
     except DPCoreError as reason:
-        lost = dict.fromkeys(("seconds", *EPSILONS), np.nan)
+        lost = dict.fromkeys((*TIMES, *EPSILONS), np.nan)
         return index, study.lost(run, reason).assign(**run.shared, **lost, void="", error=str(reason))
-    seconds = time.perf_counter() - start
-    return index, study.values(run, synthetic).assign(
-        **run.shared, seconds=seconds, **run.method.ledger_.epsilons, error=""
-    )
+    times = dict(zip(TIMES, [time.perf_counter(), time.process_time()] - start, strict=True))
+    return index, study.values(run, synthetic).assign(**run.shared, **times, **run.method.ledger_.epsilons, error="")

@@ -20,7 +20,7 @@ from dpcore.evaluate import disclosure
 from dpcore.experiment import figures
 from dpcore.experiment.commands import figure as command
 from dpcore.experiment.figures.studies import Risk, whole
-from dpcore.experiment.study import Run
+from dpcore.experiment.study import TIMES, Run
 
 MARK = "do not publish"
 
@@ -60,7 +60,7 @@ def test_a_figure_from_python(name, data):
         )
         for line in made.verdicts
     )
-    assert {"series", "mode", "data", "relation", "epsilon", "repeat", "seconds", "void", *EPSILONS} <= set(frame)
+    assert {"series", "mode", "data", "relation", "epsilon", "repeat", *TIMES, "void", *EPSILONS} <= set(frame)
     places = {"series", "mode", "epsilon", "repeat", "rows", "parents", "x", "divisions"} & {*frame}
     assert len(frame.drop_duplicates([*places])) == RUNS[name]
     assert (frame["epsilon_claimed"] > 0).all()
