@@ -448,7 +448,8 @@ def misclassification(
     ----------
     test, synthetic : DataFrame
         Real rows that the release has not seen, and the release. Real training rows in place of the
-        release give the baseline without privacy.
+        release give the baseline without privacy. "published" reads no real rows: there may be
+        none.
     schema : Schema
         The schema of both.
     label : Label
@@ -484,7 +485,7 @@ def misclassification(
         raise ParameterError("The 'protocol' parameter is not known.", f"Choose one of {', '.join(PROTOCOLS)}.")
     if repeats < 1 or not 0 < test_share < 1:
         raise ParameterError("There is nothing to learn from or to ask.", "Try repeats=50, test_share=0.2.")
-    require_rows(test, synthetic)
+    require_rows(synthetic, *([test] if protocol == "tstr" else []))
     answer = Column(name=label.column, kind="categorical", categories=("no", "yes"))
     labeled = replace(schema, columns=tuple(answer if c.name == label.column else c for c in schema), rules=())
     place, (real, released) = schema.index(label.column), (schema.encode(table) for table in (test, synthetic))
@@ -497,7 +498,7 @@ def misclassification(
         order = np.random.default_rng([seed, repeat]).permutation(len(released))
         asked = real if protocol == "tstr" else released[order[:aside]]
         known = released[order[aside:]]
-        found = tstr(real, asked, known, labeled, label.column, models=[model], include_real=False)
+        found = tstr(asked, asked, known, labeled, label.column, models=[model], include_real=False)
         share = float(asked[:, place].mean())
         error, note = 1 - found["accuracy"].item(), found["note"].item()
         rows.append((protocol, model, repeat, error, min(share, 1 - share), note))

@@ -61,7 +61,7 @@ def test_a_figure_from_python(name, data):
         for line in made.verdicts
     )
     assert {"series", "mode", "data", "relation", "epsilon", "repeat", *TIMES, "void", *EPSILONS} <= set(frame)
-    places = {"series", "mode", "epsilon", "repeat", "rows", "parents", "x", "divisions"} & {*frame}
+    places = {"series", "mode", "epsilon", "repeat", "rows", "parents", "share", "x", "divisions"} & {*frame}
     assert len(frame.drop_duplicates([*places])) == RUNS[name]
     assert (frame["epsilon_claimed"] > 0).all()
     corrected = frame[(frame["mode"] == "corrected") & (frame["series"] != "NoPrivacy")]
@@ -147,4 +147,6 @@ def test_figures_that_test_nothing_may_learn_from_all_rows(data):
     made = dp.experiment.figure("001 Fig. 5", data, repeats=1, rows="all", n_jobs=1)
     assert set(made.frame["data"]) == {everything.name}
     assert set(made.frame["error"]) == {""}
-    assert not made.frame["metric"].str.contains("SVM").any()
+    errors = made.frame[made.frame["metric"].str.contains("SVM")]
+    assert {*errors["metric"]} == {"SVM error on synthetic rows"}  # the printed protocol reads no test rows
+    assert errors["value"].notna().all()

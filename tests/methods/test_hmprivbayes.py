@@ -87,6 +87,27 @@ def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_ent
     assert [entry.epsilon_nominal for entry in choices] == [per_step / size for size in sizes for _ in range(size)]
 
 
+@pytest.mark.parametrize(("mode", "relation"), [("published", "replace"), *(("corrected", one) for one in RELATIONS)])
+def test_equal_weights_read_no_entropies_and_a_random_first_bit_is_not_paid(mode, relation):
+    """Of as much epsilon, m tables' scales have the least sum if they are equal."""
+    schema, firsts = bits([f"a{i}" for i in range(6)], 120), set()
+    how = {"mode": mode, "relation": relation, "n_clusters": 1, "max_parents": 1, "epsilon": 20.0, "first": "random"}
+    for seed, weights in enumerate(["equal", "entropy"] * 4):
+        method = HMPrivBayes(weights=weights, random_state=seed, **how).fit(planted(1, 6, rows=120), schema=schema)
+        prices = [float(price) for price in method.epsilons_ if price]
+        assert (sum(prices) * sum(1 / price for price in prices) > len(prices) ** 2 + 1e-6) == (weights == "entropy")
+        _, choices, tables = steps(method)
+        raw = [entry for entry in method.ledger_.entries if entry.mechanism == "none"]
+        one_ways = 6 * (mode == "corrected" and (weights == "entropy" or relation == "add_remove"))
+        assert len(tables) - len(prices) == one_ways
+        assert len(raw) == (mode == "published" and weights == "entropy")
+        assert [entry.epsilon_nominal for entry in choices] == [total(choices) / 5] * 5
+        assert float(total(choices)) == pytest.approx(20 * 12 / 29)  # of 2 d / k and d - 1 + 4 d / k; d = 6, k = 1
+        assert total(method.ledger_.entries, "epsilon_claimed") == 20
+        firsts.add(method.families_[0])
+    assert len(firsts) > 1
+
+
 @pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("published", "MI")])
 def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_printed_one(mode, score):
     """Two blocks of four equal bits: the printed one puts equal bits apart, and different ones together."""

@@ -34,7 +34,7 @@ REPEATS = 5  # of all runs, unless someone says otherwise; paper 000 has as many
 PRINTED = "as published"
 PAPER, PATENT = phrase("The paper says"), phrase("The patent says")
 MOST = 160  # characters of a list of places that anybody reads
-PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
+PLACES = {"epsilon", "x", "rows", "parents", "share", "divisions", "repeat"}
 # numbers that need a word
 POINTS = {"": "", "depth": "depth {:g}"}
 
@@ -268,6 +268,20 @@ def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str)
         yield finding(f"{series} {name}".strip(), "", *weighted_sum((1, found[other]), (-1, found[series])))
 
 
+def gap_grows(name: str, part: pd.DataFrame, *, x: str, own: str, other: str, value: str) -> Findings:
+    """How many times a series' value is another's grows with x: the straight line through its logarithms, in order.
+
+    With `REPEATS` repeats of 3 points growth by 3.6 times the deviation of a run's logarithm is
+    told in 95 of 100 tries: of numbers that vary by a tenth, from twice to 2.9 times.
+    """
+    found = curves(part.assign(value=np.log(part[value])), x)
+    if {own, other} <= set(found):
+        shared = found[own].index.intersection(found[other].index)
+        weights = line_weights(found[own].loc[shared])
+        lines = weighted_sum((-weights, found[own].loc[shared]), (weights, found[other].loc[shared]))
+        yield finding(name, "", *lines)
+
+
 def lies_below(
     name: str,
     part: pd.DataFrame,
@@ -383,6 +397,18 @@ def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float
 
 RULES: Mapping[str, Callable[..., Findings]] = {
     rule.__name__: rule
-    for rule in (rises, steadies, hardly_rises, grows_less, lies_below, nearly_best, alike, dips, reaches, between)
+    for rule in (
+        rises,
+        steadies,
+        hardly_rises,
+        grows_less,
+        gap_grows,
+        lies_below,
+        nearly_best,
+        alike,
+        dips,
+        reaches,
+        between,
+    )
 }
 """What judges one part of a figure, by its name and its runs."""

@@ -11,7 +11,7 @@ from dpcore import charts, evaluate
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
-from dpcore.evaluate.evaluator import PLAIN, REAL, Method
+from dpcore.evaluate.evaluator import PLAIN, PROTOCOLS, REAL, Method
 from dpcore.evaluate.learners import again
 from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.experiment.figures.claims import PAPER, PATENT, PLACES, PRINTED, Claim
@@ -23,7 +23,7 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
 
 MODES = {"published": PRINTED, "corrected": phrase("corrected")}
-NAMES = ("series", "method")  # of a line of settings; all else are parameters
+NAMES = ("series", "method", "values")  # of a line of settings; all else are parameters
 References = Callable[[pd.DataFrame], Mapping[str, Any]]
 """What adds columns of baselines to every run's rows."""
 
@@ -82,7 +82,7 @@ class Figure:
             (shared | line, {"x": x, "depth": depth, "rows": rows})
             for line in made["methods"]
             for depth in made.get("depths", [None])
-            for x in values
+            for x in line.get("values", values)
         ]
         last = {"x": values[-1], "rows": rows}
         points += [(shared | line, last) for line in made.get("last", ())]
@@ -106,8 +106,12 @@ class Figure:
         runs = self.runs(data, repeats)
         if "kind" in made:
             return KINDS[made["kind"]](data, runs)
-        label = label_of(data) if len(data.test_sample) else None
-        asked = [name for name in made.get("measures", ["accuracy"]) if label or "SVM" not in name]
+        label, asked = label_of(data), made.get("measures", ["accuracy"])
+        # the printed protocol needs no test rows
+        lost = [
+            name for name, kind in PROTOCOLS.items() if not (label and (kind == "published" or len(data.test_sample)))
+        ]
+        asked = [name for name in asked if name not in lost]
         methods = {run.labels["method"]: run.method for run in runs}
         rows = data.schema.max_rows or made["rows"] if "rows" in made else None
         config = Config(methods, (), measures=asked, models=made.get("models", evaluate.MODELS[:1]), label=label)
