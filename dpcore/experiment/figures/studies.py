@@ -15,7 +15,7 @@ from dpcore.datasets import Content, Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.evaluate import disclosure
-from dpcore.experiment.study import Run, Study, table_of
+from dpcore.experiment.study import Run, Study
 from dpcore.methods import TaxonomyRelease
 from dpcore.postprocess import count_tree
 
@@ -113,23 +113,15 @@ class Risk(Study):
         return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
 
 
-@dataclass
 class Fit(Study):
-    """What fitting takes: nothing is sampled or scored.
-
-    A run may say how large a share of the columns it has, from the first on.
-    """
-
-    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """A row of nothing but the run's own."""
-        return table_of((), ())
+    """What a fit takes; a run may say on how large a share of the columns, from the first on."""
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
         """No rows."""
-        data, names = self.data, self.data.schema.names
-        schema = data.schema.select(names[: ceil(run.labels.get("share", 1) * len(names))])
-        run.method.fit(data.train, schema=schema, ledger=ledger, progress=progress)
+        names = self.data.schema.names
+        schema = self.data.schema.select(names[: ceil(run.labels.get("share", 1) * len(names))])
+        run.method.fit(self.data.train, schema=schema, ledger=ledger, progress=progress)
         return pd.DataFrame()
 
 
-KINDS = {kind.__name__: kind for kind in (RangeErrors, MeanError, Risk, Fit)}
+KINDS = {kind.__name__: kind for kind in (Study, RangeErrors, MeanError, Risk, Fit)}

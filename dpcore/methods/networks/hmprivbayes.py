@@ -207,8 +207,8 @@ class HMPrivBayes(FilteredSynthesizer):
 
     def _weights(self, bits: PrivateTable, entropies: Floats) -> dict[str, float]:
         if self.weights == "equal":
-            entropies = np.zeros(len(bits.schema))
-        elif self._published:
+            return dict.fromkeys(bits.schema.names, 1.0)
+        if self._published:
             codes = bits.unprotected(REASONS["weights"], claimed_epsilon=0)
             ones = codes.mean(axis=0) if len(codes) else np.zeros(codes.shape[1])
             entropies = np.asarray(-xlog2(np.array([ones, 1 - ones])).sum(axis=0))
