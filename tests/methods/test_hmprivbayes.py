@@ -120,6 +120,8 @@ def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_pr
     )
     assert sorted(fixed.clusters_) == [tuple(bit(f"{block}{i}") for i in range(4)) for block in "ab"]
     assert [{name[0] for name in cluster} for cluster in printed.clusters_] == [{"a", "b"}] * 2
+    drawn, one_of_each = printed.sample(1_000), [cluster[0].split()[0] for cluster in map(sorted, printed.clusters_)]
+    assert 0.3 < (drawn[one_of_each[0]] == drawn[one_of_each[1]]).mean() < 0.7  # equal in all rows
 
 
 @pytest.mark.parametrize("mode", ["corrected", "published"])

@@ -330,6 +330,23 @@ def lies_below(
             yield finding(name, format_point(x, one[0]) if where else "", *found_here)
 
 
+def nears(name: str, part: pd.DataFrame, *, x: str, own: Sequence[str], level: str, **how: Any) -> Findings:
+    """Curves are nearer to a series' last point at their own last place than at their first, on whichever side.
+
+    With `REPEATS` repeats a place that is nearer by 2.8 times the deviation of a run is told in 95
+    of 100 tries. Which side a place is on is taken from its mean: one that is at the level seems
+    farther off than it is.
+    """
+    found = curves(part, x, **how)
+    for series in (one for one in own if {one, level} <= set(found) and len(found[one]) > 1):
+        first, last, end = found[series].iloc[[0]], found[series].iloc[[-1]], found[level].iloc[[-1]]
+        here, there = (
+            math.copysign(1, (point["mean"].to_numpy() - end["mean"].to_numpy())[0]) for point in (first, last)
+        )
+        nearer = weighted_sum((here, first), (-there, last), (there - here, end))
+        yield finding(f"{series} {name}".strip(), "", *nearer)
+
+
 def nearly_best(
     name: str, part: pd.DataFrame, *, x: str, own: str, low: float, high: float, within: float, **how: Any
 ) -> Findings:
@@ -419,6 +436,7 @@ RULES: Mapping[str, Callable[..., Findings]] = {
         grows_less,
         grows_by,
         lies_below,
+        nears,
         nearly_best,
         alike,
         dips,
