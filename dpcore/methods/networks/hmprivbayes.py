@@ -96,7 +96,6 @@ from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
 
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
-FIRST = 5  # the stream that the first bit of the cluster of bit 0 is drawn from
 
 
 class FilteredSynthesizer(ClusteredSynthesizer):
@@ -142,11 +141,12 @@ class FilteredSynthesizer(ClusteredSynthesizer):
         names, similar = [bits.schema.names[j] for j in cluster], self.similarity_
         related = related_columns(similar[np.ix_(cluster, cluster)], self.eta) if len(similar) else None
         if self.first == "random":
-            place = int(generator(self.random_state, FIRST + cluster[0]).integers(len(names)))
+            # a stream for each cluster, beyond those that others draw from
+            first = int(generator(self.random_state, 5 + cluster[0]).integers(len(names)))
         else:
-            place = int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))
+            first = int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))
         growth = bits.growth(self._rating, names, max_parents=self.max_parents, related=related)
-        return grow_from(names[place], growth, epsilon, claim)
+        return grow_from(names[first], growth, epsilon, claim)
 
 
 class HMPrivBayes(FilteredSynthesizer):
@@ -186,18 +186,18 @@ class HMPrivBayes(FilteredSynthesizer):
         return self.partition == "public" or d == 1
 
     @property
-    def _asks_margins(self) -> bool:
+    def _measures_bits(self) -> bool:
         """Whether the one-way tables of bits are paid for: for weights, or for n."""
         return not self._published and (self.weights == "entropy" or self.relation == Relation.ADD_REMOVE)
 
     def _shares(self, d: int) -> Sequence[Epsilon]:
         k = min(self.n_clusters, d)
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
-        for_bits = for_tables * ONE_WAYS if self._asks_margins else 0
+        for_bits = for_tables * ONE_WAYS if self._measures_bits else 0
         return for_bits, for_pairs, for_networks, for_tables - for_bits + (for_pairs if self._skips_scores(d) else 0)
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
-        if not self._asks_margins:
+        if not self._measures_bits:
             return super()._entropies(bits, epsilon)
         margins = bits.counts([(name,) for name in bits.schema.names], epsilon=epsilon)
         if self.relation == Relation.ADD_REMOVE:
