@@ -190,12 +190,7 @@ BITS = next(offer.label for offer in METHODS["PrivBayes"].presets if offer.param
 CHOICES = {"eta": 0.2, "first": "random", "weights": "equal"}
 JOURNEYS: dict[str, list[Journey]] = {
     "networks": [
-        (
-            "corrected",
-            "HMPrivBayes",
-            CHOICES,
-            CHOICES | {"relation": "replace"},
-        ),  # its own, not that of the page's first
+        ("corrected", "HMPrivBayes", CHOICES, CHOICES | {"relation": "replace"}),  # until someone chooses
         ("corrected", "PrivBayes", {"relation": "add_remove"}, {"relation": "add_remove"}),
         ("published", "PrivBayes", {"theta": 2.0}, {"relation": "replace", "theta": 2.0}),  # papers know this one only
         ("corrected", BITS, {"max_parents": 4}, {"relation": "add_remove", "score": "F", "max_parents": 3}),

@@ -147,6 +147,5 @@ def test_figures_that_test_nothing_may_learn_from_all_rows(data):
     made = dp.experiment.figure("001 Fig. 5", data, repeats=1, rows="all", n_jobs=1)
     assert set(made.frame["data"]) == {everything.name}
     assert set(made.frame["error"]) == {""}
-    errors = made.frame[made.frame["metric"].str.contains("SVM")]
-    assert {*errors["metric"]} == {"SVM error on synthetic rows"}  # the printed protocol reads no test rows
-    assert errors["value"].notna().all()
+    scored = {*made.frame.dropna(subset="value")["metric"]}
+    assert {one for one in scored if "SVM" in one} == {"SVM error on synthetic rows"}  # which reads no test rows
