@@ -18,7 +18,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import SchemaError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import Max, Specialization
-from dpcore.methods import DiffGen, DiffGenTree, DTDiff
+from dpcore.methods import DiffGen, DiffGenTree, DTDiff, DTDiffRows
 from dpcore.methods.local.base import entropy
 from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
 
@@ -194,6 +194,14 @@ def test_the_ledger_of_dtdiff_by_hand(criterion, moved_once, relation, watched):
     assert watched.chosen == [(5, pytest.approx(factor)), (3 + 1, pytest.approx(factor))]
     person = 2 if relation == "replace" else 1
     assert watched.counted == [(6, pytest.approx(2 * person))]
+
+
+def test_dtdiff_releases_the_rows_that_its_tree_is_learned_from():
+    tree, rows = fit_dtdiff(criterion="InfoGain"), DTDiffRows(score="IG", random_state=0).fit(FRAME, schema=SCHEMA)
+    assert (rows.steps_, rows.leaf_counts_.tolist()) == (tree.steps_, tree.leaf_counts_.tolist())
+    marginal = np.bincount(SCHEMA.encode(rows.sample(10_000))[:, 3], minlength=2) / 10_000
+    own = rows.leaf_counts_.reshape(rows.tree_.leaves.shape).sum(axis=(0, 1, 2))
+    np.testing.assert_allclose(marginal, own / own.sum(), atol=1e-3)
 
 
 def test_a_single_candidate_is_no_choice_and_costs_nothing(watched):

@@ -50,21 +50,19 @@ from dpcore.arguments import Progress
 from dpcore.domain.column import Column
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization, SplitScore
+from dpcore.mechanisms.scores import IntervalSplit, Specialization
 from dpcore.methods.groups.base import (
     PAGES,
     SURVEY_ROW,
     Cut,
     Descent,
-    GeneralizingSynthesizer,
     GroupClassifier,
     Specializer,
+    SpecializingSynthesizer,
     Value,
     codes_by_value,
 )
-from dpcore.methods.parameters import choice, presets_of
-
-SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
+from dpcore.methods.parameters import presets_of
 
 
 class TopDownSpecializer(Specializer):
@@ -97,27 +95,17 @@ class TopDownSpecializer(Specializer):
         return bool(open_)
 
 
-class DiffGen(TopDownSpecializer, GeneralizingSynthesizer):
+class DiffGen(TopDownSpecializer, SpecializingSynthesizer):
     """Synthetic rows from generalized groups by top-down specialization.
 
     Mohammed et al. 2011: as its authors' code has it, and corrected. See the module for steps and
     privacy.
-
-    Parameters
-    ----------
-    score
-        What values are chosen by.
     """
 
     survey_row = SURVEY_ROW
     best_for = "generalized rows for a classifier"
-    page = "taxonomy"
     presets = presets_of(PAGES, "DiffGen")
     paper = "002, 003"
-    score: str = choice(default="Max", options=SCORES)
-
-    def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        self._keep(self._specialize(table, SCORES[self.score], progress))
 
 
 class DiffGenTree(TopDownSpecializer, GroupClassifier):
