@@ -21,8 +21,9 @@ Steps     epsilon' = epsilon / (2 (n_c + 2h)), for n_c numeric columns that can 
 
 Privacy
   Public    the schema, its taxonomies, h, the cap on groups; n under replace.
-  1, 2      Max has sensitivity 1 and is monotone; the information gain log2 of the number of classes, its range
-            (`specialization`). The two halves of an interval partition its records: parallel composition, one epsilon'
+  1, 2      Max has sensitivity 1 and is monotone; the information gain, by which paper 003 says that values are
+            chosen, log2 of the number of classes, its range (`Specialization`). The two halves of an interval
+            partition its records: parallel composition, one epsilon'
             (under replace each half is charged as a removal or an addition, at epsilon' / 2). Which values may be
             specialized follows from earlier choices and public sizes alone.
   3         Groups partition the records: sensitivity 1 (add_remove) or 2 (replace).

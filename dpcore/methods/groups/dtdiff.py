@@ -22,7 +22,8 @@ Privacy
   1         Selection by weight times exp(t score) loses what selection by exp(t score) does: neighbors have the same
             weights, which cancel in the ratio of numerators and bound the ratio of sums just so. Max has sensitivity 1
             and is monotone: t = epsilon' under add_remove, epsilon' / 2 under replace. The information gain has
-            sensitivity log2 of the number of classes, its range: t = epsilon' / (2 log2).
+            sensitivity log2 of the number of classes, its range: t = epsilon' / (2 log2). It is what
+            paper 003 says that all methods before it choose by.
   2         Groups partition the records: sensitivity 1 (add_remove) or 2 (replace).
   Sum       h epsilon' at most, which is epsilon / 2, and the rest for the counts: epsilon. A round with one candidate
             is no choice and costs nothing.
