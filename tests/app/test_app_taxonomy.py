@@ -27,7 +27,7 @@ WEIGHTS = "level_shares.each.4"
 JOURNEYS: list[Journey] = [
     ("corrected", ALL, {"iterations": 2, "level_shares": "own"}, {"level_shares": EQUAL}),
     ("corrected", ALL, {WEIGHTS: "0; 2 ,1,3"}, {"level_shares": OWN}),
-    ("published", "DiffGen", {}, {"level_shares": None}),
+    ("published", "DiffGen", {"score": "IG"}, {"level_shares": None, "score": "IG"}),
     ("corrected", ALL, {}, {"level_shares": OWN}),
 ]
 

@@ -405,12 +405,17 @@ def dips(name: str, part: pd.DataFrame, *, x: str, own: str, at: float, other: s
             yield finding(name, "", *weighted_sum((1, end), (-1 / len(low), low)))
 
 
-def reaches(name: str, part: pd.DataFrame, *, x: str, own: str, level: str, within: float, **how: Any) -> Findings:
-    """At its last place, a series is less than so much below a baseline."""
-    for series, curve in curves(part, x, **how).items():
-        if series == own:
-            value, *error = weighted_sum((-1, curve.iloc[-1:]))
-            yield finding(name, "", value + float(part[level].mean()), *error, low=-inf, high=within)
+def reaches(
+    name: str, part: pd.DataFrame, *, x: str, own: str, level: str, within: float, below: float = 0.0, **how: Any
+) -> Findings:
+    """At its last place, a series is less than so much below a baseline.
+
+    `below`: at each place, it is below the baseline by this share of it, give or take so much.
+    """
+    curve, levels = (curves(part, x, value=one, **how).get(own, pd.DataFrame()) for one in ("value", level))
+    for at in curve.index if below else curve.index[-1:]:
+        lost = weighted_sum((1 - below, levels.loc[[at]]), (-1, curve.loc[[at]]))
+        yield finding(name, format_point(x, at) if below else "", *lost, low=-within if below else -inf, high=within)
 
 
 def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float, low: float, high: float) -> Findings:

@@ -44,6 +44,7 @@ MOST_LEAVES = 1_000_000
 DONE = phrase("{done:d} of {rounds:d} specializations")
 SURVEY_ROW = phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers")
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
+SCORES: dict[str, SplitScore] = {"Max": CRITERIA["Max"], "IG": CRITERIA["InfoGain"]}
 Step = tuple[str, int]
 
 
@@ -359,6 +360,23 @@ class Specializer(PrivateEstimator):
     @abstractmethod
     def _descend(self, way: Descent, share: Epsilon) -> bool:
         """Specialize a value, with choices of a share each; whether there was one."""
+
+
+class SpecializingSynthesizer(Specializer, GeneralizingSynthesizer):
+    """Base of methods that specialize, and draw rows out of the groups.
+
+    Parameters
+    ----------
+    score
+        What values are chosen by: 'Max', or 'IG', the information gain.
+    """
+
+    page = "taxonomy"
+    controls = controls_of(PAGES["SpecializingSynthesizer"])
+    score: str = choice(default="Max", options=SCORES)
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        self._keep(self._specialize(table, SCORES[self.score], progress))
 
 
 class GroupClassifier(Specializer, PrivateClassifier):
