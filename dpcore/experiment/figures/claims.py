@@ -339,12 +339,9 @@ def nears(name: str, part: pd.DataFrame, *, x: str, own: Sequence[str], level: s
     """
     found = curves(part, x, **how)
     for series in (one for one in own if {one, level} <= set(found) and len(found[one]) > 1):
-        first, last, end = found[series].iloc[[0]], found[series].iloc[[-1]], found[level].iloc[[-1]]
-        here, there = (
-            math.copysign(1, (point["mean"].to_numpy() - end["mean"].to_numpy())[0]) for point in (first, last)
-        )
-        nearer = weighted_sum((here, first), (-there, last), (there - here, end))
-        yield finding(f"{series} {name}".strip(), "", *nearer)
+        ends, goal = found[series].iloc[[0, -1]], found[level].iloc[[-1]]
+        sides = np.sign(ends["mean"].to_numpy() - goal["mean"].to_numpy()) * (1, -1)
+        yield finding(f"{series} {name}".strip(), "", *weighted_sum((sides, ends), (-sides.sum(), goal)))
 
 
 def nearly_best(
