@@ -8,6 +8,7 @@ from dpcore.experiment.figures import claims, named
 from dpcore.experiment.figures.claims import PRINTED, REPEATS, RULES, Claim, Finding, finding, in_words, judge
 from dpcore.experiment.figures.figure import with_failures
 from dpcore.experiment.study import failed_runs
+from dpcore.language import speaking
 from dpcore.text import Verdict
 
 HOLDS, FAILS, OPEN = Verdict
@@ -57,6 +58,8 @@ def test_a_verdict_names_what_holds():
         ),
     ):
         assert in_words(found) == told
+    with speaking("zh"):
+        assert "专利原本的形式" in in_words({("the patent's own form", ""): HOLDS, ("b", ""): FAILS})
     assert Claim("", "lies_below", {"x": "x", "own": "b"}, columns=()).line(runs("x", {"a": LOW}, data="")) == ""
 
 

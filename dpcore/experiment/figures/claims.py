@@ -132,7 +132,7 @@ def list_where(part: str, found: Verdicts, answer: Verdict) -> str:
     answers = {point: one for (own, point), one in found.items() if own == part}
     good = [point for point, one in answers.items() if one is answer]
     where = say("at {places}", places=", ".join(good)) if 0 < len(good) < len(answers) else ""
-    return " ".join(filter(None, [say("for {part}", part=part) if part and good else "", where]))
+    return " ".join(filter(None, [say("for {part}", part=retold(part)) if part and good else "", where]))
 
 
 def parts(frame: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:
