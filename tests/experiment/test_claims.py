@@ -95,6 +95,10 @@ def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
     assert share(HOLDS, "steadies", lambda rng: drawn(rng, [0.7] * 16, spread), own="a") >= 0.95
     assert share(HOLDS, "rises", lambda rng: drawn(rng, np.linspace(0, 2.2, 6), [1.0] * 6)) >= 0.95
 
+    for rise, answer in ((1.4, HOLDS), (2.7, FAILS)):
+        two = np.array([1.0, rise])
+        assert share(answer, "hardly_rises", lambda rng, two=two: drawn(rng, two, two / 10), factor=2) >= 0.95
+
     def both(apart):
         return lambda rng: pd.concat([drawn(rng, [0] * 6, [1.0] * 6), drawn(rng, [apart] * 6, [1.0] * 6, series="b")])
 
