@@ -17,14 +17,13 @@ TRIES = 100
 
 def runs(x, curves, **same):
     """Five runs for each point of some curves, about it."""
-    return pd.DataFrame(
-        [
-            {x: place, "series": series, "mode": PRINTED, "repeat": repeat, "error": "", "value": value + off} | same
-            for series, values in curves.items()
-            for place, value in values.items()
-            for repeat, off in enumerate((-0.002, -0.001, 0, 0.001, 0.002))
-        ]
-    )
+    rows = [
+        {x: place, "series": series, "mode": PRINTED, "repeat": repeat, "error": "", "value": value + off} | same
+        for series, values in curves.items()
+        for place, value in values.items()
+        for repeat, off in enumerate((-0.002, -0.001, 0, 0.001, 0.002))
+    ]
+    return pd.DataFrame(rows)
 
 
 def drawn(rng, means, deviations, repeats=REPEATS, series="a"):
@@ -64,11 +63,9 @@ def test_a_verdict_names_what_holds():
 
 
 def test_answers_are_sure_of_all_places_together():
-    alone = {("", "1"): (True, 0.04)}
-    assert judge(Finding(*key, *found) for key, found in alone.items()) == {("", "1"): HOLDS}
-    beside = alone | {("", "2"): (False, 0.03), ("", "3"): (False, 0.001)}
-    answers = judge(Finding(*key, *found) for key, found in beside.items())
-    assert [*answers.values()] == [OPEN, OPEN, FAILS]
+    found = [Finding("", "1", True, 0.04), Finding("", "2", False, 0.03), Finding("", "3", False, 0.001)]
+    assert judge(found[:1]) == {("", "1"): HOLDS}
+    assert [*judge(found).values()] == [OPEN, OPEN, FAILS]
     several = [
         Finding("", "", True, 0.0),
         Finding("", "", False, 0.02),

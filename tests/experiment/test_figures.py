@@ -23,6 +23,7 @@ from dpcore.experiment.figures.studies import Risk, whole
 from dpcore.experiment.study import TIMES, Run
 
 MARK = "do not publish"
+LINE = re.compile(r"The (paper|patent) says: .+\. Here it (holds|does not hold|cannot be told).* \(\d+ repeats?\)\..*")
 
 
 @pytest.fixture(autouse=True)
@@ -54,12 +55,7 @@ def test_a_figure_from_python(name, data):
     made = dp.experiment.figure(name, data, repeats=1, n_jobs=1, progress=lambda part, _: told.append(part))
     frame = made.frame
     assert set(frame["error"]) == {""}
-    assert all(
-        re.fullmatch(
-            r"The (paper|patent) says: .+\. Here it (holds|does not hold|cannot be told).* \(\d+ repeats?\)\..*", line
-        )
-        for line in made.verdicts
-    )
+    assert all(map(LINE.fullmatch, made.verdicts))
     assert {"series", "mode", "data", "relation", "epsilon", "repeat", *TIMES, "void", *EPSILONS} <= set(frame)
     places = {"series", "mode", "epsilon", "repeat", "rows", "parents", "x", "depth"} & {*frame}
     assert len(frame.drop_duplicates([*places])) == RUNS[name]

@@ -34,6 +34,7 @@ DEPTHS = {"a": 2, "b": 3, "c": 1}
 IN_TURN = [("a", 1), ("b", 1), ("c", 1), ("y", 1), ("a", 2), ("b", 2), ("b", 3)]
 
 
+WAYS = [({}, "add_remove"), ({"iterations": 2}, "replace"), ({"measure": "leaves"}, "add_remove")]
 FRAME = make_frame(400, schema=SCHEMA, at=2)
 
 
@@ -217,10 +218,7 @@ def exact_table(method, frame):
     return counts
 
 
-@pytest.mark.parametrize(
-    ("extra", "relation"),
-    [({}, "add_remove"), ({"iterations": 2}, "replace"), ({"measure": "leaves"}, "add_remove")],
-)
+@pytest.mark.parametrize(("extra", "relation"), WAYS)
 def test_a_huge_epsilon_gives_the_table_itself(extra, relation):
     method = fit(epsilon=HUGE, relation=relation, **extra)
     exact = exact_table(method, FRAME)
@@ -252,13 +250,11 @@ GRID = Schema(
     columns=tuple(Column(name=n, kind="integer", lower=0, upper=k - 1, bins=k) for n, k in (("a", 32), ("b", 16))),
     max_rows=2_000,
 )
+NOISES = [(0.1, "geometric", "replace"), (5.0, "geometric", "add_remove"), (20.0, "laplace", "replace")]
 CELLS = [RangeQuery.of({"a": [a], "b": [b]}) for a in range(0, 32, 16) for b in range(0, 16, 2)]
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "noise", "relation"),
-    [(0.1, "geometric", "replace"), (5.0, "geometric", "add_remove"), (20.0, "laplace", "replace")],
-)
+@pytest.mark.parametrize(("epsilon", "noise", "relation"), NOISES)
 def test_leaves_first_keeps_its_word_for_every_noise(epsilon, noise, relation):
     how = {"epsilon": epsilon, "relation": relation, "noise": noise, "with_class": False, "iterations": 9}
     rows = pd.DataFrame(np.random.default_rng(8).integers(0, [32, 16], (1_000, 2)), columns=["a", "b"])
