@@ -147,7 +147,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         What each level of the tree was charged.
     """
 
-    reference = phrase("a Chinese patent; our copy names no inventors and no year")
+    reference = phrase("a Chinese patent on optimizing release by consistency; our copy names no inventors and no year")
     best_for = "range queries with intervals"
     provable_printed = "epsilon; our reconstruction: per level"
     page = "taxonomy"
