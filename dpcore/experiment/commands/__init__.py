@@ -30,11 +30,11 @@ from dpcore.experiment.figures import known
 from dpcore.methods import METHODS
 from dpcore.text import finite_or_text, read_toml
 
-CODES = "Exit codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 not understood."
+CODES = "Exit codes: 0 done; 1 refused or failed, and stderr says why; 2 wrong command line."
 READING = ("delimiter", "encoding", "decimal")
 TABLES = read_toml(Path(__file__).with_name("commands.toml"))
 TYPES: dict[str, Any] = {"int": int, "float": float, "Path": Path}
-CHARGED = "Every run is charged to your ledger (DPCORE_LEDGER), and refused there by its caps, before noise is drawn."
+CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise is drawn; a cap there can refuse it."
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -77,7 +77,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
     except (DPCoreError, OSError) as error:
         sys.stderr.write(f"{error}\n")
     except KeyboardInterrupt:
-        sys.stderr.write("\nStopped. What was asked of the rows by then stays charged.\n")
+        sys.stderr.write("\nStopped. Queries that were answered before stay charged.\n")
     return 1
 
 
