@@ -79,7 +79,7 @@ REFUSED = [  # what is called with what, and words of the message
     *((partial(CAP, known), None) for known in ([], ["x1"], ["x0", "x0"])),
     *((partial(CAP, ["x0"], tau=tau), "tau") for tau in (0, 1.01, math.nan)),
     (partial(disclosure.advantage, ROW, ROW, TWO, "x1", attack="guess"), "guess"),
-    (partial(disclosure.advantage, ROW, ROW, TWO.select(["x1"]), "x1"), "knows nothing"),
+    (partial(disclosure.advantage, ROW, ROW, TWO.select(["x1"]), "x1"), "No quasi-identifier"),
     *((partial(IN_OUT, **{name: n}), "twos") for name, n in (("fits", 2), ("fits", 5), ("confidence", 1))),
     (partial(disclosure.in_out_advantage, METHOD, ROW, MANY.head(3), TWO, "x1"), "twos"),
     *((partial(ERRORS, **{name: 0}), None) for name in ("repeats", "test_share")),
