@@ -103,9 +103,7 @@ def source_bytes(source: str | PathLike[str] | bytes, max_bytes: int = MAX_BYTES
     else:
         path = Path(fspath(source))
         if not path.is_file():
-            raise DataError(
-                f"There is no file {path.name!r} at this path.", "Check it; dp.encode_folder reads folders."
-            )
+            raise DataError(f"There is no file {path.name!r} at this path.", "Check the path to the file.")
         try:
             with path.open("rb") as file:
                 raw = file.read(max_bytes + 1)
