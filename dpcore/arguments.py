@@ -88,7 +88,7 @@ def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
     """The table, if it is a DataFrame with one header per column, which with `texts` has to be text; else DataError."""
     if not isinstance(table, pd.DataFrame):
         raise DataError(
-            f"The rows are no table with named columns: what was given is {kind_of(table)}.",
+            f"The rows must be a DataFrame with named columns; this is {kind_of(table)}.",
             table_remedy(table),
         )
     if table.columns.nlevels > 1:
@@ -96,7 +96,7 @@ def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
     if not table.columns.is_unique:
         raise DataError("The data have two columns of the same name.", "Rename one of them.")
     if texts and not all(isinstance(name, str) for name in table.columns):
-        raise DataError("A column's name is no text.", "Rename: frame.columns = frame.columns.map(str).")
+        raise DataError("A column's name is not a text.", "Rename: frame.columns = frame.columns.map(str).")
     return table
 
 

@@ -161,7 +161,7 @@ class Entry:
             object.__setattr__(self, "draws", whole(self.draws, "number of draws", least=0))
         except ParameterError:
             raise ParameterError(
-                "A question would cost less than nothing, or no number.", "A ledger gives nothing back."
+                "A privacy loss is negative or not a number.", "A ledger gives nothing back."
             ) from None
 
     @property
@@ -354,7 +354,7 @@ class Ledger(Spent):
             If the reason is blank.
         """
         if not reason.strip():
-            raise ParameterError("There is no reason given.", "Say in a sentence why nothing can be proved.")
+            raise ParameterError("No reason is given.", "Say in a sentence why nothing can be proved.")
         with held(self):
             if reason in self._reasons:
                 return
@@ -454,7 +454,7 @@ class Ledger(Spent):
             If `by` is neither, or this ledger is a group itself.
         """
         if by not in ("value", "label"):
-            raise ParameterError("The parts of a group are not formed like that.", "Choose by='value' or by='label'.")
+            raise ParameterError("A group cannot be divided in this way.", "Choose by='value' or by='label'.")
         twofold = by == "value" and self.relation is Relation.REPLACE
         group = self._part(name, Relation.ADD_REMOVE if twofold else self.relation)
         group._rule = "parallel"
@@ -572,7 +572,7 @@ class Ledger(Spent):
         self._refuse_rho()
         cost = exact(epsilon)
         if math.isinf(cost) or not 0 < rate <= 1:
-            raise ParameterError("No such sample has a price.", "Use a rate in (0, 1] and a finite epsilon.")
+            raise ParameterError("The loss of this sample is not known.", "Use a rate in (0, 1] and a finite epsilon.")
         inside = poisson_inside(cost / self.relation.histogram_l1, rate)
 
         def price(paid: Epsilon) -> Epsilon:
@@ -632,7 +632,7 @@ class Ledger(Spent):
         if ledger.currency != self.currency:
             raise ParameterError(
                 f"{ledger.name!r} counts {ledger.currency}, {self.name!r} {self.currency}.",
-                "Amounts of different currencies do not add up: keep two ledgers.",
+                "Losses in different privacy measures do not add up: keep two ledgers.",
             )
         if ledger.unit_column is not None:
             self.set_privacy_unit(ledger.unit_column)
@@ -651,14 +651,14 @@ class Ledger(Spent):
     def _refuse_group(self) -> None:
         if self.in_parallel:
             raise ParameterError(
-                "A parallel group has no rows of its own: it counts the dearest of its parts.",
+                "A parallel group has no rows of its own: it counts the largest loss of its parts.",
                 "Use one of its parts: part(…) makes one.",
             )
 
     def _refuse_rho(self) -> None:
         self._refuse_group()
         if self.delta:
-            raise ParameterError("A sample's price is known in pure epsilon only.", "Use delta=0, or ask all rows.")
+            raise ParameterError("Amplification by sampling needs pure epsilon.", "Use delta=0, or ask all rows.")
 
     def _join(self, part: Ledger) -> None:
         """Take a new ledger, or one that stood alone, as a part: what it counts already counts from now on."""
@@ -909,5 +909,5 @@ def refusal(total: Amount, name: str, cap: Amount, void: str, currency: Currency
 def whole(value: object, what: str, *, least: int) -> int:
     """A whole number as an int; ParameterError if it is none, or too small."""
     if not is_whole(value, least):
-        raise ParameterError(f"The {what} is no whole number of {least} or more.", f"Use one, such as {max(least, 1)}.")
+        raise ParameterError(f"The {what} must be a whole number of {least} or more.", f"Use {max(least, 1)}.")
     return int(value)

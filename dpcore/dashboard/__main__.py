@@ -26,11 +26,11 @@ DEFAULTS = {  # visitors share the cores: threads that wait are dear
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }  # fmt: skip
 VARIABLES = {  # of the environment, set by options of the command: the value's name, and help
-    "public": ("ADDRESS", "address of a proxy before this server, such as https://dp.example.org"),
-    "hosted": (None, "for visitors: nothing is kept, no file of yours is offered, work has limits"),
-    "uploads": (None, "visitors may upload tables of their own"),
-    "operator": ("WHO", "who runs this server, as visitors are told"),
-    "limits": ("LIMITS", f"name=number,... for visitors; by default {hosting.HOSTED}"),
+    "public": ("ADDRESS", "address that browsers use if a proxy is in front, such as https://dp.example.org"),
+    "hosted": (None, "serve visitors: keep nothing of their sessions, offer no file of yours, limit their work"),
+    "uploads": (None, "let visitors upload tables of their own"),
+    "operator": ("WHO", "name of who runs this server, shown to visitors"),
+    "limits": ("NAME=N,...", f"limits of visitors, such as seconds=60; names: {', '.join(vars(hosting.HOSTED))}"),
     "login": (None, argparse.SUPPRESS),  # hosting.refuse_login
 }
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         flags, rest = split(words)
         options, unknown = parser.parse_known_args(rest)
         if strange := [*unknown, *({*options.words} - {"version", "serve"})]:
-            raise ValueError(f"{strange[0]!r} is not known here: see `dpcore --help`.")
+            raise ValueError(f"{strange[0]!r} is no option or command; `dpcore --help` lists them.")
         if "version" in options.words:
             sys.stdout.write(f"dpcore {__version__}\n")
             return 0
@@ -83,21 +83,21 @@ def command() -> argparse.ArgumentParser:
     """What the command understands: what sets a variable, or an option of Streamlit's."""
     parser = argparse.ArgumentParser(
         prog="dpcore",
-        usage="dpcore [serve] [OPTION ...] [--SECTION.OPTION VALUE ...] | version | COMMAND ...",
-        description="Start the dashboard on this computer and open it in a browser. Ctrl+C ends it.",
-        epilog="Every option of Streamlit can be set for one run by its full name, such as "
-        "--server.maxUploadSize 200; what is not set is as the dashboard's own config.toml has it. "
-        f"Without the dashboard: dpcore {', '.join(COMMANDS)}; each has a --help. From a CSV file "
-        "to a zip, step by step: docs/howto/pipeline.md.",
+        usage="dpcore [OPTION ...] | dpcore version | dpcore COMMAND ...",
+        description="Start the dashboard on this computer, and open it in a browser. Ctrl+C stops it.",
+        epilog="Options of Streamlit work as well, by their full names: --server.maxUploadSize 200. Commands without "
+        "the dashboard: `dpcore schema` proposes a schema of a table; `dpcore release` makes a release; `dpcore "
+        "compare` compares methods; `dpcore figure` makes a figure of a paper again. Each has a --help. "
+        "docs/howto/pipeline.md leads from a CSV file to a release.",
         allow_abbrev=False,
     )
-    parser.add_argument("words", nargs="*", metavar="version", help="say which version this is, and end")
+    parser.add_argument("words", nargs="*", metavar="version", help="print the version")
     for name, (value, about) in VARIABLES.items():
         look: Any = {"metavar": value} if value else {"action": "store_const", "const": "1"}
         parser.add_argument(f"--{name}", dest=f"DPCORE_{name.upper()}", help=about, **look)
-    about = "where to listen; by default 8501, or the next port that is free"
+    about = "port of the dashboard (default: 8501, or the next free one)"
     parser.add_argument("--port", dest="server.port", type=int, metavar="PORT", help=about)
-    look = {"action": "store_const", "const": "true", "help": "only say the address"}
+    look = {"action": "store_const", "const": "true", "help": "print the address, and open no browser"}
     parser.add_argument("--no-browser", dest="server.headless", **look)
     return parser
 

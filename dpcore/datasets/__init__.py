@@ -387,9 +387,9 @@ def split(
     (812, 188)
     """
     if not 0 <= test_share < 1:
-        raise ParameterError(f"The test share is {test_share:g}.", "Choose at least 0 and less than 1.")
+        raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try test_share=0.3.")
     if seed is not None and seed < 0:
-        raise ParameterError(f"The seed of the split is {seed}.", "Choose 0 or a positive whole number.")
+        raise ParameterError(f"`seed` must be 0 or more; got {seed}.", "Leave it out, or use 1.")
     whose = np.arange(len(frame)) if persons is None else persons.persons(frame)
     lots = np.random.default_rng(secret_seed() if seed is None else seed).random(whose.max(initial=-1) + 1)
     test = lots[whose] < test_share

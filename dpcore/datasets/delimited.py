@@ -58,9 +58,9 @@ COMMA = rf"^[+-]?([0-9]+,[0-9]*|,[0-9]+|[0-9]{{1,3}}({MARKS}[0-9]{{3}})+,[0-9]*)
 def check_marks(delimiter: str | None, decimal: str | None) -> None:
     """Refuse marks that are asked for and cannot be."""
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
-        raise DataError("The delimiter asked for is not one plain character.", "Use a comma, semicolon, tab or bar.")
+        raise DataError("The delimiter must be one plain character.", "Use a comma, semicolon, tab or bar.")
     if decimal not in (None, ".", ","):
-        raise DataError("The decimal mark asked for is not known.", "Use a point or a comma.")
+        raise DataError("The decimal mark is not known.", "Use a point or a comma.")
 
 
 def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str, str, list[str]]:
@@ -100,11 +100,11 @@ def encoding_of(raw: bytes, declared: str | None) -> str:
     try:
         codecs.lookup(encoding)
     except (LookupError, ValueError):  # a name with a null character, or with half of one, is a ValueError
-        raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
+        raise DataError("The encoding is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
     try:
         " ".encode(encoding)
     except (LookupError, UnicodeError):
-        raise DataError("The encoding asked for is none of texts.", "Use utf-8, utf-16 or cp1252.") from None
+        raise DataError("This encoding is not for text.", "Use utf-8, utf-16 or cp1252.") from None
     return encoding
 
 
@@ -223,7 +223,7 @@ def header_names(names: Sequence[object]) -> list[str]:
     for position, header in enumerate(headers, start=1):
         if all(unicodedata.category(letter)[0] in "CZ" for letter in header):
             raise DataError(
-                f"The header of column {position} is empty, or nothing of it can be seen.",
+                f"The header of column {position} is empty or invisible.",
                 "Give every column a header in the first line, or remove the empty column.",
             )
         if header in first:

@@ -65,7 +65,7 @@ def format_of(name: str) -> tuple[str, str]:
     if last in UNPACKED:
         return last, ""
     raise DataError(
-        f"The extension of {PurePath(name).name!r} does not tell a format that can be read.",
+        f"The extension of {PurePath(name).name!r} is not that of a format that dpcore reads.",
         f"Use one of {', '.join(FORMATS)} (tsv and txt may be packed as well).",
     )
 

@@ -77,7 +77,7 @@ def read_frame(
     name = name or ("data.csv" if isinstance(source, bytes) else Path(fspath(source)).name)
     format_of(name)  # before any reading: the remedy for a wrong extension needs no bytes
     if not all(is_whole(many, 0) for many in (skip_first, skip_last)):
-        raise DataError("The rows to leave out are no whole number of 0 or more.", "Use skip_last=1, or none.")
+        raise DataError("`skip_first` and `skip_last` must be whole numbers of 0 or more.", "Use skip_last=1, or 0.")
     raw = source_bytes(source, max_bytes)
     if not raw.strip():
         raise DataError("The file is empty.", "Choose a file with a header line and rows.")
@@ -103,7 +103,7 @@ def source_bytes(source: str | PathLike[str] | bytes, max_bytes: int = MAX_BYTES
     else:
         path = Path(fspath(source))
         if not path.is_file():
-            raise DataError(f"There is no file {path.name!r} at this place.", "Check the path.")
+            raise DataError(f"There is no file {path.name!r} at this path.", "Check the path to the file.")
         try:
             with path.open("rb") as file:
                 raw = file.read(max_bytes + 1)
@@ -113,7 +113,7 @@ def source_bytes(source: str | PathLike[str] | bytes, max_bytes: int = MAX_BYTES
     if size > max_bytes:
         raise DataError(
             f"The file is too large: at most {max_bytes / 2**20:,.1f} MiB are allowed.",
-            "Leave out columns or rows, save it as Parquet, or raise the limit (max_bytes).",
+            "Save it as Parquet, leave out columns or rows, or encode it with dp.encode_folder.",
             f"The file has {size / 2**20:,.1f} MiB; at most {max_bytes / 2**20:,.1f} MiB are allowed.",
         )
     return raw

@@ -177,7 +177,7 @@ def write(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
     kind = FORMATS[name]
     if schema.source == "inferred" and name != "dpcore":
         raise SchemaError(
-            f"This schema was read off rows, and a document of the format {kind.title} cannot say so.",
+            f"This schema was inferred from rows, and the format {kind.title} cannot record that.",
             "Declare its lines first, or save it in the format dpcore.",
         )
     stated = stated_facts(schema)
@@ -261,12 +261,12 @@ def add_bounds(fields: Fields, limits: dict[str, Any], ends: Sequence[str], show
         if value is not None and kind == "date":
             day = as_days(pd.Series([value], dtype="str"), fields["number_format"])[0] if type(value) is str else np.nan
             if np.isnan(day):
-                raise SchemaError(f"Column {name!r}: a bound is no date.", "Write 2021-03-05.")
+                raise SchemaError(f"Column {name!r}: a bound is not a date.", "Write 2021-03-05.")
             fields[bound] = iso(day)
         elif value is not None:
             number = float(value) if isinstance(value, str) and NUMBER.fullmatch(value.strip()) else value
             if not (is_number(number) and abs(number) < 10.0**300 and math.isfinite(number)):
-                raise SchemaError(f"Column {name!r}: a bound is no finite number.", "Give numbers.")
+                raise SchemaError(f"Column {name!r}: a bound is not a finite number.", "Give numbers.")
             fields[bound] = float(number)
     return fields
 
@@ -282,10 +282,10 @@ def write_bounds(column: Column, ends: Sequence[str]) -> dict[str, Any]:
 def categories_of(listed: Any, name: str) -> tuple[str, ...]:
     """A list of categories, which may have labels."""
     if not isinstance(listed, list) or not listed:
-        raise SchemaError(f"Column {name!r}: its categories are no list.", "List every value that may occur.")
+        raise SchemaError(f"Column {name!r}: its categories are not a list.", "List every value that may occur.")
     values = [one.get("value") if isinstance(one, dict) else one for one in listed if one is not None]
     if not all(isinstance(value, str | int | float) for value in values):
-        raise SchemaError(f"Column {name!r}: a category is no text and no number.", "List every value that may occur.")
+        raise SchemaError(f"Column {name!r}: a category is no text or number.", "List every value that may occur.")
     return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)
 
 
@@ -297,7 +297,7 @@ FIELD_ENDS = TABLES["frictionless"]["ends"]
 def read_frictionless(found: dict[str, Any]) -> PartialSchema:
     """What a Table Schema says; SchemaError if it is none."""
     if not (fields := found["fields"]):
-        raise SchemaError("A Table Schema has a list of fields, and this has none.", REMEDY)
+        raise SchemaError("This Table Schema has no list of fields.", REMEDY)
     check_width(fields)
     keys = found.get("primaryKey", [])
     columns, remarks = list[Fields](), list[str]()
@@ -422,7 +422,7 @@ def read_domain(found: dict[str, Any]) -> PartialSchema:
     """Columns whose values are the codes, as categories or, where there are too many, as whole numbers."""
     check_width(found)
     if not found or not all(is_whole(size, 1, MOST_EXACT - 1) for size in found.values()):
-        raise SchemaError("A domain has whole numbers from 1 on, by the names of columns, and this has not.", REMEDY)
+        raise SchemaError("A domain must give each column name a whole number of 1 or more; this one does not.", REMEDY)
     columns: list[Fields] = [
         {"name": name, "kind": "integer", "lower": 0, "upper": size - 1}
         if size > MAX_CATEGORIES

@@ -69,7 +69,7 @@ def sources(place: str | PathLike[str]) -> list[Source]:
     """
     path = Path(fspath(place))
     if not path.exists():
-        raise DataError(f"There is no file or folder {path.name!r} at this place.", "Check the path.")
+        raise DataError(f"There is no file or folder {path.name!r} at this path.", "Check the path.")
     found = [Source(path, path.name)] if path.is_file() else list(_below(path))
     if not found:
         raise DataError(f"The folder {path.name!r} holds no tables.", REMEDY)
@@ -157,8 +157,8 @@ def read_stream(work: Callable[[], T]) -> T:
     except Exception as error:  # each library has kinds of its own, with no base but this one
         kind = type(error).__name__
     raise DataError(  # outside of the handler: that error is not even the context
-        f"The stream of rows stopped with an error of the kind {kind}; its words may quote cells.",
-        "Read the stream without this program to see more.",
+        f"The stream of rows stopped with {kind}; its text is not shown, as it may quote cells.",
+        "Read the stream without dpcore to see the text.",
     )
 
 
@@ -248,9 +248,9 @@ def check_place(path: str | PathLike[str], *, replace: bool) -> Path:
     """Where a file of rows can be written; ParameterError or DataError if it cannot be there, or be such a file."""
     place = Path(fspath(path))
     if place.suffix.lower() not in WRITERS:
-        raise ParameterError("The file's name does not tell its format.", "End it with .parquet or .csv.")
+        raise ParameterError("The file's extension is not known.", "Use .parquet or .csv.")
     if not place.absolute().parent.is_dir():
-        raise DataError(f"There is no folder for {place.name!r}.", "Make it first, or choose another.")
+        raise DataError(f"The folder of {place.name!r} does not exist.", "Create it, or choose another.")
     if place.is_dir() or (place.exists() and not replace):
         raise DataError(f"{place.name!r} is there already.", "Choose another name, or pass replace=True.")
     return place

@@ -156,17 +156,17 @@ class Column:
         if self.kind not in KINDS:
             fail("its type is not known.", f"Choose one of {', '.join(KINDS)}.")
         if self.outside not in ("refuse", "clip"):
-            fail("the rule for values outside is not known.", "Choose refuse or clip.")
+            fail("`outside` is not known.", "Choose refuse or clip.")
         if self.flags and self.numeric:
-            fail("columns of 0 and 1 make no number.", "Declare categories.")
+            fail("`flags` are for categorical columns only.", "Declare categories.")
         if self.missing_values and not (self.numeric and self.missing):
-            fail("numbers stand for a missing one, and none may be.", "Declare missing values, of numbers.")
+            fail("`missing_values` need a numeric column whose cells may be missing.", "Declare missing=True.")
         if self.numeric:
             self._check_numbers(fail)
         else:
             self._check_categories(fail)
             if self.number_format or self.step is not None:
-                fail("categories are written as they are.", "Leave form and step out.")
+                fail("a categorical column has no number_format and no step.", "Leave both out.")
         if self.taxonomy is None:
             return
         if misfit := self.taxonomy.misfit(self.labels[: self.size - self.missing]):
@@ -181,7 +181,7 @@ class Column:
             value = getattr(self, name)
             object.__setattr__(self, name, plain(tuple(value) if isinstance(value, list | np.ndarray) else value))
         if not all(isinstance(text, str) for text in (self.name, self.description, self.number_format)):
-            raise SchemaError("A column's name, description or form is no text.", "Write it as one.")
+            raise SchemaError("A column's name, description or number_format is not a text.", "Pass a text.")
         for name, days in each_number(vars(self), day_of).items() if self.kind == "date" else ():
             if days is None or (isinstance(days, tuple) and None in days):
                 cause = f"Column {self.name!r}: a bound or cut point is no date."
@@ -208,14 +208,14 @@ class Column:
         if len({canonical(c) for c in self.categories}) != len(self.categories) or any(not c for c in self.categories):
             fail("a category is empty or listed twice.", "List every category once.")
         if self.flags and len({*map(str, self.flags)}) != len(self.categories):
-            fail("there is not one column of 0 and 1 for each category.", "List their headers in the same order.")
+            fail("`flags` must name one column of 0 and 1 for each category.", "List their headers in the same order.")
         if len(self.categories) > MAX_CATEGORIES:
             fail(
                 f"it has {len(self.categories):,} categories; at most {MAX_CATEGORIES:,} are allowed.",
-                "Ignore the column or group its values before uploading.",
+                "Leave the column out, or group its values first.",
             )
         if self.outside == "clip" and not self.missing:
-            fail("unknown categories have nowhere to go.", "Declare missing values, or choose refuse.")
+            fail("clip cannot move unknown categories.", "Declare missing values, or choose refuse.")
 
     def _check_numbers(self, fail: Fail) -> None:
         low, high, remedy = self.lower, self.upper, "Give the lowest and highest value that may occur."

@@ -32,7 +32,7 @@ def check_texts(texts: Any) -> list[str]:
     """The texts of rules; SchemaError if they are none, or too many."""
     known = isinstance(texts, list | tuple) and len(texts) <= MOST_RULES
     if not known or not all(isinstance(text, str) and is_writable(text) for text in texts):
-        raise SchemaError(f"The rules are no list of at most {MOST_RULES:,} texts.", HOW)
+        raise SchemaError(f"The rules must be a list of at most {MOST_RULES:,} texts.", HOW)
     return [text.strip() for text in texts]
 
 
@@ -66,7 +66,7 @@ def parse(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
         ends = [known[side] for side in sides if side in known]
         kinds = {columns[j].kind == "date" for j, _ in ends}
         if not len(sides) == len(ends) == len({j for j, _ in ends}) == 2 or len(kinds) != 1:
-            raise SchemaError(f"The rule {text!r} is none of these columns.", HOW)
+            raise SchemaError(f"The rule {text!r} does not fit the columns.", HOW)
         found.append((ends[0], ends[1]))
     roles = {(j, code == NO_CODE) for ends in found for j, code in ends}
     if both := [columns[j].name for j, order in roles if order and (j, False) in roles]:

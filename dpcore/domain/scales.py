@@ -46,11 +46,11 @@ class Reals:
     def check(self, fail: Fail) -> None:
         """Call `fail` with a cause and a remedy if the declaration contradicts itself."""
         if self.form and self.written is None:
-            fail("the way its numbers are written is not known.", "Write 1234.5 in it: 1234.50, or $1,234.50.")
+            fail("its number_format is not known.", "Write 1234.5 in that format: 1234.50, or $1,234.50.")
         step = self.step
         number = is_number(step) and 0 < step < math.inf and not (self.whole and step % 1)
         if step is not None and not (number and self._at(1.0) == step):
-            fail("the step between its numbers is none, or finer than they are.", "Write 5, or 1000.")
+            fail("its step is not positive, or finer than its decimals.", "Write 5, or 1000.")
         self._check_bounds(fail)
         if isinstance(self.bins, tuple):
             if len(self.bins) >= MAX_BINS:
@@ -232,18 +232,18 @@ class Days(Wholes):
 
     def check(self, fail: Fail) -> None:
         if self.order not in dates.DATE_FORMS:
-            fail("the way its dates are written is not known.", "Write d/m/y, m/d/y, d.m.y, ymd, d-mon-y or the like.")
+            fail("its number_format is not known.", "Write d/m/y, m/d/y, d.m.y, ymd, d-mon-y or the like.")
         if isinstance(self.bins, str) and self.bins not in self.units:
-            fail("its bins are no unit of the calendar.", f"Choose one of {', '.join(dates.UNITS)}.")
+            fail("its bins are not a unit of the calendar.", f"Choose one of {', '.join(dates.UNITS)}.")
         if self.bins == "day" and self.high - self.low >= MAX_BINS:
-            fail("it has too many days.", "Divide it by week, month, quarter or year.")
+            fail("it has too many days.", "Use bins of a week, month, quarter or year.")
         if self.low == self.high:
             fail("the lower bound is not below the upper bound.", "Check the two dates.")
         super().check(fail)
         if self.unit is not None and self.unit not in dates.UNITS[1:]:
-            fail("the step between its dates is none.", f"Choose one of {', '.join(dates.UNITS[1:])}.")
+            fail("its step is not a unit of the calendar.", f"Choose one of {', '.join(dates.UNITS[1:])}.")
         if self.unit is not None and not np.diff(self._firsts[1]).all():
-            fail(f"one of its bins holds no first day of a {self.unit}.", f"Divide it by {self.unit} or longer units.")
+            fail(f"one of its bins holds no first day of a {self.unit}.", f"Use bins of a {self.unit} or longer.")
 
     @cached_property
     def _firsts(self) -> tuple[Floats, Ints]:

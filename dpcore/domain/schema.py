@@ -113,7 +113,7 @@ class Schema:
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_rows", plain(self.max_rows))
         if not isinstance(self.columns, list | tuple) or not all(isinstance(c, Column) for c in self.columns):
-            raise SchemaError("The columns are no list of dp.Column objects.", REMEDIES["Schema"])
+            raise SchemaError("The columns must be a list of dp.Column objects.", REMEDIES["Schema"])
         object.__setattr__(self, "columns", tuple(self.columns))
         names = self.names
         if not names:
@@ -126,15 +126,15 @@ class Schema:
             raise SchemaError("The schema's source is not known.", "Use declared or inferred.")
         if self.max_rows is not None and not is_whole(self.max_rows, 1, MOST_EXACT - 1):
             raise SchemaError(
-                "The public number of rows is below 1 or far too large.", "Give a whole number or leave it out."
+                "`max_rows` is not a whole number, below 1, or far too large.", "Give a whole number or leave it out."
             )
         if not isinstance(self.unit, PrivacyUnit | None):
             raise SchemaError(
-                "The schema's unit is none.", "Give one: dp.PrivacyUnit(max_contributions=3, id_column=…)."
+                "`unit` must be a dp.PrivacyUnit.", "Give one: dp.PrivacyUnit(max_contributions=3, id_column=…)."
             )
         if self.unit is not None and self.unit.id_column in names:
             raise SchemaError(
-                f"The column {self.unit.id_column!r} says whose row it is, and is a column of the schema as well.",
+                f"The column {self.unit.id_column!r} identifies persons, and is a column of the schema as well.",
                 "Leave it out of the columns: names of persons are not released.",
             )
         object.__setattr__(self, "rules", tuple(dict.fromkeys(check_texts(self.rules))))
@@ -288,7 +288,7 @@ class Schema:
         if lacking := [name for name in self.names if name not in there]:
             raise DataError(
                 f"The data lack the column {lacking[0]!r}" + (f" and {len(lacking) - 1} more." if lacking[1:] else "."),
-                "Use data with the schema's columns, or ignore those columns in the schema.",
+                "Use data with the schema's columns, or leave those columns out of the schema.",
             )
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.DataFrame:
@@ -348,7 +348,7 @@ class Schema:
             If this is no schema document, or contradicts itself.
         """
         if isinstance(text, str) and text.endswith(".json"):
-            raise SchemaError("This is a schema file's path.", "Pass its text: Path(…).read_text().")
+            raise SchemaError("This is the path of a schema file, not its text.", "Pass its text: Path(…).read_text().")
         return cls.from_document(json_value(text, SchemaError, "The schema file cannot be read", REMEDY))
 
     @classmethod

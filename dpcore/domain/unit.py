@@ -64,14 +64,14 @@ class PrivacyUnit:
         object.__setattr__(self, "id_column", plain(self.id_column))
         if not is_whole(self.max_contributions, 1, MOST_ROWS):
             raise SchemaError(
-                "The largest number of rows of one person is no whole number, below 1, or far too large.",
+                "`max_contributions` is not a whole number, below 1, or far too large.",
                 f"Give a whole number from 1 to {MOST_ROWS:,}.",
             )
         if self.id_column is not None and not (
             isinstance(self.id_column, str) and self.id_column and is_writable(self.id_column)
         ):
             raise SchemaError(
-                "The column that says whose row it is has no name, or one that no file can hold.",
+                "`id_column` is empty, or a name that no file can hold.",
                 "Give its header as a text, or leave it out.",
             )
 
@@ -141,7 +141,7 @@ class PrivacyUnit:
         """
         if self.id_column not in require_frame(frame).columns:
             raise DataError(
-                f"The data lack the column {self.id_column!r}, which says whose row it is.",
+                f"The data lack the column {self.id_column!r}, which identifies persons.",
                 "Use data with that column, or declare a unit without it.",
             )
         cells = frame[self.id_column]
@@ -149,12 +149,12 @@ class PrivacyUnit:
         blank = np.array([not name.strip() for name in names] + [True], dtype=bool)  # the last is of missing cells
         if blank[places].any():
             raise DataError(
-                f"In the column {self.id_column!r}, which says whose row it is, a cell is missing.",
-                "Name the person of every row, or leave out rows that are of nobody.",
+                f"In the column {self.id_column!r}, which identifies persons, a cell is missing.",
+                "Name the person of every row, or leave out rows of no person.",
             )
         if pd.api.types.is_float_dtype(cells.dtype) and not (np.abs(cells.to_numpy(float)) < EXACT).all():
             raise DataError(
-                f"The column {self.id_column!r}, which says whose row it is, has numbers too large to be told apart.",
+                f"The column {self.id_column!r}, which identifies persons, has numbers too large to tell apart.",
                 "Read it as text.",
             )
         _, rank = np.unique(np.array(names, dtype=object), return_inverse=True)

@@ -60,7 +60,7 @@ class Door:
     def unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
         """What is seen of the rows themselves: the bound becomes infinite, and only published mode may ask."""
         if not self.unprotected_allowed or self.ledger.delta:
-            raise ParameterError("Raw rows are not to be had in corrected mode.", "Ask the door a charged question.")
+            raise ParameterError("Corrected mode cannot read rows without protection.", "Send the door a query.")
         return self.answer("unprotected", [prices.unprotected(name, reason, claimed)], look)
 
     def bounds(self, score: Score, shapes: Sequence[Shape]) -> Bounds:

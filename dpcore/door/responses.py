@@ -38,9 +38,9 @@ def check(questions: Questionnaire, schema: Schema, numbered: Collection[int], r
     for family, channel in questions.channels.items():
         sizes = [schema[name].size for name in family]
         if isinstance(channel, CategoryChannel) and channel.size != np.prod(sizes):
-            raise ParameterError(f"The randomizer of {told(family)} has another number of values.", "Mend it.")
+            raise ParameterError(f"The randomizer of {told(family)} has another number of values.", "Correct it.")
         if not isinstance(channel, CategoryChannel | TRR):
-            raise ParameterError(f"Nobody knows how to randomize {told(family)}.", "Use a channel of this package.")
+            raise ParameterError(f"There is no randomizer for {told(family)}.", "Use a channel of this package.")
         if isinstance(channel, TRR) and (len(family) != 1 or schema.index(family[0]) not in numbered):
             raise ParameterError(f"{told(family)} is not a number to be randomized.", "Use its values or bins.")
 

@@ -217,7 +217,7 @@ def in_out_advantage(
     """
     if fits < 4 or fits % 2 or len(targets) % 2 or not 0 < confidence < 1:
         raise ParameterError(
-            "Fits and targets come in twos, and an interval needs four fits.",
+            "The numbers of fits and targets must be even, and an interval needs four fits.",
             "Give even numbers, and a confidence between 0 and 1.",
         )
     require_rows(targets)
@@ -445,7 +445,7 @@ def _encoded(
     others = [name for name in schema.names if name != sensitive]
     names = [*(others if known is None else known), sensitive]
     if len(names) < 2:
-        raise ParameterError("The attacker knows nothing.", "Name one quasi-identifier or more.")
+        raise ParameterError("No quasi-identifier is given.", "Name one quasi-identifier or more.")
     if len(set(names)) < len(names):
         raise ParameterError(
             "A quasi-identifier is named twice, or is the sensitive column.", "Name each column in one role."

@@ -129,7 +129,7 @@ def check_measures(
     if set(asked) & set(SCORES) and (not data.sizes[1] or (target or data.schema.target) is None):
         raise ParameterError("Accuracy needs a class column and test rows.", "Choose both with the data.")
     if label is None and set(asked) & set(PROTOCOLS):
-        raise ParameterError("The SVM needs something to tell.", "Pass label=Label(column=..., equals=...).")
+        raise ParameterError("The SVM needs a label to predict.", "Pass label=Label(column=..., equals=...).")
     degree = max((AVDS[measure][0] for measure in asked if measure in AVDS and "bits" not in measure), default=0)
     if degree > len(data.schema):
         raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Measure fewer ways.")

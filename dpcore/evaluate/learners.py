@@ -225,7 +225,7 @@ def judged(probability: Floats, truth: NDArray[Any], classes: int) -> Assessment
     if probability.shape != (len(truth), classes):
         raise ParameterError("There is not one probability per row and class.", "Pass an array (rows, classes).")
     if not len(truth):
-        raise DataError("There are no rows to judge by.", "Use data with at least one row.")
+        raise DataError("There are no rows to test on.", "Use data with at least one row.")
     return assess(truth, probability.argmax(axis=1), classes)
 
 
@@ -360,7 +360,7 @@ class Label:
             raise ParameterError("A label needs one rule.", "Give either equals= or below=.")
         if isinstance(self.below, date | str | np.datetime64):
             if (day := day_of(self.below)) is None:
-                raise ParameterError("The label's threshold is no day.", 'Write it as "2021-03-05".')
+                raise ParameterError("The label's threshold is not a day.", 'Write it as "2021-03-05".')
             object.__setattr__(self, "below", iso(day))
 
     @property
@@ -490,7 +490,7 @@ def misclassification(
     if protocol not in PROTOCOLS:
         raise ParameterError("The 'protocol' parameter is not known.", f"Choose one of {', '.join(PROTOCOLS)}.")
     if repeats < 1 or not 0 < test_share < 1:
-        raise ParameterError("There is nothing to learn from or to ask.", "Try repeats=50, test_share=0.2.")
+        raise ParameterError("There are no rows to learn from, or none to test on.", "Try repeats=50, test_share=0.2.")
     require_rows(synthetic, *([] if protocol == "published" else [test]))
     answer = Column(name=label.column, kind="categorical", categories=("no", "yes"))
     labeled = replace(schema, columns=tuple(answer if c.name == label.column else c for c in schema), rules=())

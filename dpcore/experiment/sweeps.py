@@ -98,7 +98,7 @@ class Config:
         A method with a `random_state` s gets s + repeat: repeats differ, and the sweep repeats.
         """
         if not self.methods or not self.epsilons or self.repeats < 1:
-            raise ParameterError("The sweep has nothing to run.", "Choose a method, an epsilon and one repeat or more.")
+            raise ParameterError("There is nothing to run.", "Choose a method, an epsilon and one repeat or more.")
         return [
             Run(
                 again(method, repeat).set_params(epsilon=float(epsilon)),
@@ -218,11 +218,11 @@ class Config:
         ParameterError
             If it is none, contradicts itself, or has a method with a delta.
         """
-        cause, remedy = "This description of a sweep cannot be read", "Choose a file that a comparison was saved to."
+        cause, remedy = "These settings of a comparison cannot be read", "Choose a file that a comparison saved."
         found = json_value(text, ParameterError, cause, remedy, most=MOST_TEXT)
         with refuse_faults(cause, remedy):
             if not isinstance(found, dict) or found.get("format") != FORMAT:
-                raise ParameterError("This is no description of a sweep.", remedy)
+                raise ParameterError("These are not the settings of a comparison.", remedy)
             given = {field.name: found[field.name] for field in fields(cls)}
             methods, epsilons = given["methods"], given["epsilons"]
             sound = isinstance(methods, dict) and isinstance(epsilons, list) and isinstance(given["skip"], bool)
@@ -230,7 +230,7 @@ class Config:
             sound = sound and all(is_number(number) and 0 < number <= MOST_EPSILON for number in epsilons)
             counts = given["repeats"], given["rows"] or 1
             if not (sound and all(is_whole(number, 1, MOST_REPEATS) for number in counts)):
-                raise ParameterError("This description of a sweep contradicts itself.", remedy)
+                raise ParameterError("The settings of this comparison contradict themselves.", remedy)
             given["methods"] = {name: method_of(raw) for name, raw in methods.items()}
             # its sums, caps and charts are of pure epsilons
             if any(method.delta for method in given["methods"].values()):
@@ -264,7 +264,7 @@ def label_of(raw: Any) -> Label:
 def some_of(given: Any, known: Sequence[str]) -> list[str]:
     """Names out of a document, if they are known; ParameterError otherwise."""
     if not isinstance(given, list) or not given or not all(isinstance(name, str) and name in known for name in given):
-        raise ParameterError("A measure or model in this description is not known.", f"Known: {', '.join(known)}.")
+        raise ParameterError("A measure or model in these settings is not known.", f"Known: {', '.join(known)}.")
     return list(dict.fromkeys(given))
 
 
@@ -304,12 +304,12 @@ def method_of(raw: Any) -> Method:
     kind: Any = METHODS.get(LABELS.get(raw["method"], raw["method"]))
     if kind is None:
         raise ParameterError(
-            "A method in this description is not known.", f"Use a newer version of this program.{advise('DPEBM')}"
+            "A method in these settings is not known.", f"Use a newer version of dpcore.{advise('DPEBM')}"
         )
     given, known = raw["parameters"], kind.parameters()
     given = renamed_parameters(given, known) if isinstance(given, dict) else given
     if not isinstance(given, dict) or not set(given) < set(known):
-        raise ParameterError(f"{kind.title} has no such parameters.", "Use the version that wrote this description.")
+        raise ParameterError(f"{kind.title} has no such parameters.", "Use the version that wrote these settings.")
     seed, relation = given.get("random_state"), given.get("relation", "")
     if not isinstance(relation, str) or not (seed is None or (type(seed) is int and seed >= 0)):
         raise TypeError

@@ -267,7 +267,7 @@ class Model(Artifact):
         lacking = [name for name in self.schema.names if name != self.target and name not in frame.columns]
         if lacking:
             more = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
-            raise DataError(f"The file lacks what the model asks for: {', '.join(lacking[:3])}{more}.", MEND)
+            raise DataError(f"The file lacks columns that the model needs: {', '.join(lacking[:3])}{more}.", MEND)
         try:
             return self.predictor.probability(frame)
         except DataError as error:

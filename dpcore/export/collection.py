@@ -75,7 +75,7 @@ class Collection:
         """
         made = self.reports
         if any(len(group) > 1 for group in made.together) or not math.isfinite(made.price()):
-            raise ParameterError("These reports have no finite epsilon.", "Keep them: they tell true answers.")
+            raise ParameterError("These reports have no finite epsilon.", "Keep them secret: they hold true answers.")
         document = {
             "format": FORMAT,
             "about": {key: finite_or_text(value) for key, value in self.about.items()},
@@ -126,7 +126,7 @@ class Collection:
             raise SchemaError(f"{CAUSE}.", REMEDY) from None
         found = answered(asked, tabled(table, name, header_of(asked), **limits))
         if [len(own) for own in found.values.values()] != many:
-            raise DataError("The table has other people's reports than its rules speak of.", MEND)
+            raise DataError("The reports in the table do not belong to these rules.", MEND)
         price = found.price() * each(found.source)
         if price > about["epsilon_bound"] * (1 + ROUNDING):
             told = f"By these rules a person's answers can cost epsilon {number(price)}"
@@ -234,7 +234,7 @@ def tabled(table: str | PathLike[str] | bytes, name: str, header: Sequence[str],
             frame = read_frame(table, name, missing=("",), decimal=".", delimiter=delimiter, **limits)
             if [str(own).strip() for own in frame.columns] == [*header]:
                 return frame
-    raise DataError("The table has other columns than its rules speak of.", MEND)
+    raise DataError("The columns of the table are not those of its rules.", MEND)
 
 
 def answered(asked: Reports, frame: pd.DataFrame) -> Reports:

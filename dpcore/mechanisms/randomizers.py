@@ -307,7 +307,7 @@ class ERRPH(KeepOrDraw):
         self.base = np.full(size, (1 - p0) / size) if others is None else np.array(others, dtype=float)
         lies = float(self.base.sum())
         if self.base.shape != (size,) or not (self.base.min() >= 0 and abs(lies + p0 - 1) <= ROUNDING):
-            raise ParameterError("The probabilities p0, p1, … do not sum to 1, one per value.", "Mend them.")
+            raise ParameterError("The probabilities p0, p1, … do not sum to 1, one per value.", "Correct them.")
         if others is not None and lies:
             self.base *= (1 - p0) / lies  # what is left to the last value is what it says
         if size == 1 or not p0:
@@ -594,9 +594,9 @@ class TRR(Channel):
             raise ParameterError("TRR is set by its sets A and B, or by epsilon.", "Give one of them.")
         factors, offsets = np.array(factors, dtype=float), np.array(offsets, dtype=float)
         if not (len(factors) and len(offsets) and np.isfinite([*factors, *offsets]).all() and lower <= upper):
-            raise ParameterError("TRR's sets or bounds hold no numbers.", "Give finite ones, the lower bound first.")
+            raise ParameterError("TRR's sets and bounds must be finite.", "Give the lower bound first.")
         if not np.mean(factors):
-            raise ParameterError("The factors of TRR have the mean 0: nothing can be told.", "Use another set A.")
+            raise ParameterError("The factors of TRR have the mean 0: reports would say nothing.", "Use another set A.")
         self.epsilon, self.sets = inf, (factors, offsets)
         self.moments = float(factors.mean()), float(factors.var()), float(offsets.mean()), float(offsets.var())
 
@@ -708,7 +708,7 @@ class Noised(TRR):
 
     def __init__(self, kind: str, scale: float, *, lower: float, upper: float) -> None:
         if kind not in ("uniform", "normal") or not 0 <= scale < inf:
-            raise ParameterError("This is no noise for numbers.", "Use uniform or normal, of a scale of 0 or more.")
+            raise ParameterError("This noise is not for numbers.", "Use uniform or normal, of a scale of 0 or more.")
         self.lower, self.upper, self.kind, self.scale = lower, upper, kind, float(scale)
         self.epsilon, self.mechanism, self.sets = inf, f"{kind} noise", None
         self.given = {}

@@ -129,7 +129,7 @@ class TableScore(Score):
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
         """See `Score.bounds`: the largest over the candidates' shapes."""
         if not shapes:
-            raise ParameterError(f"The score {self.name!r} has nothing to rate.", "Give one candidate or more.")
+            raise ParameterError(f"The score {self.name!r} has no candidate to score.", "Give one candidate or more.")
         found = [self.moved(shape, relation, rows) for shape in {self.flat(shape) for shape in shapes}]
         sensitivity, rounding = (max(column) for column in zip(*found, strict=True))
         one_way = self.monotone_when_added and relation is Relation.ADD_REMOVE

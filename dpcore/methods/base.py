@@ -242,18 +242,18 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         relation, unit = self.check(schema), schema.persons
         rows = rows_of(frame, schema, self._numbers(schema))
         if not isinstance(ledger, Ledger | None):
-            raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
+            raise ParameterError("`ledger` must be a dp.Ledger.", "Pass dp.Ledger(relation), or leave it out.")
         ledger = block_ledger(self._sender) if ledger is None else ledger
         currency = Currency.of(self.delta)
         source = make_noise(self.noise, self.random_state, 0, currency.law)
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
-                raise DataError("Rows in a folder do not say whose they are.", "Fit on a DataFrame, or by rows.")
+                raise DataError("Rows in a folder do not identify persons.", "Fit on a DataFrame, or by rows.")
             lots = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
             rows = rows.at(unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
-                "The table has more rows than the schema's public bound on their number.",
+                "The table has more rows than the schema's max_rows.",
                 "Declare a larger max_rows; it must come from public knowledge, not from this table.",
             )
         if ledger is not None and ledger.relation != relation:
@@ -805,7 +805,7 @@ class Synthesizer(PrivateEstimator):
 
     def _check_rows(self, n: object) -> None:
         if not is_whole(n, 1):
-            raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
+            raise ParameterError("The number of rows to sample must be a whole number of 1 or more.", "Try n=10_000.")
 
     def _blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
         """Codes of blocks of so many rows, each drawn with a stream of its own."""

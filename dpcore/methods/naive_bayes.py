@@ -154,7 +154,7 @@ class NaiveBayesSynthesizer(Synthesizer):
             )
         if labeled > (most := most_rows(schema)):
             raise ParameterError(
-                f"{labeled:,} rows are more than the memory holds; {most:,} of this schema fit.", f"Pass rows={most:_}."
+                f"{labeled:,} rows do not fit into memory; {most:,} of this schema fit.", f"Pass rows={most:_}."
             )
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
@@ -230,7 +230,7 @@ class NaiveBayesSynthesizer(Synthesizer):
             released = len(self.released_codes_)
             if n > released:
                 raise ParameterError(
-                    f"This release holds {released:,} rows, each of which was paid for.", "Fit again with rows= larger."
+                    f"This release holds {released:,} rows, each of which was charged.", "Fit again with rows= larger."
                 )
             return self.released_codes_[:n]
         prior = self.class_totals_ + self.smoothing

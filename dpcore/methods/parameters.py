@@ -119,7 +119,7 @@ class Parameter(ABC):
             found = None if known else ("is not known", f"Use {' or '.join(self.words)}, or a number.")
         elif not is_plain(value):
             remedy = "Pass a plain value, such as float(…) of another kind of number."
-            found = "is no text, truth value or number (of 18 digits, if whole)", remedy
+            found = "is not a text, truth value or number (of 18 digits, if whole)", remedy
         else:
             found = self.refusal(name, value, method, schema)
         if found is not None:
@@ -135,7 +135,7 @@ class Whole(Parameter):
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         if not is_whole(value, self.least):
-            return f"is not a whole number of {self.least} or more", f"Try {max(self.least, 3)}."
+            return f"must be a whole number of {self.least} or more; got {value!r}", f"Try {max(self.least, 3)}."
         return ("is too large", f"At most {self.most:,}.") if value > self.most else None
 
     @property
@@ -159,7 +159,7 @@ class Number(Parameter):
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         hint = 0.5 if self.default is None else self.default
-        return None if self.holds(value) else (f"is no number in {self.range}", f"Try {name}={hint}.")
+        return None if self.holds(value) else (f"must be in {self.range}; got {value!r}", f"Try {name}={hint}.")
 
     @property
     def range(self) -> str:
@@ -217,7 +217,7 @@ class PairList(Parameter):
 
     def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
         if not isinstance(value, list | tuple) or not value or not all(map(self.holds, value)):
-            return f"is no {self.kind}", phrase("Name pairs of two different columns.")
+            return f"is not a {self.kind}", phrase("Name pairs of two different columns.")
         lost = [column for pair in value for column in pair if schema is not None and column not in schema.names]
         return ("names no column of the schema", LOST.format(column=lost[0])) if lost else None
 

@@ -266,7 +266,7 @@ def group_queries(tree: ReleasedTree, count: int, *, seed: int = 0) -> list[Rang
     rng = np.random.default_rng(seed)
     names = tree.leaves.family
     if not names:
-        raise ParameterError("This release divided no column.", "Ask for ranges of the schema instead.")
+        raise ParameterError("This release split no column.", "Ask for ranges of the schema instead.")
     groups: list[list[tuple[int, ...]]] = []
     for name in names:
         axes = [partition.axes[tree.schema.index(name)] for partition in tree.partitions]

@@ -36,14 +36,14 @@ MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
 UNFINISHED = "unfinished.json"
 PIECE = 1 << 24  # bytes
 WRITTEN = ("delimiter", "encoding", "decimal")  # how a text is
-BEGIN = "Choose another folder, or encode it anew: replace=True."
+BEGIN = "Choose another folder, or encode again with replace=True."
 ELSEWHERE = "Choose a new folder, or an empty one."
 STARTED = f"{FORMAT}, unfinished"
 # this one may be somebody else's
-OTHER = "Choose a folder that this program encoded, or a new one."
+OTHER = "Choose a folder that dpcore encoded, or a new one."
 MOST = 1 << 26  # bytes of a manifest
 LOTS = 1 << 20  # rows whose lots are drawn together
-CHANGED = "Encode its source anew, with replace=True or to another folder, and open that."
+CHANGED = "Encode its source again, with replace=True or to another folder."
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ class Folder:
         cause = f"The folder {folder.name} cannot be read as encoded rows"
         found = document_of(folder, MANIFEST, cause, "Choose a folder that this program encoded, or encode it anew.")
         if found is None:
-            raise DataError(f"{cause}: its format is another.", CHANGED)
+            raise DataError(f"{cause}: its format is not known.", CHANGED)
         schema, total = Schema.from_document(found["schema"]), found.get("rows")
         named = [(part["file"], part["rows"], part["sha256"]) for part in found["parts"]]
         sums = [one["sha256"] for one in found["sources"].values()]
         if not all(re.fullmatch("[0-9a-f]{64}", one) for one in sums):
-            raise DataError(f"{cause}: a checksum is none.", CHANGED)
+            raise DataError(f"{cause}: a checksum is malformed.", CHANGED)
         if not is_whole(total) or sum(many for _, many, _ in named) != total:
             raise DataError(f"{cause}: its numbers of rows do not add up.", CHANGED)
         parts = tuple(_opened(folder / name, many, checksum, schema) for name, many, checksum in named)
@@ -125,7 +125,7 @@ class Folder:
         DataError if the lots leave no row to learn from.
         """
         if not 0 <= test_share < 1:
-            raise ParameterError("The share of test rows is not in [0, 1).", "Try test_share=0.3.")
+            raise ParameterError("`test_share` must be in [0, 1).", "Try test_share=0.3.")
         if any(part.lots for part in self.parts):
             raise ParameterError("These rows are split already.", "Split the folder as it was opened.")
         lots, first = secret_seed() if seed is None else seed, 0
@@ -140,7 +140,7 @@ class Folder:
             first += part.rows
         train, test = (replace(self, parts=tuple(some)) for some in parts)
         if not len(train):
-            raise DataError("The lots put every row aside for testing.", "Use a table with more rows.")
+            raise DataError("Every row was set aside for testing.", "Use a table with more rows.")
         return train, test
 
     def check(self) -> None:
@@ -179,7 +179,7 @@ def _array(column: pa.Array, limit: int | None) -> NDArray[Any]:
 def no_query() -> DataError:
     """What is said where a script, or a folder that is not finished, was to go on with a query on a database."""
     return DataError(
-        "This program does not ask queries of databases any more.",
+        "dpcore does not read from a database by a query any more.",
         "Write the rows of the query to a Parquet file, and encode that to another folder.",
     )
 
@@ -224,11 +224,11 @@ def document_of(folder: Path, name: str, cause: str, remedy: str) -> dict[str, A
     except (AttributeError, KeyError, TypeError):
         sound = False
     if not sound:
-        raise DataError(f"{cause}: its {name} lacks something.", remedy)
+        raise DataError(f"{cause}: its {name} is incomplete.", remedy)
     if name != MANIFEST and "query" in found["reading"]:
         raise no_query()
     if not all(Path(own := part["file"]).name == own and "\0" not in own and len(own.encode()) < 256 for part in parts):
-        raise DataError(f"{cause}: a part lies elsewhere.", remedy)
+        raise DataError(f"{cause}: one of its parts is not in the folder.", remedy)
     return found
 
 
@@ -246,7 +246,7 @@ def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
         f"c{j}" in types.names and pa.types.is_unsigned_integer(types.field(f"c{j}").type) for j in range(len(schema))
     )
     if not sound:
-        raise DataError(f"The file {path.name} does not have the encoded rows that its manifest says.", CHANGED)
+        raise DataError(f"The file {path.name} does not hold the rows that its manifest lists.", CHANGED)
     part = Part(path, rows, size, written, frozenset(types.names))
     part.check()
     return part

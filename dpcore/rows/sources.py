@@ -154,7 +154,7 @@ class FolderRows(Rows):
 
     def held(self) -> Codes:
         raise DataError(
-            "The paper's own way looks at all rows at once, and these are in a folder.",
+            "The method as published reads all rows at once, and these are in a folder.",
             "Use mode='corrected', or fit on a DataFrame of rows that fit into memory.",
         )
 
@@ -238,7 +238,7 @@ def rows_of(given: RowSource, schema: Schema, numbers: Mapping[int, NumberRule])
         )
     places = [folder.schema.index(name) for name in schema.names]
     if not all(f"n{places[j]}" in part.columns for j in numbers for part in folder.parts):
-        raise DataError("The folder has codes only, and this method needs numbers.", "Encode it with numbers=True.")
+        raise DataError("The folder has codes only, and this method needs numbers.", "Encode again with numbers=True.")
     return FolderRows(folder, numbers, sizes=schema.sizes, columns=places)
 
 

@@ -59,8 +59,8 @@ LOOKING, ENCODING = phrase("Looking through the files"), phrase("{rows:,} rows e
 DIFFERS = {
     "schema": "another schema",
     "sources": "another source, or of one that has changed since",
-    "reading": "files that were read otherwise (delimiter, encoding, decimal, missing)",
-    "numbers": "other columns (numbers)",
+    "reading": "files that were read with other settings (delimiter, encoding, decimal, missing)",
+    "numbers": "another setting of `numbers`",
 }
 # names beside the two documents
 OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")
@@ -150,8 +150,8 @@ def encode_folder(
         stream = ArrowStream(source)
     else:
         raise DataError(
-            f"A source is a path, or has an Arrow stream; what was given is {kind_of(source)}.",
-            "Write its rows to Parquet files, as Dask and Spark do, and give their folder; what is protected is a row.",
+            f"A source must be a path or have an Arrow stream; this one is {kind_of(source)}.",
+            "Write its rows to Parquet files, and pass their folder; epsilon then protects a row.",
         )
     written = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     if replace:
@@ -191,7 +191,7 @@ def encode_folder(
     if not parts and stream is None:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
     if not parts:
-        raise DataError("The stream has no rows.", "Hand over one with rows.")
+        raise DataError("The stream has no rows.", "Pass a stream with rows.")
     if stream is not None:
         asked["sources"] = {STREAM: {"sha256": stream.checksum}}
     write_json(
@@ -219,7 +219,7 @@ class _Watched:
         for path, was in self._were.items():
             if state(path) != was:
                 cause = f"The file {path.name!r} changed while it was read."
-                raise DataError(cause, "Wait until nobody writes to it, and encode it anew: replace=True.")
+                raise DataError(cause, "Wait until no program writes to it, and encode again with replace=True.")
 
 
 def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
@@ -229,8 +229,8 @@ def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
     place, source, *files = (Path(os.path.realpath(path)) for path in (folder, *taken))
     if place == source or source in place.parents or any(place in path.parents for path in (source, *files)):
         raise DataError(
-            f"The folder {folder.name!r} cannot be written to: it is the source, or lies inside it, or around it.",
-            "Choose a folder beside the source.",
+            f"The folder {folder.name!r} cannot be written to: it is the source, is inside it, or contains it.",
+            "Choose a folder next to the source.",
         )
 
 
@@ -252,7 +252,7 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
         return []
     there = document_of(folder, name, cause, BEGIN)
     if there is None:
-        raise DataError(f"{cause}: its {name} is of another kind.", ELSEWHERE)
+        raise DataError(f"{cause}: dpcore did not write its {name}.", ELSEWHERE)
     parts: list[dict[str, Any]] = there["parts"]
     if name == UNFINISHED and not parts:
         _drop(folder)  # what is left if somebody was stopped in it, or in the first part
@@ -267,7 +267,7 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
     if name == UNFINISHED:
         return sound
     if sound != parts:
-        raise DataError(f"{cause}: it holds codes that are damaged, or not all there.", BEGIN)
+        raise DataError(f"{cause}: its codes are damaged or incomplete.", BEGIN)
     return None
 
 

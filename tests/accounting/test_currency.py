@@ -165,11 +165,11 @@ def test_currencies_and_deltas_are_not_mixed():
     with pytest.raises(ParameterError, match="counts rho at delta 1e-09"):
         rho.charge(entry(1))
     for other in (pure, Ledger("replace", delta=1e-6)):
-        with pytest.raises(ParameterError, match="different currencies"):
+        with pytest.raises(ParameterError, match="different privacy measures"):
             rho.attach(other)
     assert not rho.entries
     for sampled in (lambda: rho.poisson_subsampled("s", 0.5, 0.1), lambda: rho.bootstrap("b", 10)):
-        with pytest.raises(ParameterError, match="pure epsilon only"):
+        with pytest.raises(ParameterError, match="needs pure epsilon"):
             sampled()
     assert rho.attach(Ledger("replace", delta=DELTA)).delta == rho.child("c").delta == DELTA
 

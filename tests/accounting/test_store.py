@@ -262,7 +262,7 @@ def test_no_cap_is_evaded_by_whoever_switches_the_unit(books):
         books.set_cap(SHA, "a", relation, None)
         books.set_cap(house, "a, persons of 'house'", relation, 100.0)
         for key in (SHA, who, house):
-            with pytest.raises(BudgetError, match=r"runs on the same file that protect rows.*have no price"):
+            with pytest.raises(BudgetError, match=r"runs on the same file protect rows.*is not known"):
                 new_run(books, relation, sha=key).charge(entry(Fraction(1)))
         books.set_cap(house, "a, persons of 'house'", relation, None)
         new_run(books, relation, sha="b" * 64).charge(entry(Fraction(50)))  # another file
@@ -303,7 +303,7 @@ def test_the_delta_of_a_data_set_is_chosen_once(books):
 
 
 def test_no_cap_is_evaded_by_whoever_switches_the_currency(books):
-    """Of rho, all pure epsilon together costs half its square; no pure epsilon covers rho."""
+    """Of rho, all pure epsilon together costs half its square; no pure epsilon bounds rho."""
     pure, rho = new_run(books), new_run(books, delta=DELTA)
     books.set_cap(SHA, "people.csv", ADD, 1.0, DELTA)
     most = rho_of(1.0, DELTA)
@@ -318,7 +318,7 @@ def test_no_cap_is_evaded_by_whoever_switches_the_currency(books):
     books.set_cap(SHA, "people.csv", ADD, None, DELTA)
     books.set_cap(SHA, "people.csv", ADD, 100.0)
     for run, asked in ((pure, {}), (rho, RHO)):
-        with pytest.raises(BudgetError, match="no pure epsilon covers"):
+        with pytest.raises(BudgetError, match="no pure epsilon bounds"):
             run.charge(entry(Fraction(1, 1000), **asked))
 
 

@@ -297,7 +297,7 @@ def test_what_turns_out_to_be_void_is_lost_at_once(books):
     assert (account.epsilon_bound, account.void, account.looks, account.apart) == (0, "The seed was told.", 0, 2)
     with pytest.raises(BudgetError):
         other.charge(entry(0.1))
-    with pytest.raises(ParameterError, match="no reason"):
+    with pytest.raises(ParameterError, match="No reason"):
         run.void_because(" ")
 
 

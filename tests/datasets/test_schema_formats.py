@@ -95,7 +95,7 @@ def test_what_was_read_off_rows_is_not_laundered() -> None:
         if name == "dpcore":
             assert schema_formats.read(schema_formats.write(inferred, name)[0])[0].schema().source == "inferred"
             continue
-        with pytest.raises(SchemaError, match="read off rows"):
+        with pytest.raises(SchemaError, match="inferred from rows"):
             schema_formats.write(inferred, name)
 
 

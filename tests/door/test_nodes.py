@@ -128,7 +128,7 @@ def test_nodes_that_cannot_be_divided_are_refused():
 
 def test_purity_is_had_in_paper_mode_only_and_what_is_left_unasked_is_booked_as_if_it_were():
     table, nodes, _ = roots()
-    with pytest.raises(ParameterError, match="Raw rows"):
+    with pytest.raises(ParameterError, match="without protection"):
         nodes.pure("because")
     assert not table.ledger.entries
     table, nodes, _ = roots(paper=True)

@@ -219,7 +219,7 @@ def test_raw_rows_and_noiseless_answers_are_for_papers_without_a_cap_only():
     closed = [table, *table.split("a"), table.derive(PAIR, [], np.array(0)), table.recode(BITS, RULES), noiseless]
     for part in closed:
         for ask in (part.unprotected, part.noiseless):
-            with pytest.raises(ParameterError, match="corrected mode"):
+            with pytest.raises(ParameterError, match="Corrected mode"):
                 ask("I would like to", claimed_epsilon=1.0)
     for ask in (capped.unprotected, capped.noiseless):
         with pytest.raises(BudgetError):

@@ -71,7 +71,7 @@ def test_measures_of_another_kind_are_refused_or_left_out(data):
     for method, measures, models, match in (
         (FOREST, ["1-way AVD"], ["Bayes net"], "none of these measures"),
         (ROWS, asked, ["oracle"], "A model is not known"),
-        (ROWS, ["SVM error"], [], "something to tell"),
+        (ROWS, ["SVM error"], [], "a label to predict"),
     ):
         with pytest.raises(ParameterError, match=match):
             check_measures(measures, data, models, None, method, skip=True)

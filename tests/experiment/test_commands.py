@@ -85,7 +85,7 @@ def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved
 
 def test_a_schema_is_never_read_off_rows_unasked(books, saved, capsys):
     assert main(["release", saved, "people.csv"]) == 1
-    assert "Nothing says what is public about these rows" in capsys.readouterr().err
+    assert "No schema says what is public about these rows" in capsys.readouterr().err
     known = json.dumps({"fields": [{"name": name} for name in SCHEMA.names]})
     (books.path.parent.parent / "fields.json").write_text(known)
     assert main(["release", saved, "people.csv", "--schema", "fields.json"]) == 1
@@ -151,7 +151,7 @@ def test_settings_that_are_none_are_refused_and_nothing_is_spent(name, books, sa
 def test_a_file_that_came_meanwhile_is_kept_and_so_is_what_was_paid_for(tmp_path):
     out = tmp_path / "out.zip"
     out.write_bytes(b"theirs")
-    with pytest.raises(dp.DataError, match=r"What was made is in .*\.out\.zip\."):
+    with pytest.raises(dp.DataError, match=r"The result is in .*\.out\.zip\."):
         commands.write(out, b"ours", force=False)
     (part,) = tmp_path.glob(".out.zip.*")
     assert (out.read_bytes(), part.read_bytes()) == (b"theirs", b"ours")

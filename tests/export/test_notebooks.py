@@ -132,7 +132,7 @@ def test_predictions_keep_the_rows_and_their_own_columns():
 def test_rows_that_do_not_fit_are_told_without_their_values():
     rows = townspeople(20)
     for wrong, told in (
-        (rows[["ill"]], "lacks what the model asks for: age, town"),
+        (rows[["ill"]], "lacks columns that the model needs: age, town"),
         (rows.assign(town="Zq-secret"), "town"),
         (rows.assign(age="many"), "not numbers"),
         (rows.assign(age=1e9), "age"),

@@ -125,7 +125,7 @@ def test_rows_of_nobody_and_tables_without_the_column_are_refused_before_anythin
 def test_the_public_bound_is_on_the_rows_that_count():
     frame = frame_of(**TABLE)  # 12 rows, 7 of which count
     NaiveBayesSynthesizer().fit(frame, schema=of_persons(3, max_rows=7))
-    with pytest.raises(DataError, match="public bound"):
+    with pytest.raises(DataError, match="max_rows"):
         NaiveBayesSynthesizer().fit(frame, schema=of_persons(3, max_rows=6))
 
 

@@ -73,5 +73,5 @@ def test_a_file_is_whole_or_not_there_and_is_replaced_if_that_is_asked(tmp_path)
     with pytest.raises(DataError, match="there already"):
         method.sample_to(place, 20)
     assert len(pd.read_csv(method.sample_to(place, 20, replace=True))) == 20
-    with pytest.raises(DataError, match="no folder"):
+    with pytest.raises(DataError, match="does not exist"):
         method.sample_to(tmp_path / "no/rows.csv", 5)

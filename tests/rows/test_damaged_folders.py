@@ -112,7 +112,7 @@ def test_what_goes_on_with_a_query_is_refused_and_its_whole_codes_are_read(sound
     (folder / "manifest.json").unlink()
     document["format"] += ", unfinished"
     (folder / "unfinished.json").write_text(json.dumps(document))
-    with pytest.raises(DataError, match="does not ask queries"):
+    with pytest.raises(DataError, match="does not read from a database"):
         writing.encode_folder(source, folder, schema=SMALL)
     assert len(Folder.open(writing.encode_folder(source, folder, schema=SMALL, replace=True))) == 600
 

@@ -221,9 +221,9 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
     first, second = manifest["parts"]
     for match, changes in (
         ("add up", {"rows": 21}),
-        ("elsewhere", {"parts": [{**first, "file": "../rows/part-00000.parquet"}, second]}),
+        ("not in the folder", {"parts": [{**first, "file": "../rows/part-00000.parquet"}, second]}),
         ("not the one", {"parts": [{**first, "sha256": "0"}, second]}),
-        ("does not have", {"parts": [{**first, "rows": 6}, {**second, "rows": 14}]}),
+        ("does not hold", {"parts": [{**first, "rows": 6}, {**second, "rows": 14}]}),
     ):
         (path / folder.MANIFEST).write_text(json.dumps({**manifest, **changes}))
         with pytest.raises(DataError, match=match):

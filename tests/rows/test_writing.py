@@ -186,7 +186,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_hand_over(tmp_path, given):
     with pytest.raises(DataError, match=r"a pandas DataFrame or a folder.*dp\.encode.*Parquet files"):
         RefinedPrivBayes().fit(given, schema=TIDY)
     if not hasattr(given, "__arrow_c_stream__"):
-        with pytest.raises(DataError, match=r"an Arrow stream.*Parquet files.*protected is a row"):
+        with pytest.raises(DataError, match=r"an Arrow stream.*Parquet files.*protects a row"):
             encode_folder(given, tmp_path / "codes", schema=TIDY)
 
 
@@ -268,8 +268,8 @@ def test_other_sources_and_schemas_do_not_go_on_and_say_why(files, tmp_path):
     assert (codes / "part-00000.parquet").stat().st_mtime_ns == there
     for other, why in (
         ({"schema": TIDY.select(["real"])}, "another schema"),
-        ({"missing": ("x",)}, "read otherwise"),
-        ({"numbers": False}, "other columns"),
+        ({"missing": ("x",)}, "other settings"),
+        ({"numbers": False}, "setting of `numbers`"),
     ):
         with pytest.raises(DataError, match=why):
             encode_folder(files, codes, **{"schema": TIDY, **other})
@@ -329,7 +329,7 @@ def test_files_of_others_are_never_taken_away(files, tmp_path, anew):
         (other, tmp_path),
         (other / "part-00000.parquet", other),
     ):
-        with pytest.raises(DataError, match="is the source, or lies inside it, or around it"):
+        with pytest.raises(DataError, match="is the source, is inside it, or contains it"):
             encode_folder(source, folder, schema=TIDY, replace=anew)
     with pytest.raises(DataError, match="holds other files"):
         encode_folder(files, other, schema=TIDY, replace=anew)
@@ -397,7 +397,7 @@ def test_damaged_codes_are_not_taken_for_whole_and_the_remedy_works(files, tmp_p
     folder = encode_folder(files, tmp_path / "codes", schema=TIDY)
     before = contents(folder)
     (folder / "part-00001.parquet").write_bytes(before["part-00001.parquet"][:-1])
-    with pytest.raises(DataError, match=r"damaged, or not all there\..*replace=True"):
+    with pytest.raises(DataError, match=r"damaged or incomplete\..*replace=True"):
         encode_folder(files, folder, schema=TIDY)
     encode_folder(files, folder, schema=TIDY, replace=True)
     assert contents(folder) == before

@@ -401,13 +401,13 @@ def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: b
         )
     if proved and not capped.delta and any(line.delta and line.totals.bound for line in beside):
         raise BudgetError(
-            f"{told} what runs with a delta can cost no pure epsilon covers.",
+            f"{told} no pure epsilon bounds what runs with a delta can cost.",
             "It was not answered. Cap the account with the delta instead, and remove this cap on the page Ledger.",
         )
     if proved and any(line.totals.bound < cost == inf for line, cost in zip(beside, prices, strict=True)):
         raise BudgetError(
-            f"{told} runs on the same file that protect rows, or other persons, have no price for these persons.",
-            "It was not answered. Declare whose rows they are as before, or remove the cap on the page Ledger.",
+            f"{told} runs on the same file protect rows, or other persons: their loss for these persons is not known.",
+            "It was not answered. Declare the same id_column as before, or remove the cap on the page Ledger.",
         )
     at = f" at delta {capped.delta:g}" if capped.delta else ""
     needs = f"a total of epsilon {texts.number(capped.currency.epsilon(total))}{at}"

@@ -30,11 +30,11 @@ from dpcore.experiment.figures import known
 from dpcore.methods import METHODS
 from dpcore.text import finite_or_text, read_toml
 
-CODES = "Exit codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 not understood."
+CODES = "Exit codes: 0 done; 1 refused or failed, and stderr says why; 2 wrong command line."
 READING = ("delimiter", "encoding", "decimal")
 TABLES = read_toml(Path(__file__).with_name("commands.toml"))
 TYPES: dict[str, Any] = {"int": int, "float": float, "Path": Path}
-CHARGED = "Every run is charged to your ledger (DPCORE_LEDGER), and refused there by its caps, before noise is drawn."
+CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise is drawn; a cap there can refuse it."
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -77,7 +77,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
     except (DPCoreError, OSError) as error:
         sys.stderr.write(f"{error}\n")
     except KeyboardInterrupt:
-        sys.stderr.write("\nStopped. What was asked of the rows by then stays charged.\n")
+        sys.stderr.write("\nStopped. Queries that were answered before stay charged.\n")
     return 1
 
 
@@ -98,10 +98,10 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
         schema = data.schema if schema is None else schema
         return replace(data, schema=replace(schema, target=asked.target or schema.target))
     if not asked.data:
-        raise DataError(f"The rows of {named!r} are not part of the settings.", "Name their file after the settings.")
+        raise DataError(f"The settings do not hold the rows of {named!r}.", "Name their file after the settings.")
     if schema is None and not asked.infer_schema:
         raise SchemaError(
-            "Nothing says what is public about these rows.",
+            "No schema says what is public about these rows.",
             "Give --schema FILE: `dpcore schema TABLE` proposes one, for you to declare.",
         )
     how = {"target": asked.target, "test_share": asked.test_share, **reading_options(asked)}
@@ -128,11 +128,11 @@ def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:
 def room(path: Path, *, force: bool) -> None:
     """Whether a file can be written there, before anything is spent; DataError if not."""
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise DataError(f"{path} is a folder, or in none.", "Name a file in a folder that is there.")
+        raise DataError(f"{path} is a folder, or its folder does not exist.", "Name a file in an existing folder.")
     if path.exists() and not force:
         raise DataError(f"{path} is there already.", "Choose another name, or replace it with --force.")
     if not os.access(path.absolute().parent, os.W_OK):
-        raise DataError(f"{path} cannot be written.", "Choose a folder that can be written.")
+        raise DataError(f"{path} cannot be written.", "Choose a folder where you may write.")
 
 
 def write(path: Path, content: bytes, *, force: bool) -> None:
@@ -143,7 +143,7 @@ def write(path: Path, content: bytes, *, force: bool) -> None:
         file.flush()
         os.fsync(file.fileno())
     if path.exists() and not force:  # it came while we were at work, which is paid by now
-        raise DataError(f"{path} is there now, and was not before.", f"What was made is in {part}.")
+        raise DataError(f"Another program has written {path} meanwhile.", f"The result is in {part}.")
     part.replace(path)
 
 

@@ -21,7 +21,7 @@ from dpcore.experiment.commands import (
 from dpcore.experiment.sweeps import ORDER, PURPOSE, Config, Place, find_finished_runs, sweep
 from dpcore.export.rendering import spreadsheet_csv
 
-CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a comparison was saved to."
+CAUSE, REMEDY = "This file holds no settings of a comparison", "Choose one that a comparison saved."
 
 
 def make(asked: argparse.Namespace) -> int:

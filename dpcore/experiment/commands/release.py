@@ -37,7 +37,7 @@ from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, most_rows
 from dpcore.methods.parameters import Parameter
 
-CAUSE = "These are no settings of a release"
+CAUSE = "This file holds no settings of a release"
 REMEDY = "Choose the zip of a release or its config.json; a table needs --method and --epsilon."
 FORMAT = "dpcore release 1"
 MOST_ROWS = 100_000_000
@@ -111,7 +111,7 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
     titles |= {kind.casefold(): METHODS.name_of(kind, "") for kind in METHODS.classes}
     title = titles.get(options.method.casefold())
     if title is None:
-        raise ParameterError("There is no such method.", f"Choose one of {', '.join(METHODS)}.")
+        raise ParameterError("This method does not exist.", f"Choose one of {', '.join(METHODS)}.")
     kind = METHODS[title]
     known, pairs = kind.parameters(), [pair.partition("=") for pair in options.set]
     given = {name: value_of(text, known.get(name)) for name, _, text in pairs}

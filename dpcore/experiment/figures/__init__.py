@@ -138,7 +138,7 @@ def stream(
     if lacking := asked.lacks(data):
         raise ParameterError(f"There is no figure {name!r} of these data: {lacking}", "Use other data.")
     if not is_whole(repeats, 1):
-        raise ParameterError("The 'repeats' parameter is no whole number of 1 or more.", "Choose one.")
+        raise ParameterError("The 'repeats' parameter must be a whole number of 1 or more.", "Choose one.")
     how: dict[str, Any] = {"ledgers": booked(Books(asked_path()), data, name)} if durable else {}
     found = asked.stream(data, repeats, n_jobs=n_jobs, progress=progress, **how)
     for count, (part, frame) in enumerate(found, 1):
