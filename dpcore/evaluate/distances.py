@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import comb, prod
 from typing import Any, cast
@@ -97,26 +98,27 @@ def marginal_avd(
     >>> bool(found["avd"].max() < 0.1)
     True
     """
-    (first, second), schema = _on(on, (counted(real, schema), counted(synthetic, schema)), schema)
+    (first, second), schema = on_what(on, (counted(real, schema), counted(synthetic, schema)), schema)
     chosen = subsets(len(schema), degree, max_subsets, seed)
     # counts are compared as whole numbers, so equal shares differ by exactly 0
     n, m, counts = len(first), len(second), tables(chosen, first, second)
     return _by_subset(schema, chosen, [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in counts])
 
 
-def _on(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows], Schema]:
-    """Rows of the schema's columns, or of the bits of their codes, and the schema of these."""
+def on_what(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows], Schema]:
+    """Rows of the schema's columns, or of the bits of their codes, and the schema of these; bits stay as they are."""
     if on not in ("columns", "bits"):
         raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
     if on == "columns":
         return tables, schema
     binary = Binarization(schema)
-    rules = [(schema.index(name), rule) for name, rule in binary.rules]
-    return [rows.recoded(binary.schema.sizes, rules) for rows in tables], binary.schema
+    rules, sizes = [(schema.index(name), rule) for name, rule in binary.rules], binary.schema.sizes
+    return [rows if rows.sizes == sizes else rows.recoded(sizes, rules) for rows in tables], binary.schema
 
 
 def _by_subset(schema: Schema, chosen: Sequence[Subset], avd: Sequence[float]) -> pd.DataFrame:
-    return pd.DataFrame({"attributes": [tuple(schema.names[j] for j in subset) for subset in chosen], "avd": avd})
+    names = schema.names
+    return pd.DataFrame({"attributes": [tuple(names[j] for j in subset) for subset in chosen], "avd": avd})
 
 
 def noise_floor(
@@ -163,7 +165,7 @@ def noise_floor(
     if not is_whole(rows, 1) or not is_whole(repeats, 1):
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
     if not isinstance(known, HeldRows):
-        ((known,), schema) = _on(on, [known], schema)
+        ((known,), schema) = on_what(on, [known], schema)
         chosen = subsets(len(schema), degree, max_subsets, seed)
         shares = (p.ravel() / p.sum() for (p,) in tables(chosen, known))
         return _by_subset(schema, chosen, [float(off_by_chance(p, rows).sum() / 2) for p in shares])
@@ -315,6 +317,7 @@ def pairs_of(schema: Schema, most: int, seed: int = 0) -> list[Subset]:
     return [pair for pair in chosen if prod(schema.sizes[j] for j in pair) <= MAX_CELLS]
 
 
+@lru_cache(maxsize=1 << 14)
 def _subset(rank: int, d: int, degree: int) -> Subset:
     """The subset that `itertools.combinations` yields at place `rank`."""
     chosen: list[int] = []

@@ -25,7 +25,16 @@ from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
-from dpcore.evaluate.distances import Center, Fidelity, centers, fidelity, marginal_avd, noise_floor, off_by_chance
+from dpcore.evaluate.distances import (
+    Center,
+    Fidelity,
+    centers,
+    fidelity,
+    marginal_avd,
+    noise_floor,
+    off_by_chance,
+    on_what,
+)
 from dpcore.evaluate.learners import (
     ASKED,
     MAJORITY,
@@ -156,6 +165,11 @@ class Evaluator:
         data, schema = self.data, self.data.schema
         return HeldRows(self.train, schema.sizes) if data.held else counted(data.train, schema)
 
+    @cached_property
+    def bits(self) -> Rows:
+        """The bits of their codes."""
+        return on_what("bits", [self.rows], self.data.schema)[0][0]
+
     def first_rows(self, names: Sequence[str], most: int) -> pd.DataFrame:
         """Some columns of the first training rows, which are for the screen of their owner alone."""
         return self.data.train_sample[list(names)].head(most)
@@ -217,13 +231,14 @@ class Evaluator:
         learned = pd.DataFrame()
         if models := list(dict.fromkeys(model for metric, model in asked if metric in SCORES)):
             learned = self.learned(codes, models=models, include_real=False).set_index("model")
+        mistaken = self._mistaken(synthetic) if any(metric in PROTOCOLS for metric, _ in asked) else {}
 
         def value(metric: str, model: str) -> Any:
             if metric in SCORES:
                 return learned[SCORES[metric]][model]
             if metric in AVDS:
                 return self.distances(codes, *AVDS[metric])["avd"].mean()
-            return self._range_error(fitted, codes) if metric == RANGE_ERROR else self._mistaken(metric, synthetic)
+            return self._range_error(fitted, codes) if metric == RANGE_ERROR else mistaken[PROTOCOLS[metric]]
 
         return [float(value(*pair)) for pair in asked]
 
@@ -243,7 +258,8 @@ class Evaluator:
         self, released: Table, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS
     ) -> pd.DataFrame:
         """`marginal_avd` of some rows from the training rows, in at most so many subsets."""
-        return marginal_avd(self.rows, released, self.data.schema, degree, on=on, max_subsets=most)
+        real = self.bits if on == "bits" else self.rows
+        return marginal_avd(real, released, self.data.schema, degree, on=on, max_subsets=most)
 
     def beside_floors(self, released: Table, degree: int, most: int | None) -> Statistics:
         """`distances` and, as `floor`, `floors` of as many rows; of pairs, their columns `a` and `b` as well."""
@@ -288,10 +304,12 @@ class Evaluator:
             answers = exact_answers(codes, self.data.schema, queries) / len(codes)
         return float(np.abs(answers - truth).mean())
 
-    def _mistaken(self, metric: str, synthetic: pd.DataFrame) -> float:
+    def _mistaken(self, synthetic: pd.DataFrame) -> Mapping[str, float]:
+        """The SVM's errors by protocol; it learns once for both."""
         data, label = self.data, cast(Label, self.label)  # which `check_measures` asks for
-        how: dict[str, Any] = {"protocol": PROTOCOLS[metric], "repeats": 1}
-        return float(misclassification(data.test_sample, synthetic, data.schema, label, **how)["error"].iloc[0])
+        protocol = "both" if len(data.test_sample) else "published"
+        found = misclassification(data.test_sample, synthetic, data.schema, label, protocol=protocol, repeats=1)
+        return dict(zip(found["protocol"], found["error"], strict=True))
 
 
 def baselines(

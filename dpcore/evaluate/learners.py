@@ -21,7 +21,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 from dpcore.arguments import Flags, Floats, Ints, Progress, no_progress, require_frame
@@ -58,7 +57,7 @@ Model = Callable[[pd.DataFrame], Floats]
 """What gives rows' probabilities, shape (n, classes)."""
 M = TypeVar("M", bound=PrivateEstimator)
 
-PROTOCOLS = ("tstr", "published")
+PROTOCOLS = {"tstr": ("tstr",), "published": ("published",), "both": ("tstr", "published")}
 
 
 def tstr(
@@ -119,7 +118,7 @@ def tstr(
     require_rows(real, asked)
     tables = {"released": released} | ({"real": real} if include_real else {})
     sizes = {"released": (len(released), len(synthetic)), "real": (len(real), len(train))}
-    found = _scores(tables, asked, schema, target, models, progress)
+    found = _scores(tables, [asked], schema, target, models, progress)
     return add_sample_notes(found, sizes, (len(asked), len(test)))
 
 
@@ -166,35 +165,40 @@ def real_data_baseline(
     """
     real, asked = encoded(train, schema), encoded(test, schema)
     require_rows(real, asked)
-    return _scores({"real": real}, asked, schema, target, models, no_progress)
+    return _scores({"real": real}, [asked], schema, target, models, no_progress)
 
 
 def _scores(
     tables: dict[str, Codes],
-    test: Codes,
+    tests: Sequence[Codes],
     schema: Schema,
     target: str,
     models: Sequence[str],
     progress: Progress,
 ) -> pd.DataFrame:
-    """The frame of `tstr` for models trained on each of `tables`, with the majority class of the one called "real"."""
+    """The frame of `tstr` for models trained on each of `tables`, with the majority class of the one called "real".
+
+    Each is fitted once, and has a row for every one of the tests.
+    """
     position, classes = schema.index(target), schema[target].size
     unknown = [model for model in models if model not in MODELS]
     if unknown:
         raise ParameterError(f"The model {unknown[0]!r} is not known.", f"Choose from {', '.join(MODELS)}.")
-    truth = test[:, position]
+    asked, truths = np.concatenate(tests), [test[:, position] for test in tests]
+    ends = np.cumsum([*map(len, tests)])[:-1]
     runs = [(model, source) for source in tables for model in models]
     rows: list[tuple[Any, ...]] = []
     for done, (model, source) in enumerate(runs):
         progress(done / len(runs), f"{model}, trained on {source} rows")
         try:
-            predicted, note = fit_predict(model, tables[source], test, schema.sizes, position)
-            rows.append((model, source, *assess(truth, predicted, classes)[:2], note))
+            predicted, note = fit_predict(model, tables[source], asked, schema.sizes, position)
+            parts = zip(truths, np.split(predicted, ends), strict=True)
+            rows += [(model, source, *assess(*part, classes)[:2], note) for part in parts]
         except ValueError as error:  # what our own checks and scikit-learn raise for rows that cannot be learned from
-            rows.append((model, source, np.nan, np.nan, f"Not fitted: {error}"))
+            rows += [(model, source, np.nan, np.nan, f"Not fitted: {error}")] * len(tests)
     if "real" in tables:
-        constant = np.full(len(truth), np.bincount(tables["real"][:, position]).argmax())
-        rows.append((MAJORITY, "real", *assess(truth, constant, classes)[:2], ""))
+        constant = np.bincount(tables["real"][:, position]).argmax()
+        rows += [(MAJORITY, "real", *assess(truth, np.full_like(truth, constant), classes)[:2], "") for truth in truths]
     progress(1.0, "done")
     return pd.DataFrame(rows, columns=["model", "trained_on", "accuracy", "balanced_accuracy", "note"])
 
@@ -235,7 +239,9 @@ def confusion_frame(confusion: Ints, labels: Sequence[str]) -> Statistics:
 
 def one_hot(codes: Codes, sizes: Sequence[int]) -> csr_matrix:
     """Indicators of codes, sparse, shape (n, sum(sizes)); every row holds exactly one 1 per column of `codes`."""
-    return OneHotEncoder(categories=[np.arange(size) for size in sizes]).fit_transform(codes)
+    (rows, columns), starts = codes.shape, np.cumsum([0, *sizes])
+    places, row_ends = codes + starts[:-1], np.arange(rows + 1) * columns
+    return csr_matrix((np.ones(rows * columns), places.ravel(), row_ends), shape=(rows, starts[-1]))
 
 
 def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -> CategoricalNB:
@@ -441,19 +447,20 @@ def misclassification(
     real test rows. "published" asks about the other synthetic rows, as a published evaluation does,
     which is an error of method: it measures how well a release agrees with itself, and a release of
     equal rows scores best. Both protocols learn from the same parts, so that their errors differ by
-    the tested rows alone. The repeats vary over the parts of one release; their spread is not that
-    of the method.
+    the tested rows alone; "both" learns once, and asks about either. The repeats vary over the
+    parts of one release; their spread is not that of the method.
 
     Parameters
     ----------
     test, synthetic : DataFrame
         Real rows that the release has not seen, and the release. Real training rows in place of the
-        release give the baseline without privacy.
+        release give the baseline without privacy. "published" reads no real rows: there may be
+        none.
     schema : Schema
         The schema of both.
     label : Label
         What the classifier is to tell.
-    protocol : {"tstr", "published"}, default="tstr"
+    protocol : {"tstr", "published", "both"}, default="tstr"
         Which rows are tested.
     repeats : int, default=50
         On Adult one takes .15 to .25 seconds.
@@ -469,7 +476,7 @@ def misclassification(
     Returns
     -------
     DataFrame
-        One row per repeat: `protocol`, `model`, `repeat`, `error` in [0, 1], `majority_error` (that
+        One row per repeat and protocol: `protocol`, `model`, `repeat`, `error` in [0, 1], `majority_error` (that
         of the best constant answer on the same rows) and `note`: why an error is NaN, or what else
         to know about the fit.
 
@@ -484,7 +491,7 @@ def misclassification(
         raise ParameterError("The 'protocol' parameter is not known.", f"Choose one of {', '.join(PROTOCOLS)}.")
     if repeats < 1 or not 0 < test_share < 1:
         raise ParameterError("There are no rows to learn from, or none to test on.", "Try repeats=50, test_share=0.2.")
-    require_rows(test, synthetic)
+    require_rows(synthetic, *([] if protocol == "published" else [test]))
     answer = Column(name=label.column, kind="categorical", categories=("no", "yes"))
     labeled = replace(schema, columns=tuple(answer if c.name == label.column else c for c in schema), rules=())
     place, (real, released) = schema.index(label.column), (schema.encode(table) for table in (test, synthetic))
@@ -495,11 +502,13 @@ def misclassification(
     for repeat in range(repeats):
         progress(repeat / repeats, f"repeat {repeat + 1:,} of {repeats:,}")
         order = np.random.default_rng([seed, repeat]).permutation(len(released))
-        asked = real if protocol == "tstr" else released[order[:aside]]
-        known = released[order[aside:]]
-        found = tstr(real, asked, known, labeled, label.column, models=[model], include_real=False)
-        share = float(asked[:, place].mean())
-        error, note = 1 - found["accuracy"].item(), found["note"].item()
-        rows.append((protocol, model, repeat, error, min(share, 1 - share), note))
+        tests = {"tstr": real, "published": released[order[:aside]]}
+        asked = [tests[name] for name in PROTOCOLS[protocol]]
+        found = _scores({"released": released[order[aside:]]}, asked, labeled, label.column, [model], no_progress)
+        for name, codes, accuracy, note in zip(
+            PROTOCOLS[protocol], asked, found["accuracy"], found["note"], strict=True
+        ):
+            share = float(codes[:, place].mean())
+            rows.append((name, model, repeat, 1 - accuracy, min(share, 1 - share), note))
     progress(1.0, "done")
     return pd.DataFrame(rows, columns=["protocol", "model", "repeat", "error", "majority_error", "note"])

@@ -90,6 +90,8 @@ class Study:
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """The run's rows, but for its labels and what it cost: `metric`, `model`, `value`."""
         pairs, fitted = self.pairs(run), run.method
+        if not pairs:
+            return table_of(pairs, ())
         if isinstance(fitted, PrivateClassifier):
             return table_of(pairs, self.evaluator.of_classifier(fitted, pairs))
         return table_of(pairs, self.evaluator.of_rows(fitted, synthetic, pairs))

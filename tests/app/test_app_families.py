@@ -187,10 +187,12 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
 
 
 BITS = next(offer.label for offer in METHODS["PrivBayes"].presets if offer.parameters == {"variant": "binary"})
+CHOICES = {"eta": 0.2, "first": "random", "weights": "equal"}
 JOURNEYS: dict[str, list[Journey]] = {
     "networks": [
+        ("corrected", "HMPrivBayes", CHOICES, CHOICES | {"relation": "replace"}),  # until someone chooses
         ("corrected", "PrivBayes", {"relation": "add_remove"}, {"relation": "add_remove"}),
-        ("published", "PrivBayes", {}, {"relation": "replace"}),  # papers know this one only
+        ("published", "PrivBayes", {"theta": 2.0}, {"relation": "replace", "theta": 2.0}),  # papers know this one only
         ("corrected", BITS, {"max_parents": 4}, {"relation": "add_remove", "score": "F", "max_parents": 3}),
         ("corrected", BITS, {"score": "MI"}, {"score": "MI", "max_parents": 4}),
     ],

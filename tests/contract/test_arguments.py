@@ -78,7 +78,7 @@ FORBIDDEN = {
     "categorical_splits": ["many"], "class_share": [0, 1], "consistency": ["yes"], "count_share": [1],
     "criterion": ["gain"],
     "cuts": ["quantiles"], "delta": [-1e-9, 1e-310, 0.01, math.nan, "1e-9", None], "edges": [-1, 1.5],
-    "epsilon": [-1, math.nan, math.inf, "1"],
+    "epsilon": [-1, math.nan, math.inf, "1"], "first": ["age"],
     "eta": [-0.1, 1, math.nan, "0.1", None], "factors": [(0, 1), (1, -1)], "fanout": [1], "groups": ["two"],
     "growth": [0], "intervals": [0, 10**6], "iterations": [0], "k1": [0, 1.5], "kappa": ["2"], "leaf_share": ["half"],
     "least_deviation": ["narrow"], "log_base": ["7"], "max_cells": [0],
@@ -93,7 +93,7 @@ FORBIDDEN = {
     "score": ["gain"], "selection_share": [1, "half"], "sigma": [0, -1, 1e9], "smoothing": [0.0],
     "split_selection": ["three"],
     "structure_share": [0.0, 1], "theta": [0, math.inf], "threshold": [0], "variance": ["exact"], "variant": ["all"],
-    "vote": ["few"], "with_class": [1],
+    "vote": ["few"], "weights": ["noise"], "with_class": [1],
     "workload": ["age", (), ("age", "ill"), (("age", "age"),), (("age", "nobody"),), (("age",),)], "x_source": ["data"],
 }  # fmt: skip
 SHARES = ["most", 3, (1, 2), (*[1] * 11, 0), (1e308,) * 12, (*[1] * 11, "2")]  # of 12 levels

@@ -79,13 +79,13 @@ def test_errors_by_hand_and_the_two_protocols():
 
 def test_the_protocols_learn_from_the_same_parts_and_repeats_differ(monkeypatch):
     parts = []
-    measured = learners.tstr
+    measured = learners._scores
 
-    def spy(train, test, synthetic, *args, **more):
-        parts.append((synthetic, test))
-        return measured(train, test, synthetic, *args, **more)
+    def spy(tables, tests, *args):
+        parts.extend((tables["released"], test) for test in tests)
+        return measured(tables, tests, *args)
 
-    monkeypatch.setattr("dpcore.evaluate.learners.tstr", spy)
+    monkeypatch.setattr("dpcore.evaluate.learners._scores", spy)
     rng = np.random.default_rng(0)
     synthetic = rows_of(rng.integers(0, 100, 40), rng.choice(["a", "b"], 40))
     for more in ({}, {"protocol": "published"}, {"seed": 1}):
@@ -102,6 +102,11 @@ def test_the_protocols_learn_from_the_same_parts_and_repeats_differ(monkeypatch)
         whole = np.concatenate(parts[2 + repeat])  # what is learned from and asked about make the release
         assert sorted(map(tuple, whole)) == sorted(map(tuple, expected))
     assert (known[0] != known[1]).any()
+    both = misclassification(synthetic.head(9), synthetic, SCHEMA, OLD, protocol="both", repeats=2)
+    each = [
+        misclassification(synthetic.head(9), synthetic, SCHEMA, OLD, protocol=p, repeats=2) for p in learners.PROTOCOLS
+    ]
+    assert (both == pd.concat(each[:2]).sort_values("repeat", kind="stable", ignore_index=True)).all(axis=None)
 
 
 def test_adult_is_learned_as_well_from_its_own_rows_as_the_ceiling_says(adult):

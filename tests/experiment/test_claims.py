@@ -125,11 +125,12 @@ def test_curves_that_share_no_point_tell_nothing_of_each_other():
     apart = apart.assign(metric="accuracy")
     assert [Claim(**claim).line(apart) for claim in named("003 Fig. 1").claims[2:]] == [""]
     apart = runs("parents", {"HMPrivBayes": {1: 1.0}, "PrivBayes": {2: 2.0, 3: 3.0}}, data="adult")
-    assert Claim(**named("001 Fig. 6").claims[1]).line(apart.assign(seconds=apart["value"])) == ""
+    assert Claim(**named("001 Fig. 6").claims[1]).line(apart.assign(cpu_seconds=apart["value"])) == ""
 
 
 LOW, HIGH = {0.2: 0.15, 1.0: 0.12}, {0.2: 0.28, 1.0: 0.2}
 MIXED = {0.2: 0.1, 1.0: 0.2}
+CLOCKED = {"HMPrivBayes": {1: 1, 2: 2}, "PrivBayes": {1: 2, 2: 6}}
 FALLING = {0.1: 0.66, 0.2: 0.65, 0.35: 0.6, 0.49: 0.5}
 LEVEL = dict.fromkeys(FALLING, 0.62)
 VALLEY = {0.1: 0.66, 0.49: 0.5, 0.51: 0.5, 0.9: 0.66}
@@ -148,8 +149,16 @@ RANGES = {"the patent's own form": STEEP, "leaves only": STEEP, "equal shares, c
 CASES = [  # the figure, which of its claims, curves, what is the same for all, data, and the verdict
     ("000 Fig. 1 to 4", 1, {"Alg": {1.5: 0.83}}, FIRST, "adult", "holds"),
     ("001 Fig. 5", 0, {"HMPrivBayes": HIGH, "NoPrivacy": {1.0: 0.05}}, FIFTH, "adult", "holds"),
-    ("001 Fig. 5", 1, {"HMPrivBayes": LOW, "JTree": HIGH}, FIFTH, "adult", "holds"),
-    ("001 Fig. 5", 1, {"HMPrivBayes": LOW, "JTree": LOW}, FIFTH, "adult", "cannot be told"),
+    ("001 Fig. 5", 1, {"JTree": {0.2: 0.1, 1.0: 0.28}, "NoPrivacy": {1.0: 0.2}}, FIFTH, "adult", "Here it holds"),
+    ("001 Fig. 5", 1, {"JTree": MIXED, "NoPrivacy": {1.0: 0.1}}, FIFTH, "adult", "does not hold"),
+    ("001 Fig. 5", 2, {"HMPrivBayes": LOW, "JTree": HIGH}, FIFTH, "adult", "holds"),
+    ("001 Fig. 5", 2, {"HMPrivBayes": LOW, "JTree": LOW}, FIFTH, "adult", "cannot be told"),
+    ("001 Fig. 5", 3, {"HMPrivBayes": LOW, "PrivSCBN": {0.2: 0.3, 1.0: 0.122}}, FIFTH, "adult", "Here it holds"),
+    ("001 Fig. 5", 4, {"HMPrivBayes": HIGH, "HMPrivBayes, equal weights": LOW}, FIFTH, "adult", "does not hold"),
+    ("001 Fig. 5", 5, {"HMPrivBayes": LOW, "HMPrivBayes, random first bit": HIGH}, FIFTH, "adult", "Here it holds"),
+    ("001 Fig. 6", 0, CLOCKED, {"x": "parents"}, "adult", "Here it holds"),
+    ("001 Fig. 6 by columns", 1, CLOCKED, {"x": "share"}, "adult", "Here it holds"),
+    ("001 Fig. 6 by columns", 1, CLOCKED | {"PrivBayes": {1: 2, 2: 3}}, {"x": "share"}, "adult", "does not hold"),
     ("000 Fig. 1 to 4", 2, {"Algorithm 2": FALLING}, FIRST, "mine", "does not hold"),
     ("000 Fig. 1 to 4", 3, {"Algorithm 2": FALLING}, FIRST | REAL, "mine", "does not hold"),
     ("000 Fig. 1 to 4", 3, {"Algorithm 2": LEVEL}, FIRST | REAL, "mine", "Here it holds"),

@@ -87,6 +87,24 @@ def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_ent
     assert [entry.epsilon_nominal for entry in choices] == [per_step / size for size in sizes for _ in range(size)]
 
 
+@pytest.mark.parametrize(("mode", "relation"), [("published", "replace"), *(("corrected", one) for one in RELATIONS)])
+def test_equal_weights_read_no_entropies_and_a_random_first_bit_is_not_charged(mode, relation):
+    """Of as much epsilon, m tables' scales have the least sum if they are equal."""
+    frame, firsts = planted(1, 6, rows=120), set()
+    for seed, weights in enumerate(["equal", "entropy"] * 4):
+        how = {"relation": relation, "weights": weights, "first": "random", "random_state": seed, "epsilon": 20.0}
+        method = HMPrivBayes(mode=mode, n_clusters=1, max_parents=1, **how).fit(frame, schema=bits(frame.columns, 120))
+        (_, choices, tables), prices = steps(method), [float(price) for price in method.epsilons_ if price]
+        assert (sum(prices) * sum(1 / price for price in prices) > len(prices) ** 2 + 1e-6) == (weights == "entropy")
+        raw, reads = [entry.mechanism for entry in method.ledger_.entries].count("none"), weights == "entropy"
+        found = (0, 6 * (reads or relation == "add_remove")) if mode == "corrected" else (reads, 0)
+        assert (raw, len(tables) - len(prices)) == found
+        assert [entry.epsilon_nominal for entry in choices] == [total(choices) / 5] * 5
+        assert total(method.ledger_.entries, "epsilon_claimed") == 20
+        firsts.add(method.families_[0])
+    assert len(firsts) > 1
+
+
 @pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("published", "MI")])
 def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_printed_one(mode, score):
     """Two blocks of four equal bits: the printed one puts equal bits apart, and different ones together."""
@@ -99,6 +117,8 @@ def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_pr
     )
     assert sorted(fixed.clusters_) == [tuple(bit(f"{block}{i}") for i in range(4)) for block in "ab"]
     assert [{name[0] for name in cluster} for cluster in printed.clusters_] == [{"a", "b"}] * 2
+    apart = printed.sample(1_000)[[sorted(cluster)[0].split()[0] for cluster in printed.clusters_]]
+    assert 0.3 < (apart.nunique(axis=1) == 1).mean() < 0.7  # equal in all rows
 
 
 @pytest.mark.parametrize("mode", ["corrected", "published"])
@@ -241,16 +261,11 @@ def test_what_each_question_costs():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "relation", "cells"),
-    [
-        (1.0, "replace", 100),
-        (0.5, "replace", 50),
-        (50.0, "add_remove", pytest.approx(10_000, abs=300)),  # the noise of n has scale 10
-        (0, "replace", 1),
-        (1e9, "replace", MOST_CELLS // 3),
-    ],
+    ("epsilon", "cells"),
+    [(1.0, 100), (0.5, 50), (50.0, pytest.approx(10_000, abs=300)), (0, 1), (1e9, MOST_CELLS // 3)],
 )
-def test_default_bound_by_hand(epsilon, relation, cells):
+def test_default_bound_by_hand(epsilon, cells):
     """n eps2 / (d * sensitivity * 4): 3000 * .8 / (3 * 2 * 4) = 100, and twice that under add_remove."""
+    relation = "add_remove" if epsilon == 50 else "replace"  # the noise of n has scale 10
     method = JTree(epsilon=epsilon, relation=relation, random_state=0).fit(chain(3), schema=CHAIN)
     assert method.max_cells_ == cells

@@ -34,7 +34,7 @@ REPEATS = 5  # of all runs, unless someone says otherwise; paper 000 has as many
 PRINTED = "as published"
 PAPER, PATENT = phrase("The paper says"), phrase("The patent says")
 MOST = 160  # characters of a list of places that anybody reads
-PLACES = {"epsilon", "x", "rows", "parents", "depth", "repeat"}
+PLACES = {"epsilon", "x", "rows", "parents", "share", "depth", "repeat"}
 # numbers that need a word
 POINTS = {"": "", "depth": "depth {:g}"}
 
@@ -276,6 +276,35 @@ def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str 
         yield finding(f"{series} {name}".strip(), "", *weighted_sum(*terms), low=-math.log(factor))
 
 
+def grows_by(
+    name: str,
+    part: pd.DataFrame,
+    *,
+    x: str,
+    own: str = "",
+    other: str = "",
+    low: float = 1e-9,
+    high: float = inf,
+    **how: Any,
+) -> Findings:
+    """Curves grow by a factor between two from a place to the next; or that of `own` does, or its ratio to another's.
+
+    It is the factor of the straight line through the logarithms of the runs, in order. With
+    `REPEATS` repeats of 4 places whose logarithms deviate by .1, a factor that is 10% from an end
+    is told in 95 of 100 tries; so is one that is 13% from it, if it is that of a ratio.
+    """
+    values = part[how.get("value", "value")]
+    found = curves(part.assign(**{str(values.name): np.log(values.where(values > 0))}), x, **how)
+    for series, curve in found.items():
+        base = found.get(other or series, curve.head(0))
+        shared = curve.index.intersection(base.index)
+        if own in ("", series) and series != other and len(shared) > 1:
+            weights = line_weights(curve.loc[shared]) / (len(shared) - 1)
+            step = weighted_sum((weights, curve.loc[shared]), *[(-weights, base.loc[shared])][: len(other)])
+            title = f"{'' if own else series} {name}".strip()
+            yield finding(title, "", *step, low=math.log(low), high=math.log(high))
+
+
 def lies_below(
     name: str,
     part: pd.DataFrame,
@@ -307,6 +336,20 @@ def lies_below(
             sign = 1 if above != bool(not where or low < one[0] <= high) else -1
             found_here = weighted_sum((-sign / len(mine), mine), (sign / len(theirs), theirs))
             yield finding(name, format_point(x, one[0]) if where else "", *found_here)
+
+
+def nears(name: str, part: pd.DataFrame, *, x: str, own: Sequence[str], level: str, **how: Any) -> Findings:
+    """Curves are nearer to a series' last point at their own last place than at their first, on whichever side.
+
+    With `REPEATS` repeats a place that is nearer by 2.8 times the deviation of a run is told in 95
+    of 100 tries. Which side a place is on is taken from its mean: one that is at the level seems
+    farther off than it is.
+    """
+    found = curves(part, x, **how)
+    for series in (one for one in own if {one, level} <= set(found) and len(found[one]) > 1):
+        ends, goal = found[series].iloc[[0, -1]], found[level].iloc[[-1]]
+        sides = np.sign(ends["mean"].to_numpy() - goal["mean"].to_numpy()) * (1, -1)
+        yield finding(f"{series} {name}".strip(), "", *weighted_sum((sides, ends), (-sides.sum(), goal)))
 
 
 def nearly_best(
@@ -396,6 +439,19 @@ def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float
 
 RULES: Mapping[str, Callable[..., Findings]] = {
     rule.__name__: rule
-    for rule in (rises, steadies, hardly_rises, grows_less, lies_below, nearly_best, alike, dips, reaches, between)
+    for rule in (
+        rises,
+        steadies,
+        hardly_rises,
+        grows_less,
+        grows_by,
+        lies_below,
+        nears,
+        nearly_best,
+        alike,
+        dips,
+        reaches,
+        between,
+    )
 }
 """What judges one part of a figure, by its name and its runs."""

@@ -12,7 +12,7 @@ from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.errors import ParameterError
-from dpcore.evaluate.evaluator import PLAIN, REAL, Method
+from dpcore.evaluate.evaluator import PLAIN, PROTOCOLS, REAL, Method
 from dpcore.evaluate.learners import again
 from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.experiment.figures.claims import PAPER, PATENT, PLACES, PRINTED, Claim
@@ -24,7 +24,7 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
 
 MODES = {"published": PRINTED, "corrected": phrase("corrected")}
-NAMES = ("series", "method")  # of a line of settings; all else are parameters
+NAMES = ("series", "method", "values")  # of a line of settings; all else are parameters
 References = Callable[[pd.DataFrame], Mapping[str, Any]]
 """What adds columns of baselines to every run's rows."""
 
@@ -84,7 +84,7 @@ class Figure:
             (shared | line, {"x": x, "depth": depth, "rows": rows})
             for line in made["methods"]
             for depth in made.get("depths", [None])
-            for x in values
+            for x in line.get("values", values)
         ]
         last = {"x": values[-1], "rows": rows}
         points += [(shared | line, last) for line in made.get("last", ())]
@@ -108,8 +108,10 @@ class Figure:
         runs = self.runs(data, repeats)
         if "kind" in made:
             return KINDS[made["kind"]](data, runs)
-        label = label_of(data) if len(data.test_sample) else None
-        asked = [name for name in made.get("measures", ["accuracy"]) if label or "SVM" not in name]
+        label = label_of(data)
+        # as printed, the SVM is asked about synthetic rows
+        lost = [one for one in PROTOCOLS if not label or (PROTOCOLS[one] == "tstr" and data.test_sample.empty)]
+        asked = [name for name in made.get("measures", ["accuracy"]) if name not in lost]
         methods = {run.labels["method"]: run.method for run in runs}
         rows = data.schema.max_rows or made["rows"] if "rows" in made else None
         config = Config(methods, (), measures=asked, models=made.get("models", evaluate.MODELS[:1]), label=label)

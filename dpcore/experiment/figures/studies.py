@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -121,4 +122,15 @@ class Risk(Study):
         return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
 
 
-KINDS = {kind.__name__: kind for kind in (Study, RangeErrors, MeanError, Risk)}
+class Fit(Study):
+    """What a fit takes; a run may say on how large a share of the columns, from the first on."""
+
+    def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
+        """No rows."""
+        names = self.data.schema.names
+        schema = self.data.schema.select(names[: ceil(run.labels.get("share", 1) * len(names))])
+        run.method.fit(self.data.train, schema=schema, ledger=ledger, progress=progress)
+        return pd.DataFrame()
+
+
+KINDS = {kind.__name__: kind for kind in (Study, RangeErrors, MeanError, Risk, Fit)}

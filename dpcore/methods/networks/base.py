@@ -294,7 +294,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         choices = [self._choices(len(cluster)) for cluster in clusters]
         networks = [list[Family]() for _ in clusters]
         for cluster, own, network in zip(clusters, choices, networks, strict=True):
-            share = epsilon * Fraction(1, own if paper else sum(choices))
+            share = epsilon * Fraction(1, (own if paper else sum(choices)) or 1)
             claim: Claimed = {"claimed_epsilon": share / len(clusters), "reason": self.overlap} if paper else {}
             for family in self._network(bits, cluster, share, claim):
                 network.append(family)

@@ -11,10 +11,11 @@ Steps, as printed (mode="published"); d bits, k clusters, at most l parents
      together are torn apart. The paper prints neither the sigma nor the number k1 of eigenvectors nor the eta (step
      2) that it used; here they are 1, k and .1 unless somebody says more.
   2  IBayes, in each cluster of c bits: the first bit by entropy, then family after family by mutual information: c
-     exponential mechanisms.                                                                              choose, growth
+     exponential mechanisms (first="random": one less, for a first bit as in PrivBayes).                  choose, growth
      A parent is left out whose noisy score with the child is below eta times the best of either.
   3  HnoisyConditionals: tables of family l + 1 and later, with noise in proportion to exp(OE), OE the entropy of the
-     child, H / log n with n the number of values, which are 2; the families before are margins of the first of them.
+     child, H / log n with n the number of values, which are 2 (weights="equal": the same noise for all, as in other
+     methods); the families before are margins of the first of them.
      Where the filter of step 2 made one that is none, this step cannot be carried out: we measure it as well, out of
      the same epsilon. Algorithm 5 prints l' = min(|C| - 1, d). With d, one table at most would get noise; we read l.
                                                                                                                   counts
@@ -23,7 +24,8 @@ Steps, as printed (mode="published"); d bits, k clusters, at most l parents
      are no value's are mended.                                                                          post-processing
 
 Steps, corrected (mode="corrected")
-  1a One-way tables of all bits, for a tenth of step 3's epsilon; OE is computed from them.                       counts
+  1a One-way tables of all bits, for a tenth of step 3's epsilon; OE is computed from them. With weights="equal" they
+     are asked for only where n is private.                                                                       counts
   1b Scores of all pairs, by default R, and 1 - s in the affinity, with the median of all distances for sigma^2
      (affinity="fixed").                                                                                    noisy_scores
      partition="public" asks nothing and takes the columns in their order; the tables get its epsilon.
@@ -55,7 +57,9 @@ What the paper claims, and where it is wrong
      attained, 26 on Adult and 87 on Big5.
   2  It lets clusters compose in parallel: epsilon_2 and epsilon_3 are each spent k times.
   3  The noiseless entropies scale the noise. Laplace noise of two scales has an unbounded ratio of densities: no finite
-     epsilon. Without this, the sum would be 12.75 epsilon on Adult and 38.88 epsilon on Big5.
+     epsilon. Without this (weights="equal"), the sum would be 12.75 epsilon on Adult and 38.88 epsilon on Big5.
+  4  It says that less noise is injected. Its weights do not do that: by Cauchy and Schwarz the sum of m tables' scales,
+     proportional to sum w_j times sum 1 / w_j, is m^2 at least, which equal weights attain.
   What its proof does show holds for neighbors that differ in one *bit* of one person.
 
 Reference  Zhang, Shen and Yang, Differentially private heterogeneous multi-attribute data publication via attribute
@@ -77,6 +81,7 @@ from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
+from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, xlog2
 from dpcore.methods.networks.base import (
     PAGES,
@@ -108,12 +113,16 @@ class FilteredSynthesizer(ClusteredSynthesizer):
         How many eigenvectors the clusters come from; as many as there are clusters.
     eta
         Below which share of the best score a parent is left out.
+    first
+        Whether the first bit of a cluster is chosen by its entropy, or drawn at random as in
+        PrivBayes, which costs nothing: the cluster's other choices get its share.
     """
 
     affinity: str | None = choice(default=None, options=("fixed", "published"))
     sigma: float = number(default=1.0, least=0.001, most=1000.0)
     k1: int | None = whole(default=None)
     eta: float = number(default=0.1, most=1, open=")")
+    first: str = choice(default="entropy", options=("entropy", "random"))
 
     @property
     def _affinity(self) -> str:
@@ -122,15 +131,22 @@ class FilteredSynthesizer(ClusteredSynthesizer):
     def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
         return super()._clusters(schema, k, affinity=self._affinity, sigma=self.sigma, k1=self.k1)
 
+    def _choices(self, size: int) -> int:
+        return size - (self.first == "random")
+
     def _network(
         self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed
     ) -> Iterator[Family]:
-        """The first bit by entropy, then child and parents at once, of those that the scores do not leave out."""
+        """The first bit, then child and parents at once, of those that the scores do not leave out."""
         names, similar = [bits.schema.names[j] for j in cluster], self.similarity_
         related = related_columns(similar[np.ix_(cluster, cluster)], self.eta) if len(similar) else None
-        first = names[int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))]
+        if self.first == "random":
+            # a stream for each cluster, beyond those that others draw from
+            first = int(generator(self.random_state, 5 + cluster[0]).integers(len(names)))
+        else:
+            first = int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))
         growth = bits.growth(self._rating, names, max_parents=self.max_parents, related=related)
-        return grow_from(first, growth, epsilon, claim)
+        return grow_from(names[first], growth, epsilon, claim)
 
 
 class HMPrivBayes(FilteredSynthesizer):
@@ -146,6 +162,9 @@ class HMPrivBayes(FilteredSynthesizer):
     partition
         Whether clusters come from noisy scores or, in corrected mode only, are the columns in their
         order.
+    weights
+        Whether tables share their epsilon in proportion to exp(-OE), or equally, which reads no
+        entropies. The sum of the tables' noise scales is least if they share equally.
     """
 
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -155,6 +174,7 @@ class HMPrivBayes(FilteredSynthesizer):
     presets = presets_of(PAGES, "HMPrivBayes")
     overlap = REASONS["clusters"]
     partition: str = choice(default="learned", options=("learned", "public"))
+    weights: str = choice(default="entropy", options=("entropy", "equal"))
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -165,14 +185,19 @@ class HMPrivBayes(FilteredSynthesizer):
         """Whether no scores say which bits go together."""
         return self.partition == "public" or d == 1
 
+    @property
+    def _measures_bits(self) -> bool:
+        """Whether the one-way tables of bits are paid for: for weights, or for n."""
+        return not self._published and (self.weights == "entropy" or self.relation == Relation.ADD_REMOVE)
+
     def _shares(self, d: int) -> Sequence[Epsilon]:
         k = min(self.n_clusters, d)
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
-        for_bits = 0 if self._published else for_tables * ONE_WAYS
+        for_bits = for_tables * ONE_WAYS if self._measures_bits else 0
         return for_bits, for_pairs, for_networks, for_tables - for_bits + (for_pairs if self._skips_scores(d) else 0)
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
-        if self._published:
+        if not self._measures_bits:
             return super()._entropies(bits, epsilon)
         margins = bits.counts([(name,) for name in bits.schema.names], epsilon=epsilon)
         if self.relation == Relation.ADD_REMOVE:
@@ -181,6 +206,8 @@ class HMPrivBayes(FilteredSynthesizer):
         return np.asarray(-xlog2(shares).sum(axis=1))
 
     def _weights(self, bits: PrivateTable, entropies: Floats) -> dict[str, float]:
+        if self.weights == "equal":
+            return dict.fromkeys(bits.schema.names, 1.0)
         if self._published:
             codes = bits.unprotected(REASONS["weights"], claimed_epsilon=0)
             ones = codes.mean(axis=0) if len(codes) else np.zeros(codes.shape[1])

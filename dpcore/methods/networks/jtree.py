@@ -119,7 +119,7 @@ class JTree(CliqueSynthesizer):
     provable_printed = "none"
     seconds = (0.17, 0.2)
     printed_relations = (Relation.REPLACE,)
-    controls = controls_of({"score": PAGES["NetworkSynthesizer"]["score"]})
+    controls = controls_of(PAGES["JTree"] | {"score": PAGES["NetworkSynthesizer"]["score"]})
     presets = presets_of(PAGES, "JTree")
     paper = "001"
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}")

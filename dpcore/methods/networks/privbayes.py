@@ -97,6 +97,7 @@ class PrivBayes(NetworkSynthesizer):
         score={
             "names": lambda method, _: {one: NAMES[one] for one in NAMES if one in VARIANTS[method.variant]},
             "initial": lambda method, _: method._score,
+            "when": {},
             "note": lambda method, _: SLOW if method.implied(0) else "",
         },
     )
