@@ -17,7 +17,7 @@ from dpcore.experiment.figures.claims import (
     weighted_sum,
 )
 from dpcore.experiment.figures.figure import with_failures
-from dpcore.experiment.study import failed_runs
+from dpcore.experiment.study import TIMES, failed_runs
 from dpcore.text import Verdict
 
 HOLDS, FAILS, OPEN = Verdict
@@ -34,6 +34,10 @@ def runs(x, curves, **same):
             for repeat, off in enumerate((-0.002, -0.001, 0, 0.001, 0.002))
         ]
     )
+
+
+def timed(frame):
+    return frame.assign(**dict.fromkeys(TIMES, frame["value"]))
 
 
 def drawn(rng, means, deviations, repeats=REPEATS, series="a"):
@@ -110,6 +114,19 @@ def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
     assert share(FAILS, "alike", both(2.0), **two) >= 0.9
     assert share(HOLDS, "lies_below", both(1.2), own="a") >= 0.95
 
+    def times(rng):  # 2.26 times as long at each place, 1.13 times another's growth
+        curves = [
+            drawn(rng, np.arange(4) * np.log(step), [0.1] * 4, series=one) for one, step in (("a", 2.26), ("b", 2))
+        ]
+        return pd.concat(curves).assign(value=lambda found: np.exp(found["value"]))
+
+    for bounds, answer in (
+        ({"low": 2.0}, HOLDS),
+        ({"other": "b", "low": 1.0}, HOLDS),
+        ({"other": "b", "high": 1.0}, FAILS),
+    ):
+        assert share(answer, "grows_by", times, own="a", **bounds) >= 0.95
+
 
 def test_what_is_not_so_is_seldom_told():
     def both(rng):
@@ -131,11 +148,12 @@ def test_curves_that_share_no_point_tell_nothing_of_each_other():
     apart = apart.assign(metric="accuracy")
     assert [Claim(**claim).line(apart) for claim in named("003 Fig. 1").claims[2:]] == [""]
     apart = runs("parents", {"HMPrivBayes": {1: 1.0}, "PrivBayes": {2: 2.0, 3: 3.0}}, data="adult")
-    assert Claim(**named("001 Fig. 6").claims[1]).line(apart.assign(seconds=apart["value"])) == ""
+    assert Claim(**named("001 Fig. 6").claims[1]).line(timed(apart)) == ""
 
 
 LOW, HIGH = {0.2: 0.15, 1.0: 0.12}, {0.2: 0.28, 1.0: 0.2}
 MIXED = {0.2: 0.1, 1.0: 0.2}
+DOUBLE = {1: 1, 2: 2, 4: 4}
 FALLING = {0.1: 0.66, 0.2: 0.65, 0.35: 0.6, 0.49: 0.5}
 LEVEL = dict.fromkeys(FALLING, 0.62)
 VALLEY = {0.1: 0.66, 0.49: 0.5, 0.51: 0.5, 0.9: 0.66}
@@ -167,6 +185,10 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("004 Fig. 2", 0, {SMALL: LEVEL}, THIRD, "adult", "does not hold"),  # it rises by less than a point
     ("004 Fig. 2", 1, {SMALL: LEVEL, LARGE: FALLING}, THIRD, "adult", "Here it holds"),
     ("004 Fig. 2", 2, {SMALL: LEVEL}, THIRD, "adult", "Here it holds"),
+    ("004 Efficiency", 0, {"naive Bayes": DOUBLE, "PPNB": DOUBLE}, {"x": "rows"}, "adult", "Here it holds"),
+    ("004 Efficiency", 0, {"naive Bayes": {1: 1, 2: 1, 4: 1}, "PPNB": DOUBLE}, {"x": "rows"}, "adult", "does not hold"),
+    ("004 Efficiency", 1, {"DTPD": DOUBLE}, {"x": "rows"}, "adult", "Here it holds"),
+    ("004 Efficiency", 2, {"DTCRD": DOUBLE, "DTPD": {1: 2, 2: 4, 4: 8}}, {"x": "rows"}, "adult", "does not hold"),
     ("003 Fig. 2", 0, FORESTS, {"x": "epsilon", "metric": "accuracy"}, "adult", "holds at 1"),
     ("004 Fig. 3", 0, {"DTPD": VALLEY}, THIRD, "adult", "Here it holds"),
     ("004 Fig. 3", 0, {"DTPD": {0.1: 0.5, 0.5: 0.6, 0.9: 0.5}}, THIRD, "adult", "does not hold"),
@@ -190,7 +212,7 @@ def test_the_papers_method_is_judged_by_all_runs_and_no_other():
 @pytest.mark.parametrize(("name", "place", "curves", "same", "data", "told"), CASES)
 def test_claims_are_judged_by_the_points(name, place, curves, same, data, told):
     frame = runs(curves=curves, data=data, **same)
-    line = Claim(**named(name).claims[place]).line(frame.assign(seconds=frame["value"]))
+    line = Claim(**named(name).claims[place]).line(timed(frame))
     assert told in line
     assert " (5 repeats)." in line
 

@@ -268,6 +268,37 @@ def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str)
         yield finding(f"{series} {name}".strip(), "", *weighted_sum((1, found[other]), (-1, found[series])))
 
 
+def grows_by(
+    name: str,
+    part: pd.DataFrame,
+    *,
+    x: str,
+    own: str = "",
+    other: str = "",
+    low: float = 0.0,
+    high: float = inf,
+    value: str = "value",
+    **how: Any,
+) -> Findings:
+    """Curves grow by a factor between two from a place to the next; or that of `own` does, or its ratio to another's.
+
+    It is the factor of the straight line through the logarithms of the runs, in order. With
+    `REPEATS` repeats of 4 places whose logarithms deviate by .1, a factor that is 10% from an end
+    is told in 95 of 100 tries; so is one that is 13% from it, if it is that of a ratio.
+    """
+    logs = part.assign(**{value: np.log(part[value].where(part[value] > 0))})
+    found, nothing = curves(logs, x, value=value, **how), pd.DataFrame()
+    for series, curve in found.items():
+        base = found.get(other, nothing) if other else curve
+        shared = curve.index.intersection(base.index)
+        if own in ("", series) and series != other and len(shared) > 1:
+            weights = line_weights(curve.loc[shared]) / (len(shared) - 1)
+            terms = [(weights, curve.loc[shared]), (-weights, base.loc[shared])]
+            step = weighted_sum(*terms[: 1 + bool(other)])
+            title = f"{'' if own else series} {name}".strip()
+            yield finding(title, "", *step, low=math.log(low) if low else -inf, high=math.log(high))
+
+
 def lies_below(
     name: str,
     part: pd.DataFrame,
@@ -383,6 +414,18 @@ def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float
 
 RULES: Mapping[str, Callable[..., Findings]] = {
     rule.__name__: rule
-    for rule in (rises, steadies, hardly_rises, grows_less, lies_below, nearly_best, alike, dips, reaches, between)
+    for rule in (
+        rises,
+        steadies,
+        hardly_rises,
+        grows_less,
+        grows_by,
+        lies_below,
+        nearly_best,
+        alike,
+        dips,
+        reaches,
+        between,
+    )
 }
 """What judges one part of a figure, by its name and its runs."""
