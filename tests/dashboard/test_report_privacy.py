@@ -14,6 +14,7 @@ from dpcore import export
 from dpcore.dashboard.pages.mechanisms import report_privacy_numbers
 from dpcore.dashboard.panels import disclosure
 from dpcore.domain.unit import PrivacyUnit
+from dpcore.experiment.figures import named
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
 from dpcore.methods import METHODS
 
@@ -27,6 +28,9 @@ def test_breach_as_printed():
         assert report_privacy_numbers.breach(ERRPH(k, p0=p0)) == pytest.approx([k * p0**2 / ((k - 1) * p0 + 1)] * k)
     uneven = report_privacy_numbers.breach(ERRPH(3, p0=0.4, others=[0.1, 0.2, 0.3]))
     assert uneven == pytest.approx([0.16 / 0.5, 0.16 / 0.6, 0.16 / 0.7])
+    for channel in (RRPH(p0=p0) for p0 in (0.1, 0.3, 0.35, 0.6)):  # what is said of the advice on p0
+        said = f"{channel.epsilon:.2f}", f"{report_privacy_numbers.breach(channel)[0]:.0%}"
+        assert all(number in named("004 Fig. 2").claims[3]["note"] for number in said)
     crossing = 1 / sqrt(2)
     for channel in (RRPH(p0=crossing), Warner(p=crossing)):
         assert report_privacy_numbers.breach(channel) == pytest.approx([0.585786] * 2, abs=1e-6)

@@ -114,6 +114,12 @@ def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
     assert share(FAILS, "alike", both(2.0), **two) >= 0.9
     assert share(HOLDS, "lies_below", both(1.2), own="a") >= 0.95
 
+    steps = {"own": "a", "low": 3, "high": 10, "within": 1.0, "below": True}
+    for loss, answer in ((3.8, HOLDS), (-1.8, FAILS)):
+        assert (
+            share(answer, "nearly_best", lambda rng, n=loss: drawn(rng, [-n] * 3 + [0] * 11, [1] * 14), **steps) >= 0.95
+        )
+
     def times(rng):  # 2.26 times as long at each place, 1.13 times another's growth
         curves = [
             drawn(rng, np.arange(4) * np.log(step), [0.1] * 4, series=one) for one, step in (("a", 2.26), ("b", 2))
@@ -154,6 +160,7 @@ def test_curves_that_share_no_point_tell_nothing_of_each_other():
 LOW, HIGH = {0.2: 0.15, 1.0: 0.12}, {0.2: 0.28, 1.0: 0.2}
 MIXED = {0.2: 0.1, 1.0: 0.2}
 DOUBLE = {1: 1, 2: 2, 4: 4}
+ADVISED = {0.1: 0.6, 0.3: 0.654, 0.35: 0.66, 0.6: 0.66, 0.9: 0.664}
 FALLING = {0.1: 0.66, 0.2: 0.65, 0.35: 0.6, 0.49: 0.5}
 LEVEL = dict.fromkeys(FALLING, 0.62)
 VALLEY = {0.1: 0.66, 0.49: 0.5, 0.51: 0.5, 0.9: 0.66}
@@ -189,6 +196,7 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("004 Efficiency", 0, {"naive Bayes": {1: 1, 2: 1, 4: 1}, "PPNB": DOUBLE}, {"x": "rows"}, "adult", "does not hold"),
     ("004 Efficiency", 1, {"DTPD": DOUBLE}, {"x": "rows"}, "adult", "Here it holds"),
     ("004 Efficiency", 2, {"DTCRD": DOUBLE, "DTPD": {1: 2, 2: 4, 4: 8}}, {"x": "rows"}, "adult", "does not hold"),
+    ("004 Fig. 2", 3, {SMALL: ADVISED}, THIRD, "adult", "at 0.1; does not hold for"),
     ("003 Fig. 2", 0, FORESTS, {"x": "epsilon", "metric": "accuracy"}, "adult", "holds at 1"),
     ("004 Fig. 3", 0, {"DTPD": VALLEY}, THIRD, "adult", "Here it holds"),
     ("004 Fig. 3", 0, {"DTPD": {0.1: 0.5, 0.5: 0.6, 0.9: 0.5}}, THIRD, "adult", "does not hold"),

@@ -112,11 +112,8 @@ class Risk(Study):
         return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
 
 
-@dataclass
 class RunTimes(Study):
     """Fits on as many rows as the run says, the first of some that are drawn from the real ones, again and again."""
-
-    rows: int | None = 0
 
     def __post_init__(self) -> None:
         most = max(run.labels["rows"] for run in self.runs)
@@ -125,8 +122,8 @@ class RunTimes(Study):
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
         """Nothing but the fit, whose times are what counts."""
-        rows = self.data.train_sample.iloc[: run.labels["rows"]]
-        run.method.fit(rows, schema=self.data.schema, ledger=ledger, progress=progress)
+        rows, schema = self.data.train_sample.iloc[: run.labels["rows"]], self.data.schema
+        run.method.fit(rows, schema=schema, ledger=ledger, progress=progress)
         return pd.DataFrame()
 
 
