@@ -114,7 +114,7 @@ def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
     assert share(FAILS, "alike", both(2.0), **two) >= 0.9
     assert share(HOLDS, "lies_below", both(1.2), own="a") >= 0.95
 
-    steps = {"own": "a", "low": 3, "high": 10, "within": 1.0, "below": True}
+    steps = {"own": "a", "span": (3, 10), "within": 1.0, "below": True}
     for loss, answer in ((3.8, HOLDS), (-1.8, FAILS)):
         assert (
             share(answer, "nearly_best", lambda rng, n=loss: drawn(rng, [-n] * 3 + [0] * 11, [1] * 14), **steps) >= 0.95
@@ -126,12 +126,8 @@ def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
         ]
         return pd.concat(curves).assign(value=lambda found: np.exp(found["value"]))
 
-    for bounds, answer in (
-        ({"low": 2.0}, HOLDS),
-        ({"other": "b", "low": 1.0}, HOLDS),
-        ({"other": "b", "high": 1.0}, FAILS),
-    ):
-        assert share(answer, "grows_by", times, own="a", **bounds) >= 0.95
+    for other, ends, answer in (("", (2, np.inf), HOLDS), ("b", (1, np.inf), HOLDS), ("b", (0.1, 1), FAILS)):
+        assert share(answer, "grows_by", times, own="a", other=other, factor=ends) >= 0.95
 
 
 def test_what_is_not_so_is_seldom_told():
@@ -145,7 +141,7 @@ def test_what_is_not_so_is_seldom_told():
     for rule in ("rises", "steadies", "lies_below"):
         assert share(OPEN, rule, both, own="a") >= 0.9
     assert share(OPEN, "steadies", cut_short, own="a") >= 0.9
-    flat = {"own": "a", "low": 0, "high": 3, "within": 0.1}
+    flat = {"own": "a", "span": (0, 3), "within": 0.1}
     assert share(FAILS, "nearly_best", lambda rng: drawn(rng, [0] * 16, [1.0] * 16), **flat) <= 0.05
 
 

@@ -276,9 +276,11 @@ def test_moments_by_enumeration():
         a, var_a, _, _ = channel.moments
         assert np.mean(means) == pytest.approx(np.mean(numbers))
         assert np.var(means) == pytest.approx(np.var(reports) / (n * a**2))
+        assert np.mean([channel.mean_variance(y) for y in samples]) == pytest.approx(np.var(means))
         assert np.mean(fair) == pytest.approx(np.var(numbers))
         bias = -var_a * np.var(reports) / (n * a**2 * (var_a + a**2))
         assert np.mean(printed) - np.var(numbers) == pytest.approx(bias)
+        assert np.std(printed) == pytest.approx(channel.variance_error(reports, n))
 
 
 def test_the_printed_formula_has_the_published_expectation():

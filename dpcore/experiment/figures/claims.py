@@ -269,23 +269,16 @@ def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str)
 
 
 def grows_by(
-    name: str,
-    part: pd.DataFrame,
-    *,
-    x: str,
-    own: str = "",
-    other: str = "",
-    low: float = 1e-9,
-    high: float = inf,
-    **how: Any,
+    name: str, part: pd.DataFrame, *, x: str, factor: Sequence[float], own: str = "", other: str = "", **how: Any
 ) -> Findings:
     """Curves grow by a factor between two from a place to the next; or that of `own` does, or its ratio to another's.
 
     It is the factor of the straight line through the logarithms of the runs, in order. With
     `REPEATS` repeats of 4 places whose logarithms deviate by .1, a factor that is 10% from an end
-    is told in 95 of 100 tries; so is one that is 13% from it, if it is that of a ratio.
+    is told in 95 of 100 tries; so is one that is 13% from it, if it is that of a ratio. Both ends are
+    above 0.
     """
-    values = part[how.get("value", "value")]
+    values, (low, high) = part[how.get("value", "value")], np.log(factor)
     found = curves(part.assign(**{str(values.name): np.log(values.where(values > 0))}), x, **how)
     for series, curve in found.items():
         base = found.get(other or series, curve.head(0))
@@ -293,8 +286,7 @@ def grows_by(
         if own in ("", series) and series != other and len(shared) > 1:
             weights = line_weights(curve.loc[shared]) / (len(shared) - 1)
             step = weighted_sum((weights, curve.loc[shared]), *[(-weights, base.loc[shared])][: len(other)])
-            title = f"{'' if own else series} {name}".strip()
-            yield finding(title, "", *step, low=math.log(low), high=math.log(high))
+            yield finding(f"{'' if own else series} {name}".strip(), "", *step, low=low, high=high)
 
 
 def lies_below(
@@ -336,8 +328,7 @@ def nearly_best(
     *,
     x: str,
     own: str,
-    low: float,
-    high: float,
+    span: Sequence[float],
     within: float,
     below: bool = False,
     **how: Any,
@@ -349,14 +340,14 @@ def nearly_best(
     mean and 3 below, one is told in 95 of 100 tries that is 2.8 deviations of a run from it.
     """
     for series, curve in curves(part, x, **how).items():
-        if own in series and len(inside := curve.loc[low:high]):
+        if own in series and len(inside := curve.loc[span[0] : span[1]]):
             mean = np.isin(curve.index, inside.index) / len(inside)
             # which is the best is not known: against each
             for place, best in zip(curve.index, np.eye(len(curve)), strict=True):
                 lost, *error = weighted_sum((best - mean, curve))
                 if not below:
                     yield finding(f"{series} {name}".strip(), "", lost, *error, low=-inf, high=within)
-                elif place < low:
+                elif place < span[0]:
                     yield finding(f"{series} {name}".strip(), format_point(x, place), -lost, *error, low=within)
 
 
@@ -428,20 +419,7 @@ def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float
         yield Finding("", "", good == count, p if good < count else float(count < REPEATS))
 
 
-RULES: Mapping[str, Callable[..., Findings]] = {
-    rule.__name__: rule
-    for rule in (
-        rises,
-        steadies,
-        hardly_rises,
-        grows_less,
-        grows_by,
-        lies_below,
-        nearly_best,
-        alike,
-        dips,
-        reaches,
-        between,
-    )
-}
+RULES: Mapping[str, Callable[..., Findings]] = {rule.__name__: rule for rule in (
+    rises, steadies, hardly_rises, grows_less, grows_by, lies_below, nearly_best, alike, dips, reaches, between,
+)}  # fmt: skip
 """What judges one part of a figure, by its name and its runs."""
