@@ -343,12 +343,12 @@ def nearly_best(
         if own in series and len(inside := curve.loc[span[0] : span[1]]):
             mean = np.isin(curve.index, inside.index) / len(inside)
             # which is the best is not known: against each
-            for place, best in zip(curve.index, np.eye(len(curve)), strict=True):
+            for index, best in zip(curve.index, np.eye(len(curve)), strict=True):
                 lost, *error = weighted_sum((best - mean, curve))
                 if not below:
                     yield finding(f"{series} {name}".strip(), "", lost, *error, low=-inf, high=within)
-                elif place < span[0]:
-                    yield finding(f"{series} {name}".strip(), format_point(x, place), -lost, *error, low=within)
+                elif index < span[0]:
+                    yield finding(f"{series} {name}".strip(), format_point(x, index), -lost, *error, low=within)
 
 
 def alike(

@@ -37,7 +37,7 @@ from dpcore.arguments import Floats
 from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import ERRPH, TRR, KeepOrDraw, Noised, Warner
 
-Pair: TypeAlias = tuple[float, float]
+Moments: TypeAlias = tuple[float, float]
 """A mean and a variance."""
 
 SURE = 0.95
@@ -113,13 +113,13 @@ def descriptions(settings: Sequence[float] = SETTINGS, *, size: int = 2) -> pd.D
 # Numbers
 
 
-def linear(a: Pair, b: Pair) -> TRR:
+def linear(a: Moments, b: Moments) -> TRR:
     """TRR with sets of these means and variances; for measures, which take nothing else from the sets."""
     factors, offsets = (mean + sqrt(variance) * np.array([-1.0, 1.0]) for mean, variance in (a, b))
     return TRR(factors=factors, offsets=offsets)
 
 
-def standard_errors(a: Pair, b: Pair, numbers: Pair, people: int) -> list[float]:
+def standard_errors(a: Moments, b: Moments, numbers: Moments, people: int) -> list[float]:
     """Standard errors of the mean and, as printed, of the variance of numbers that so many reports tell.
 
     Numbers, a and b are normal, each by 40 quantiles, of these means and variances (paper 004, section 6.2).
