@@ -221,6 +221,14 @@ def test_claims_are_judged_by_the_points(name, place, curves, same, data, told):
     assert " (5 repeats)." in line
 
 
+def test_paper_004_is_tried_at_what_it_prints():
+    for name in ("004 Fig. 2", "004 Fig. 3"):
+        values = " ".join(map(str, named(name).settings["values"]))
+        assert values == "0.1 0.2 0.3 0.35 0.4 0.45 0.49 0.51 0.55 0.6 0.65 0.7 0.8 0.9"
+    sets = [(line["factors"], line["offsets"]) for line in named("004 Fig. 2").settings["methods"]]
+    assert sets == [([1, 1], [0, 1]), ([2, 10], [0, 5])]
+
+
 def test_series_say_how_many_of_their_runs_failed():
     frame = runs("epsilon", {"JTree": LOW, "PrivBayes": LOW}, data="big5")
     frame.loc[[0, 1, 2], "error"] = "too large"

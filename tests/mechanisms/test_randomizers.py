@@ -47,9 +47,12 @@ def test_four_values_as_worked_by_hand():
 
 
 def test_the_papers_variance_with_and_without_the_sampling_of_people():
-    pi, n, k, p0 = np.linspace(0.5, 1.5, 7) / 7, 300, 7, 0.35
-    reported = (1 - p0) * (k - 1 + p0 + k * (k - 2) * p0 * pi) / (n * p0**2 * k**2)
-    np.testing.assert_allclose(ERRPH(k, p0=p0).variance(pi, n), reported + pi * (1 - pi) / n)
+    n, p0 = 300, 0.35
+    for k in (7, 2):
+        pi = np.linspace(0.5, 1.5, k) / k
+        reported = (1 - p0) * (k - 1 + p0 + k * (k - 2) * p0 * pi) / (n * p0**2 * k**2)
+        np.testing.assert_allclose(ERRPH(k, p0=p0).variance(pi, n), reported + pi * (1 - pi) / n)
+    np.testing.assert_allclose(reported, (1 - p0**2) / (4 * n * p0**2))
 
 
 def test_unbiased_with_that_variance_by_enumeration():

@@ -45,10 +45,12 @@ def plain_nb(frame, rows):
 
 
 @pytest.mark.parametrize(("mode", "variant"), [("published", "Alg2"), ("corrected", "C1"), ("corrected", "C2")])
-def test_epsilon_zero_gives_uniform_labels(mode, variant):
+def test_epsilon_zero_gives_uniform_labels_and_x_is_always_uniform_and_no_sample_of_the_rows(mode, variant):
     method = NaiveBayesSynthesizer(epsilon=0, mode=mode, variant=variant, rows=8_000, random_state=0)
-    labels = method.fit(planted(), schema=BITS).sample(8_000)["y"].astype(int)
-    assert stats.chisquare(np.bincount(labels, minlength=2)).pvalue > 1e-4  # false-alarm rate 1e-4, seeded
+    rows = method.fit(planted(), schema=BITS).sample(8_000)
+    for columns in (["y"], [*"abc"]):  # false-alarm rate 1e-4 each, seeded
+        assert stats.chisquare(rows.groupby(columns).size()).pvalue > 1e-4
+    assert stats.chisquare(planted().groupby([*"abc"]).size()).pvalue < 1e-99
     assert method.ledger_.epsilon_nominal == 0
 
 
