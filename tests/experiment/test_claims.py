@@ -36,10 +36,6 @@ def runs(x, curves, **same):
     )
 
 
-def timed(frame):
-    return frame.assign(**dict.fromkeys(TIMES, frame["value"]))
-
-
 def drawn(rng, means, deviations, repeats=REPEATS, series="a"):
     """Normal runs of a curve, whose places are 0, 1, 2, ..."""
     values = np.asarray(means) + np.asarray(deviations) * rng.normal(size=(repeats, len(means)))
@@ -150,7 +146,7 @@ def test_curves_that_share_no_point_tell_nothing_of_each_other():
     apart = apart.assign(metric="accuracy")
     assert [Claim(**claim).line(apart) for claim in named("003 Fig. 1").claims[2:]] == [""]
     apart = runs("parents", {"HMPrivBayes": {1: 1.0}, "PrivBayes": {2: 2.0, 3: 3.0}}, data="adult")
-    assert Claim(**named("001 Fig. 6").claims[1]).line(timed(apart)) == ""
+    assert Claim(**named("001 Fig. 6").claims[1]).line(apart.assign(seconds=apart["value"])) == ""
 
 
 LOW, HIGH = {0.2: 0.15, 1.0: 0.12}, {0.2: 0.28, 1.0: 0.2}
@@ -216,16 +212,16 @@ def test_the_papers_method_is_judged_by_all_runs_and_no_other():
 @pytest.mark.parametrize(("name", "place", "curves", "same", "data", "told"), CASES)
 def test_claims_are_judged_by_the_points(name, place, curves, same, data, told):
     frame = runs(curves=curves, data=data, **same)
-    line = Claim(**named(name).claims[place]).line(timed(frame))
+    line = Claim(**named(name).claims[place]).line(frame.assign(**dict.fromkeys(TIMES, frame["value"])))
     assert told in line
     assert " (5 repeats)." in line
 
 
 def test_paper_004_is_tried_at_what_it_prints():
-    for name in ("004 Fig. 2", "004 Fig. 3"):
-        values = " ".join(map(str, named(name).settings["values"]))
-        assert values == "0.1 0.2 0.3 0.35 0.4 0.45 0.49 0.51 0.55 0.6 0.65 0.7 0.8 0.9"
-    sets = [(line["factors"], line["offsets"]) for line in named("004 Fig. 2").settings["methods"]]
+    second, third = (named(name).settings for name in ("004 Fig. 2", "004 Fig. 3"))
+    printed = "0.1 0.2 0.3 0.35 0.4 0.45 0.49 0.51 0.55 0.6 0.65 0.7 0.8 0.9"
+    assert " ".join(map(str, second["values"])) == " ".join(map(str, third["values"])) == printed
+    sets = [(line["factors"], line["offsets"]) for line in second["methods"]]
     assert sets == [([1, 1], [0, 1]), ([2, 10], [0, 5])]
 
 
