@@ -5,23 +5,13 @@ import pandas as pd
 import pytest
 
 from dpcore.experiment.figures import named
-from dpcore.experiment.figures.claims import (
-    PRINTED,
-    REPEATS,
-    RULES,
-    Claim,
-    Finding,
-    finding,
-    in_words,
-    judge,
-    weighted_sum,
-)
+from dpcore.experiment.figures.claims import REPEATS, RULES, Claim, Finding, finding, in_words, judge, weighted_sum
 from dpcore.experiment.figures.figure import with_failures
 from dpcore.experiment.study import TIMES, failed_runs
 from dpcore.text import Verdict
 
 HOLDS, FAILS, OPEN = Verdict
-TRIES = 100
+TRIES, PRINTED = 100, "as published"
 
 
 def runs(x, curves, **same):
