@@ -323,15 +323,7 @@ def lies_below(
 
 
 def nearly_best(
-    name: str,
-    part: pd.DataFrame,
-    *,
-    x: str,
-    own: str,
-    span: Sequence[float],
-    within: float,
-    below: bool = False,
-    **how: Any,
+    name: str, part: pd.DataFrame, *, x: str, own: str, span: Sequence[float], within: float, **how: Any
 ) -> Findings:
     """In the mean from one place to another, curves lose less than so much against their best place.
 
@@ -339,6 +331,7 @@ def nearly_best(
     more private, no more private place does as well then. With `REPEATS` repeats of 8 places in the
     mean and 3 below, one is told in 95 of 100 tries that is 2.8 deviations of a run from it.
     """
+    below = how.pop("below", False)
     for series, curve in curves(part, x, **how).items():
         if own in series and len(inside := curve.loc[span[0] : span[1]]):
             mean = np.isin(curve.index, inside.index) / len(inside)

@@ -49,11 +49,7 @@ def categories(key: str) -> Demonstration:
             say("… without the report"): percent(1 / size, TENTHS),
             say("Epsilon"): number(float(channel.epsilon)),
         },
-        [
-            curve(first, crossing=CROSSING),
-            charts.averaging(repeated, alone=1 / size),
-            curve(second),
-        ],
+        [curve(first, crossing=CROSSING), charts.averaging(repeated, alone=1 / size), curve(second)],
         "Breach measures words, epsilon what a report reveals: told in Warner’s words, the same "
         "reports have Breach {other} instead of {words}.",
         "RRPH: the truth with probability p0, otherwise a toss. ERRPH: the same for k values. "
@@ -96,10 +92,7 @@ def widths(key: str) -> Demonstration:
 def noise_kinds(sets: str, epsilon: float) -> tuple[list[float], pd.DataFrame]:
     """The widths that both kinds of noise leave, and the tails of the numbers at the two bounds."""
     low, high = BOUNDS
-    rules = {
-        PRINTED: numbers.linear(*SETS[sets]),
-        CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon),
-    }
+    rules = {PRINTED: numbers.linear(*SETS[sets]), CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon)}
     left = [numbers.posterior_width(rule, MEAN, VARIANCE) for rule in rules.values()]
     tails = {name: numbers.tail_ratios(rule, low, high, range(21)) for name, rule in rules.items()}
     return left, pd.concat(tails, names=["series"]).reset_index("series")
