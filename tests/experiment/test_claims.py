@@ -112,8 +112,8 @@ def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
         ]
         return pd.concat(curves).assign(value=lambda found: np.exp(found["value"]))
 
-    for other, ends, answer in (("", (2, np.inf), HOLDS), ("b", (1, np.inf), HOLDS), ("b", (0.1, 1), FAILS)):
-        assert share(answer, "grows_by", times, own="a", other=other, factor=ends) >= 0.95
+    for other, end, answer in (("", {"low": 2}, HOLDS), ("b", {"low": 1}, HOLDS), ("b", {"high": 1}, FAILS)):
+        assert share(answer, "grows_by", times, own="a", other=other, **end) >= 0.95
 
 
 def test_what_is_not_so_is_seldom_told():

@@ -269,16 +269,23 @@ def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str)
 
 
 def grows_by(
-    name: str, part: pd.DataFrame, *, x: str, factor: Sequence[float], own: str = "", other: str = "", **how: Any
+    name: str,
+    part: pd.DataFrame,
+    *,
+    x: str,
+    own: str = "",
+    other: str = "",
+    low: float = 1e-9,
+    high: float = inf,
+    **how: Any,
 ) -> Findings:
     """Curves grow by a factor between two from a place to the next; or that of `own` does, or its ratio to another's.
 
     It is the factor of the straight line through the logarithms of the runs, in order. With
     `REPEATS` repeats of 4 places whose logarithms deviate by .1, a factor that is 10% from an end
-    is told in 95 of 100 tries; so is one that is 13% from it, if it is that of a ratio. Both ends are
-    above 0.
+    is told in 95 of 100 tries; so is one that is 13% from it, if it is that of a ratio.
     """
-    values, (low, high) = part[how.get("value", "value")], np.log(factor)
+    values = part[how.get("value", "value")]
     found = curves(part.assign(**{str(values.name): np.log(values.where(values > 0))}), x, **how)
     for series, curve in found.items():
         base = found.get(other or series, curve.head(0))
@@ -286,7 +293,8 @@ def grows_by(
         if own in ("", series) and series != other and len(shared) > 1:
             weights = line_weights(curve.loc[shared]) / (len(shared) - 1)
             step = weighted_sum((weights, curve.loc[shared]), *[(-weights, base.loc[shared])][: len(other)])
-            yield finding(f"{'' if own else series} {name}".strip(), "", *step, low=low, high=high)
+            title = f"{'' if own else series} {name}".strip()
+            yield finding(title, "", *step, low=math.log(low), high=math.log(high))
 
 
 def lies_below(
