@@ -60,7 +60,6 @@ def stage() -> None:
         for name, text in pages.items():
             (PAGES / "docs" / folder / f"{name}.md").write_text(text, encoding="utf-8")
     lists = {place: [f"docs/{place}/{name}.md" for name in pages] for place, pages in written.items()}
-    lists["decisions"] = sorted(f"docs/decisions/{path.name}" for path in (ROOT / "docs" / "decisions").glob("*.md"))
     text = (ROOT / "docs" / "zensical.toml").read_text(encoding="utf-8").replace("[root]", ROOT.as_posix())
     for place, names in lists.items():
         text = text.replace(f'"[{place}]"', ", ".join(f'"{name}"' for name in names))

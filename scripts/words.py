@@ -38,6 +38,7 @@ NAMED, KEY, TITLE = map(re.compile, (r"(?s)[A-Z]|.* ", "/(corrected|paper)", r"^
 NOT_TEXTS = {"color", "number", "format", "orient"}  # names in tables of which all else is texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"
 FIGURES = {"printed", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
+FIGURES |= {"caption", "answers"}
 TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which texts stand there; None: all
     LESSON_FILE: {"title", "promise", "keep", "question", "literature", "text", "after", "label"},
     "dpcore/audit/cases.toml": {"name", "tale", "number", "other"},

@@ -69,6 +69,7 @@ PUBLISHED = [
     ("TaxonomyRelease", {"measure": "all"}, "more"),
     ("DiffGen", {}, "nothing"),
     ("DT-Diff", {}, "no more"),
+    ("DT-Diff rows", {}, "no more"),
     ("DiffGen tree", {}, "nothing"),
     ("DiffPRFs", {}, "nothing"),
     ("DiffPRFs", {"criterion": "InfoGain"}, "nothing"),

@@ -6,6 +6,7 @@ from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.groups.diffgen import DiffGen as DiffGen
 from dpcore.methods.groups.diffgen import DiffGenTree as DiffGenTree
 from dpcore.methods.groups.dtdiff import DTDiff as DTDiff
+from dpcore.methods.groups.dtdiff import DTDiffRows as DTDiffRows
 from dpcore.methods.groups.taxonomy_release import TaxonomyRelease as TaxonomyRelease
 from dpcore.methods.local.dtcrd import DTCRD as DTCRD
 from dpcore.methods.local.dtpd import DTPD as DTPD

@@ -81,6 +81,7 @@ METHODS: Registry[Any] = Registry(
         "NoPrivacy": "methods.networks.hmprivbayes:NoPrivacy",
         "TaxonomyRelease": "methods.groups.taxonomy_release:TaxonomyRelease",
         "DiffGen": "methods.groups.diffgen:DiffGen",
+        "DT-Diff rows": "methods.groups.dtdiff:DTDiffRows",
         "DiffPRFs": "methods.trees.diffprfs:DiffPRFs",
         "DiffPRF": "methods.trees.diffprf:DiffPRF",
         "DiffP-C4.5": "methods.trees.id3:DiffPC45",

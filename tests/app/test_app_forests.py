@@ -8,16 +8,14 @@ from prepared import Journey, asked, at_once, data, follow, page, with_release
 from screen import books, marked, mendable, widget, words
 from streamlit.testing.v1 import AppTest
 
+from dpcore.methods import METHODS
+
 PAGE = "forests"
+PRINTED = {"n_trees": 25, "max_depth": 5, "resample": None, "cuts": None, "categorical_splits": "values"}
 JOURNEYS: list[Journey] = [
     ("corrected", "DiffPRFs", {}, {"n_trees": None, "noise": "auto", "cuts": None}),
     ("corrected", "DT-Diff", {}, {"n_trees": None, "max_depth": None, "resample": None, "vote": None}),
-    (
-        "published",
-        "DiffPRFs",
-        {},
-        {"n_trees": 25, "max_depth": 5, "resample": None, "cuts": None, "categorical_splits": "values"},
-    ),
+    ("published", "DiffPRFs", {}, PRINTED),
     ("published", "DiffPRFs", {"categorical_splits": "one_vs_rest"}, {"categorical_splits": "one_vs_rest"}),
     ("corrected", "DiffPRFs", {"resample": "poisson"}, {"resample": "poisson"}),
     ("corrected", "DiffPRFs", {"rate": 0.5}, {"rate": 0.5, "rounds": None}),
@@ -41,6 +39,13 @@ def test_the_page_has_the_papers_table_and_a_forest_comes_in_one_click() -> None
     (button,) = [button for button in at.button if button.proto.icon == ":material/forest:"]
     button.click()
     assert asked(run(at))["n_trees"] == 25
+
+
+def test_the_page_asks_for_every_parameter_that_is_published() -> None:
+    unused = {"cuts", "resample", "rate", "count_share", "leaf_share", "split_selection", "growth", "consistency"}
+    for kind in (kind for kind in METHODS.values() if "003" in kind.paper and "corrected" in kind.modes):
+        asked = {name for name, control in kind.asks().items() if control.wanted(kind(mode="published"))}
+        assert {*kind.parameters()} - asked - unused <= {"mode", "max_leaves"}, kind
 
 
 def test_without_test_rows_the_worst_column_of_the_released_counts_is_shown() -> None:

@@ -21,13 +21,15 @@ from dpcore.export import make_release
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
 
 PAGE = "taxonomy"
-ALL = next(iter(offered(PAGE, "corrected")))
+ALL, PRINTED = (next(iter(offered(PAGE, mode))) for mode in ("corrected", "published"))
 EQUAL, OWN = (1.0, 1.0, 1.0, 1.0), (0.0, 2.0, 1.0, 3.0)
 WEIGHTS = "level_shares.each.4"
 JOURNEYS: list[Journey] = [
     ("corrected", ALL, {"iterations": 2, "level_shares": "own"}, {"level_shares": EQUAL}),
     ("corrected", ALL, {WEIGHTS: "0; 2 ,1,3"}, {"level_shares": OWN}),
-    ("published", "DiffGen", {}, {"level_shares": None}),
+    ("published", PRINTED, {}, {"level_shares": None, "max_per_attribute": None}),
+    ("published", PRINTED, {"max_per_attribute": "levels"}, {"max_per_attribute": "levels"}),
+    ("published", "DiffGen", {"score": "IG"}, {"level_shares": None, "score": "IG"}),
     ("corrected", ALL, {}, {"level_shares": OWN}),
 ]
 

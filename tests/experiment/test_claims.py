@@ -4,26 +4,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.experiment.figures import named
-from dpcore.experiment.figures.claims import REPEATS, RULES, Claim, Finding, finding, in_words, judge, weighted_sum
+from dpcore.experiment.figures import claims, named
+from dpcore.experiment.figures.claims import PRINTED, REPEATS, RULES, Claim, Finding, finding, in_words, judge
 from dpcore.experiment.figures.figure import with_failures
 from dpcore.experiment.study import TIMES, failed_runs
+from dpcore.language import speaking
 from dpcore.text import Verdict
 
 HOLDS, FAILS, OPEN = Verdict
-TRIES, PRINTED = 100, "as published"
+TRIES = 100
 
 
 def runs(x, curves, **same):
     """Five runs for each point of some curves, about it."""
-    return pd.DataFrame(
-        [
-            {x: place, "series": series, "mode": PRINTED, "repeat": repeat, "error": "", "value": value + off} | same
-            for series, values in curves.items()
-            for place, value in values.items()
-            for repeat, off in enumerate((-0.002, -0.001, 0, 0.001, 0.002))
-        ]
-    )
+    rows = [
+        {x: place, "series": series, "mode": PRINTED, "repeat": repeat, "error": "", "value": value + off} | same
+        for series, values in curves.items()
+        for place, value in values.items()
+        for repeat, off in enumerate((-0.002, -0.001, 0, 0.001, 0.002))
+    ]
+    return pd.DataFrame(rows)
 
 
 def drawn(rng, means, deviations, repeats=REPEATS, series="a"):
@@ -57,15 +57,15 @@ def test_a_verdict_names_what_holds():
         ),
     ):
         assert in_words(found) == told
+    with speaking("zh"):
+        assert "专利原本的形式" in in_words({("the patent's own form", ""): HOLDS, ("b", ""): FAILS})
     assert Claim("", "lies_below", {"x": "x", "own": "b"}, columns=()).line(runs("x", {"a": LOW}, data="")) == ""
 
 
 def test_answers_are_sure_of_all_places_together():
-    alone = {("", "1"): (True, 0.04)}
-    assert judge(Finding(*key, *found) for key, found in alone.items()) == {("", "1"): HOLDS}
-    beside = alone | {("", "2"): (False, 0.03), ("", "3"): (False, 0.001)}
-    answers = judge(Finding(*key, *found) for key, found in beside.items())
-    assert [*answers.values()] == [OPEN, OPEN, FAILS]
+    found = [Finding("", "1", True, 0.04), Finding("", "2", False, 0.03), Finding("", "3", False, 0.001)]
+    assert judge(found[:1]) == {("", "1"): HOLDS}
+    assert [*judge(found).values()] == [OPEN, OPEN, FAILS]
     several = [
         Finding("", "", True, 0.0),
         Finding("", "", False, 0.02),
@@ -77,20 +77,24 @@ def test_answers_are_sure_of_all_places_together():
 def test_a_sum_of_means_has_the_error_of_welch_and_single_runs_none():
     first = pd.DataFrame({"mean": [1.0], "var": [4.0], "count": [4]})
     second = pd.DataFrame({"mean": [3.0], "var": [9.0], "count": [3]})
-    value, error, freedom = weighted_sum((-1, first), (1, second))
+    value, error, freedom = claims.weighted_sum((-1, first), (1, second))
     assert (value, error, freedom) == pytest.approx((2.0, 2.0, 16 / (1 / 3 + 9 / 2)))
-    single = weighted_sum((1, pd.DataFrame({"mean": [5.0], "var": [np.nan], "count": [1]})))
+    single = claims.weighted_sum((1, pd.DataFrame({"mean": [5.0], "var": [np.nan], "count": [1]})))
     assert judge([finding("", "", *single)]) == {("", ""): OPEN}
     assert judge([finding("", "", 0.0, 0.0, 4.0)]) == {("", ""): FAILS}  # all runs are the same
     for repeats, answer in ((REPEATS, HOLDS), (2, OPEN)):  # which a few are by chance
         same = pd.DataFrame({"mean": [5.0], "var": [0.0], "count": [repeats]})
-        assert judge([finding("", "", *weighted_sum((1, same)))]) == {("", ""): answer}
+        assert judge([finding("", "", *claims.weighted_sum((1, same)))]) == {("", ""): answer}
 
 
 def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
     spread = np.sqrt([0.0202] * 8 + [0.0027] * 8)  # a variance that falls to a seventh, as on Adult
     assert share(HOLDS, "steadies", lambda rng: drawn(rng, [0.7] * 16, spread), own="a") >= 0.95
     assert share(HOLDS, "rises", lambda rng: drawn(rng, np.linspace(0, 2.2, 6), [1.0] * 6)) >= 0.95
+
+    for rise, answer in ((1.4, HOLDS), (2.7, FAILS)):
+        two = np.array([1.0, rise])
+        assert share(answer, "hardly_rises", lambda rng, two=two: drawn(rng, two, two / 10), factor=2) >= 0.95
 
     def both(apart):
         return lambda rng: pd.concat([drawn(rng, [0] * 6, [1.0] * 6), drawn(rng, [apart] * 6, [1.0] * 6, series="b")])
@@ -150,11 +154,14 @@ FIRST = {"x": "epsilon", "model": "logistic regression"}
 FIFTH = {"x": "epsilon", "metric": "2-way AVD"}
 THIRD = {"x": "x", "metric": "accuracy"}
 REAL = {"trained on real rows": 0.63}
+FIELD = {"x": "epsilon", "metric": "accuracy", "ID3 without noise": 0.16}
 FORESTS = {"DiffPRFs": {1: 0.75, 2: 0.75}, "DiffPRF": {1: 0.755, 2: 0.8}}
 DEPTHS = {"Max: depth 3": {1: 0.7, 2: 0.8}, "Max: depth 4": {1: 0.75, 2: 0.7}}
 GAINS = {"information gain: depth 3": {1: 0.705, 2: 0.8}, "information gain: depth 4": {1: 0.7, 2: 0.6}}
 SMALL, LARGE = "PPNB, a from N(1, 1), b from N(0, 1)", "PPNB, a from N(2, 10), b from N(0, 5)"
 PATENT = {"the patent's own form": MIXED, "DiffGen": {0.2: 0.15, 1.0: 0.1}, "TaxonomyRelease": {0.2: 0.9, 1.0: 0.9}}
+STEEP, STEADY = {0.001: 1.0, 0.3: 7.0}, {0.001: 1.0, 0.3: 1.5}
+RANGES = {"the patent's own form": STEEP, "leaves only": STEEP, "equal shares, consistent": STEADY}
 CASES = [  # the figure, which of its claims, curves, what is the same for all, data, and the verdict
     ("000 Fig. 1 to 4", 1, {"Alg": {1.5: 0.83}}, FIRST, "adult", "holds"),
     ("001 Fig. 5", 0, {"HMPrivBayes": HIGH, "NoPrivacy": {1.0: 0.05}}, FIFTH, "adult", "holds"),
@@ -166,7 +173,9 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("000 Fig. 1 to 4", 4, {"Algorithm 2": FALLING}, FIRST, "mine", "cannot be told"),  # it is the same for all
     ("001 Fig. 4", 0, {"HMPrivBayes": {1: 0.3, 2: 0.2, 3: 0.1}}, {"x": "rows"}, "adult", "holds"),
     ("001 Fig. 4", 1, {"HMPrivBayes": LOW, "PrivBayes": MIXED}, {"x": "rows"}, "adult", "Here it holds"),
-    ("002 Depth and splits", 0, {"a": MIXED, "b": LOW}, {"x": "divisions"}, "adult", "holds for b;"),
+    ("002 Error by range", 0, RANGES, {"x": "size"}, "adult", "consistent; does not hold for the patent's own form"),
+    ("002 Error by range", 1, RANGES, {"x": "size"}, "adult", "Here it holds"),
+    ("002 Depth and splits", 0, {"a": MIXED, "b": LOW}, {"x": "depth"}, "adult", "holds for b;"),
     ("002 Classification", 0, PATENT, FIRST, "adult", "Here it holds"),
     ("003 Fig. 1", 0, DEPTHS, THIRD | {"x": "epsilon"}, "adult", "holds for Max: depth 3;"),
     ("003 Fig. 1", 1, DEPTHS, THIRD | {"x": "epsilon"}, "adult", "holds for Max at 1;"),
@@ -179,7 +188,10 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("004 Efficiency", 1, {"DTPD": DOUBLE}, {"x": "rows"}, "adult", "Here it holds"),
     ("004 Efficiency", 2, {"DTCRD": DOUBLE, "DTPD": {1: 2, 2: 4, 4: 8}}, {"x": "rows"}, "adult", "does not hold"),
     ("004 Fig. 2", 3, {SMALL: ADVISED}, THIRD, "adult", "at 0.1; does not hold for"),
-    ("003 Fig. 2", 0, FORESTS, {"x": "epsilon", "metric": "accuracy"}, "adult", "holds at 1"),
+    ("003 Fig. 2", 0, FORESTS, FIELD, "adult", "holds at 1"),
+    ("003 Section 2.3", 0, {"SuLQ-ID3": MIXED}, FIELD, "adult", "holds at 0.2;"),
+    ("003 Section 2.3", 1, {"DiffGen": HIGH, "SuLQ-ID3": LOW}, FIELD, "adult", "Here it holds"),
+    ("003 Section 4.2", 0, {"DiffPRFs": HIGH, "DiffPRF": LOW}, THIRD, "adult", "does not hold"),
     ("004 Fig. 3", 0, {"DTPD": VALLEY}, THIRD, "adult", "Here it holds"),
     ("004 Fig. 3", 0, {"DTPD": {0.1: 0.5, 0.5: 0.6, 0.9: 0.5}}, THIRD, "adult", "does not hold"),
     ("004 Fig. 3", 1, {"DTPD": VALLEY, "PPNB": LEVEL | {0.51: 0.63, 0.9: 0.65}}, THIRD, "adult", "Here it holds"),
@@ -201,8 +213,9 @@ def test_the_papers_method_is_judged_by_all_runs_and_no_other():
 
 @pytest.mark.parametrize(("name", "place", "curves", "same", "data", "told"), CASES)
 def test_claims_are_judged_by_the_points(name, place, curves, same, data, told):
-    frame = runs(curves=curves, data=data, **same)
-    line = Claim(**named(name).claims[place]).line(frame.assign(**dict.fromkeys(TIMES, frame["value"])))
+    frame = runs(curves=curves, data=data, query=0, **same)
+    frame = frame.assign(release=frame["series"], **dict.fromkeys((*TIMES, "absolute", "relative"), frame["value"]))
+    line = Claim(**named(name).claims[place]).line(frame)
     assert told in line
     assert " (5 repeats)." in line
 

@@ -23,6 +23,7 @@ from dpcore.experiment.figures.studies import Risk, whole
 from dpcore.experiment.study import TIMES, Run
 
 MARK = "do not publish"
+LINE = re.compile(r"The (paper|patent) says: .+\. Here it (holds|does not hold|cannot be told).* \(\d+ repeats?\)\..*")
 
 
 @pytest.fixture(autouse=True)
@@ -54,14 +55,9 @@ def test_a_figure_from_python(name, data):
     made = dp.experiment.figure(name, data, repeats=1, n_jobs=1, progress=lambda part, _: told.append(part))
     frame = made.frame
     assert set(frame["error"]) == {""}
-    assert all(
-        re.fullmatch(
-            r"The (paper|patent) says: .+\. Here it (holds|does not hold|cannot be told).* \(\d+ repeats?\)\..*", line
-        )
-        for line in made.verdicts
-    )
+    assert all(map(LINE.fullmatch, made.verdicts))
     assert {"series", "mode", "data", "relation", "epsilon", "repeat", *TIMES, "void", *EPSILONS} <= set(frame)
-    places = {"series", "mode", "epsilon", "repeat", "rows", "parents", "x", "divisions"} & {*frame}
+    places = {"series", "mode", "epsilon", "repeat", "rows", "parents", "x", "depth"} & {*frame}
     assert len(frame.drop_duplicates([*places])) == RUNS[name]
     assert (frame["epsilon_claimed"] > 0).all()
     corrected = frame[(frame["mode"] == "corrected") & (frame["series"] != "NoPrivacy")]
@@ -85,6 +81,15 @@ def test_the_values_are_those_of_direct_calls(data):
     pd.testing.assert_frame_equal(rows, direct)
     found = disclosure.cap(data.train, direct, study.schema, "ill", ["age", "town"])
     assert study.values(seeded, rows)["value"].item() == found
+
+
+def test_ranges_are_sums_of_groups_at_every_depth_but_in_the_patents_own_form(data):
+    study = figures.named("002 Depth and splits").study(data, 1)
+    assert study.data.schema.names == ("age", "town", "ill")  # by depth, then by size
+    for run in study.runs:
+        leaves = run.method.fit(data.train, schema=study.data.schema).tree_.leaves
+        shares = [leaves.weights(query.sets(study.data.schema)) for query in study.queries]
+        assert (set(np.unique(shares)) == {0, 1}) == ("own form" not in run.labels["method"])
 
 
 def test_every_run_is_charged_before_it_is_drawn_if_that_is_asked(data, ledger):

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import SchemaError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import Max, Specialization
-from dpcore.methods import DiffGen, DiffGenTree, DTDiff
+from dpcore.methods import DiffGen, DiffGenTree, DTDiff, DTDiffRows
 from dpcore.methods.local.base import entropy
 from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
 
@@ -217,14 +218,7 @@ class Again(Specialization):
         return np.tile(super().values(*asked), (20_000, 1))
 
 
-SMALL = Schema(
-    columns=(
-        Column(name="n", kind="integer", lower=0, upper=2, bins=3),
-        Column(name="c", kind="categorical", categories=("u", "v")),
-        Y,
-    ),
-    target="y",
-)
+SMALL = Schema(columns=(replace(N, upper=2, bins=3), replace(C, categories=("u", "v")), Y), target="y")
 FOUR = pd.DataFrame({"n": [0, 1, 2, 2], "c": list("uvuv"), "y": ["no", "no", "yes", "yes"]})
 
 
@@ -292,18 +286,17 @@ def fit_tree(frame=MISSING_FRAME, schema=MISSING_SCHEMA, **parameters):
     return DiffGenTree(**{"epsilon": 1.0, "random_state": 0, **parameters}).fit(frame, schema=schema)
 
 
-@pytest.mark.parametrize(
-    ("criterion", "score", "relation", "mode"),
-    [("InfoGain", "IG", "replace", "corrected"), ("Max", "Max", "add_remove", "published")],
-)
-def test_the_release_is_diffgens(criterion, score, relation, mode):
+@pytest.mark.parametrize(("relation", "mode"), [("replace", "corrected"), ("add_remove", "published")])
+@pytest.mark.parametrize(("tree", "rows"), [(DiffGenTree, DiffGen), (DTDiff, DTDiffRows)])
+def test_trees_are_learned_from_the_counts_that_rows_are_drawn_from(tree, rows, relation, mode):
     settings = {"relation": relation, "mode": mode, "rounds": 4, "random_state": 2}
-    released = DiffGen(score=score, **settings).fit(MISSING_FRAME, schema=MISSING_SCHEMA)
-    method = fit_tree(criterion=criterion, **settings)
-    pd.testing.assert_frame_equal(method.ledger_.to_frame(), released.ledger_.to_frame())
-    assert method.steps_ == released.steps_
-    document = method.structure()
-    assert document == {**released.structure(), "classifier": document["classifier"]}
+    for criterion, score in {"InfoGain": "IG", "Max": "Max"}.items():
+        released = rows(score=score, **settings).fit(MISSING_FRAME, schema=MISSING_SCHEMA)
+        method = tree(criterion=criterion, **settings).fit(MISSING_FRAME, schema=MISSING_SCHEMA)
+        pd.testing.assert_frame_equal(method.ledger_.to_frame(), released.ledger_.to_frame())
+        assert method.steps_ == released.steps_
+        document = method.structure()
+        assert document == {**released.structure(), "classifier": document["classifier"]}
 
 
 def grown(counts, columns, deviation=0.0):

@@ -34,6 +34,7 @@ DEPTHS = {"a": 2, "b": 3, "c": 1}
 IN_TURN = [("a", 1), ("b", 1), ("c", 1), ("y", 1), ("a", 2), ("b", 2), ("b", 3)]
 
 
+WAYS = [({}, "add_remove"), ({"iterations": 2}, "replace"), ({"measure": "leaves"}, "add_remove")]
 FRAME = make_frame(400, schema=SCHEMA, at=2)
 
 
@@ -149,7 +150,7 @@ def test_choices_that_are_none_leave_their_share_to_the_counts(most, steps, choi
 @pytest.mark.parametrize(("measure", "with_class"), [("all", True), ("all", False), ("leaves", True)])
 def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, relation):
     how = {"mode": "published", "measure": measure, "with_class": with_class, "relation": relation, "iterations": 4}
-    how["max_per_attribute"] = 9
+    how["max_per_attribute"] = "levels"
     method, other = fit(**how), fit(**how, level_shares="leaves first", order="coarse")  # which it knows nothing of
     assert (other.level_epsilons_, other.levels_) == (method.level_epsilons_, method.levels_)
     chosen, counted = entries(method)
@@ -164,11 +165,20 @@ def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, re
     assert method.ledger_.epsilon_nominal == pytest.approx(float(total(chosen) + levels * share))
 
 
-def test_paper_mode_counts_the_leaves_of_columns_that_were_divided_once():
-    printed = fit(mode="published", with_class=False, iterations=9)
-    assert printed.steps_ == IN_TURN[:4]
+@pytest.mark.parametrize(("most", "steps", "people"), [(None, IN_TURN[:4], 35), ("levels", IN_TURN, 60)])
+def test_paper_mode_counts_the_leaves_of_columns_that_were_divided_once_or_once_per_level(most, steps, people):
+    """And the patent's example, ages of 20, 30, 40 and 50 at a grain of 10, needs all levels without any noise."""
+    printed = fit(mode="published", with_class=False, max_per_attribute=most)
+    assert printed.steps_ == steps
     assert printed.ledger_.epsilon_claimed == printed.ledger_.epsilon_nominal == 1
-    assert [epsilon > 0 for epsilon in printed.level_epsilons_] == [False] * 4 + [True]
+    assert [epsilon > 0 for epsilon in printed.level_epsilons_] == [False] * len(steps) + [True]
+    assert (printed.tree_.consistent.counts[-1] == printed.tree_.noisy[-1]).all()  # the adjustment changes nothing
+    table = PrivateTable(SCHEMA.encode(FRAME), SCHEMA, Ledger("add_remove"), make_noise("laplace", 0))
+    assert printed.measurements(table)[0].sizes == printed.tree_.leaves.shape  # which is foretold
+    ages = Schema(columns=(Column(name="age", kind="integer", lower=0, upper=79, bins=8),), max_rows=100)
+    rows = pd.DataFrame({"age": [25, 35, 45, 55, 55, 55, 75] * 10})
+    tree = fit(rows, ages, mode="published", max_per_attribute=most, epsilon=HUGE).tree_
+    assert tree.answers([RangeQuery.of({"age": [2, 3, 4, 5]})]) == pytest.approx(people)  # or half of all 70
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -208,10 +218,7 @@ def exact_table(method, frame):
     return counts
 
 
-@pytest.mark.parametrize(
-    ("extra", "relation"),
-    [({}, "add_remove"), ({"iterations": 2}, "replace"), ({"measure": "leaves"}, "add_remove")],
-)
+@pytest.mark.parametrize(("extra", "relation"), WAYS)
 def test_a_huge_epsilon_gives_the_table_itself(extra, relation):
     method = fit(epsilon=HUGE, relation=relation, **extra)
     exact = exact_table(method, FRAME)
@@ -243,13 +250,11 @@ GRID = Schema(
     columns=tuple(Column(name=n, kind="integer", lower=0, upper=k - 1, bins=k) for n, k in (("a", 32), ("b", 16))),
     max_rows=2_000,
 )
+NOISES = [(0.1, "geometric", "replace"), (5.0, "geometric", "add_remove"), (20.0, "laplace", "replace")]
 CELLS = [RangeQuery.of({"a": [a], "b": [b]}) for a in range(0, 32, 16) for b in range(0, 16, 2)]
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "noise", "relation"),
-    [(0.1, "geometric", "replace"), (5.0, "geometric", "add_remove"), (20.0, "laplace", "replace")],
-)
+@pytest.mark.parametrize(("epsilon", "noise", "relation"), NOISES)
 def test_leaves_first_keeps_its_word_for_every_noise(epsilon, noise, relation):
     how = {"epsilon": epsilon, "relation": relation, "noise": noise, "with_class": False, "iterations": 9}
     rows = pd.DataFrame(np.random.default_rng(8).integers(0, [32, 16], (1_000, 2)), columns=["a", "b"])

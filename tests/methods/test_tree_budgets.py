@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from tables import SMALL, make_frame
@@ -25,9 +26,9 @@ from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValu
 from dpcore.door import PrivateTable, exact_node_counts
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.mechanisms.noise import NoNoise, make_noise
-from dpcore.mechanisms.scores import Gini, Max
-from dpcore.methods import METHODS, PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, SuLQID3
-from dpcore.methods.trees.grow import Exponential, within
+from dpcore.mechanisms.scores import Gini, InfoGain, Max
+from dpcore.methods import METHODS, PINQID3, DiffGenTree, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, DTDiff, SuLQID3
+from dpcore.methods.trees.grow import Exponential, drawn, within
 from dpcore.rows import HeldRows
 
 MOVED = {Relation.ADD_REMOVE: 1, Relation.REPLACE: 2}  # the nodes of a level that one person moves
@@ -129,6 +130,12 @@ def test_the_largest_nodes_go_on_where_there_are_too_many_or_lots_decide(monkeyp
     assert np.abs(goes_on.mean(axis=0) - 3 / 20).max() < 4.5 * math.sqrt(3 / 20 * 17 / 20 / draws)
 
 
+def test_a_node_draws_the_root_of_the_columns_among_those_that_divide_it(small_schema):
+    assert DiffPRFs(mode="published")._per_node(small_schema) == math.isqrt(len(small_schema) - 1)
+    found = drawn(np.tile([True, False, True, True], (3_000, 1)), 2, np.random.default_rng(1)).sum(axis=0)
+    assert (found[1], found.sum(), stats.chisquare(found[[0, 2, 3]]).pvalue > 1e-4) == (0, 6_000, True)
+
+
 def entries_of(model, part):
     return [entry for entry in model.ledger_.entries if part in entry.name]
 
@@ -182,11 +189,23 @@ def test_the_papers_shares_by_hand(method, how, shares, small_frame, small_schem
                 assert of_each == pytest.approx(1 / (4 * SIZES[part.rpartition(": ")[2]] * 3))
 
 
-def test_the_papers_gain_moves_by_as_much_as_it_says(small_frame, small_schema):
-    model = fit(DiffPRFs, small_frame, small_schema, mode="published", n_trees=2, max_depth=2, criterion="InfoGain")
-    chosen = [entry for entry in model.ledger_.entries if entry.mechanism == "exponential"]
-    assert {(entry.sensitivity, entry.claimed_sensitivity) for entry in chosen} == {(1.0, 1.0)}  # lb |C|, two classes
-    assert all(entry.epsilon_nominal == entry.epsilon_claimed for entry in chosen)
+@pytest.mark.parametrize("method", [DiffPRFs, DiffPRF, DiffPID3, DiffPC45, DiffGenTree, DTDiff])
+def test_the_papers_gain_moves_by_lb_of_the_number_of_classes(method, small_frame, small_schema):
+    """Section 3.2 derives lb m, 1 for two classes; that it prints ln |C| before is read as a slip of lb."""
+    for target, moved in {"ill": 1.0, "grade": math.log2(3)}.items():
+        how = {"mode": "published", "criterion": "InfoGain", "target": target, "epsilon": 50.0}
+        entries = fit(method, small_frame, small_schema, **how).ledger_.to_frame().query("mechanism == 'exponential'")
+        assert set(entries["sensitivity"]) == set(entries["claimed_sensitivity"]) == {moved}
+        assert entries["epsilon_nominal"].equals(entries["epsilon_claimed"])
+
+
+@pytest.mark.parametrize("method", [SuLQID3, PINQID3])
+def test_without_noise_id3_divides_by_the_largest_gain(method, small_frame, small_schema):
+    codes = pd.DataFrame(small_schema.encode(small_frame), columns=small_schema.names)
+    tables = {j: pd.crosstab(codes[name], codes["ill"]).to_numpy() for j, name in enumerate(codes) if name != "ill"}
+    gains = {j: InfoGain().of(table, Relation.ADD_REMOVE) for j, table in tables.items()}
+    forest = fit(method, small_frame, small_schema, mode="published", epsilon=1e9, max_depth=1).forest_
+    assert forest.column[0] == max(gains, key=gains.get)
 
 
 @pytest.mark.parametrize("children", ["grouped", "values", "one_vs_rest"])
@@ -221,12 +240,8 @@ def on_steps(ticks):
     return np.where(ticks < 0, ticks, np.ceil(ticks / STEP) * STEP)
 
 
-ATTRIBUTES = {
-    0: NumberCut(COLUMNS[0], by_length=False),
-    1: CodeCut(COLUMNS[1]),
-    2: Groups(COLUMNS[2], flat(COLUMNS[2])),
-    3: OneValue(COLUMNS[3]),
-}
+KINDS = NumberCut(COLUMNS[0], by_length=False), CodeCut(COLUMNS[1]), Groups(COLUMNS[2], flat(COLUMNS[2]))
+ATTRIBUTES = dict(enumerate([*KINDS, OneValue(COLUMNS[3])]))
 
 
 def nodes_of(draws, *, seed=0, codes=CODES, ticks=None):

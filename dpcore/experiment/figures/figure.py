@@ -10,6 +10,7 @@ import pandas as pd
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
+from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import PLAIN, REAL, Method
 from dpcore.evaluate.learners import again
@@ -38,6 +39,7 @@ CHECKS: Mapping[str, Callable[[Dataset], bool]] = {
     "class with categories": has_classes,
     "class and column": lambda data: data.schema.target is not None and len(data.schema) > 1,
     "three columns": lambda data: len(data.schema) > 2,
+    "three levels": lambda data: max(Hierarchy.of(column).depth for column in data.schema) > 2,
     "100,000 rows": lambda data: len(data.train_sample) <= 100_000,
     "single rows": lambda data: data.schema.persons is None,
 }

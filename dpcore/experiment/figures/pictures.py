@@ -45,7 +45,7 @@ def curves(
         told = say("{title}: {name}", title=title, name=name) if each else title
         yield charts.curves(part, panel=panel, title=told, **how), (part if data is None else data)
     if caption:
-        yield caption
+        yield say(caption)
 
 
 def lines(frame: pd.DataFrame, panel: str, labels: Iterable[str]) -> pd.DataFrame:

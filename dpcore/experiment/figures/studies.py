@@ -1,6 +1,7 @@
 """What the runs of figures are scored by that sweeps are not, and on which data."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,8 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.datasets import Content, Dataset
 from dpcore.domain.column import Codes
-from dpcore.domain.range_query import RangeQuery, random_queries
+from dpcore.domain.range_query import RangeQuery
+from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.evaluate import disclosure
 from dpcore.experiment.study import Run, Study
 from dpcore.methods import TaxonomyRelease
@@ -20,6 +22,7 @@ from dpcore.postprocess import count_tree
 
 ALL = "all rows"
 QUERIES = 500
+DEEPEST = 3  # columns that are divided more and more often
 
 
 def whole(data: Dataset) -> Dataset:
@@ -54,12 +57,13 @@ class RangeErrors(Study):
     """
 
     rows: int | None = 0
+    public: Mapping[str, Any] = field(default_factory=dict)  # how the groups are made
 
     @cached_property
     def queries(self) -> list[RangeQuery]:
         """Sums of the public groups, the same in every process."""
         schema, nobody = self.data.schema, self.data.train_sample.head(0)
-        public = TaxonomyRelease(with_class=False).fit(nobody, schema=schema).tree_
+        public = TaxonomyRelease(with_class=False, **self.public).fit(nobody, schema=schema).tree_
         return count_tree.group_queries(public, QUERIES)
 
     @cached_property
@@ -76,12 +80,17 @@ class RangeErrors(Study):
 
 @dataclass
 class MeanError(RangeErrors):
-    """How far the answers to random range queries are off on average, in rows."""
+    """How far the answers to range queries are off on average, in rows, in the columns of the deepest taxonomies.
 
-    @cached_property
-    def queries(self) -> list[RangeQuery]:
-        """Random ones, the same in every process."""
-        return random_queries(self.data.schema, QUERIES)
+    The queries are sums of the groups at the least depth of the runs, and so of leaves at every other.
+    """
+
+    def __post_init__(self) -> None:
+        schema, least = self.data.schema, min(run.labels["depth"] for run in self.runs)
+        size = {column.name: (Hierarchy.of(column).depth, column.size) for column in schema}
+        deepest = sorted(schema.names, key=size.__getitem__, reverse=True)[:DEEPEST]
+        self.data = replace(self.data, schema=schema.select(deepest))
+        self.public = {"max_per_attribute": least}
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """`metric` and `value`."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ MOST_LEAVES = 1_000_000
 DONE = phrase("{done:d} of {rounds:d} specializations")
 SURVEY_ROW = phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers")
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
+SCORES: dict[str, SplitScore] = {"Max": CRITERIA["Max"], "IG": CRITERIA["InfoGain"]}
 Step = tuple[str, int]
 
 
@@ -166,7 +167,7 @@ class Walk:
     """
 
     def __init__(
-        self, schema: Schema, target: str | None, *, max_leaves: int, fanout: int = 2, most: int | None = None
+        self, schema: Schema, target: str | None, *, max_leaves: int, fanout: int = 2, most: float = inf
     ) -> None:
         self.schema, self.target = schema, target
         self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
@@ -189,7 +190,7 @@ class Walk:
         found = []
         for name, level in self._level.items():
             after, times = self._next(name), sum(name == column for column, _ in self.steps)
-            if name == self.target or after == level or (self._most is not None and times >= self._most):
+            if name == self.target or after == level or times >= self._most:
                 continue
             if now.size // cells[name] * len(self.trees[name].level(after)) <= self._room:
                 found.append(name)
@@ -361,6 +362,23 @@ class Specializer(PrivateEstimator):
         """Specialize a value, with choices of a share each; whether there was one."""
 
 
+class SpecializingSynthesizer(Specializer, GeneralizingSynthesizer):
+    """Base of methods that specialize, and draw rows out of the groups.
+
+    Parameters
+    ----------
+    score
+        What values are chosen by: 'Max', or 'IG', the information gain.
+    """
+
+    page = "taxonomy"
+    controls = controls_of(PAGES["SpecializingSynthesizer"])
+    score: str = choice(default="Max", options=SCORES)
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        self._keep(self._specialize(table, SCORES[self.score], progress))
+
+
 class GroupClassifier(Specializer, PrivateClassifier):
     """Base of methods that release counts of groups by class, and a tree learned from them.
 
@@ -418,16 +436,16 @@ def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
 
 
 def leaves_in_turn(
-    table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int
+    table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int, most: float = inf
 ) -> Measurement:
     """The leaves' counts for a share, if columns are divided in turn, numbers in two."""
-    shape = shape_in_turn(table.schema, target, rounds, max_leaves)
+    shape = shape_in_turn(table.schema, target, rounds, max_leaves, most)
     return Measurement(tuple(range(len(shape))), shape, table.cell_variance(share), prod(shape), merges=True)
 
 
 @lru_cache(maxsize=32)
-def shape_in_turn(schema: Schema, target: str | None, rounds: int, max_leaves: int) -> tuple[int, ...]:
+def shape_in_turn(schema: Schema, target: str | None, rounds: int, max_leaves: int, most: float) -> tuple[int, ...]:
     """How many parts each column has in the end; asked for many shares."""
-    walk = Walk(schema, target, max_leaves=max_leaves)
+    walk = Walk(schema, target, max_leaves=max_leaves, most=most)
     walk.go_down(rounds)
     return walk.partitions[-1].shape

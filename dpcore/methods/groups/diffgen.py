@@ -21,8 +21,9 @@ Steps     epsilon' = epsilon / (2 (n_c + 2h)), for n_c numeric columns that can 
 
 Privacy
   Public    the schema, its taxonomies, h, the cap on groups; n under replace.
-  1, 2      Max has sensitivity 1 and is monotone; the information gain log2 of the number of classes, its range
-            (`specialization`). The two halves of an interval partition its records: parallel composition, one epsilon'
+  1, 2      Max has sensitivity 1 and is monotone; the information gain, by which paper 003 says that values are
+            chosen, log2 of the number of classes, its range (`Specialization`). The two halves of an interval
+            partition its records: parallel composition, one epsilon'
             (under replace each half is charged as a removal or an addition, at epsilon' / 2). Which values may be
             specialized follows from earlier choices and public sizes alone.
   3         Groups partition the records: sensitivity 1 (add_remove) or 2 (replace).
@@ -50,21 +51,19 @@ from dpcore.arguments import Progress
 from dpcore.domain.column import Column
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization, SplitScore
+from dpcore.mechanisms.scores import IntervalSplit, Specialization
 from dpcore.methods.groups.base import (
     PAGES,
     SURVEY_ROW,
     Cut,
     Descent,
-    GeneralizingSynthesizer,
     GroupClassifier,
     Specializer,
+    SpecializingSynthesizer,
     Value,
     codes_by_value,
 )
-from dpcore.methods.parameters import choice, presets_of
-
-SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
+from dpcore.methods.parameters import presets_of
 
 
 class TopDownSpecializer(Specializer):
@@ -97,27 +96,17 @@ class TopDownSpecializer(Specializer):
         return bool(open_)
 
 
-class DiffGen(TopDownSpecializer, GeneralizingSynthesizer):
+class DiffGen(TopDownSpecializer, SpecializingSynthesizer):
     """Synthetic rows from generalized groups by top-down specialization.
 
     Mohammed et al. 2011: as its authors' code has it, and corrected. See the module for steps and
     privacy.
-
-    Parameters
-    ----------
-    score
-        What values are chosen by.
     """
 
     survey_row = SURVEY_ROW
     best_for = "generalized rows for a classifier"
-    page = "taxonomy"
     presets = presets_of(PAGES, "DiffGen")
     paper = "002, 003"
-    score: str = choice(default="Max", options=SCORES)
-
-    def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        self._keep(self._specialize(table, SCORES[self.score], progress))
 
 
 class DiffGenTree(TopDownSpecializer, GroupClassifier):

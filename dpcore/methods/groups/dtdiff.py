@@ -11,7 +11,8 @@ Steps     epsilon' = epsilon / (2h) for h rounds, from "anything" in every colum
      evenly (*), so that a place counts for the values between two public bins whatever their width.           choose
   2  Counts of all groups x classes, empty ones included, with what is left (at least epsilon / 2).             counts
   3  Under replace, counts moved in equal steps to the public total; negative counts moved to 0.        post-processing
-  4  A tree in the manner of C4.5, as `DiffGenTree` learns it (*).                                      post-processing
+  4  DT-Diff rows: rows drawn uniformly out of the groups, as `DiffGen` draws them: the source releases data. DT-Diff:
+     a tree in the manner of C4.5, as `DiffGenTree` learns it (*).                                      post-processing
 
   Numeric columns are cut between bins, whatever taxonomy they carry.
 
@@ -21,7 +22,8 @@ Privacy
   1         Selection by weight times exp(t score) loses what selection by exp(t score) does: neighbors have the same
             weights, which cancel in the ratio of numerators and bound the ratio of sums just so. Max has sensitivity 1
             and is monotone: t = epsilon' under add_remove, epsilon' / 2 under replace. The information gain has
-            sensitivity log2 of the number of classes, its range: t = epsilon' / (2 log2).
+            sensitivity log2 of the number of classes, its range: t = epsilon' / (2 log2). It is what
+            paper 003 says that all methods before it choose by.
   2         Groups partition the records: sensitivity 1 (add_remove) or 2 (replace).
   Sum       h epsilon' at most, which is epsilon / 2, and the rest for the counts: epsilon. A round with one candidate
             is no choice and costs nothing.
@@ -37,22 +39,23 @@ Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data r
 from dpcore.accounting.relation import Epsilon
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Specialization
-from dpcore.methods.groups.base import PAGES, SURVEY_ROW, Descent, GroupClassifier, codes_by_value
+from dpcore.methods.groups.base import (
+    PAGES,
+    SURVEY_ROW,
+    Descent,
+    GroupClassifier,
+    Specializer,
+    SpecializingSynthesizer,
+    codes_by_value,
+)
 from dpcore.methods.parameters import presets_of
 
 
-class DTDiff(GroupClassifier):
-    """Decision tree learned from generalized groups that few choices made.
+class OneChoiceSpecializer(Specializer):
+    """Base of methods that choose a value together with where to cut it."""
 
-    Zhu et al. 2013, reconstructed: as claimed, and corrected. See the module for steps and privacy.
-    """
-
-    title = "DT-Diff"
     reference = phrase("Zhu et al. 2013")
-    survey_row = SURVEY_ROW
-    best_for = "a tree from few choices"
     provable_printed = phrase("epsilon")
-    presets = presets_of(PAGES, "DTDiff")
     paper = "003"
     reconstructed = phrase(
         "The source was not to be had: what is claimed here is our reading of what others say of it."
@@ -76,3 +79,25 @@ class DTDiff(GroupClassifier):
                 name, value = intervals[interval]
                 way.specialize(name, value, value.halves(schema[name], at))
         return bool(open_ or places)
+
+
+class DTDiff(OneChoiceSpecializer, GroupClassifier):
+    """Decision tree learned from generalized groups that few choices made.
+
+    Zhu et al. 2013, reconstructed: as claimed, and corrected. See the module for steps and privacy.
+    """
+
+    title = "DT-Diff"
+    survey_row = SURVEY_ROW
+    best_for = "a tree from few choices"
+    presets = presets_of(PAGES, "DTDiff")
+
+
+class DTDiffRows(OneChoiceSpecializer, SpecializingSynthesizer):
+    """Synthetic rows from generalized groups that few choices made.
+
+    Zhu et al. 2013, reconstructed: as claimed, and corrected. See the module for steps and privacy.
+    """
+
+    best_for = "rows from few choices"
+    presets = presets_of(PAGES, "DTDiffRows")

@@ -28,11 +28,14 @@ Privacy
   Sum       epsilon_sel + epsilon_cnt = epsilon.
 
 As printed (mode="published")
-  Every column is divided once at most ("without repetition": max_per_attribute=1), the leaves alone get noise
-  (measure="leaves"), divisions stay in the order in which they were chosen. A division is one level of a taxonomy, so
-  that a number is only halved; the text might also mean all levels at once. Ours are there: the class, which guides the
-  choice and is divided last, and turns without one, where the patent has an exponential mechanism of no score that is
-  left; and that negative counts become 0 (non_negative=False leaves them).
+  The leaves alone get noise (measure="leaves"), divisions stay in the order in which they were chosen. "Without
+  repetition" has two readings, which cost the same. The printed one, and the default: no column is selected twice
+  (max_per_attribute=1), and as a division is one level of a taxonomy, a number is only halved. The second
+  (max_per_attribute="levels"): no division is done twice, and a column is divided once for each of its levels. The
+  patent's own example needs it (ages from 20 to 50 are the sum of four groups of ten years), and its claim on deeper
+  taxonomies says something only then. Ours are there: the class, which guides the choice and is divided last, and turns
+  without one, where the patent has an exponential mechanism of no score that is left; and that negative counts become 0
+  (non_negative=False leaves them).
 
 What the patent claims, and where it is wrong
   What is left of it claims differential privacy without a sum of epsilons; as epsilon it holds. It also claims that an
@@ -121,8 +124,9 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     target
         The class column; by default the schema's. Without either, columns take turns.
     max_per_attribute
-        How often one column may be divided. By default once as published, and in corrected mode as
-        often as it has levels.
+        How often one column may be divided; 'levels': as often as its taxonomy has levels. By default
+        once as published, where the patent says "without repetition", and 'levels' in corrected
+        mode. Published, 'levels' is the second reading of these words: no division is done twice.
     max_leaves
         Cells of the finest level, the class included; columns that would make more are left out.
     fanout
@@ -143,7 +147,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         What each level of the tree was charged.
     """
 
-    reference = phrase("a Chinese patent; our copy names no inventors and no year")
+    reference = phrase("a Chinese patent on optimizing release by consistency; our copy names no inventors and no year")
     best_for = "range queries with intervals"
     provable_printed = "epsilon; our reconstruction: per level"
     page = "taxonomy"
@@ -164,7 +168,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     score: str = choice(default="Max", options=("Max", "entropy"))
     with_class: bool = flag(default=True)
     target: str | None = text(default=None)
-    max_per_attribute: int | None = whole(default=None)
+    max_per_attribute: int | str | None = whole(default=None, words=("levels",))
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES)
     fanout: int = whole(default=2, least=2)
     consistency: bool = flag(default=True)
@@ -183,12 +187,17 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         known = schema.target if self.target is None else self.target
         return self._target(schema, self.target) if self.with_class and known is not None else None
 
+    @property
+    def _most(self) -> float:
+        """How often one column may be divided."""
+        most = self.max_per_attribute or (1 if self._published else "levels")
+        return inf if most == "levels" else float(most)
+
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, total = table.schema, exact(self.epsilon)
         self.target_ = self._class(schema)
         progress(0.0, phrase("Dividing"))
-        most = self.max_per_attribute or (1 if self._published else None)
-        walk = Walk(schema, self.target_, max_leaves=self.max_leaves, fanout=self.fanout, most=most)
+        walk = Walk(schema, self.target_, max_leaves=self.max_leaves, fanout=self.fanout, most=self._most)
         spent = self._divide(walk, table, total * exact(self.selection_share), progress)
         self.steps_ = walk.steps
         if self.order == "coarse" and self.mode == "corrected":
@@ -203,7 +212,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         target = self._class(table.schema)
         share = exact(self.epsilon) * (1 if target is None else 1 - exact(self.selection_share))
-        return [leaves_in_turn(table, share, target, self.iterations, self.max_leaves)]
+        return [leaves_in_turn(table, share, target, self.iterations, self.max_leaves, self._most)]
 
     def _divide(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
         """Divide in turn or, with a class, by exponential mechanisms; what these cost.

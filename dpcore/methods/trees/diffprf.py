@@ -22,7 +22,8 @@ What the paper claims, and where it is wrong
   does not make up for it. The ledger shows both.
   Reconstructed: what is known of the paper is its description in paper 003 and its abstract. Neither names a rule by
   which nodes stop. With that of Friedman and Schuster's trees, a branch per value of a column with dozens of them is as
-  small as the noise at once, and the forest always says the larger class.
+  small as the noise at once, and the forest always says the larger class. Paper 003 says of all methods before it that
+  they choose by information gain (criterion="InfoGain"); its sensitivity is lb of the number of classes.
 
 Reference  Patil and Singh, Differential private random forest, ICACCI 2014.
 """

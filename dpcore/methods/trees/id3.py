@@ -34,8 +34,9 @@ Privacy
 What is claimed, and where it is wrong
   The sources claim epsilon, and their composition is right if rows are added or removed; a replaced row may leave one
   node and enter another, and costs twice. Published mode claims what they do: it chooses by exp(e q / (2 D)), which
-  costs half of that by Max, Gini and entropy, which only rise with a record. The information gain per record has its
-  range as sensitivity (`InfoGain`), and chooses by lot. C4.5's gain ratio, its own criterion, has no bounded
+  costs half of that by Max, Gini and entropy, which only rise with a record. The information gain per record, by
+  which paper 003 says that all choose, has its range as sensitivity, lb of the number of classes (`InfoGain`), and
+  chooses by lot. C4.5's gain ratio, its own criterion, has no bounded
   sensitivity; subtree raising is left out. DiffP-C4.5 is reconstructed from Friedman and Schuster's description.
 
 Reference  Blum, Dwork, McSherry and Nissim, Practical privacy: the SuLQ framework, PODS 2005.
