@@ -121,6 +121,7 @@ class Risk(Study):
         return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
 
 
+@dataclass
 class RunTimes(Study):
     """Fits on as many rows as the run says, the first of some that are drawn from the real ones, again and again."""
 
