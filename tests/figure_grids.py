@@ -25,6 +25,7 @@ FIGURES = {  # by page and key: the title, what the chart has beside the runs, t
     ("forests", "time"): ("Section 4.2: run time without bins", set(), "003 Section 4.2", 4 * 2),
     ("responses", "noises"): ("Fig. 2: p0 and the noise of numbers", set(), "004 Fig. 2", 2 * 2),
     ("responses", "trees"): ("Fig. 3: PPNB and DTPD", set(), "004 Fig. 3", 2 * 2),
+    ("responses", "times"): ("Efficiency: run time", set(), "004 Efficiency", 4 * 2),
     ("responses", "records"): ("Corrected: one epsilon for the whole record", set(), "004 Corrected", 5 * 2),
 }
 RUNS: dict[str, int] = {name: runs for _, _, name, runs in FIGURES.values()}
@@ -34,6 +35,7 @@ VALUES = {  # two of each axis
     "figure_1": [0.5, 1.5], "figure_5": [0.2, 1.0], "figure_4": [100, 200], "figure_6": [1, 2], "divisions": [2, 3],
     "accuracy": [0.2, 1.0], "depths": [0.5, 1.0], "forests": [0.5, 1.0], "noises": [0.4, 0.9], "trees": [0.4, 0.9],
     "records": [1.0, 4.0], "ranges": [None], "field": [0.1, 0.5], "time": [1, 2], "figure_6_columns": [0.5, 1],
+    "times": [50, 100],
 }  # fmt: skip
 MORE = {"figure_1": {"rows": 100}, "figure_6": {"values_of": {}}, "depths": {"depths": [2]}}
 

@@ -58,6 +58,7 @@ RELATED = [(name, extra, str(relation)) for name, extra in CORRECTED for relatio
 PUBLISHED = [
     ("NB-Synth", {}, "more"),
     ("NB-Synth", {"variant": "Alg1"}, "nothing"),
+    ("NB-Synth", {"prior": "frequency"}, "nothing"),
     ("HMPrivBayes", {}, "nothing"),
     ("PrivSCBN", {}, "more"),
     ("PrivBayes", {}, "no more"),

@@ -27,7 +27,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from math import ceil, exp, inf, log, log1p
+from math import ceil, exp, inf, log, log1p, sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -696,6 +696,49 @@ class TRR(Channel):
         spread, squared = float(reports.var(ddof=1)), float(reports.mean() - b) ** 2
         squared -= 0.0 if as_printed else spread / len(reports)
         return (spread - var_b - var_a * squared / a**2) / (var_a + a**2)
+
+    def mean_variance(self, reports: Floats) -> float:
+        """Estimate the variance of `mean`, without bias: that of the reports over n A^2 (paper 004, section 6.2).
+
+        Parameters
+        ----------
+        reports : float array of shape (n,)
+            The reports, 2 or more.
+
+        Returns
+        -------
+        float
+            The variance.
+        """
+        return float(reports.var(ddof=1)) / (len(reports) * self.moments[0] ** 2)
+
+    def variance_error(self, reports: Floats, people: int) -> float:
+        """Give the standard error of `variance` as printed (paper 004, section 6.2).
+
+        With k_2, k_3, k_4 the cumulants of a report and m its mean without that of b, s_y^2 has the
+        variance k_4 / n + 2 k_2^2 / (n - 1), the squared mean 4 m^2 k_2 / n + 4 m k_3 / n^2 + k_4 /
+        n^3 + 2 k_2^2 / n^2, and both the covariance 2 m k_3 / n + k_4 / n^2. `variance` is s_y^2 less
+        S_A^2 / A^2 times the squared mean, over S_A^2 + A^2, and a constant.
+
+        Parameters
+        ----------
+        reports : float array
+            All reports that a person may hand in, equally probable; or those of many, to estimate it.
+        people : int
+            Of how many reports a variance is estimated: n, 2 or more.
+
+        Returns
+        -------
+        float
+            The standard error.
+        """
+        a, var_a, b, _ = self.moments
+        n, m, off, share = people, float(reports.mean() - b), reports - reports.mean(), var_a / a**2
+        k2, k3, k4 = (float((off**power).mean()) for power in (2, 3, 4))
+        k4 -= 3 * k2**2
+        of_spread, of_both = k4 / n + 2 * k2**2 / (n - 1), 2 * m * k3 / n + k4 / n**2
+        of_square = 4 * m**2 * k2 / n + 4 * m * k3 / n**2 + k4 / n**3 + 2 * k2**2 / n**2
+        return sqrt(max(of_spread + share**2 * of_square - 2 * share * of_both, 0.0)) / (var_a + a**2)
 
 
 class Noised(TRR):

@@ -9,6 +9,7 @@ Steps, as printed (mode="published")
      the true counts, with probability proportional to exp(epsilon q / (2 Dq)), Dq = ceil(log 2N).  choose, S draws
      The paper smooths p(x_j | c) only. Read so, a class that one person brings is impossible without that person, and
      no epsilon holds at all; here p(c) is smoothed too, which is kinder to the paper.
+     (prior="frequency": p(c) as printed, N_c / N.  unprotected)
      (variant="Alg1": label by the arg max of q instead; no noise at all.  unprotected)
 
 Steps, corrected (mode="corrected")
@@ -29,6 +30,8 @@ Privacy
             score only, twice that under replace (`ClassLogScore`); S draws at epsilon / S: epsilon.
             With a delta, C1 and C2 spend shares of rho in the same way.
   Paper     the same loss at the paper's exponent: S epsilon (n+1) ln 2 / (2 Dq), about 13,000 epsilon on Adult.
+            With prior="frequency" none: the first person of a class moves its N_c from 0 to 1, log p(c) from minus
+            infinity to -log N, and the probability of its label from 0 to more than 0, if epsilon is more than 0.
 
 What the paper claims, and where it is wrong
   It claims epsilon for the whole. Its bound of Dq is for a smoothing of 1 record. Its proof bounds how q moves when the
@@ -66,6 +69,8 @@ from dpcore.rows import joint_counts
 
 VARIANTS = {"corrected": ("C1", "C2"), "published": ("Alg2", "Alg1")}
 LABELS = phrase("The paper counts {size:,} released labels as one, and bounds the change of x instead of D.")
+ALGORITHM_1 = phrase("Algorithm 1 labels rows by the noiseless model.")
+FREQUENCY = phrase("The first person of a class makes its label possible: a frequency moves from 0.")
 LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}
 
 
@@ -93,6 +98,9 @@ class NaiveBayesSynthesizer(Synthesizer):
         public.
     log_base
         Of q and Dq, as published; the paper does not say.
+    prior
+        Of the classes, as published: smoothed as p(x_j | c) is, or the frequency that the paper has, of
+        which no epsilon can be proved.
 
     Attributes
     ----------
@@ -123,6 +131,7 @@ class NaiveBayesSynthesizer(Synthesizer):
     smoothing: float = number(default=1.0, open="(")
     rows: int | None = whole(default=None)
     log_base: str = choice(default="e", options=LOG_BASES)
+    prior: str = choice(default="smoothed", options=("smoothed", "frequency"))
     tables_: list[Floats] = learned()
     class_totals_: Floats = learned()
     released_codes_: Codes = learned()
@@ -139,6 +148,8 @@ class NaiveBayesSynthesizer(Synthesizer):
         if self._variant not in VARIANTS[self.mode]:
             allowed = " or ".join(VARIANTS[self.mode])
             raise ParameterError(f"The variant {self.variant!r} is not one of {self.mode} mode.", f"Use {allowed}.")
+        if self.prior == "frequency" and self.mode == "corrected":
+            raise ParameterError("The 'prior' of frequencies has no epsilon.", "Use 'smoothed', as usual.")
         self._target(schema, self.target)
         if self._variant == "C1":
             return
@@ -197,25 +208,30 @@ class NaiveBayesSynthesizer(Synthesizer):
         size = self.rows or public_rows or 1  # `_check` refuses where neither is known
         queries = self._uniform_rows(schema, size, generator(self.random_state, 1))
         score = ClassLogScore(self.target_, self.features_, queries, self.smoothing)
-        if self._variant == "Alg1":
-            labels = self._most_probable(table, queries)
-        elif self._variant == "C2":
+        # q in this base is q in nats over it
+        sensitivity = LOG_BASES[self.log_base] * self._paper_sensitivity(public_rows or size)
+        if self._variant == "C2":
             labels = table.choose(score, [], epsilon=self._budget(table) * Fraction(1, size), draws=size)
+        elif self._variant == "Alg1":
+            labels = self._scores(table, queries, ALGORITHM_1, math.inf).argmax(axis=1)
+        elif self.prior == "frequency":
+            scores = self.epsilon / (2 * sensitivity) * self._scores(table, queries, FREQUENCY, self.epsilon)
+            labels = (scores + generator(self.random_state, 2).gumbel(size=scores.shape)).argmax(axis=1)
         else:
             claim: Claimed = {"claimed_epsilon": self.epsilon, "reason": LABELS.format(size=size)}
-            # q in this base is q in nats over it
-            claim["claimed_sensitivity"] = LOG_BASES[self.log_base] * self._paper_sensitivity(public_rows or size)
+            claim["claimed_sensitivity"] = sensitivity
             labels = table.choose(score, [], epsilon=self.epsilon, draws=size, **claim)
         self.released_codes_ = self._assemble(schema, queries, labels)
 
-    def _most_probable(self, table: PrivateTable, queries: Codes) -> Ints:
-        codes = table.unprotected(phrase("Algorithm 1 labels rows by the noiseless model."), claimed_epsilon=math.inf)
-        schema = table.schema
+    def _scores(self, table: PrivateTable, queries: Codes, reason: str, claimed: float) -> Floats:
+        """q of noiseless counts, shape (S, n_classes); in the place of minus infinity, a number as good as it."""
+        codes, schema = table.unprotected(reason, claimed_epsilon=claimed), table.schema
         target = schema.index(self.target_)
         families = [(target,), *((target, schema.index(feature)) for feature in self.features_)]
-        prior, *tables = joint_counts(codes, schema.sizes, families)
-        scores = class_log_scores(np.log(prior + self.smoothing), tables, queries, self.smoothing)
-        return np.asarray(scores.argmax(axis=1))
+        totals, *tables = joint_counts(codes, schema.sizes, families)
+        prior = totals + (self.smoothing if self.prior == "smoothed" else 0.0)
+        log_prior = np.log(prior, out=np.full(len(prior), -1e300), where=prior > 0)
+        return class_log_scores(log_prior, tables, queries, self.smoothing)
 
     def _paper_sensitivity(self, rows: float) -> int:
         return max(math.ceil(math.log(2 * rows) / LOG_BASES[self.log_base]), 1)

@@ -24,14 +24,11 @@ from dpcore.methods.local.ppnb import PPNB
 from dpcore.postprocess.reports import Questionnaire
 
 RARE = 1e-3
-SCHEMA = Schema(
-    columns=(
-        Column(name="x", kind="categorical", categories=tuple("abcd")),
-        Column(name="n", kind="continuous", lower=0, upper=10, bins=5),
-        Column(name="y", kind="categorical", categories=("no", "yes")),
-    ),
-    target="y",
-)
+SCHEMA = Schema(columns=(
+    Column(name="x", kind="categorical", categories=tuple("abcd")),
+    Column(name="n", kind="continuous", lower=0, upper=10, bins=5),
+    Column(name="y", kind="categorical", categories=("no", "yes")),
+), target="y")  # fmt: skip
 ONE = pd.DataFrame({"x": ["a"], "n": [0.0], "y": ["no"]})
 OTHER = pd.DataFrame({"x": ["d"], "n": [10.0], "y": ["yes"]})  # another record: everything differs
 EVERYTHING = {"pairs": False, "n_questions": None, "merge": False}  # every column is asked for, as it is

@@ -11,46 +11,42 @@ from scipy.stats import norm
 from tables import SMALL, make_frame
 
 from dpcore import export
-from dpcore.dashboard.pages.mechanisms import report_privacy_numbers
+from dpcore.dashboard.pages.mechanisms import report_privacy_numbers as numbers
 from dpcore.dashboard.panels import disclosure
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
+from dpcore.experiment.figures import named
+from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Noised, Warner
 from dpcore.methods import METHODS
-
-# Breach
 
 
 def test_breach_as_printed():
-    assert report_privacy_numbers.breach(RRPH(p0=0.5)) == pytest.approx([1 / 3] * 2)
-    assert report_privacy_numbers.breach(Warner(p=0.75)) == pytest.approx([5 / 8] * 2)
+    assert numbers.breach(RRPH(p0=0.5)) == pytest.approx([1 / 3] * 2)
+    assert numbers.breach(Warner(p=0.75)) == pytest.approx([5 / 8] * 2)
     for k, p0 in product((2, 9), (0.1, 1.0)):
-        assert report_privacy_numbers.breach(ERRPH(k, p0=p0)) == pytest.approx([k * p0**2 / ((k - 1) * p0 + 1)] * k)
-    uneven = report_privacy_numbers.breach(ERRPH(3, p0=0.4, others=[0.1, 0.2, 0.3]))
+        assert numbers.breach(ERRPH(k, p0=p0)) == pytest.approx([k * p0**2 / ((k - 1) * p0 + 1)] * k)
+    uneven = numbers.breach(ERRPH(3, p0=0.4, others=[0.1, 0.2, 0.3]))
     assert uneven == pytest.approx([0.16 / 0.5, 0.16 / 0.6, 0.16 / 0.7])
+    for channel in (RRPH(p0=p0) for p0 in (0.1, 0.3, 0.35, 0.6)):  # what is said of the advice on p0
+        said = f"{channel.epsilon:.2f}", f"{numbers.breach(channel)[0]:.0%}"
+        assert all(number in named("004 Fig. 2").claims[3]["note"] for number in said)
     crossing = 1 / sqrt(2)
     for channel in (RRPH(p0=crossing), Warner(p=crossing)):
-        assert report_privacy_numbers.breach(channel) == pytest.approx([0.585786] * 2, abs=1e-6)
+        assert numbers.breach(channel) == pytest.approx([0.585786] * 2, abs=1e-6)
 
 
 @pytest.mark.parametrize("p0", [0.01, 0.4, 0.99])
 def test_two_descriptions_of_one_channel_differ_in_breach_only(p0):
     first, second = RRPH(p0=p0), Warner(p=(1 + p0) / 2)
     assert first.matrix == pytest.approx(second.matrix)
-    assert report_privacy_numbers.breach(first)[0] < report_privacy_numbers.breach(second)[0]
-    assert report_privacy_numbers.best_guess(first) == pytest.approx(report_privacy_numbers.best_guess(second))
+    assert numbers.breach(first)[0] < numbers.breach(second)[0]
+    assert numbers.best_guess(first) == pytest.approx(numbers.best_guess(second))
     assert first.epsilon == pytest.approx(second.epsilon)
 
 
-# The best guess
-
-
 def test_accepting_the_report():
-    assert report_privacy_numbers.best_guess(Warner(p=0.2)) == pytest.approx(0.8)  # by taking the opposite
-    assert report_privacy_numbers.best_guess(ERRPH(4, p0=0.5)) == pytest.approx(0.625)
-    assert report_privacy_numbers.best_guess(ERRPH(5, p0=0.0)) == pytest.approx(1 / 5)
-
-
-# Many reports
+    assert numbers.best_guess(Warner(p=0.2)) == pytest.approx(0.8)  # by taking the opposite
+    assert numbers.best_guess(ERRPH(4, p0=0.5)) == pytest.approx(0.625)
+    assert numbers.best_guess(ERRPH(5, p0=0.0)) == pytest.approx(1 / 5)
 
 
 @pytest.mark.parametrize("reports", [1, 2, 4])
@@ -62,56 +58,64 @@ def test_many_reports_by_enumeration(reports):
             counts = np.bincount(said, minlength=channel.size)
             best = counts == counts.max()
             right += float((prior * channel.matrix[list(said)].prod(axis=0) * best).sum() / best.sum())
-        found = report_privacy_numbers.averaging(channel, [reports]).iloc[0]
+        found = numbers.averaging(channel, [reports]).iloc[0]
         assert found["right"] == pytest.approx(right)
         assert found["epsilon"] == pytest.approx(reports * float(channel.epsilon))
         assert found["kept"] == pytest.approx(float((prior * np.diag(channel.matrix)).sum()))
 
 
 def test_many_reports_tell_the_truth_in_the_end():
-    found = report_privacy_numbers.averaging(ERRPH(10, p0=0.3), [1, 3, 9, 27, 81, 150])["right"]
+    found = numbers.averaging(ERRPH(10, p0=0.3), [1, 3, 9, 27, 81, 150])["right"]
     assert found.is_monotonic_increasing
     assert 0.999 < found.iloc[-1] <= 1
 
 
-# Curves
-
-
 def test_descriptions_meet_where_they_should():
-    frame = report_privacy_numbers.descriptions([0.0, 0.4, 1 / sqrt(2), 0.9, 1.0], size=3)
+    frame = numbers.descriptions([0.0, 0.4, 1 / sqrt(2), 0.9, 1.0], size=3)
     assert frame.loc[frame["series"] == "Warner", "setting"].min() > 0.5
     crossing = frame[(frame["setting"].between(0.7, 0.71)) & (frame["measure"] == "Breach")].set_index("series")
     assert crossing.loc["RRPH", "value"] == pytest.approx(crossing.loc["Warner", "value"])
 
 
-# Numbers
-
-
 def test_widths():
     for a, b, width in (((2, 10), (0, 5), 6.67), ((1, 0.01), (0, 1), 3.86)):
-        assert report_privacy_numbers.posterior_width(report_privacy_numbers.linear(a, b), 5, 4) == pytest.approx(
-            width, abs=0.01
-        )
-    channel, deviations = report_privacy_numbers.linear((1, 0), (3, 0.01)), 1.349  # the formula of the paper's table 2
-    assert report_privacy_numbers.claimed_width(4, 0.5) == pytest.approx(2 * deviations, abs=0.001)
-    left = report_privacy_numbers.posterior_width(channel, -1, 4, 0.5)
-    expected = deviations * 2 * sqrt(0.01 / 4.01)  # x and noise are normal: so is the posterior
-    assert left == pytest.approx(expected, rel=0.05)
+        assert numbers.posterior_width(numbers.linear(a, b), 5, 4) == pytest.approx(width, abs=0.01)
+    deviations = 1.349  # the formula of the paper's table 2
+    assert numbers.claimed_width(4, 0.5) == pytest.approx(2 * deviations, abs=0.001)
+    left = numbers.posterior_width(numbers.linear((1, 0), (3, 0.01)), -1, 4, 0.5)
+    assert left == pytest.approx(deviations * 2 * sqrt(0.01 / 4.01), rel=0.05)  # x and noise are normal, so is this
+
+
+def test_widths_compared_as_the_page_says_them():
+    normal, uniform = (
+        Noised(kind, 2.0 * more, lower=-20, upper=30) for kind, more in (("normal", 1), ("uniform", sqrt(3)))
+    )
+    assert (2 * norm.ppf(0.975) * normal.scale, 0.95 * 2 * uniform.scale) == pytest.approx((7.84, 6.58), abs=0.005)
+    assert [numbers.posterior_width(noise, 5, 4) for noise in (normal, uniform)] == pytest.approx(
+        [5.54, 4.75], abs=0.02
+    )
+
+
+def test_the_error_of_a_variance_rises_with_the_factors_variance_and_falls_with_their_mean():
+    """Of that at mean 2, simulated samples have 2.46 times at mean 1, and .60 and .46 at 4 and 8."""
+    sets = (1, 1), (2, 1), (4, 1), (8, 1), (2, 10)
+    errors = [numbers.standard_errors(a, (0, 1), (5, 4), 1_000)[1] for a in sets]
+    assert np.array(errors) / errors[1] == pytest.approx([2.46, 1, 0.6, 0.46, 4.83], abs=0.03)
 
 
 def test_laplace_noise():
-    narrow = report_privacy_numbers.posterior_width(TRR(lower=0, upper=10, epsilon=50.0), 5, 4)
+    narrow = numbers.posterior_width(TRR(lower=0, upper=10, epsilon=50.0), 5, 4)
     assert narrow == pytest.approx(2 * 0.2 * log(20), rel=0.1)  # the noise's own, where the prior says nothing
 
 
 def test_tails():
-    found = report_privacy_numbers.tail_ratios(report_privacy_numbers.linear((1, 1), (0, 1)), 0, 10, [5.0, 40.0, 400.0])
+    found = numbers.tail_ratios(numbers.linear((1, 1), (0, 1)), 0, 10, [5.0, 40.0, 400.0])
     assert found["at_x"].iloc[0] == pytest.approx(5.7e-7, rel=0.01)
     assert found["at_other"].iloc[0] == pytest.approx(norm.sf(5, 10, sqrt(101)) + norm.cdf(-5, 10, sqrt(101)))
     assert found["log_ratio"].iloc[0] > 14
     assert found["log_ratio"].is_monotonic_increasing
     assert np.isfinite(found["log_ratio"]).all()
-    bounded = report_privacy_numbers.tail_ratios(TRR(lower=0, upper=10, epsilon=2.0), 0, 10, [0.0, 5.0, 40.0, 400.0])
+    bounded = numbers.tail_ratios(TRR(lower=0, upper=10, epsilon=2.0), 0, 10, [0.0, 5.0, 40.0, 400.0])
     assert (bounded["log_ratio"] <= 2 + 1e-9).all()
     assert bounded["log_ratio"].iloc[0] == pytest.approx(0)
 

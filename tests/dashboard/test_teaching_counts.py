@@ -12,13 +12,7 @@ from scipy.stats import norm
 
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard.count_noise import CountNoise, draws, gaussian_delta, gaussian_sigma, worlds
-from dpcore.dashboard.pages.mechanisms.choices import (
-    election,
-    posterior,
-    response_matrix,
-    share_deviation,
-    votes_from,
-)
+from dpcore.dashboard.pages.mechanisms.choices import election, posterior, response_matrix, share_deviation, votes_from
 from dpcore.dashboard.pages.mechanisms.composition_numbers import (
     average_deviations,
     loss_epsilon,

@@ -104,6 +104,21 @@ def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
     assert share(FAILS, "alike", both(2.0), **two) >= 0.9
     assert share(HOLDS, "lies_below", both(1.2), own="a") >= 0.95
 
+    steps = {"own": "a", "span": (3, 10), "within": 1.0, "below": True}
+    for loss, answer in ((3.8, HOLDS), (-1.8, FAILS)):
+        assert (
+            share(answer, "nearly_best", lambda rng, n=loss: drawn(rng, [-n] * 3 + [0] * 11, [1] * 14), **steps) >= 0.95
+        )
+
+    def times(rng):  # 2.26 times as long at each place, 1.13 times another's growth
+        curves = [
+            drawn(rng, np.arange(4) * np.log(step), [0.1] * 4, series=one) for one, step in (("a", 2.26), ("b", 2))
+        ]
+        return pd.concat(curves).assign(value=lambda found: np.exp(found["value"]))
+
+    for other, end, answer in (("", {"low": 2}, HOLDS), ("b", {"low": 1}, HOLDS), ("b", {"high": 1}, FAILS)):
+        assert share(answer, "grows_by", times, own="a", other=other, **end) >= 0.95
+
 
 def test_what_is_not_so_is_seldom_told():
     def both(rng):
@@ -116,7 +131,7 @@ def test_what_is_not_so_is_seldom_told():
     for rule in ("rises", "steadies", "lies_below"):
         assert share(OPEN, rule, both, own="a") >= 0.9
     assert share(OPEN, "steadies", cut_short, own="a") >= 0.9
-    flat = {"own": "a", "low": 0, "high": 3, "within": 0.1}
+    flat = {"own": "a", "span": (0, 3), "within": 0.1}
     assert share(FAILS, "nearly_best", lambda rng: drawn(rng, [0] * 16, [1.0] * 16), **flat) <= 0.05
 
 
@@ -131,6 +146,8 @@ def test_curves_that_share_no_point_tell_nothing_of_each_other():
 LOW, HIGH = {0.2: 0.15, 1.0: 0.12}, {0.2: 0.28, 1.0: 0.2}
 MIXED = {0.2: 0.1, 1.0: 0.2}
 CLOCKED = {"HMPrivBayes": {1: 1, 2: 2}, "PrivBayes": {1: 2, 2: 6}}
+DOUBLE = {1: 1, 2: 2, 4: 4}
+ADVISED = {0.1: 0.6, 0.3: 0.654, 0.35: 0.66, 0.6: 0.66, 0.9: 0.664}
 FALLING = {0.1: 0.66, 0.2: 0.65, 0.35: 0.6, 0.49: 0.5}
 LEVEL = dict.fromkeys(FALLING, 0.62)
 VALLEY = {0.1: 0.66, 0.49: 0.5, 0.51: 0.5, 0.9: 0.66}
@@ -175,6 +192,11 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("004 Fig. 2", 0, {SMALL: LEVEL}, THIRD, "adult", "does not hold"),  # it rises by less than a point
     ("004 Fig. 2", 1, {SMALL: LEVEL, LARGE: FALLING}, THIRD, "adult", "Here it holds"),
     ("004 Fig. 2", 2, {SMALL: LEVEL}, THIRD, "adult", "Here it holds"),
+    ("004 Efficiency", 0, {"naive Bayes": DOUBLE, "PPNB": DOUBLE}, {"x": "rows"}, "adult", "Here it holds"),
+    ("004 Efficiency", 0, {"naive Bayes": {1: 1, 2: 1, 4: 1}, "PPNB": DOUBLE}, {"x": "rows"}, "adult", "does not hold"),
+    ("004 Efficiency", 1, {"DTPD": DOUBLE}, {"x": "rows"}, "adult", "Here it holds"),
+    ("004 Efficiency", 2, {"DTCRD": DOUBLE, "DTPD": {1: 2, 2: 4, 4: 8}}, {"x": "rows"}, "adult", "does not hold"),
+    ("004 Fig. 2", 3, {SMALL: ADVISED}, THIRD, "adult", "at 0.1; does not hold for"),
     ("003 Fig. 2", 0, FORESTS, FIELD, "adult", "holds at 1"),
     ("003 Section 2.3", 0, {"SuLQ-ID3": MIXED}, FIELD, "adult", "holds at 0.2;"),
     ("003 Section 2.3", 1, {"DiffGen": HIGH, "SuLQ-ID3": LOW}, FIELD, "adult", "Here it holds"),
@@ -205,6 +227,14 @@ def test_claims_are_judged_by_the_points(name, place, curves, same, data, told):
     line = Claim(**named(name).claims[place]).line(frame)
     assert told in line
     assert " (5 repeats)." in line
+
+
+def test_paper_004_is_tried_at_what_it_prints():
+    second, third = (named(name).settings for name in ("004 Fig. 2", "004 Fig. 3"))
+    printed = "0.1 0.2 0.3 0.35 0.4 0.45 0.49 0.51 0.55 0.6 0.65 0.7 0.8 0.9"
+    assert " ".join(map(str, second["values"])) == " ".join(map(str, third["values"])) == printed
+    sets = [(line["factors"], line["offsets"]) for line in second["methods"]]
+    assert sets == [([1, 1], [0, 1]), ([2, 10], [0, 5])]
 
 
 def test_series_say_how_many_of_their_runs_failed():

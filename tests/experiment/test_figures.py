@@ -19,7 +19,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate import disclosure
 from dpcore.experiment import figures
 from dpcore.experiment.commands import figure as command
-from dpcore.experiment.figures.studies import Risk, whole
+from dpcore.experiment.figures.studies import Fit, Risk, whole
 from dpcore.experiment.study import TIMES, Run
 
 MARK = "do not publish"
@@ -81,6 +81,9 @@ def test_the_values_are_those_of_direct_calls(data):
     pd.testing.assert_frame_equal(rows, direct)
     found = disclosure.cap(data.train, direct, study.schema, "ill", ["age", "town"])
     assert study.values(seeded, rows)["value"].item() == found
+    runs = [Run(dp.PPNB(mode="published"), {"rows": rows}) for rows in (70, 200)]  # of 56
+    assert Fit(data, runs).release(runs[1], None, lambda *_: None).empty
+    assert runs[1].method.reports_.people == 200
 
 
 def test_ranges_are_sums_of_groups_at_every_depth_but_in_the_patents_own_form(data):

@@ -47,9 +47,12 @@ def test_four_values_as_worked_by_hand():
 
 
 def test_the_papers_variance_with_and_without_the_sampling_of_people():
-    pi, n, k, p0 = np.linspace(0.5, 1.5, 7) / 7, 300, 7, 0.35
-    reported = (1 - p0) * (k - 1 + p0 + k * (k - 2) * p0 * pi) / (n * p0**2 * k**2)
-    np.testing.assert_allclose(ERRPH(k, p0=p0).variance(pi, n), reported + pi * (1 - pi) / n)
+    n, p0 = 300, 0.35
+    for k in (7, 2):
+        pi = np.linspace(0.5, 1.5, k) / k
+        reported = (1 - p0) * (k - 1 + p0 + k * (k - 2) * p0 * pi) / (n * p0**2 * k**2)
+        np.testing.assert_allclose(ERRPH(k, p0=p0).variance(pi, n), reported + pi * (1 - pi) / n)
+    np.testing.assert_allclose(reported, (1 - p0**2) / (4 * n * p0**2))
 
 
 def test_unbiased_with_that_variance_by_enumeration():
@@ -276,9 +279,11 @@ def test_moments_by_enumeration():
         a, var_a, _, _ = channel.moments
         assert np.mean(means) == pytest.approx(np.mean(numbers))
         assert np.var(means) == pytest.approx(np.var(reports) / (n * a**2))
+        assert np.mean([channel.mean_variance(y) for y in samples]) == pytest.approx(np.var(means))
         assert np.mean(fair) == pytest.approx(np.var(numbers))
         bias = -var_a * np.var(reports) / (n * a**2 * (var_a + a**2))
         assert np.mean(printed) - np.var(numbers) == pytest.approx(bias)
+        assert np.std(printed) == pytest.approx(channel.variance_error(reports, n))
 
 
 def test_the_printed_formula_has_the_published_expectation():

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore.accounting.relation import Relation
-from dpcore.mechanisms.scores import (
-    DistanceFromMargins,
-    InfoGain,
-    IntervalSplit,
-    Max,
-    Specialization,
-)
+from dpcore.mechanisms.scores import DistanceFromMargins, InfoGain, IntervalSplit, Max, Specialization
 from dpcore.rows import joint_counts
 
 RECORDS = list(product(range(3), range(2), range(2)))  # of x, z and the class

@@ -114,15 +114,12 @@ def test_certainty_is_the_z_of_a_covariance():
     assert Conjunctions(bits[:0], [range(4)], 0.7).certainty({}, {0: 1}, {1: 1}) == 0
 
 
-SCHEMA = Schema(
-    columns=(
-        Column(name="y", kind="categorical", categories=("a", "b", "c", "d", "e")),
-        Column(name="y bit 2", kind="categorical", categories=("k", "l", "m")),
-        Column(name="age", kind="integer", lower=0, upper=9, bins=5, missing=True),
-        Column(name="one", kind="ordered", categories=("only",)),
-    ),
-    target="y",
-)
+SCHEMA = Schema(columns=(
+    Column(name="y", kind="categorical", categories=("a", "b", "c", "d", "e")),
+    Column(name="y bit 2", kind="categorical", categories=("k", "l", "m")),
+    Column(name="age", kind="integer", lower=0, upper=9, bins=5, missing=True),
+    Column(name="one", kind="ordered", categories=("only",)),
+), target="y")  # fmt: skip
 
 
 def test_columns_and_classes_as_bits():
@@ -190,16 +187,13 @@ def test_together_a_record_is_told_from_all_but_its_opposite():
         assert len(seen((0, 1, 1), **how)) == 8
 
 
-NUMBERS = Schema(
-    columns=(
-        Column(name="age", kind="integer", lower=10, upper=60),
-        Column(name="y", kind="categorical", categories=("a", "b", "c")),
-        Column(name="size", kind="continuous", lower=-1.0, upper=2.0, missing=True),
-        Column(name="town", kind="categorical", categories=("u", "v")),
-        Column(name="same", kind="integer", lower=3, upper=3),
-    ),
-    target="y",
-)
+NUMBERS = Schema(columns=(
+    Column(name="age", kind="integer", lower=10, upper=60),
+    Column(name="y", kind="categorical", categories=("a", "b", "c")),
+    Column(name="size", kind="continuous", lower=-1.0, upper=2.0, missing=True),
+    Column(name="town", kind="categorical", categories=("u", "v")),
+    Column(name="same", kind="integer", lower=3, upper=3),
+), target="y")  # fmt: skip
 
 
 def rows_of_numbers(n=1_500, seed=0):

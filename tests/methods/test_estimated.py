@@ -19,16 +19,13 @@ from dpcore.postprocess.reports import Reports
 
 NUMBER = Column(name="age", kind="integer", lower=0, upper=9, bins=5, missing=True)
 TOWNS = Taxonomy(tuple((c, "west" if c < "d" else "east" if c < "f" else "south", "all") for c in "abcdefg"))
-SCHEMA = Schema(
-    columns=(
-        NUMBER,
-        Column(name="town", kind="categorical", categories=tuple("abcdefg"), taxonomy=TOWNS),
-        Column(name="y", kind="categorical", categories=("no", "yes")),
-        Column(name="grade", kind="ordered", categories=("low", "mid", "high")),
-        Column(name="one", kind="categorical", categories=("only",)),
-    ),
-    target="y",
-)
+SCHEMA = Schema(columns=(
+    NUMBER,
+    Column(name="town", kind="categorical", categories=tuple("abcdefg"), taxonomy=TOWNS),
+    Column(name="y", kind="categorical", categories=("no", "yes")),
+    Column(name="grade", kind="ordered", categories=("low", "mid", "high")),
+    Column(name="one", kind="categorical", categories=("only",)),
+), target="y")  # fmt: skip
 
 
 BELOW_ONE = Taxonomy((("a", "u", "v", "all"), ("b", "w", "v", "all"), ("c", "w", "v", "all")))

@@ -45,10 +45,12 @@ def plain_nb(frame, rows):
 
 
 @pytest.mark.parametrize(("mode", "variant"), [("published", "Alg2"), ("corrected", "C1"), ("corrected", "C2")])
-def test_epsilon_zero_gives_uniform_labels(mode, variant):
+def test_epsilon_zero_gives_uniform_labels_and_x_is_always_uniform_and_no_sample_of_the_rows(mode, variant):
     method = NaiveBayesSynthesizer(epsilon=0, mode=mode, variant=variant, rows=8_000, random_state=0)
-    labels = method.fit(planted(), schema=BITS).sample(8_000)["y"].astype(int)
-    assert stats.chisquare(np.bincount(labels, minlength=2)).pvalue > 1e-4  # false-alarm rate 1e-4, seeded
+    rows = method.fit(planted(), schema=BITS).sample(8_000)
+    for columns in (["y"], [*"abc"]):  # false-alarm rate 1e-4 each, seeded
+        assert stats.chisquare(rows.groupby(columns).size()).pvalue > 1e-4
+    assert stats.chisquare(planted().groupby([*"abc"]).size()).pvalue < 1e-99
     assert method.ledger_.epsilon_nominal == 0
 
 
@@ -97,6 +99,22 @@ def test_paper_mode_books_s_draws_with_the_true_loss():
     assert doubled.epsilon_nominal == pytest.approx(2 * float(entry.epsilon_nominal))
     found = [NaiveBayesSynthesizer(log_base=base)._paper_sensitivity(30_162) for base in ("e", "2", "10")]
     assert found == [12, 16, 5]
+
+
+def test_the_printed_prior_makes_a_class_possible_by_one_person_and_has_no_epsilon():
+    """5 rows and 1, all of x = 0: log odds ln(5 x 9/7) as printed, ln(3 x 9/7) smoothed, times 6 / (2 x 3)."""
+    schema, how = Schema(columns=BITS.columns[2:], target="y"), {"mode": "published", "epsilon": 6.0, "rows": 40_000}
+    six = pd.DataFrame({"c": 0, "y": [0, 0, 0, 0, 0, 1]})
+    for prior, odds, bound in (("frequency", 5 * 9 / 7, math.inf), ("smoothed", 3 * 9 / 7, 4e4 * 2 * 2 * math.log(2))):
+        method = NaiveBayesSynthesizer(**how, prior=prior, relation="replace", random_state=0).fit(six, schema=schema)
+        rows = method.sample().astype(int)
+        assert (rows["y"][rows["c"] == 0] == 0).mean() == pytest.approx(
+            odds / (1 + odds), abs=0.01
+        )  # 3.5 errors, seeded
+        assert (method.ledger_.epsilon_claimed, method.ledger_.epsilon_nominal) == (6.0, pytest.approx(bound))
+        nobody = method.fit(six.assign(y=0), schema=schema).sample()["y"].astype(int)
+        assert nobody.any() == (prior == "smoothed")
+    assert method.set_params(epsilon=0.0, prior="frequency").fit(six, schema=schema).sample()["y"].nunique() == 2
 
 
 def test_private_n_is_not_used_and_paid_rows_are_not_stretched():

@@ -21,13 +21,11 @@ from dpcore.postprocess.reports import Cells, Questionnaire, Reports, families, 
 from dpcore.postprocess.resolution import affordable_bins, merged, merging, shrunk, spread, towards
 
 Y, X, N = families(["y", "x", "n"])
-SIZES = Schema(
-    columns=(
-        Column(name="y", kind="categorical", categories=("no", "yes", "both")),
-        Column(name="x", kind="ordered", categories=("low", "mid", "high"), missing=True),
-        Column(name="n", kind="continuous", lower=0, upper=10),
-    )
-)
+SIZES = Schema(columns=(
+    Column(name="y", kind="categorical", categories=("no", "yes", "both")),
+    Column(name="x", kind="ordered", categories=("low", "mid", "high"), missing=True),
+    Column(name="n", kind="continuous", lower=0, upper=10),
+))  # fmt: skip
 
 
 def words(names, values="01"):

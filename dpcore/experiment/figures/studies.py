@@ -122,14 +122,21 @@ class Risk(Study):
         return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
 
 
+@dataclass
 class Fit(Study):
-    """What a fit takes; a run may say on how large a share of the columns, from the first on."""
+    """What a fit takes: on so many rows, the first of some drawn from the real ones, or on a share of the columns."""
+
+    def __post_init__(self) -> None:
+        if most := max(run.labels.get("rows", 0) for run in self.runs):
+            rows = self.data.train_sample.sample(most, replace=True, random_state=1, ignore_index=True)
+            self.data = replace(self.data, train=rows, schema=replace(self.data.schema, max_rows=most))
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
-        """No rows."""
-        names = self.data.schema.names
+        """Nothing but the fit, whose times are what counts."""
+        names, rows = self.data.schema.names, self.data.train
         schema = self.data.schema.select(names[: ceil(run.labels.get("share", 1) * len(names))])
-        run.method.fit(self.data.train, schema=schema, ledger=ledger, progress=progress)
+        rows = rows.iloc[: run.labels["rows"]] if "rows" in run.labels else rows
+        run.method.fit(rows, schema=schema, ledger=ledger, progress=progress)
         return pd.DataFrame()
 
 

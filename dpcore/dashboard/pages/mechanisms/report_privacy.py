@@ -23,6 +23,7 @@ SETS = {
     "a ~ N(1, 0.01), b ~ N(0, 1)": ((1.0, 0.01), (0.0, 1.0)),
 }
 MEAN, VARIANCE, BOUNDS = 5.0, 4.0, (0.0, 10.0)  # the page says them
+PEOPLE = 1_000
 
 
 def breach(channel: ERRPH | Warner) -> str:
@@ -48,11 +49,7 @@ def categories(key: str) -> Demonstration:
             say("… without the report"): percent(1 / size, TENTHS),
             say("Epsilon"): number(float(channel.epsilon)),
         },
-        [
-            curve(first, crossing=CROSSING),
-            charts.averaging(repeated, alone=1 / size),
-            curve(second),
-        ],
+        [curve(first, crossing=CROSSING), charts.averaging(repeated, alone=1 / size), curve(second)],
         "Breach measures words, epsilon what a report reveals: told in Warner’s words, the same "
         "reports have Breach {other} instead of {words}.",
         "RRPH: the truth with probability p0, otherwise a toss. ERRPH: the same for k values. "
@@ -70,17 +67,24 @@ def widths(key: str) -> Demonstration:
     sets = lasting(st.selectbox, say("As published: y = a·x + b"), f"{key}.sets", list(SETS))
     epsilon = epsilon_slider(key, phrase("Corrected: Laplace noise with epsilon"))
     (published, corrected), frame = noise_kinds(sets, epsilon)
+    of_mean, of_variance = numbers.standard_errors(*SETS[sets], (MEAN, VARIANCE), PEOPLE)
     return Demonstration(
         {
             say("Width, as claimed"): f"{numbers.claimed_width(VARIANCE):.2f}",
             say("Width left, as published"): f"{published:.2f}",
             say("Width left, corrected"): f"{corrected:.2f}",
+            say("Standard error of the mean"): f"{of_mean:.2f}",
+            say("… of the variance, as published"): f"{of_variance:.2f}",
         },
         [charts.tails(frame, bound=epsilon)],
         "As published no epsilon holds: far reports give the number away.",
         "True numbers are normal with mean 5 and variance 4; the corrected rule bounds them by 0 "
         "and 10. Widths hold 95% of them; the paper takes the width before any report.",
         {say("The tails of both rules"): frame},
+        "**Widths compared:** DTCRD’s normal noise of the same variance has 7.84 as well, and leaves "
+        "5.54; uniform noise has 6.58, and leaves 4.75. **Errors** (of {people:,} reports) rise with the "
+        "variance of a; they fall with its mean, where the paper says that they rise.",
+        {"people": PEOPLE},
     )
 
 
@@ -88,10 +92,7 @@ def widths(key: str) -> Demonstration:
 def noise_kinds(sets: str, epsilon: float) -> tuple[list[float], pd.DataFrame]:
     """The widths that both kinds of noise leave, and the tails of the numbers at the two bounds."""
     low, high = BOUNDS
-    rules = {
-        PRINTED: numbers.linear(*SETS[sets]),
-        CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon),
-    }
+    rules = {PRINTED: numbers.linear(*SETS[sets]), CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon)}
     left = [numbers.posterior_width(rule, MEAN, VARIANCE) for rule in rules.values()]
     tails = {name: numbers.tail_ratios(rule, low, high, range(21)) for name, rule in rules.items()}
     return left, pd.concat(tails, names=["series"]).reset_index("series")

@@ -55,11 +55,7 @@ def reports(page: str, shown: Shown) -> None:
 
 
 def column(
-    key: str,
-    found: Reports,
-    true: reconstruction.Truth | None,
-    predictor: Any,
-    keep: Callable[..., Any],
+    key: str, found: Reports, true: reconstruction.Truth | None, predictor: Any, keep: Callable[..., Any]
 ) -> None:
     """One column of the reports, beside true rows if known; `keep` remembers what was computed."""
     name = str(st.selectbox(say("One column"), reconstruction.columns(found), key=key))
