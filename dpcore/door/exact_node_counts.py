@@ -209,10 +209,7 @@ class NodeRows:
         for query, (block, place), node, side, label in self._met(queries):
             child, part = first[query.nodes].take(node) + side, children[block]
             part[np.divmod(place, part.shape[1]) if len(part) > 1 else (0, place)] = child
-            keys = child * classes + label
-            below = keys.min(initial=len(counts))
-            came = np.bincount(keys - below)
-            counts[below : below + len(came)] += came
+            counts += np.bincount(child * classes + label, minlength=len(counts))
         found = type(self)(self.records, children, self.times, unchanged(size), size)
         found.__dict__["classes"] = counts.reshape(size, classes)
         return found
@@ -384,10 +381,7 @@ class NodeRows:
         Where `node` has each, which of the nodes that is, its rank and its class.
         """
         ordered = sorted(queries, key=lambda one: (one.numeric, len(one.nodes)))
-        own, wanted = np.flatnonzero(self.number[:-1] != NOWHERE), list[Ints]()
-        for one, before in zip(ordered, [None, *ordered], strict=False):
-            alike = before is not None and np.array_equal(one.nodes, before.nodes)
-            wanted.append(wanted[-1] if alike else own[one.nodes])
+        own = np.flatnonzero(self.number[:-1] != NOWHERE)
         codes, others = ([one.position for one in ordered if one.numeric == which] for which in (False, True))
         start, samples = 0, len(self.node)
         source = self.records.held or self.records.rows
@@ -396,13 +390,13 @@ class NodeRows:
             for first in range(0, samples, many):
                 block, last = np.s_[first : first + many, start : start + rows], None
                 place, low, starts = self._by_node(block)
-                for one, nodes, values in zip(ordered, wanted, columns, strict=True):
-                    if nodes is not last:
-                        here, last = slice(*np.searchsorted(nodes, [low, low + len(starts) - 1])), nodes
-                        begin = starts.take(nodes[here] - low)
-                        count = starts.take(nodes[here] - low + 1) - begin
-                        node = np.repeat(np.arange(len(nodes))[here], count)
-                        at = np.arange(len(node)) + np.repeat(begin - np.cumsum(count) + count, count)
+                for one, values in zip(ordered, columns, strict=True):
+                    if last is None or not np.array_equal(one.nodes, last):
+                        last, nodes = one.nodes, own[one.nodes] - low
+                        here = slice(*np.searchsorted(nodes, [0, len(starts) - 1]))
+                        begin, end = (starts.take(nodes[here] + more) for more in (0, 1))
+                        node = np.repeat(np.arange(len(nodes))[here], end - begin)
+                        at = np.arange(len(node)) + np.repeat(end - np.cumsum(end - begin), end - begin)
                         at = place.take(at).astype(np.intp)
                         row = at - at // rows * rows  # in half of the time of a remainder
                         label = labels.take(row)
@@ -411,8 +405,8 @@ class NodeRows:
 
     def _by_node(self, block: tuple[slice, slice]) -> tuple[NDArray[np.int32], int, Ints]:
         """Where records are in a block, by their nodes; the first node; and where those of each, and behind, begin."""
-        key = block[0].start, block[1].start
-        if key not in self.orders:
+        kept, key = self.orders if self.node.size <= KEPT else {}, (block[0].start, block[1].start)
+        if key not in kept:
             every = self.node[block].ravel()
             place = np.flatnonzero(every != NOWHERE)
             if self.times is not None:
@@ -421,12 +415,8 @@ class NodeRows:
             low = int(node.min()) if len(node) else 0
             node = node - low
             order = np.argsort(node.astype(np.uint16) if node.max(initial=0) < 1 << 16 else node, kind="stable")
-            starts = np.append(0, np.cumsum(np.bincount(node)))
-            found = place.take(order).astype(np.int32), low, starts
-            if self.node.size > KEPT:
-                return found
-            self.orders[key] = found
-        return self.orders[key]
+            kept[key] = place.take(order).astype(np.int32), low, np.append(0, np.cumsum(np.bincount(node)))
+        return kept[key]
 
 
 def as_they_are(values: NDArray[Any], _: Ints) -> NDArray[Any]:

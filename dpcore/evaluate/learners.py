@@ -497,17 +497,15 @@ def misclassification(
     for codes, table in ((real, test), (released, synthetic)):
         codes[:, place] = label.of(table, schema[label.column])  # 1 = yes
     aside = max(1, round(test_share * len(released)))
-    rows = []
+    names, rows = PROTOCOLS[protocol], []
     for repeat in range(repeats):
         progress(repeat / repeats, f"repeat {repeat + 1:,} of {repeats:,}")
         order = np.random.default_rng([seed, repeat]).permutation(len(released))
         tests = {"tstr": real, "published": released[order[:aside]]}
-        asked = [tests[name] for name in PROTOCOLS[protocol]]
-        found = _scores({"released": released[order[aside:]]}, asked, labeled, label.column, [model], no_progress)
-        for name, codes, accuracy, note in zip(
-            PROTOCOLS[protocol], asked, found["accuracy"], found["note"], strict=True
-        ):
-            share = float(codes[:, place].mean())
+        known, asked = {"released": released[order[aside:]]}, [tests[name] for name in names]
+        found = _scores(known, asked, labeled, label.column, [model], no_progress)
+        for name, accuracy, note in zip(names, found["accuracy"], found["note"], strict=True):
+            share = float(tests[name][:, place].mean())
             rows.append((name, model, repeat, 1 - accuracy, min(share, 1 - share), note))
     progress(1.0, "done")
     return pd.DataFrame(rows, columns=["protocol", "model", "repeat", "error", "majority_error", "note"])
