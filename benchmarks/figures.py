@@ -22,41 +22,41 @@ PARTS = {"fit": (PrivateEstimator,), "sample": (Synthesizer,), "values": (*KINDS
 ROW = "| {:<45} |" + " {:>10} |" * (len(PARTS) + 4)
 
 
-def metered(bill: Counter[str], kind: type, name: str) -> None:
-    """Put on the bill what calls of a function take that are made by none of the others."""
+def measure(times: Counter[str], kind: type, name: str) -> None:
+    """Add up what calls of a function take that are made by none of the others."""
     call: Any = vars(kind).get(name)
 
     def timed(*args: Any, **how: Any) -> Any:
-        start, own = time.process_time(), not bill["inside"]
-        bill["inside"] += own
+        start, own = time.process_time(), not times["inside"]
+        times["inside"] += own
         try:
             return call(*args, **how)
         finally:
-            bill["inside"] -= own
-            bill[name] += own and time.process_time() - start
+            times["inside"] -= own
+            times[name] += own and time.process_time() - start
 
     if call is not None:
         setattr(kind, name, timed)
 
 
-def main(*asked: str) -> None:
-    bill: Counter[str] = Counter()
-    for name, kinds in PARTS.items():
+def main(*names: str) -> None:
+    times: Counter[str] = Counter()
+    for part, kinds in PARTS.items():
         for kind in kinds:
-            metered(bill, kind, name)
+            measure(times, kind, part)
     print(ROW.format("figure, data", "runs", *PARTS, "other", "one repeat", "five"), flush=True)
     every = 0.0
     for name, figure in known().items():
         for data in (datasets.load(each) for each in ("adult", "big5", *datasets.BANK_CARDS)):
-            if figure.lacks(data) or not {*asked} <= {name, data.name}:
+            if figure.lacks(data) or not {*names} <= {name, data.name}:
                 continue
-            bill.clear()
+            times.clear()
             start = time.process_time()
             runs = sum(1 for _ in figure.stream(data, 1, n_jobs=1))
             whole = time.process_time() - start
-            five = 5 * whole - 4 * bill["references"]
+            five = 5 * whole - 4 * times["references"]
             every += five
-            parts = [*(bill[part] for part in PARTS), whole - sum(bill[part] for part in PARTS), whole, five]
+            parts = [*(times[part] for part in PARTS), whole - sum(times[part] for part in PARTS), whole, five]
             print(ROW.format(f"{name}, {data.name}", runs, *(f"{part:.1f}" for part in parts)), flush=True)
     print(f"Five repeats of all: {every:,.0f} s of one core.")
 

@@ -408,14 +408,14 @@ class NodeRows:
         kept, key = self.orders if self.node.size <= KEPT else {}, (block[0].start, block[1].start)
         if key not in kept:
             every = self.node[block].ravel()
-            place = np.flatnonzero(every != NOWHERE)
+            index = np.flatnonzero(every != NOWHERE)
             if self.times is not None:
-                place = place.repeat(self.times[block].ravel().take(place))
-            node = every.take(place)
+                index = index.repeat(self.times[block].ravel().take(index))
+            node = every.take(index)
             low = int(node.min()) if len(node) else 0
             node = node - low
             order = np.argsort(node.astype(np.uint16) if node.max(initial=0) < 1 << 16 else node, kind="stable")
-            kept[key] = place.take(order).astype(np.int32), low, np.append(0, np.cumsum(np.bincount(node)))
+            kept[key] = index.take(order).astype(np.int32), low, np.append(0, np.cumsum(np.bincount(node)))
         return kept[key]
 
 
