@@ -27,7 +27,8 @@ CELL = 4  # keys that take as much memory as a cell while it is counted
 NOWHERE = -1
 PILE = 1 << 25  # keys that are counted in one pass, of four bytes each; among thousands of nodes of eight
 CANDIDATES = 1 << 18  # of nodes that are asked together, twice as many in memory; a node alone may have more
-SAMPLES = 2  # of a whole block of rows that are worked on together
+KEPT = 1 << 22  # records whose order by nodes is kept, at four bytes each; that of others is found for every question
+SAMPLES = 8  # of a whole block of rows that are worked on together
 DENSE = 1 << 21  # cells that are counted, and no keys sorted, where at least half as many keys come
 
 
@@ -163,7 +164,8 @@ class NodeRows:
 
     `node` has the node of each record in each sample, shape (samples, n), and `times` how often it
     was drawn, if not once. `number` has, for each node that `node` names, its number here, or
-    `NOWHERE`. `piles` are what was counted already, by position.
+    `NOWHERE`. `piles` are what was counted already, by position; `orders` are of blocks (`_by_node`),
+    and the same for all nodes of a level.
     """
 
     records: Records
@@ -172,6 +174,7 @@ class NodeRows:
     number: Ints
     size: int
     piles: Mapping[int, tuple[Query, Pile]] = field(default_factory=dict)
+    orders: dict[tuple[int, int], tuple[NDArray[np.int32], int, Ints]] = field(default_factory=dict)
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
@@ -378,34 +381,42 @@ class NodeRows:
         Where `node` has each, which of the nodes that is, its rank and its class.
         """
         ordered = sorted(queries, key=lambda one: (one.numeric, len(one.nodes)))
-        numbers: list[Ints] = []
-        for one, before in zip(ordered, [None, *ordered], strict=False):
-            alike = before is not None and np.array_equal(one.nodes, before.nodes)
-            numbers.append(numbers[-1] if alike else renumbered(self.number, self.size, one.nodes))
-        wanted = np.logical_or.reduce([number != NOWHERE for number in numbers])
+        own = np.flatnonzero(self.number[:-1] != NOWHERE)
         codes, others = ([one.position for one in ordered if one.numeric == which] for which in (False, True))
         start, samples = 0, len(self.node)
         source = self.records.held or self.records.rows
         for labels, *columns in source.blocks([self.records.target, *codes], others):
             rows, many = len(labels), min(max(SAMPLES * exact_counts.BLOCK // len(labels), 1), samples)
-            row_of = np.tile(np.arange(rows), many) if many > 1 else None
             for first in range(0, samples, many):
-                block = np.s_[first : first + many, start : start + rows]
-                every = self.node[block].ravel()
-                place = np.flatnonzero(wanted.take(every))
-                if self.times is not None:
-                    place = place.repeat(self.times[block].ravel().take(place))
-                every, last = every.take(place).astype(np.intp), None
-                for one, number, values in zip(ordered, numbers, columns, strict=True):
-                    if number is not last:
-                        at, node, last = place, number.take(every), number
-                        if node.min(initial=0) == NOWHERE:
-                            here = np.flatnonzero(node != NOWHERE)
-                            at, node = place.take(here), node.take(here)
-                        own = at if row_of is None else row_of.take(at)
-                        label = labels.take(own)
-                    yield one, (block, at), node, one.rank(values.take(own), node), label
+                block, last = np.s_[first : first + many, start : start + rows], None
+                place, low, starts = self._by_node(block)
+                for one, values in zip(ordered, columns, strict=True):
+                    if last is None or not np.array_equal(one.nodes, last):
+                        last, nodes = one.nodes, own[one.nodes] - low
+                        here = slice(*np.searchsorted(nodes, [0, len(starts) - 1]))
+                        begin, end = (starts.take(nodes[here] + more) for more in (0, 1))
+                        node = np.repeat(np.arange(len(nodes))[here], end - begin)
+                        at = np.arange(len(node)) + np.repeat(end - np.cumsum(end - begin), end - begin)
+                        at = place.take(at).astype(np.intp)
+                        row = at - at // rows * rows  # in half of the time of a remainder
+                        label = labels.take(row)
+                    yield one, (block, at), node, one.rank(values.take(row), node), label
             start += rows
+
+    def _by_node(self, block: tuple[slice, slice]) -> tuple[NDArray[np.int32], int, Ints]:
+        """Where records are in a block, by their nodes; the first node; and where those of each, and behind, begin."""
+        kept, key = self.orders if self.node.size <= KEPT else {}, (block[0].start, block[1].start)
+        if key not in kept:
+            every = self.node[block].ravel()
+            index = np.flatnonzero(every != NOWHERE)
+            if self.times is not None:
+                index = index.repeat(self.times[block].ravel().take(index))
+            node = every.take(index)
+            low = int(node.min()) if len(node) else 0
+            node = node - low
+            order = np.argsort(node.astype(np.uint16) if node.max(initial=0) < 1 << 16 else node, kind="stable")
+            kept[key] = index.take(order).astype(np.int32), low, np.append(0, np.cumsum(np.bincount(node)))
+        return kept[key]
 
 
 def as_they_are(values: NDArray[Any], _: Ints) -> NDArray[Any]:

@@ -98,22 +98,22 @@ def marginal_avd(
     >>> bool(found["avd"].max() < 0.1)
     True
     """
-    (first, second), schema = on_what(on, (counted(real, schema), counted(synthetic, schema)), schema)
+    (first, second), schema = _on(on, (counted(real, schema), counted(synthetic, schema)), schema)
     chosen = subsets(len(schema), degree, max_subsets, seed)
     # counts are compared as whole numbers, so equal shares differ by exactly 0
     n, m, counts = len(first), len(second), tables(chosen, first, second)
     return _by_subset(schema, chosen, [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in counts])
 
 
-def on_what(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows], Schema]:
-    """Rows of the schema's columns, or of the bits of their codes, and the schema of these; bits stay as they are."""
+def _on(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows], Schema]:
+    """Rows of the schema's columns, or of the bits of their codes, and the schema of these."""
     if on not in ("columns", "bits"):
         raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
     if on == "columns":
         return tables, schema
     binary = Binarization(schema)
-    rules, sizes = [(schema.index(name), rule) for name, rule in binary.rules], binary.schema.sizes
-    return [rows if rows.sizes == sizes else rows.recoded(sizes, rules) for rows in tables], binary.schema
+    rules = [(schema.index(name), rule) for name, rule in binary.rules]
+    return [rows.recoded(binary.schema.sizes, rules) for rows in tables], binary.schema
 
 
 def _by_subset(schema: Schema, chosen: Sequence[Subset], avd: Sequence[float]) -> pd.DataFrame:
@@ -165,7 +165,7 @@ def noise_floor(
     if not is_whole(rows, 1) or not is_whole(repeats, 1):
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
     if not isinstance(known, HeldRows):
-        ((known,), schema) = on_what(on, [known], schema)
+        ((known,), schema) = _on(on, [known], schema)
         chosen = subsets(len(schema), degree, max_subsets, seed)
         shares = (p.ravel() / p.sum() for (p,) in tables(chosen, known))
         return _by_subset(schema, chosen, [float(off_by_chance(p, rows).sum() / 2) for p in shares])

@@ -25,16 +25,7 @@ from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
-from dpcore.evaluate.distances import (
-    Center,
-    Fidelity,
-    centers,
-    fidelity,
-    marginal_avd,
-    noise_floor,
-    off_by_chance,
-    on_what,
-)
+from dpcore.evaluate.distances import Center, Fidelity, centers, fidelity, marginal_avd, noise_floor, off_by_chance
 from dpcore.evaluate.learners import (
     ASKED,
     MAJORITY,
@@ -165,11 +156,6 @@ class Evaluator:
         data, schema = self.data, self.data.schema
         return HeldRows(self.train, schema.sizes) if data.held else counted(data.train, schema)
 
-    @cached_property
-    def bits(self) -> Rows:
-        """The bits of their codes."""
-        return on_what("bits", [self.rows], self.data.schema)[0][0]
-
     def first_rows(self, names: Sequence[str], most: int) -> pd.DataFrame:
         """Some columns of the first training rows, which are for the screen of their owner alone."""
         return self.data.train_sample[list(names)].head(most)
@@ -258,8 +244,7 @@ class Evaluator:
         self, released: Table, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS
     ) -> pd.DataFrame:
         """`marginal_avd` of some rows from the training rows, in at most so many subsets."""
-        real = self.bits if on == "bits" else self.rows
-        return marginal_avd(real, released, self.data.schema, degree, on=on, max_subsets=most)
+        return marginal_avd(self.rows, released, self.data.schema, degree, on=on, max_subsets=most)
 
     def beside_floors(self, released: Table, degree: int, most: int | None) -> Statistics:
         """`distances` and, as `floor`, `floors` of as many rows; of pairs, their columns `a` and `b` as well."""

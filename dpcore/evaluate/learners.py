@@ -184,14 +184,14 @@ def _scores(
     unknown = [model for model in models if model not in MODELS]
     if unknown:
         raise ParameterError(f"The model {unknown[0]!r} is not known.", f"Choose from {', '.join(MODELS)}.")
-    asked, truths = np.concatenate(tests), [test[:, position] for test in tests]
+    every, truths = np.concatenate(tests), [test[:, position] for test in tests]
     ends = np.cumsum([*map(len, tests)])[:-1]
     runs = [(model, source) for source in tables for model in models]
     rows: list[tuple[Any, ...]] = []
     for done, (model, source) in enumerate(runs):
         progress(done / len(runs), f"{model}, trained on {source} rows")
         try:
-            predicted, note = fit_predict(model, tables[source], asked, schema.sizes, position)
+            predicted, note = fit_predict(model, tables[source], every, schema.sizes, position)
             parts = zip(truths, np.split(predicted, ends), strict=True)
             rows += [(model, source, *assess(*part, classes)[:2], note) for part in parts]
         except ValueError as error:  # what our own checks and scikit-learn raise for rows that cannot be learned from
@@ -240,8 +240,8 @@ def confusion_frame(confusion: Ints, labels: Sequence[str]) -> Statistics:
 def one_hot(codes: Codes, sizes: Sequence[int]) -> csr_matrix:
     """Indicators of codes, sparse, shape (n, sum(sizes)); every row holds exactly one 1 per column of `codes`."""
     (rows, columns), starts = codes.shape, np.cumsum([0, *sizes])
-    places, row_ends = codes + starts[:-1], np.arange(rows + 1) * columns
-    return csr_matrix((np.ones(rows * columns), places.ravel(), row_ends), shape=(rows, starts[-1]))
+    index, ends = (codes + starts[:-1]).ravel(), np.arange(rows + 1) * columns
+    return csr_matrix((np.ones(rows * columns), index, ends), shape=(rows, starts[-1]))
 
 
 def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -> CategoricalNB:
@@ -498,17 +498,15 @@ def misclassification(
     for codes, table in ((real, test), (released, synthetic)):
         codes[:, place] = label.of(table, schema[label.column])  # 1 = yes
     aside = max(1, round(test_share * len(released)))
-    rows = []
+    names, rows = PROTOCOLS[protocol], []
     for repeat in range(repeats):
         progress(repeat / repeats, f"repeat {repeat + 1:,} of {repeats:,}")
         order = np.random.default_rng([seed, repeat]).permutation(len(released))
         tests = {"tstr": real, "published": released[order[:aside]]}
-        asked = [tests[name] for name in PROTOCOLS[protocol]]
-        found = _scores({"released": released[order[aside:]]}, asked, labeled, label.column, [model], no_progress)
-        for name, codes, accuracy, note in zip(
-            PROTOCOLS[protocol], asked, found["accuracy"], found["note"], strict=True
-        ):
-            share = float(codes[:, place].mean())
+        known, selected = {"released": released[order[aside:]]}, [tests[name] for name in names]
+        found = _scores(known, selected, labeled, label.column, [model], no_progress)
+        for name, accuracy, note in zip(names, found["accuracy"], found["note"], strict=True):
+            share = float(tests[name][:, place].mean())
             rows.append((name, model, repeat, 1 - accuracy, min(share, 1 - share), note))
     progress(1.0, "done")
     return pd.DataFrame(rows, columns=["protocol", "model", "repeat", "error", "majority_error", "note"])

@@ -364,7 +364,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         def __getattr__(self, name: str) -> Any:
             """Say what to write in place of a name that is not there, or not before `fit`."""
             early = is_learned(name) and "schema_" not in vars(self)
-            advice = " Call fit(frame, schema=…) first." if early else advise(name, "attributes")
+            known = "" if name.startswith("_") else "attributes"  # scikit-learn asks every copy for names of its own
+            advice = " Call fit(frame, schema=…) first." if early else advise(name, known)
             cause = f"{type(self).__name__!r} object has no attribute {name!r}.{advice}"
             raise AttributeError(cause, name=name, obj=self)
 

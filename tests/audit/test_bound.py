@@ -280,8 +280,7 @@ def event_probability(information_a, information_b, pairs, threshold):
 
 
 @pytest.mark.parametrize(
-    ("threshold", "losses"),
-    [(0.2**2 / 2, {1: 0.739, 2: 1.534, 10: 8.363}), (0.0, {1: 0.737, 2: 1.530, 10: 8.347})],
+    ("threshold", "losses"), [(0.2**2 / 2, {1: 0.739, 2: 1.534, 10: 8.363}), (0.0, {1: 0.737, 2: 1.530, 10: 8.347})]
 )
 def test_comparisons_with_one_noisy_threshold_lose_more_with_every_pair(threshold, losses):
     assert pytest.approx(0.1985, abs=5e-5) == INFORMATION

@@ -102,7 +102,7 @@ def figure(
         `persistent_ledger` does. What finished runs cost is in the frame in any case; what a run
         that failed had spent until then is not.
     n_jobs : int, default=-1
-        Processes, as in joblib, for those figures whose runs are not timed or read inside.
+        Processes, as in joblib.
     progress : callable, optional
         Called between runs and inside them; raising inside it cancels, and loses what is finished.
 

@@ -148,7 +148,6 @@ class Figure:
         if self.beside:
             progress(0.0, f"learning from the real rows of {data.name}")
         add = self.references(study.data) if self.beside else dict
-        n_jobs = n_jobs if self.settings.get("together", True) else 1
         more = {"rows": study.rows} if study.rows else {}
         with closing(study.stream(n_jobs=n_jobs, progress=progress, **how)) as found:
             for done, (_, frame) in enumerate(found, 1):
