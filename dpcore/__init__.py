@@ -2,9 +2,9 @@
 
 Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
 
-Nothing is loaded before it is used: a public name is imported when it is first asked for, from its place below, and a
-method's class from its line in `METHODS`. Type checkers read `__init__.pyi`, which `scripts/registry.py` writes after
-both.
+Nothing is loaded before it is used: a public name is imported when it is first asked for, from its
+place below, and a method's class from its line in `METHODS`. Type checkers read `__init__.pyi`,
+which `scripts/registry.py` writes after both.
 """
 
 from typing import Any

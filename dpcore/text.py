@@ -34,9 +34,10 @@ def as_text(value: object) -> str:
 def canonical(value: object) -> str:
     """The text by which a cell and a category are compared.
 
-    Numbers are compared as floats: `3`, `3.0`, `"3.00"`, `"+3"` and `"3e0"` are one value, and so are whole numbers
-    that no float tells apart. `"03"` is a name. A date is the same with midnight added; times have their seconds. A
-    rule for each cell alone: how the rest of its column is written, and stored, makes no difference.
+    Numbers are compared as floats: `3`, `3.0`, `"3.00"`, `"+3"` and `"3e0"` are one value, and so
+    are whole numbers that no float tells apart. `"03"` is a name. A date is the same with midnight
+    added; times have their seconds. A rule for each cell alone: how the rest of its column is
+    written, and stored, makes no difference.
     """
     text = as_text(value)
     if NUMBER.fullmatch(text) and math.isfinite(float(text)):
@@ -51,8 +52,8 @@ def canonical(value: object) -> str:
 def is_writable(*texts: str) -> bool:
     """Whether files and drawings can hold these texts.
 
-    Half of a character (a lone surrogate) has no bytes. Other control characters than tabs and ends of lines are in no
-    XML, so in no picture: whoever draws one ends the whole program.
+    Half of a character (a lone surrogate) has no bytes. Other control characters than tabs and ends
+    of lines are in no XML, so in no picture: whoever draws one ends the whole program.
     """
     return not any(UNWRITABLE.search(text) for text in texts)
 

@@ -45,7 +45,8 @@ def poisson_inside(epsilon: Epsilon, rate: float) -> Epsilon:
 def bootstrap_loss(epsilon: Epsilon, relation: Relation, rows: int) -> Epsilon:
     """What a question costs that costs `epsilon`, under the same relation, on a sample drawn with replacement.
 
-    The sample is as large as the table; `rows`, how large that is, is public, and read under replace only.
+    The sample is as large as the table; `rows`, how large that is, is public, and read under
+    replace only.
     """
     x = float(epsilon)
     if x == 0 or math.isinf(x):

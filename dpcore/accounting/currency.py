@@ -1,7 +1,8 @@
 r"""In what a run counts: in epsilon, or in rho, of which a delta that was chosen before makes an epsilon.
 
-A run has one currency, and so has its ledger with all parts. Methods state shares of a budget; what a share buys (which
-noise, and how little of it) is worked out here, so that a method is the same in both.
+A run has one currency, and so has its ledger with all parts. Methods state shares of a budget; what
+a share buys (which noise, and how little of it) is worked out here, so that a method is the same in
+both.
 
 epsilon   Pure differential privacy. A share x buys Laplace noise of scale D_1 / x for an L1 sensitivity of D_1, and
           a choice whose exponent moves by x at most.
@@ -97,9 +98,9 @@ class Currency:
     def gained(self, amount: Amount) -> float:
         """The most that one look moves the log-odds of who is in the data, but for a chance of delta; rounded up.
 
-        The loss L of rho has E exp(s L) <= exp(s (s + 1) rho) for s > 0: P(L > t) is below exp(s (s + 1) rho - s t). At
-        the best s, with t = rho + 2 sqrt(rho log(1 / delta)), that is delta (Bun and Steinke 2016, in the proof of
-        Proposition 1.3).
+        The loss L of rho has E exp(s L) <= exp(s (s + 1) rho) for s > 0: P(L > t) is below exp(s
+        (s + 1) rho - s t). At the best s, with t = rho + 2 sqrt(rho log(1 / delta)), that is delta
+        (Bun and Steinke 2016, in the proof of Proposition 1.3).
         """
         if not (self.delta and 0 < amount < inf):
             return float(amount)
@@ -126,7 +127,8 @@ class Currency:
     def scale(self, share: Amount, sensitivity: float, values: int = 1) -> float:
         """The scale of the noise that a share buys for values that one person moves by a sensitivity each.
 
-        A table of counts counts as one value. Infinite if the share buys nothing, or noise wider than `WIDEST`.
+        A table of counts counts as one value. Infinite if the share buys nothing, or noise wider
+        than `WIDEST`.
         """
         bought = float(share)
         if not bought:

@@ -5,10 +5,11 @@ Confidence bounds on the two probabilities (Clopper and Pearson 1934) turn count
 that is too high with probability at most `alpha`. A bound above the claim refutes the claim; a
 bound below it proves nothing.
 
-A run that counts rho claims more than one pair of epsilon and delta: a whole curve of them, as the Rényi divergences of
-all orders say. Whether an event happens is post-processing, so the divergence of its two probabilities is at most rho
-alpha for every order alpha; it rises with the larger one and falls with the smaller. The same two confidence bounds
-hence bound rho from below, whatever orders are tried, and the epsilon of that rho stands beside the claimed one.
+A run that counts rho claims more than one pair of epsilon and delta: a whole curve of them, as the
+Rényi divergences of all orders say. Whether an event happens is post-processing, so the divergence
+of its two probabilities is at most rho alpha for every order alpha; it rises with the larger one
+and falls with the smaller. The same two confidence bounds hence bound rho from below, whatever
+orders are tried, and the epsilon of that rho stands beside the claimed one.
 """
 
 from collections.abc import Callable, Sequence

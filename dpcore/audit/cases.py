@@ -1,6 +1,7 @@
 """Twin worlds: the cases of `cases.toml`, which attack each method where it is weakest; and one about one's own row.
 
-One's own row is attacked in the table as it is beside the same without that person, or with other values.
+One's own row is attacked in the table as it is beside the same without that person, or with other
+values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -90,13 +91,14 @@ def own_row(
 ) -> Case:
     """Somebody's own table beside the same table without one person, or with that person's values changed.
 
-    Nothing of it is private: real rows are read, and the person who is asked about is named. It costs 2 x `TRIALS` fits
-    and no epsilon, because nothing of it may be handed on. The first world is the table as it is, the second has it
-    without the person ("add_remove") or with `other` values in all columns ("replace"). If the schema's unit names
-    persons, all rows of the one whose row this is are missing, or one such row is in their place. What must come out is
-    not known: `expected` says that it cannot be told. `row` is the person's place, from 0; the estimator is not
-    fitted, and its relation and seed are replaced. DataError, ParameterError or SchemaError if there is no such row, or
-    the method or the schema does not take such tables.
+    Nothing of it is private: real rows are read, and the person who is asked about is named. It
+    costs 2 x `TRIALS` fits and no epsilon, because nothing of it may be handed on. The first world
+    is the table as it is, the second has it without the person ("add_remove") or with `other`
+    values in all columns ("replace"). If the schema's unit names persons, all rows of the one whose
+    row this is are missing, or one such row is in their place. What must come out is not known:
+    `expected` says that it cannot be told. `row` is the person's place, from 0; the estimator is
+    not fitted, and its relation and seed are replaced. DataError, ParameterError or SchemaError if
+    there is no such row, or the method or the schema does not take such tables.
     """
     relation = Relation.parse(relation)
     if not 0 <= row < len(frame):

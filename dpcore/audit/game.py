@@ -1,8 +1,9 @@
 """Twin worlds: a method is run often on each of two neighboring tables, and the two piles of numbers are compared.
 
-A case names everything: the method and its parameters, the tables, and the number that an attacker computes from what
-a run released. The verdict is on the claimed epsilon: an audit (`audit`) refutes it, with the stated confidence, or
-proves nothing. The tables are small and invented, and stand in `cases.toml` beside the attacks.
+A case names everything: the method and its parameters, the tables, and the number that an attacker
+computes from what a run released. The verdict is on the claimed epsilon: an audit (`audit`) refutes
+it, with the stated confidence, or proves nothing. The tables are small and invented, and stand in
+`cases.toml` beside the attacks.
 """
 
 from collections.abc import Callable
@@ -32,8 +33,9 @@ Neighbors = tuple[pd.DataFrame, pd.DataFrame]
 class Case:
     """One attack.
 
-    With a `step`, only those of the ledger's questions are attacked whose names have it in them, and their claims are
-    what the lower bound is compared with; by default it is the whole run's claim.
+    With a `step`, only those of the ledger's questions are attacked whose names have it in them,
+    and their claims are what the lower bound is compared with; by default it is the whole run's
+    claim.
     """
 
     key: str  # stable and unique: method, mode, and what is attacked

@@ -1,7 +1,8 @@
 """The command `dpcore`: the dashboard, from any folder, as .streamlit/config.toml says; and its commands.
 
-Streamlit finds the file that lies beside app.py by itself, but lets variables of the environment win over it, which may
-be there for another app. Here the file's options become flags, over which nothing wins but a flag of the same name.
+Streamlit finds the file that lies beside app.py by itself, but lets variables of the environment
+win over it, which may be there for another app. Here the file's options become flags, over which
+nothing wins but a flag of the same name.
 """
 
 import argparse

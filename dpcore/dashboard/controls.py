@@ -260,7 +260,8 @@ def lacking(page: str, why: str) -> None:
 def run_button(key: str, data: Dataset | None = None, place: jobs.Place = None) -> None:
     """The button that makes a release of data, or runs on invented ones; it stands in its place.
 
-    It is outside the settings' fragment, so that a press reruns the whole page; it rests while these lack something.
+    It is outside the settings' fragment, so that a press reruns the whole page; it rests while
+    these lack something.
     """
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if why := st.session_state.get(f"{key}.lacks"):

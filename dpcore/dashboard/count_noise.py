@@ -30,9 +30,9 @@ ABOVE = 1 + 1e-9  # what a search finds may be a little too small
 class CountNoise:
     """Noise around a count, for a positive and finite epsilon.
 
-    Laplace: density e^(-|x| epsilon) epsilon / 2. Geometric, or discrete Laplace: whole numbers x with probability
-    (1 - a) / (1 + a) a^|x|, a = e^-epsilon. Gaussian: normal noise with the smallest standard deviation that is
-    (epsilon, delta)-private; never pure epsilon.
+    Laplace: density e^(-|x| epsilon) epsilon / 2. Geometric, or discrete Laplace: whole numbers x
+    with probability (1 - a) / (1 + a) a^|x|, a = e^-epsilon. Gaussian: normal noise with the
+    smallest standard deviation that is (epsilon, delta)-private; never pure epsilon.
     """
 
     def __init__(self, name: str, epsilon: float, delta: float = 0.0) -> None:
@@ -69,8 +69,9 @@ def gaussian_sigma(epsilon: float, delta: float) -> float:
 def worlds(noise: CountNoise, count: int, places: int = 401, *, window: float | None = None) -> pd.DataFrame:
     """Both worlds' densities (probabilities for whole numbers) around a count, and their log ratio, one row per answer.
 
-    A world's limit is the smaller of its density and e^epsilon times the other's; what it has above sums to delta.
-    Answers are as far from both counts as the `window` says, or as far as nearly all noise goes.
+    A world's limit is the smaller of its density and e^epsilon times the other's; what it has above
+    sums to delta. Answers are as far from both counts as the `window` says, or as far as nearly all
+    noise goes.
     """
     usual = max(3.6 * noise.deviation, 1.5)
     reach = window or usual
@@ -95,7 +96,8 @@ def worlds(noise: CountNoise, count: int, places: int = 401, *, window: float | 
 def draws(noise: CountNoise, count: int, seed: int, size: int = 20) -> pd.DataFrame:
     """So many answers of each world: `world` ("without" or "with"), `answer`.
 
-    The seed fixes the lots, not the answers: with another epsilon the same lots give answers nearer or farther.
+    The seed fixes the lots, not the answers: with another epsilon the same lots give answers nearer
+    or farther.
     """
     lots = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, (2, size))
     answers = noise.quantile(lots) + np.array([[count], [count + 1]])

@@ -1,12 +1,14 @@
 """What stands before every request: by which names this server is reached, from whose pages, and at which paths.
 
-A page of another site, on another port, or behind a name that was pointed at this computer must not talk to a
-dashboard that holds somebody's rows. So a request is answered if its `Host` is a number, localhost, or a public address
-that whoever started the server named, and if it comes from a page of that very address, or of a public one. Streamlit
-itself would let any port of this computer in, and looks up the computer's own addresses elsewhere to compare them.
+A page of another site, on another port, or behind a name that was pointed at this computer must not
+talk to a dashboard that holds somebody's rows. So a request is answered if its `Host` is a number,
+localhost, or a public address that whoever started the server named, and if it comes from a page of
+that very address, or of a public one. Streamlit itself would let any port of this computer in, and
+looks up the computer's own addresses elsewhere to compare them.
 
-And a request is answered at the paths that pages ask for, and at no other: Streamlit also tells anybody how many bytes
-visitors uploaded, and has an interface for agents. Uploads are counted on their way: what a session holds is bounded.
+And a request is answered at the paths that pages ask for, and at no other: Streamlit also tells
+anybody how many bytes visitors uploaded, and has an interface for agents. Uploads are counted on
+their way: what a session holds is bounded.
 """
 
 import json
@@ -110,7 +112,8 @@ def known(scope: Scope) -> re.Match[str] | None:
 def settled(scope: Scope) -> Scope:
     """A request whose origin was judged, as if its host were that: Streamlit knows no public addresses.
 
-    It would look up its own ones elsewhere, and refuse who came through a proxy that replaces the host.
+    It would look up its own ones elsewhere, and refuse who came through a proxy that replaces the
+    host.
     """
     page = dict(scope.get("headers", ())).get(b"origin", b"")
     if scope["type"] != "websocket" or not page:

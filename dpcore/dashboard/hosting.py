@@ -1,8 +1,9 @@
 """A server for visitors: what it lets them do, and how they share it. A dashboard of one's own has no such limits.
 
-`DPCORE_HOSTED` (the command's `--hosted`) makes a server one. Then books are a session's own, files are taken only with
-`DPCORE_UPLOADS`, data sets of the server's disk are not offered, and work has limits, which `DPCORE_LIMITS` changes:
-"seconds=300,at_once=2". Nothing is kept of a session that ended.
+`DPCORE_HOSTED` (the command's `--hosted`) makes a server one. Then books are a session's own, files
+are taken only with `DPCORE_UPLOADS`, data sets of the server's disk are not offered, and work has
+limits, which `DPCORE_LIMITS` changes: "seconds=300,at_once=2". Nothing is kept of a session that
+ended.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ def takes_files() -> bool:
 def own_computer() -> bool:
     """Whether only this very computer reaches the server, so that its files may be chosen by their path.
 
-    The command says so in `DPCORE_LOCAL`: it alone knows that the guard is in front. As with any server on the loopback
-    address, other accounts of this computer reach it too, and act with the rights of whoever started it.
+    The command says so in `DPCORE_LOCAL`: it alone knows that the guard is in front. As with any
+    server on the loopback address, other accounts of this computer reach it too, and act with the
+    rights of whoever started it.
     """
     import streamlit as st  # the command begins before it is loaded
 
@@ -146,7 +148,8 @@ def memory() -> float:
 class Turns:
     """Whose work runs: so many at once. Who has run for a while lets the first in line go on, and waits behind all.
 
-    So a long comparison keeps a release waiting no longer than until it comes to a point where it can stop.
+    So a long comparison keeps a release waiting no longer than until it comes to a point where it
+    can stop.
     """
 
     def __init__(self, places: Callable[[], float], turn: float = 2.0) -> None:
@@ -159,7 +162,8 @@ class Turns:
     def taken(self, who: object, still: Callable[[int], None]) -> Iterator[None]:
         """A turn, waited for; it is over with the block.
 
-        `still` is told again and again how many are served first, and raises if nobody waits any more.
+        `still` is told again and again how many are served first, and raises if nobody waits any
+        more.
         """
         self.wait(who, still)
         try:

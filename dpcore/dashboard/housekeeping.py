@@ -1,9 +1,10 @@
 """What a visitor leaves behind: whether somebody is still there, and memory that is given back if not.
 
-Streamlit keeps the session of a visitor who left, with its rows and uploads, until yet another one leaves: on a quiet
-server for ever. And it leaves it to the browser to say which uploads are not needed any more. In version 1.67 no public
-function does either. Without this, of four uploads in one place the server holds four, on other pages too, and still
-after the visitor left (`tests/app/test_app_many.py`). What a page could empty by itself would not be enough, as
+Streamlit keeps the session of a visitor who left, with its rows and uploads, until yet another one
+leaves: on a quiet server for ever. And it leaves it to the browser to say which uploads are not
+needed any more. In version 1.67 no public function does either. Without this, of four uploads in
+one place the server holds four, on other pages too, and still after the visitor left
+(`tests/app/test_app_many.py`). What a page could empty by itself would not be enough, as
 Streamlit's own widgets hold the bytes of uploads as well.
 """
 
@@ -64,7 +65,8 @@ def stored() -> Counter[str]:
 def unguarded() -> bool:
     """Whether a server runs without the guard, as `streamlit run app.py` starts it; tests of pages start no server.
 
-    The guard names its own process in `DPCORE_GUARD`: no visitor can, and no other process inherits that.
+    The guard names its own process in `DPCORE_GUARD`: no visitor can, and no other process inherits
+    that.
     """
     served = runtime.exists() and type(runtime.get_instance()) is runtime.Runtime
     return served and os.environ.get("DPCORE_GUARD") != str(os.getpid())

@@ -81,17 +81,17 @@ HANDED = "data.handed"  # a file that another page was given: an id, its name, a
 class Intake:
     """What was read: a split data set as it is, or an uploaded frame that is still to be split.
 
-    `schema` is as it was kept last, before edits. Lines of `read_off` are as the rows say, and no one
-    has declared them. Of columns in `asked` someone still has to say something: in the schema they
-    have no more than a name.
+    `schema` is as it was kept last, before edits. Lines of `read_off` are as the rows say, and no
+    one has declared them. Of columns in `asked` someone still has to say something: in the schema
+    they have no more than a name.
 
     `options` are how a person declared the file to be read, as arguments of `datasets.read`;
     `notes` are what in it should be looked at. `split_seed` is drawn once per reading. `found` is
     what an upload's columns seem to be. Of a table on this computer (`path`), or its codes, the
     frame has the first rows; `rows` is how many there are, about. `ticked` are rare values that are
     listed all the same, `answers` questions that are not asked again, and `changes` what an answer
-    says of the schema, and which `columns` it takes in use. `before_join` are rows and findings before
-    columns were put together.
+    says of the schema, and which `columns` it takes in use. `before_join` are rows and findings
+    before columns were put together.
     """
 
     name: str

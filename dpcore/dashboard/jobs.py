@@ -1,10 +1,12 @@
 """Long work of a page: begun on request only, in a thread, with progress, a cancel button, and all of it on the books.
 
-A button's callback leaves a request, and the page begins the work exactly once. From then on it hangs on no press, tab
-or page: it puts what it makes where the session keeps such things, and the page is drawn anew when it is over. Where it
-tells its progress, it also hears that somebody pressed Cancel, or left: whatever was charged until then stays charged.
+A button's callback leaves a request, and the page begins the work exactly once. From then on it
+hangs on no press, tab or page: it puts what it makes where the session keeps such things, and the
+page is drawn anew when it is over. Where it tells its progress, it also hears that somebody pressed
+Cancel, or left: whatever was charged until then stays charged.
 
-Work in a thread touches neither Streamlit nor the session's state; what it needs of them is taken before.
+Work in a thread touches neither Streamlit nor the session's state; what it needs of them is taken
+before.
 """
 
 from __future__ import annotations
@@ -97,8 +99,8 @@ def requested(name: str) -> str:
 def ask(label: str, name: str, what: str, **look: Any) -> None:
     """A button that asks for a run once: under the next ticket it is another button.
 
-    So a press that the browser sent before it showed the run is never a second one, even if it arrives when all is
-    over. `what` tells buttons apart that ask in each other's place.
+    So a press that the browser sent before it showed the run is never a second one, even if it
+    arrives when all is over. `what` tells buttons apart that ask in each other's place.
     """
     ticket = session.tickets().get(name, 0)
     look |= {"on_click": session.request, "args": (name, what, ticket)}
@@ -227,8 +229,8 @@ def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progr
 def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, last: bool = False) -> Value | None:
     """What is made of a file that somebody handed over: once for what is asked, as work with its limits.
 
-    None if nothing is asked, while it is under way, and if it fails; the cause then stays on the screen. With `last`,
-    what was made before is used meanwhile.
+    None if nothing is asked, while it is under way, and if it fails; the cause then stays on the
+    screen. With `last`, what was made before is used meanwhile.
     """
     memory: dict[str, Any] = st.session_state.setdefault(key, {"asked": None, "error": None, "value": None})
 

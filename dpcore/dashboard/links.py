@@ -1,9 +1,10 @@
 """What a page's controls say, as plain values: into a link or a file, and back.
 
-A page draws its settings inside `of`. There every control is known by its key without the page's name, such as
-"epsilon". Values that come from a link or a file are input like any other: only controls that the page draws take
-one, and what a control could not give itself is dropped before it is drawn (`widgets.lasting`), and named.
-A link holds parameters only: a control that belongs to one data set is named without the data's token.
+A page draws its settings inside `of`. There every control is known by its key without the page's
+name, such as "epsilon". Values that come from a link or a file are input like any other: only
+controls that the page draws take one, and what a control could not give itself is dropped before it
+is drawn (`widgets.lasting`), and named. A link holds parameters only: a control that belongs to one
+data set is named without the data's token.
 """
 
 import json

@@ -1,8 +1,8 @@
 """What passes between a page and its server: what the dashboard's pages ask for, and no path of the computer.
 
-Streamlit would do more for whoever asks: tell which files of a checkout are new, empty the caches of all sessions,
-install files beside the script. Its menu does not offer that here, but a visitor could send it. And it tells every page
-where on the computer its script lies.
+Streamlit would do more for whoever asks: tell which files of a checkout are new, empty the caches
+of all sessions, install files beside the script. Its menu does not offer that here, but a visitor
+could send it. And it tells every page where on the computer its script lies.
 """
 
 from contextlib import suppress
@@ -30,7 +30,8 @@ def needed(raw: bytes) -> bool:
 def answer(raw: bytes) -> bytes:
     """A message to a page: with the script's name in place of its path, and with words where uploads find no room.
 
-    A page that was told where to send a file would show no more than a number if the file is refused there.
+    A page that was told where to send a file would show no more than a number if the file is
+    refused there.
     """
     if b"app.py" not in raw and b"/_stcore/upload_file/" not in raw:
         return raw

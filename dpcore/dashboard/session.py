@@ -1,8 +1,8 @@
 """What a session remembers: the data, the releases, and what they can cost.
 
-All of it lives under a few namespaced keys, as immutable objects. A release is drawn once, on submit; everything on
-screen is drawn from it, and what is computed for the screen is remembered with it, so that moving a widget draws no
-noise, spends nothing and computes nothing twice.
+All of it lives under a few namespaced keys, as immutable objects. A release is drawn once, on
+submit; everything on screen is drawn from it, and what is computed for the screen is remembered
+with it, so that moving a widget draws no noise, spends nothing and computes nothing twice.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ STAYS = {"dpcore.visit", "dpcore.learned"}
 class Shown:
     """A release with the data it was made from, what was computed for its panels, and redraws that were paid for.
 
-    `redraws` holds what every method's redraws are measured by, `looks` what one method's page measures besides;
-    `asked` is what the page's settings said, if it is known.
+    `redraws` holds what every method's redraws are measured by, `looks` what one method's page
+    measures besides; `asked` is what the page's settings said, if it is known.
     """
 
     release: Release
@@ -194,8 +194,8 @@ def pending_name() -> str:
 def set_dataset(data: Dataset) -> None:
     """Use other data from now on. Releases stay on their pages until the next run.
 
-    It ends a lesson: what is spent on other data belongs into the session's own books. What the page of the data said
-    of them stays.
+    It ends a lesson: what is spent on other data belongs into the session's own books. What the
+    page of the data said of them stays.
     """
     if laid_aside():
         said = [taken(kind, ("data.", "dpcore.intake")) for kind in (THINGS, CONTROLS)]
@@ -241,7 +241,8 @@ def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
 def books() -> Books:
     """Where spending is written down: a file of the user's, or, if wished, one that goes with the session.
 
-    `$DPCORE_LEDGER` names the file; "session" keeps nothing, for demonstrations that many people use.
+    `$DPCORE_LEDGER` names the file; "session" keeps nothing, for demonstrations that many people
+    use.
     """
     return kept("dpcore.books", lambda: Books(None if passing() else asked_path()))
 

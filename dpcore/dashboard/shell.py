@@ -172,9 +172,9 @@ def frame(title: str, lead: str = "") -> Any:
 
     The first line of every page.
 
-    A deep link into a fresh server can run a page without app.py. Then the menu is set up here, which makes app.py take
-    over from the next run on; that run is asked for at once, because widgets get other identities there and would
-    lose the first thing that a person sets.
+    A deep link into a fresh server can run a page without app.py. Then the menu is set up here,
+    which makes app.py take over from the next run on; that run is asked for at once, because
+    widgets get other identities there and would lose the first thing that a person sets.
     """
     hosting.refuse_login()  # the command did, but `streamlit run app.py` does not
     if not _inside_app.get():
@@ -253,7 +253,8 @@ def language() -> None:
 def gone() -> None:
     """Say that somebody's own data are gone: a session that begins anew has the sample in their place.
 
-    That there were some stands in the address, which outlives a session; their name does not, as addresses are kept.
+    That there were some stands in the address, which outlives a session; their name does not, as
+    addresses are kept.
     """
     if kind := session.own_kind():
         st.query_params[links.OWN] = kind
@@ -364,7 +365,8 @@ def refused(error: DPCoreError) -> None:
 def escaped(text: str) -> str:
     """A user's text as literal Markdown: no markup, no links, no math, no directives.
 
-    Addresses are linked even when escaped, so the signs that make one are followed by a space of no width.
+    Addresses are linked even when escaped, so the signs that make one are followed by a space of no
+    width.
     """
     plain = " ".join(text.split()).replace("@", "@\u200b").replace("www.", "www\u200b.").replace("://", ":\u200b//")
     return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~$:^=&" else c for c in plain)

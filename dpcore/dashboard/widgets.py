@@ -104,8 +104,8 @@ def seed_button(key: str, label: str) -> int:
 def settings_drawer() -> Any:
     """A drawer for the settings that are not needed at first.
 
-    It is no popover: of one that was opened and closed, the browser keeps what its controls said, and sends that in
-    the place of what a link, a lesson or another control has set them to since.
+    It is no popover: of one that was opened and closed, the browser keeps what its controls said,
+    and sends that in the place of what a link, a lesson or another control has set them to since.
     """
     return st.expander(say("Advanced"))
 

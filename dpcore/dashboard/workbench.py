@@ -43,9 +43,10 @@ def no_parts(_: Shown, __: Dataset) -> Parts:
 class Workbench:
     """A page of methods, which are those of a paper and what it compares them with.
 
-    `model` has the parts of the tab Model, and none where there is no model to be seen; `paper` is the paper's number,
-    and `variants` draws what else is published of these methods. `drawers` draws what else can be done here, folded,
-    and `explained` what there is to say of the method that is chosen and the public number of rows.
+    `model` has the parts of the tab Model, and none where there is no model to be seen; `paper` is
+    the paper's number, and `variants` draws what else is published of these methods. `drawers`
+    draws what else can be done here, folded, and `explained` what there is to say of the method
+    that is chosen and the public number of rows.
     """
 
     page: str

@@ -1,8 +1,8 @@
 """Data sets, each split before any fit: a person's own file, the bundled sample, two published, two simulated ones.
 
-The published ones are found in `$DPCORE_DATA`, then in the user's cache (`$XDG_CACHE_HOME/dpcore` or
-`~/.cache/dpcore`), and are checked against a sum, so that their declared schemas are true of them. Nothing is
-fetched from the network unless the caller asks.
+The published ones are found in `$DPCORE_DATA`, then in the user's cache (`$XDG_CACHE_HOME/dpcore`
+or `~/.cache/dpcore`), and are checked against a sum, so that their declared schemas are true of
+them. Nothing is fetched from the network unless the caller asks.
 """
 
 import hashlib

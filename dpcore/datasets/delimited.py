@@ -1,13 +1,15 @@
 """Delimited text to cells, by rules that no row has a say in, and block by block.
 
-Delimiter, encoding and decimal mark are declared, or follow from what is public anyway: the delimiter from the header,
-the encoding from a byte order mark or else UTF-8, the decimal mark from the delimiter. Were they found out from the
-rows, one "Zürich" could change how every other row is read. Where the rows speak against what was declared, that is
-said (`doubts`, refusals), and a person decides. Each cell is cleaned by itself.
+Delimiter, encoding and decimal mark are declared, or follow from what is public anyway: the
+delimiter from the header, the encoding from a byte order mark or else UTF-8, the decimal mark from
+the delimiter. Were they found out from the rows, one "Zürich" could change how every other row is
+read. Where the rows speak against what was declared, that is said (`doubts`, refusals), and a
+person decides. Each cell is cleaned by itself.
 
-A small text is one block, and a long one may be longer than the memory. It is read twice: first to see that it is text,
-where its header ends, and whether it has blank lines or a quotation mark too many, which nobody can tell before the
-end; then by Arrow's parser, which cuts blocks where records end.
+A small text is one block, and a long one may be longer than the memory. It is read twice: first to
+see that it is text, where its header ends, and whether it has blank lines or a quotation mark too
+many, which nobody can tell before the end; then by Arrow's parser, which cuts blocks where records
+end.
 """
 
 import codecs
@@ -111,7 +113,8 @@ def encoding_of(raw: bytes, declared: str | None) -> str:
 def other_encoding(raw: bytes, declared: str | None = None) -> DataError:
     """What to say of a text, from its beginning on, that is not what was declared, or else not UTF-8.
 
-    That is what it may be, each encoding with the header as it would be read; only a person may declare one.
+    That is what it may be, each encoding with the header as it would be read; only a person may
+    declare one.
     """
     if declared is not None:
         return DataError(f"The text is not valid {declared}.", "Choose another encoding, or save it as UTF-8.")

@@ -31,8 +31,8 @@ def doubts(
 ) -> Iterator[str]:
     """Sentences for the person who knows the file, each on one line. They may name columns, and repeat no cell.
 
-    `text` is all of it, without a byte order mark at its start, `cells` dictionaries of text, one per column for all
-    chunks, and `blank` how many blank lines there are among the rows.
+    `text` is all of it, without a byte order mark at its start, `cells` dictionaries of text, one
+    per column for all chunks, and `blank` how many blank lines there are among the rows.
     """
     said, mark = TABLES["text"], text.find("\ufeff")
     if mark >= 0:

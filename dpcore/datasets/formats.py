@@ -82,8 +82,8 @@ def table_of(
 ) -> tuple[pa.Table, dict[str, str]]:
     """One table, and how it was read. DataError with cause and remedy.
 
-    `limit` is of its bytes when unpacked, and of its texts; `skip` says how many rows to leave out at the start and at
-    the end; how a text is `written` is for `text_table`.
+    `limit` is of its bytes when unpacked, and of its texts; `skip` says how many rows to leave out
+    at the start and at the end; how a text is `written` is for `text_table`.
     """
     kind, packing = format_of(name)
     if packing:

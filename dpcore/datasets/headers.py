@@ -1,6 +1,7 @@
 """What a column's header says of it: that it names people, reaches them, numbers rows, holds codes, texts or the class.
 
-A header is public, or as public as the file's first line; it is only ever a hint, which cells have to bear out.
+A header is public, or as public as the file's first line; it is only ever a hint, which cells have
+to bear out.
 """
 
 import re

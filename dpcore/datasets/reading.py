@@ -1,9 +1,10 @@
 """A file to a DataFrame: what a person uploads, read without guessing silently and without trusting it.
 
-A text's delimiter, encoding and decimal mark are declared, or follow from its header and from rules, never from its
-rows (`delimited`); what was used stands in `frame.attrs["read_as"]`. Files are hostile until read: `worker` parses them
-in a process with limits. Nothing is unpickled or computed, and no error repeats a cell, because errors reach screens
-and logs; but they do name columns, which are the first line.
+A text's delimiter, encoding and decimal mark are declared, or follow from its header and from
+rules, never from its rows (`delimited`); what was used stands in `frame.attrs["read_as"]`. Files
+are hostile until read: `worker` parses them in a process with limits. Nothing is unpickled or
+computed, and no error repeats a cell, because errors reach screens and logs; but they do name
+columns, which are the first line.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """How the numbers of a column spread: marks for a missing one, a few far away, few levels, and small ones mostly.
 
-It looks at all rows, as all that recognition does: what follows is a proposal for the screen of whoever has them.
+It looks at all rows, as all that recognition does: what follows is a proposal for the screen of
+whoever has them.
 """
 
 import math

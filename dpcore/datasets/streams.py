@@ -1,8 +1,9 @@
 """Tables that may be longer than the memory: their files, or a stream of them, by batches; and their first rows.
 
-They are read in this process, without limits of time and memory: files of one's own, and not what strangers send. The
-first rows, for a look and for guesses, are read as any file is that somebody hands over (`reading`), as a small file of
-their own. Rows that are released are written frame by frame.
+They are read in this process, without limits of time and memory: files of one's own, and not what
+strangers send. The first rows, for a look and for guesses, are read as any file is that somebody
+hands over (`reading`), as a small file of their own. Rows that are released are written frame by
+frame.
 """
 
 import codecs
@@ -259,7 +260,8 @@ def check_place(path: str | PathLike[str], *, replace: bool) -> Path:
 def write_frames(place: Path, frames: Iterable[pd.DataFrame]) -> None:
     """Write frames of the same columns one below the other, so that others see the whole file or nothing.
 
-    Parquet keeps their types; CSV has a header line, quotes around text, and nothing where a cell is missing.
+    Parquet keeps their types; CSV has a header line, quotes around text, and nothing where a cell
+    is missing.
     """
     part = place.with_name(f".{place.name}.{token_hex(4)}")
     kind = place.suffix.lower()

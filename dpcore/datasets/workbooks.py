@@ -1,8 +1,9 @@
 """Workbooks to columns: the first sheet that can be seen, each cell as text by a rule for that cell alone.
 
-Formulas give the value that was last computed; cells with an error (#N/A, #DIV/0!) and the covered cells of merged ones
-are missing. A row is a row even where all its cells are empty, as long as a row below it has a cell: what a person
-emptied at the very end is not in the file, and nobody can count it.
+Formulas give the value that was last computed; cells with an error (#N/A, #DIV/0!) and the covered
+cells of merged ones are missing. A row is a row even where all its cells are empty, as long as a
+row below it has a cell: what a person emptied at the very end is not in the file, and nobody can
+count it.
 """
 
 import io

@@ -1,14 +1,15 @@
 """Files of people are parsed in a process of their own, which is killed at 1 GB of memory or after 20 seconds of work.
 
-A small file may unpack to terabytes, state any size, or find a slow path of a parser; no check before it is parsed sees
-all of that. So the process is what is limited, by the operating system: memory by `RLIMIT_AS`, the processor's time by
-`RLIMIT_CPU`, and the time by the clock, of which a busy computer takes more, by an alarm and the waiting parent. It
-writes no file (no core dump either, which would hold rows), inherits no environment, and dies with its parent. Where
-the system knows no such limits, the parent's clock is what is left: on Windows there is none of memory, and macOS does
-not hold a process to it.
+A small file may unpack to terabytes, state any size, or find a slow path of a parser; no check
+before it is parsed sees all of that. So the process is what is limited, by the operating system:
+memory by `RLIMIT_AS`, the processor's time by `RLIMIT_CPU`, and the time by the clock, of which a
+busy computer takes more, by an alarm and the waiting parent. It writes no file (no core dump
+either, which would hold rows), inherits no environment, and dies with its parent. Where the system
+knows no such limits, the parent's clock is what is left: on Windows there is none of memory, and
+macOS does not hold a process to it.
 
-Bytes go in on the standard input; out comes an Arrow table or a refusal, and nothing is unpickled. What the parsers
-print may quote cells and is thrown away.
+Bytes go in on the standard input; out comes an Arrow table or a refusal, and nothing is unpickled.
+What the parsers print may quote cells and is thrown away.
 """
 
 import json

@@ -1,16 +1,18 @@
 """Cells one by one: the text and the number that a cell is, however it is stored and whatever stands beside it.
 
-How a column is stored hangs on all of its cells: one word makes numbers into text, one missing cell makes whole numbers
-into floats. A code must not hang on that. So a cell has one text (`text.canonical`) and at most one number, the same
-ones whether it comes as `"3.0"`, `"3"`, 3, 3.0, a `Decimal`, or out of a categorical or Arrow column:
+How a column is stored hangs on all of its cells: one word makes numbers into text, one missing cell
+makes whole numbers into floats. A code must not hang on that. So a cell has one text
+(`text.canonical`) and at most one number, the same ones whether it comes as `"3.0"`, `"3"`, 3, 3.0,
+a `Decimal`, or out of a categorical or Arrow column:
 
 - A number is written with ASCII digits, a sign, a decimal point and an exponent, and spaces around; or it is an
   infinity. `007` is 7. `0x1f`, `1_000`, `1,000`, `50%` and truth values are no numbers.
 - It is the nearest float; from 2^53 on, whole numbers that differ by one may be the same.
 
-A column may declare how its numbers are written, by a form: the number 1234.5, or 1234, as the column would write it,
-`1234.50`, `$1,234.50`, `1.234,50 €`, `1234.5 %`. Text in it is read cell by cell, with the sign and the marks or
-without; plain numbers are read as they always are. What is drawn is written in it, and is as fine as it is.
+A column may declare how its numbers are written, by a form: the number 1234.5, or 1234, as the
+column would write it, `1234.50`, `$1,234.50`, `1.234,50 €`, `1234.5 %`. Text in it is read cell by
+cell, with the sign and the marks or without; plain numbers are read as they always are. What is
+drawn is written in it, and is as fine as it is.
 """
 
 from __future__ import annotations
@@ -82,7 +84,8 @@ def as_numbers(values: pd.Series[Any]) -> Floats:
 def plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
     """A column of text as numbers, if every cell is one that nobody would take for a name and some cell is there.
 
-    For people, and for guesses at a schema: it looks at all cells at once. Codes stay what they are.
+    For people, and for guesses at a schema: it looks at all cells at once. Codes stay what they
+    are.
     """
     places, words = worded(values)
     if not len(words) or pc.any(pc.match_substring_regex(words, NAME)).as_py():

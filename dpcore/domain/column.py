@@ -287,8 +287,8 @@ class Column:
     def round_outward(self, known: tuple[float, float, Bins] | None = None) -> Self:
         """Return the column with its bounds rounded outward, or with bounds that everyone knows in their place.
 
-        Bins that nobody chose become those of the round width, or of the calendar. A column without bounds, or whose
-        bounds are too large to be rounded, stays as it is.
+        Bins that nobody chose become those of the round width, or of the calendar. A column without
+        bounds, or whose bounds are too large to be rounded, stays as it is.
 
         Parameters
         ----------

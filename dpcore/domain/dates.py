@@ -1,10 +1,11 @@
 """Dates as numbers: days since 1970-01-01, how they are written, and where weeks, months, quarters and years begin.
 
-A cell is a date by its own text alone. Year first is read always: `2021-03-05`, `2021/3/5`, `2021.03.05`, `20210305`
-and `2021年3月5日`; so are `5-Mar-2021` and `March 5, 2021`, by English names. `05/03/2021`, with points or hyphens too,
-is read only where a column declares which of the two is the day (`"d/m/y"`, `"m/d/y"`). A time of day may follow, and
-is cut off. All other texts are no dates. A column may declare how its dates are written (`DATE_FORMS`), and what is
-drawn is written so; by default it is ISO text.
+A cell is a date by its own text alone. Year first is read always: `2021-03-05`, `2021/3/5`,
+`2021.03.05`, `20210305` and `2021年3月5日`; so are `5-Mar-2021` and `March 5, 2021`, by English names.
+`05/03/2021`, with points or hyphens too, is read only where a column declares which of the two is
+the day (`"d/m/y"`, `"m/d/y"`). A time of day may follow, and is cut off. All other texts are no
+dates. A column may declare how its dates are written (`DATE_FORMS`), and what is drawn is written
+so; by default it is ISO text.
 """
 
 from __future__ import annotations

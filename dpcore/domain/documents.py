@@ -1,7 +1,8 @@
 """JSON from files and links, which anybody may have written: loaded strictly, or refused with the cause.
 
-Python's own reader takes more than JSON, and more than this program can live with: words for infinity, numbers of any
-length, halves of characters, which no file can hold, and documents so deep that whoever walks through them fails.
+Python's own reader takes more than JSON, and more than this program can live with: words for
+infinity, numbers of any length, halves of characters, which no file can hold, and documents so deep
+that whoever walks through them fails.
 """
 
 import json
@@ -29,7 +30,8 @@ def json_value(
 ) -> Any:
     """The value of a JSON text, or of UTF-8 bytes, of which at most so many are taken; `unique`: no name twice.
 
-    An error of the `kind` is raised if it is not to be taken: `cause` with the reason added, and `remedy`.
+    An error of the `kind` is raised if it is not to be taken: `cause` with the reason added, and
+    `remedy`.
     """
 
     def refuse(reason: str) -> NoReturn:

@@ -1,6 +1,7 @@
 """Names of version 0.2 and before, and what they are now: one table for files, links and scripts written then.
 
-The current names are written; the former ones (`former_names.toml`) are read, here and nowhere else.
+The current names are written; the former ones (`former_names.toml`) are read, here and nowhere
+else.
 """
 
 import re

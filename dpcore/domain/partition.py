@@ -1,12 +1,13 @@
 """Codes as blocks, and as bits: schemas whose columns are functions of another schema's codes. All public.
 
-Product partitions divide per column its codes into blocks. Whoever generalizes one column at a time, in all rows at
-once, walks through such partitions: every cell is a combination of blocks, empty ones included, and refining one column
-refines every cell.
+Product partitions divide per column its codes into blocks. Whoever generalizes one column at a
+time, in all rows at once, walks through such partitions: every cell is a combination of blocks,
+empty ones included, and refining one column refines every cell.
 
-Binarization: a column of s codes becomes max(1, ceil(log2 s)) columns of 0 and 1, its natural binary code with the most
-significant bit first; numbers are cut into their public bins before. The rule works record by record, so one person's
-row stays one row. Where s is no power of two some bit patterns stand for no code: `decode` says which rows hold one.
+Binarization: a column of s codes becomes max(1, ceil(log2 s)) columns of 0 and 1, its natural
+binary code with the most significant bit first; numbers are cut into their public bins before. The
+rule works record by record, so one person's row stays one row. Where s is no power of two some bit
+patterns stand for no code: `decode` says which rows hold one.
 """
 
 from __future__ import annotations
@@ -138,8 +139,8 @@ def numbered(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> tuple[
 class Binarization:
     """The public change of schema from codes to bits, by `PrivateTable.recode`, and back.
 
-    `schema` has one column of 0 and 1 per bit, named "<column> bit <i>", i = 1 the most significant; `groups` are the
-    positions of each source column's bits.
+    `schema` has one column of 0 and 1 per bit, named "<column> bit <i>", i = 1 the most
+    significant; `groups` are the positions of each source column's bits.
     """
 
     def __init__(self, source: Schema) -> None:

@@ -1,6 +1,7 @@
 """Range queries: how many rows have, in each of a few columns, a value out of a set of values.
 
-A workload is public: it is drawn from the schema and its hierarchies, and never looks at rows. `exact_answers` does.
+A workload is public: it is drawn from the schema and its hierarchies, and never looks at rows.
+`exact_answers` does.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def random_queries(
 ) -> list[RangeQuery]:
     """A public workload: 1 to `max_columns` columns, and in each a node of its hierarchy or an interval of bins.
 
-    Every column's node is drawn uniformly among all nodes below its root; for a numeric column, half of the time an
-    interval between two bins is drawn instead.
+    Every column's node is drawn uniformly among all nodes below its root; for a numeric column,
+    half of the time an interval between two bins is drawn instead.
     """
     if count < 1 or max_columns < 1:
         raise ParameterError("A workload needs queries, and those need columns.", "Give numbers of 1 or more.")

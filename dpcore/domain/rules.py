@@ -1,9 +1,9 @@
 """Relations that hold in every row, as a schema declares them: an order of two columns, or a pair that is impossible.
 
-A rule is a text: `admitted <= discharged`, or `age = 0-17, never status = married`. It is public knowledge of the
-field, as bounds are, and is never read off rows; `Schema.proposed_rules` are those that the program
-proposed from rows, and a person said hold in general. A row with a missing cell breaks no rule of
-that column.
+A rule is a text: `admitted <= discharged`, or `age = 0-17, never status = married`. It is public
+knowledge of the field, as bounds are, and is never read off rows; `Schema.proposed_rules` are those
+that the program proposed from rows, and a person said hold in general. A row with a missing cell
+breaks no rule of that column.
 """
 
 from collections import Counter

@@ -1,7 +1,8 @@
 """What numbers a column holds: how its cells are read, its range is divided, and bins are named and drawn from.
 
-Three kinds. `Reals` are continuous, or as fine as their form; `Wholes` are the integers `lower..upper`, divided as the
-interval [lower, upper + 1); `Days` are whole numbers that are written as dates, and may be divided by the calendar.
+Three kinds. `Reals` are continuous, or as fine as their form; `Wholes` are the integers
+`lower..upper`, divided as the interval [lower, upper + 1); `Days` are whole numbers that are
+written as dates, and may be divided by the calendar.
 """
 
 from __future__ import annotations
@@ -93,8 +94,9 @@ class Reals:
     def outward(self) -> tuple[float, float, Bins]:
         """The bounds rounded outward to bins of one round width, of which at most one at each end can be empty.
 
-        The width is 1, 2 or 5 times a power of ten, the smallest that makes at most `MOST_ROUND` bins: bounds are never
-        rounded across 0, and whole numbers of a small range stay, as do ends such as 1 or 100.
+        The width is 1, 2 or 5 times a power of ten, the smallest that makes at most `MOST_ROUND`
+        bins: bounds are never rounded across 0, and whole numbers of a small range stay, as do ends
+        such as 1 or 100.
         """
         unit = Fraction(str(self.step or 1))
         low, high = Fraction(str(self.low)) / unit, Fraction(str(self.high)) / unit

@@ -1,9 +1,10 @@
 """What is public about a table: its columns, their values, bounds and bins.
 
-Everything a method may know for free stands in a `Schema`. It is declared, never computed from the private
-rows; `Schema.infer` exists for convenience and marks its result, so that every screen and export can say that
-the guarantee is void. Encoding maps each cell to the code of its category or bin by a fixed public rule, row by
-row; adding or changing one row therefore adds or changes one row of codes and nothing else.
+Everything a method may know for free stands in a `Schema`. It is declared, never computed from the
+private rows; `Schema.infer` exists for convenience and marks its result, so that every screen and
+export can say that the guarantee is void. Encoding maps each cell to the code of its category or
+bin by a fixed public rule, row by row; adding or changing one row therefore adds or changes one row
+of codes and nothing else.
 """
 
 import json
@@ -400,8 +401,8 @@ class Schema:
         columns of one value are left out, with their reasons in `notes`, unless they are to be
         kept; so are those that cannot be declared (empty, or with too many different values).
         Numbers and dates get their own minimum and maximum as bounds; all others the values that at
-        least 10 rows have (`proposals.RARE`): one of fewer can name a person, also in a schema that is
-        saved and declared. It counts as missing, a class too; a note says so of each column, and
+        least 10 rows have (`proposals.RARE`): one of fewer can name a person, also in a schema that
+        is saved and declared. It counts as missing, a class too; a note says so of each column, and
         `keep` lists all of its values. The number of rows is not taken along: `max_rows` stays
         open.
 

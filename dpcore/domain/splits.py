@@ -1,10 +1,11 @@
 """What a tree can ask about one column: which child of a node a record goes to. All public.
 
-Five kinds. `Groups` has a child per group of values: per value, or per child in the column's taxonomy, whose own
-children can divide a node further down. `OneValue` sets one value apart from all others. `CodeCut` cuts an order of
-values or of public bins in two, `NumberCut` a number anywhere in its range. `Blocks` parts groups that were released.
-What a node may still be divided by is its `range`, two numbers that tighten on the way down: a place in the taxonomy,
-the first code (or group) and the one behind the last, or two ticks of a grid.
+Five kinds. `Groups` has a child per group of values: per value, or per child in the column's
+taxonomy, whose own children can divide a node further down. `OneValue` sets one value apart from
+all others. `CodeCut` cuts an order of values or of public bins in two, `NumberCut` a number
+anywhere in its range. `Blocks` parts groups that were released. What a node may still be divided by
+is its `range`, two numbers that tighten on the way down: a place in the taxonomy, the first code
+(or group) and the one behind the last, or two ticks of a grid.
 """
 
 from abc import ABC, abstractmethod
@@ -116,12 +117,14 @@ class CodeCut(Attribute):
 class NumberCut(Attribute):
     """Numbers up to the cut go left, larger and missing ones right.
 
-    Numbers are told apart by a fine public grid: `ticks` sends each to one of 0 to `GRID`, in their order, and what is
-    chosen and released is a tick. So the candidates are the same whatever the data are, to the last bit. The grid is
-    even over the range (`by_length`: every length of it weighs the same before the data are asked), or even over the
-    public bins, so that a range with a long empty end does not draw the cuts there. Trees learn from numbers that are
-    moved up to every `STEP`-th tick, whatever the data are, so that few of a column differ, however many there are.
-    Cuts are moved down to such a tick: it parts those numbers as the cut does, and unmoved ones likewise.
+    Numbers are told apart by a fine public grid: `ticks` sends each to one of 0 to `GRID`, in their
+    order, and what is chosen and released is a tick. So the candidates are the same whatever the
+    data are, to the last bit. The grid is even over the range (`by_length`: every length of it
+    weighs the same before the data are asked), or even over the public bins, so that a range with a
+    long empty end does not draw the cuts there. Trees learn from numbers that are moved up to every
+    `STEP`-th tick, whatever the data are, so that few of a column differ, however many there are.
+    Cuts are moved down to such a tick: it parts those numbers as the cut does, and unmoved ones
+    likewise.
     """
 
     def __init__(self, column: Column, *, by_length: bool = False) -> None:
@@ -174,7 +177,8 @@ class NumberCut(Attribute):
 class Blocks(Attribute):
     """Groups of codes in two: those of numbers below the cut go left, those of categories but for the one at it.
 
-    `blocks` has every code's group. Of two groups the first goes left; "missing" is the last of numbers.
+    `blocks` has every code's group. Of two groups the first goes left; "missing" is the last of
+    numbers.
     """
 
     def __init__(self, column: Column, blocks: Ints) -> None:
@@ -222,11 +226,12 @@ class Blocks(Attribute):
 def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> dict[int, Attribute]:
     """What trees may ask of a schema's columns, by position.
 
-    With the `cuts` "numbers", these are cut anywhere, and every public bin weighs the same; with "lengths" anywhere,
-    and lengths weigh; with "bins" between public bins; with "values" they have a child per bin. With the `children`
-    "grouped", categories fall apart into few groups (the two sides of a cut in their order, the groups of their
-    taxonomy, or, if there are more than `MOST_CHILDREN`, one value and the rest), with "values" into single values,
-    with "one_vs_rest" into one value and the rest. With "halves" every column, the bins of numbers too, falls into two
+    With the `cuts` "numbers", these are cut anywhere, and every public bin weighs the same; with
+    "lengths" anywhere, and lengths weigh; with "bins" between public bins; with "values" they have
+    a child per bin. With the `children` "grouped", categories fall apart into few groups (the two
+    sides of a cut in their order, the groups of their taxonomy, or, if there are more than
+    `MOST_CHILDREN`, one value and the rest), with "values" into single values, with "one_vs_rest"
+    into one value and the rest. With "halves" every column, the bins of numbers too, falls into two
     halves, once (`taxonomy_tree.halves`).
     """
     found: dict[int, Attribute] = {}

@@ -33,7 +33,8 @@ class Node:
 class Hierarchy:
     """A public tree over one column's codes; every leaf is one code.
 
-    It is made of a path per code, the names from the root down to the code's own; equal beginnings are the same nodes.
+    It is made of a path per code, the names from the root down to the code's own; equal beginnings
+    are the same nodes.
     """
 
     def __init__(self, paths: Sequence[Sequence[str]]) -> None:
@@ -126,8 +127,8 @@ def intervals(column: Column, fanout: int = 2) -> Taxonomy:
 def halves(column: Column) -> Hierarchy:
     """A root and two halves of the column's codes; one value alone is a root.
 
-    Halves are of the bins, of the categories in their order, or, with a taxonomy, of the groups below its root.
-    "Missing" joins the second half.
+    Halves are of the bins, of the categories in their order, or, with a taxonomy, of the groups
+    below its root. "Missing" joins the second half.
     """
     if column.size == 1:
         return Hierarchy([(ANY,)])

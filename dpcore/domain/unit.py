@@ -1,8 +1,9 @@
 """Whose rows they are: how many one person may have, and, if a column tells persons apart, which of them count.
 
-A guarantee for one row is worth k times less to a person with k rows. `PrivacyUnit.max_contributions` says what k is at
-most, and is public. With a column, `kept` chooses places for at most k rows of each person, so that the guarantee can
-be made one for persons (docs/decisions/relations-and-units.md has the proof). What that rests on:
+A guarantee for one row is worth k times less to a person with k rows.
+`PrivacyUnit.max_contributions` says what k is at most, and is public. With a column, `kept` chooses
+places for at most k rows of each person, so that the guarantee can be made one for persons
+(docs/decisions/relations-and-units.md has the proof). What that rests on:
 
 - Which rows of a person are kept depends on that person's rows and their lots alone, and neither on how many other
   persons there are nor on where the rows stand.

@@ -25,8 +25,9 @@ Question = Literal["counts", "choose", "histograms", "noisy_scores", "randomize"
 class Door:
     """An account, and the noise that is drawn once it was charged.
 
-    Sensitivities rest on `rows`, a public bound on the number of rows: None where there is none, or where the rows are
-    more than declared. Rows may be looked at if `unprotected_allowed` (published mode).
+    Sensitivities rest on `rows`, a public bound on the number of rows: None where there is none, or
+    where the rows are more than declared. Rows may be looked at if `unprotected_allowed` (published
+    mode).
     """
 
     def __init__(

@@ -1,10 +1,11 @@
 """Exact counts of records in the nodes of trees, block by block. Private: for the door only.
 
-Trees see a row's codes, its class, and the ranks of its numbers (`Records`). A record may be in several trees, and in
-one tree several times (a bootstrap sample). Of every record a node's number is kept for each sample that it may be in
-(one to four bytes): one sample if trees have disjoint rows, and one per tree if not. Everything else is read again: all
-columns of a level at once, in all trees, in as many passes as it takes for what is counted in each to fit into `PILE`.
-How many these are depends on the number of rows; how much memory each needs does not. Counts of classes are shaped
+Trees see a row's codes, its class, and the ranks of its numbers (`Records`). A record may be in
+several trees, and in one tree several times (a bootstrap sample). Of every record a node's number
+is kept for each sample that it may be in (one to four bytes): one sample if trees have disjoint
+rows, and one per tree if not. Everything else is read again: all columns of a level at once, in all
+trees, in as many passes as it takes for what is counted in each to fit into `PILE`. How many these
+are depends on the number of rows; how much memory each needs does not. Counts of classes are shaped
 groups x classes x candidates, as scores take them.
 """
 
@@ -164,8 +165,8 @@ class NodeRows:
 
     `node` has the node of each record in each sample, shape (samples, n), and `times` how often it
     was drawn, if not once. `number` has, for each node that `node` names, its number here, or
-    `NOWHERE`. `piles` are what was counted already, by position; `orders` are of blocks (`_by_node`),
-    and the same for all nodes of a level.
+    `NOWHERE`. `piles` are what was counted already, by position; `orders` are of blocks
+    (`_by_node`), and the same for all nodes of a level.
     """
 
     records: Records

@@ -1,9 +1,9 @@
 """Nodes of trees over private rows, and the questions that they may be asked.
 
-The nodes of one level of a tree hold different records, so a question to all of them costs what it costs one: parallel
-composition. Their accounts lie under a group that is formed by the records' values, so inside it one added or removed
-record is what counts, under either relation. Which nodes there are follows from earlier answers; which trees a record
-is in, from lots that never look at it.
+The nodes of one level of a tree hold different records, so a question to all of them costs what it
+costs one: parallel composition. Their accounts lie under a group that is formed by the records'
+values, so inside it one added or removed record is what counts, under either relation. Which nodes
+there are follows from earlier answers; which trees a record is in, from lots that never look at it.
 
 What the questions rest on
 --------------------------
@@ -126,8 +126,8 @@ class PrivateNodes:
     ) -> list[tuple[Floats, Floats]]:
         """Noisy counts of each column's codes, shape (nodes, codes), and of codes x classes, (nodes, codes, classes).
 
-        Every table of a column costs the same; `epsilon` is for all together. With `one_by_one`, every single count is
-        paid for, although a record is in one cell of each table only.
+        Every table of a column costs the same; `epsilon` is for all together. With `one_by_one`,
+        every single count is paid for, although a record is in one cell of each table only.
         """
         found, every = [], np.arange(self.size)
         share = exact(epsilon) / len(positions)
@@ -156,9 +156,9 @@ class PrivateNodes:
     ) -> Division:
         """One exponential mechanism in every node over its ways to divide.
 
-        All arrays are of shape (nodes, columns): by which columns each node may be divided (one or more), the public
-        range of each column in it (`splits`), and cuts that were chosen before, NaN where there is none; other numbers
-        may be cut anywhere.
+        All arrays are of shape (nodes, columns): by which columns each node may be divided (one or
+        more), the public range of each column in it (`splits`), and cuts that were chosen before,
+        NaN where there is none; other numbers may be cut anywhere.
         """
         if offered.shape != (self.size, low.shape[1]) or not offered.any(axis=1).all():
             raise ParameterError("A node has no column to be divided by.", "Offer one or more to every node.")

@@ -7,12 +7,14 @@ Exponential    choosing r with probability proportional to exp(t q(r)) costs 2 t
                the same way or one score only (see `Bounds.loss`).
 Epsilon 0      buys nothing: counts come back as zeros and choices are uniform, whatever the rows.
 
-Where a run counts rho, Gaussian noise takes Laplace's place, and `accounting.currency` has the lemmas: one table of
-counts moves by 1 in L2 under add_remove and by the root of 2 under replace, the scores of m candidates by root m times
-the sensitivity of one. What a question may spend is then of rho, and so is what its entry says.
+Where a run counts rho, Gaussian noise takes Laplace's place, and `accounting.currency` has the
+lemmas: one table of counts moves by 1 in L2 under add_remove and by the root of 2 under replace,
+the scores of m candidates by root m times the sensitivity of one. What a question may spend is then
+of rho, and so is what its entry says.
 
-A claim is the source's: a sensitivity, to which the noise is then scaled, or an epsilon for the whole question. It
-never touches the bound, which follows from the noise and the true sensitivity. Claims are in pure epsilon.
+A claim is the source's: a sensitivity, to which the noise is then scaled, or an epsilon for the
+whole question. It never touches the bound, which follows from the noise and the true sensitivity.
+Claims are in pure epsilon.
 """
 
 from collections.abc import Sequence
@@ -127,7 +129,8 @@ def choice(
 ) -> tuple[Entry, float]:
     """The entry of an exponential mechanism, and the factor of the score in its exponent (0: choose uniformly).
 
-    Exactly: the factor is divided by 1 + 2 rounding / loss, so that what is booked covers the rounding of scores.
+    Exactly: the factor is divided by 1 + 2 rounding / loss, so that what is booked covers the
+    rounding of scores.
     """
     sensitivity, loss, rounding = bounds
     divisor = loss if claim.claimed_sensitivity is None else 2 * claim.scaled_to(sensitivity)
@@ -144,8 +147,9 @@ def noisy_values(
 ) -> tuple[Entry, float]:
     """The entry of noise on the scores of all candidates, and the grid that it is drawn on.
 
-    The entry's `scale` is the noise to draw. Exactly: scores that are D apart, and out by their rounding, are at most
-    D + rounding + grid apart on the grid, and the scale is larger by that ratio, so that what is booked covers both.
+    The entry's `scale` is the noise to draw. Exactly: scores that are D apart, and out by their
+    rounding, are at most D + rounding + grid apart on the grid, and the scale is larger by that
+    ratio, so that what is booked covers both.
     """
     sensitivity, _, rounding = bounds
     scaled_to, total = claim.scaled_to(sensitivity), exact(epsilon)

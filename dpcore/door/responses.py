@@ -1,8 +1,9 @@
 """Randomized answers: what each record reports of itself, and what that costs it.
 
-The only neighbors are tables in which one record has other values (replace): who takes part is seen. A record's
-reports depend on its own values and on its own lots, so another record changes nothing, and one that changes costs the
-sum of its reports' local epsilons (sequential composition, for one record).
+The only neighbors are tables in which one record has other values (replace): who takes part is
+seen. A record's reports depend on its own values and on its own lots, so another record changes
+nothing, and one that changes costs the sum of its reports' local epsilons (sequential composition,
+for one record).
 
 Asked by lot      If each person answers m of r questions, drawn by lots that do not look at values, the reports of one
                   record cost at most the m dearest together: parts formed by labels compose in parallel.

@@ -34,12 +34,13 @@ from dpcore.rows import HeldRows, Rows
 class PrivateTable:
     """Private rows, encoded by `Schema.encode`, and the questions that the ledger is charged for.
 
-    What a question may spend is called `epsilon`, and is an amount in the ledger's currency: of epsilon or of rho. A
-    method that states shares of its budget (`PrivateEstimator._budget`) is the same in both.
+    What a question may spend is called `epsilon`, and is an amount in the ledger's currency: of
+    epsilon or of rho. A method that states shares of its budget (`PrivateEstimator._budget`) is the
+    same in both.
 
-    Codes of shape (n, d) are `HeldRows`. `unprotected` may be called if it is allowed (published mode). The rows'
-    numbers are what a method needs of columns besides their bins: the grid's places for trees that cut them (`splits`),
-    or values to be randomized.
+    Codes of shape (n, d) are `HeldRows`. `unprotected` may be called if it is allowed (published
+    mode). The rows' numbers are what a method needs of columns besides their bins: the grid's
+    places for trees that cut them (`splits`), or values to be randomized.
     """
 
     def __init__(
@@ -77,7 +78,8 @@ class PrivateTable:
     def derive(self, column: Column, sources: Family, rule: NDArray[np.integer[Any]]) -> Self:
         """The table with one more column, `rule[codes of the sources]`: record by record, hence free.
 
-        The rule is a public look-up table, with one axis per source, from the sources' codes to the new code.
+        The rule is a public look-up table, with one axis per source, from the sources' codes to the
+        new code.
         """
         if rule.shape != self._shape(sources) or rule.min() < 0 or rule.max() >= column.size:
             raise ParameterError("The rule does not fit its sources or its new column.", "Give one code per cell.")
@@ -89,7 +91,8 @@ class PrivateTable:
     def recode(self, schema: Schema, rules: Sequence[tuple[str, NDArray[np.integer[Any]]]]) -> Self:
         """The table in other columns, each a public look-up on one of its own: record by record, hence free.
 
-        Rules are, per new column, the column it comes from, and the new code for each of that column's codes.
+        Rules are, per new column, the column it comes from, and the new code for each of that
+        column's codes.
         """
         for (source, rule), size in zip(rules, schema.sizes, strict=True):
             if rule.shape != self._shape([source]) or rule.min() < 0 or rule.max() >= size:
@@ -150,8 +153,9 @@ class PrivateTable:
     def histograms(self, families: Sequence[Family], *, epsilon: Epsilon) -> list[Floats]:
         """Noisy contingency tables for `epsilon` together: closer than with noise for each, if sizes are alike.
 
-        In pure epsilon only. All have one total, under replace that of the rows, which is public then. See
-        `mechanisms.noise.histograms`. An epsilon that buys a scale above `WIDEST` buys nothing.
+        In pure epsilon only. All have one total, under replace that of the rows, which is public
+        then. See `mechanisms.noise.histograms`. An epsilon that buys a scale above `WIDEST` buys
+        nothing.
         """
         entry, factor = self._at_once(families, epsilon)
 
@@ -263,8 +267,8 @@ class PrivateTable:
     def growth(self, score: TableScore, columns: Family, *, max_parents: int, related: Flags | None = None) -> Growth:
         """A network over some columns of 0 and 1 that grows by exponential mechanisms, each charged when it is asked.
 
-        `related`, of shape (len(columns), len(columns)), is public: which column (first axis) may take which other as a
-        parent. All may by default.
+        `related`, of shape (len(columns), len(columns)), is public: which column (first axis) may
+        take which other as a parent. All may by default.
         """
         if set(self.schema.sizes) != {2}:
             raise ParameterError("Only columns of 0 and 1 can grow into such a network.", "Binarize the schema first.")
@@ -283,8 +287,8 @@ class PrivateTable:
     ) -> Reports:
         """Randomized answers: every record reports of itself, before anybody collects (see `responses`).
 
-        Under add_remove nobody may ask; without a finite epsilon only a paper's own method. The claim is for each
-        question, with a reason by family.
+        Under add_remove nobody may ask; without a finite epsilon only a paper's own method. The
+        claim is for each question, with a reason by family.
         """
         self._need_pure("Randomized answers")
         responses.check(questions, self.schema, self._rows.numbered, self.relation)
@@ -304,7 +308,8 @@ class PrivateTable:
     def noiseless(self, reason: str, *, claimed_epsilon: Epsilon, random_ties: bool = False) -> PrivateTable:
         """The same table with noiseless answers, on an account of its own: `unprotected`, for a method's own questions.
 
-        With `random_ties`, one of the best candidates is drawn, as by this table's noise for an ever larger epsilon.
+        With `random_ties`, one of the best candidates is drawn, as by this table's noise for an
+        ever larger epsilon.
         """
         noise: Noise = NoNoise()
         if random_ties:

@@ -1,8 +1,9 @@
 """How close a release is to the real data set.
 
-Everything here reads the real rows without noise. The results are therefore never private, whatever the release was:
-show them to people who may see the data, and leave them out of what is published. All are aggregates; none holds a row,
-and what pictures are drawn of is made of counts and means (`statistics`).
+Everything here reads the real rows without noise. The results are therefore never private, whatever
+the release was: show them to people who may see the data, and leave them out of what is published.
+All are aggregates; none holds a row, and what pictures are drawn of is made of counts and means
+(`statistics`).
 """
 
 from dpcore.arguments import check_public

@@ -6,13 +6,14 @@ in general, which a good release shows on purpose, and what the release shows be
 in the data, which is the loss of privacy. `cap` and `advantage` measure both together; only
 `in_out_advantage` tells the second apart, and only it is bounded by epsilon.
 
-Targets and synthetic rows fit the schema, and only the named columns are read. Rows are compared by their codes:
-numbers match if they are in one bin. Quasi-identifiers are one column or more; None means all but the sensitive one. An
-attack is one of `ATTACKS`: a classifier trained on the synthetic rows, or "match", which answers with the most frequent
-sensitive value among the matching rows (among all rows if none matches; the first in the schema if tied). `progress` is
-called before every fit; raising inside it cancels. DataError if a data set is empty or does not fit the schema;
-ParameterError or SchemaError if a column is not known, is named twice, or is both known and sensitive, if the attack is
-not known, and if a number is out of range.
+Targets and synthetic rows fit the schema, and only the named columns are read. Rows are compared by
+their codes: numbers match if they are in one bin. Quasi-identifiers are one column or more; None
+means all but the sensitive one. An attack is one of `ATTACKS`: a classifier trained on the
+synthetic rows, or "match", which answers with the most frequent sensitive value among the matching
+rows (among all rows if none matches; the first in the schema if tied). `progress` is called before
+every fit; raising inside it cancels. DataError if a data set is empty or does not fit the schema;
+ParameterError or SchemaError if a column is not known, is named twice, or is both known and
+sensitive, if the attack is not known, and if a number is out of range.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,11 @@
 """The real rows that releases are measured on, and what one run of a sweep is measured by.
 
-Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real test rows. What
-they are compared with are all real rows, also where at most some of each person's are learned from (`Schema.unit`).
+Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real
+test rows. What they are compared with are all real rows, also where at most some of each person's
+are learned from (`Schema.unit`).
 
-`baselines` are what releases have to be compared with: what real rows teach, what knowing nothing scores, what luck
-alone does. Nothing here is private.
+`baselines` are what releases have to be compared with: what real rows teach, what knowing nothing
+scores, what luck alone does. Nothing here is private.
 """
 
 from collections.abc import Mapping, Sequence
@@ -101,7 +102,8 @@ def check_measures(
 ) -> list[Pair]:
     """What a method is measured by, if it and the data can give that; ParameterError otherwise.
 
-    With `skip`, measures that exist but are not of the method's kind are left out, as `undefined_measures` names them.
+    With `skip`, measures that exist but are not of the method's kind are left out, as
+    `undefined_measures` names them.
     """
     classifies = isinstance(method, PrivateClassifier)
     known = known_to(method)
@@ -133,8 +135,9 @@ def check_measures(
 class Evaluator:
     """The real rows that runs are measured against; what every run needs of them is worked out once.
 
-    `label` is what a linear SVM is to tell. Counts are of all training rows; what learns, or is asked, row by row gets
-    `Dataset.train` and `test`, which are uniform samples if the rows are in a folder.
+    `label` is what a linear SVM is to tell. Counts are of all training rows; what learns, or is
+    asked, row by row gets `Dataset.train` and `test`, which are uniform samples if the rows are in
+    a folder.
     """
 
     def __init__(self, data: Dataset, label: Label | None = None) -> None:
@@ -173,7 +176,8 @@ class Evaluator:
     def contributed(self, unit: PrivacyUnit | None, *, fill: bool) -> Ints:
         """Positions of training rows that are compared with a release: all, or those that a unit keeps of each person.
 
-        They are chosen at random like those of the release, but not with it: which ones it is of is secret.
+        They are chosen at random like those of the release, but not with it: which ones it is of is
+        secret.
         """
         rows = self.data.train_sample
         if unit is None:
@@ -209,9 +213,10 @@ class Evaluator:
     def of_rows(self, fitted: Synthesizer, synthetic: pd.DataFrame, asked: Sequence[Pair]) -> list[float]:
         """Some `MEASURES` of a release of rows; NaN where nothing could be learned from them.
 
-        Distances are means over the subsets of columns. The range-query error is the mean over a public workload of
-        range queries on 1 to 3 columns (`QUERIES`) of how far the answers are off, as a share of all rows. A release
-        that is a tree of counts answers by it, any other by the shares of its rows.
+        Distances are means over the subsets of columns. The range-query error is the mean over a
+        public workload of range queries on 1 to 3 columns (`QUERIES`) of how far the answers are
+        off, as a share of all rows. A release that is a tree of counts answers by it, any other by
+        the shares of its rows.
         """
         codes = self.data.schema.encode(synthetic)
         learned = pd.DataFrame()

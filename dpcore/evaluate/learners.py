@@ -1,10 +1,11 @@
 """How good classifiers are: those that learn from a release (train on synthetic, test on real), and released ones.
 
-The classifiers work on codes, so numbers are known to them by their public bins: one-hot for the linear models,
-categories for the Bayes net. All shapes come from the schema, so tables that lack a value agree with those that do not.
+The classifiers work on codes, so numbers are known to them by their public bins: one-hot for the
+linear models, categories for the Bayes net. All shapes come from the schema, so tables that lack a
+value agree with those that do not.
 
-What they tell is a class column, or a public yes-or-no `Label`: a rule on one column's cells, not on its codes, so its
-threshold need not be an edge of a bin.
+What they tell is a class column, or a public yes-or-no `Label`: a rule on one column's cells, not
+on its codes, so its threshold need not be an edge of a bin.
 """
 
 import warnings
@@ -247,13 +248,15 @@ def one_hot(codes: Codes, sizes: Sequence[int]) -> csr_matrix:
 def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -> CategoricalNB:
     """Weka's BayesNet with its default settings, which is a smoothed naive Bayes classifier.
 
-    The defaults are K2 search with at most one parent, started from naive Bayes, and SimpleEstimator with α = 1/2.
-    At the start the class is the parent of every attribute. K2 only ever adds parents, and an attribute that has
-    its one parent may get no other; the class stands first in K2's order, so it has no candidates. The search thus
-    ends where it began, and what remains is the estimator: each row of a table with K values and N rows becomes
-    (count + α) / (N + αK). That is `CategoricalNB(alpha=.5)` for the conditionals. scikit-learn does not smooth the
-    class prior; it is passed in. Classes without rows count too, as they do in Weka, whose header declares them.
-    (Weka would first cut numbers into bins that it fits to the classes; here they come in their public bins.)
+    The defaults are K2 search with at most one parent, started from naive Bayes, and
+    SimpleEstimator with α = 1/2. At the start the class is the parent of every attribute. K2 only
+    ever adds parents, and an attribute that has its one parent may get no other; the class stands
+    first in K2's order, so it has no candidates. The search thus ends where it began, and what
+    remains is the estimator: each row of a table with K values and N rows becomes
+    (count + α) / (N + αK). That is `CategoricalNB(alpha=.5)` for the conditionals. scikit-learn
+    does not smooth the class prior; it is passed in. Classes without rows count too, as they do in
+    Weka, whose header declares them. (Weka would first cut numbers into bins that it fits to the
+    classes; here they come in their public bins.)
     """
     alpha = 0.5
     counts = np.bincount(labels, minlength=classes)
@@ -338,8 +341,9 @@ def require_rows(*tables: Table | Rows) -> None:
 class Label:
     """Whether a row's cell has a category, or is a number below a threshold; a missing cell is neither.
 
-    In a release made of codes, numbers are drawn uniformly inside their bins. Where a threshold cuts a bin, its rows
-    thus get each label in proportion to the two parts; real rows are labeled by their own numbers.
+    In a release made of codes, numbers are drawn uniformly inside their bins. Where a threshold
+    cuts a bin, its rows thus get each label in proportion to the two parts; real rows are labeled
+    by their own numbers.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """What randomized answers look like, and what is made of them again; beside the truth, where somebody has that.
 
-With true rows this is not private. Without them (None), what would be the truth is NaN, and all is post-processing.
+With true rows this is not private. Without them (None), what would be the truth is NaN, and all is
+post-processing.
 """
 
 from dataclasses import replace
@@ -66,9 +67,9 @@ def is_number(reports: Reports, column: str) -> bool:
 def shares_of_column(reports: Reports, frame: pd.DataFrame | Truth | None, column: str) -> Statistics:
     """A column of categories: how often each value is true, reported, and reconstructed.
 
-    By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if reports are no values), `reconstructed`
-    (unbiased: it can be below 0 or above 1), and `low` to `high`, its 95% interval for the share of these people: luck
-    is in their lots, and in who was asked.
+    By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if reports are no
+    values), `reconstructed` (unbiased: it can be below 0 or above 1), and `low` to `high`, its 95%
+    interval for the share of these people: luck is in their lots, and in who was asked.
     """
     told = (margin(reports, family, column) for family in families_of(reports, column))
     people, said, found, spread = (np.array(each, dtype=float) for each in zip(*told, strict=True))
@@ -108,9 +109,10 @@ def margin(reports: Reports, family: Family, column: str) -> tuple[int, Floats, 
 def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) -> Floats:
     """The variance of estimated shares, among people who reported, of values that stand in `cells` cells each.
 
-    A report that is a value supports one of the cells or none: a yes or no, whose probability is known for those who
-    have the value and for those who have not. Other reports support each cell on its own, whether or not they support
-    another. Of people drawn from a population, share (1 - share) / people is to be added.
+    A report that is a value supports one of the cells or none: a yes or no, whose probability is
+    known for those who have the value and for those who have not. Other reports support each cell
+    on its own, whether or not they support another. Of people drawn from a population, share
+    (1 - share) / people is to be added.
     """
     if not channel.gain or not people:
         return np.full(len(shares), np.inf)
@@ -129,10 +131,10 @@ def densities(
 ) -> Statistics:
     """A column that was reported as a number: how true numbers, reports, and what is made of them spread.
 
-    By interval: `x` (its middle), `width`, and the shares `real`, `reported` and `reconstructed`: by the normal
-    distributions of naive Bayes, weighted by the classes' shares; otherwise as DTCRD has it, for all classes together,
-    and NaN outside the public range. The intervals cover that range, and at least all reports but the outermost
-    hundredth on either side.
+    By interval: `x` (its middle), `width`, and the shares `real`, `reported` and `reconstructed`:
+    by the normal distributions of naive Bayes, weighted by the classes' shares; otherwise as DTCRD
+    has it, for all classes together, and NaN outside the public range. The intervals cover that
+    range, and at least all reports but the outermost hundredth on either side.
     """
     known, said = reports.schema[column], reports.values[family_of(reports, column)]
     cells = drawn(reports, column)

@@ -1,9 +1,10 @@
 """What pictures get of real rows: counts, and means of them. No cell of a row, and no order statistic of a column.
 
-Numbers stand in columns whose names say what they are. A share is a mean of yes and no, so it lies between 0 and 1; a
-count is a whole number; an error is a mean of how far answers are from counts. All else that is a number is public, or
-was released, and says nothing of the rows. A column of another name is refused, and so are numbers of another kind, and
-cells that are neither numbers nor words, such as days.
+Numbers stand in columns whose names say what they are. A share is a mean of yes and no, so it lies
+between 0 and 1; a count is a whole number; an error is a mean of how far answers are from counts.
+All else that is a number is public, or was released, and says nothing of the rows. A column of
+another name is refused, and so are numbers of another kind, and cells that are neither numbers nor
+words, such as days.
 """
 
 from typing import Any

@@ -47,8 +47,8 @@ def with_truth(frame: pd.DataFrame, truth: Sequence[Floats]) -> Statistics:
 def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> Statistics:
     """How far a tree's counts are from the true ones, level by level.
 
-    `level`, `divides`, `nodes`, `which` ("noisy" for measured levels; "consistent") and `error`, the mean absolute one
-    of the level's nodes.
+    `level`, `divides`, `nodes`, `which` ("noisy" for measured levels; "consistent") and `error`,
+    the mean absolute one of the level's nodes.
     """
     rows = []
     for level, (divides, true) in enumerate(zip(level_names(tree), truth, strict=True)):
@@ -64,10 +64,10 @@ def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> Statistics:
 def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> Statistics:
     """What noisy counts in leaves cost, apart from what noisily chosen divisions cost. Not private.
 
-    `step`, `accuracy`, `balanced_accuracy`, one row for each of `STEPS`: the release; its trees with the true numbers
-    of all training rows by class in their leaves; and `plain`, what the same builder makes of the rows without noise.
-    From the first to the second, accuracy is lost by noise in leaves; from the second to the third, by the trees'
-    structure.
+    `step`, `accuracy`, `balanced_accuracy`, one row for each of `STEPS`: the release; its trees
+    with the true numbers of all training rows by class in their leaves; and `plain`, what the same
+    builder makes of the rows without noise. From the first to the second, accuracy is lost by noise
+    in leaves; from the second to the third, by the trees' structure.
     """
     forests = zip(STEPS, (released, with_true_counts(released, data.train_sample), plain), strict=True)
     models = {step: forest.probability for step, forest in forests}

@@ -60,10 +60,11 @@ The smallest group
     nine of ten groups of that size and in every larger size, the release is off by half of the group at most. Sizes
     are powers of two.
 
-Epsilons between those that were rehearsed are read off straight lines over log epsilon; below and above them, the
-nearest holds. Tables of more than `ROWS` rows are rehearsed with `ROWS` rows and n / `ROWS` times the epsilon: what
-noise does to shares hangs on n epsilon alone, for counts exactly, and for choices nearly, as scores of shares have
-sensitivities of c / n. The rest of n is in what a sample of it leaves to chance, which is small beyond.
+Epsilons between those that were rehearsed are read off straight lines over log epsilon; below and
+above them, the nearest holds. Tables of more than `ROWS` rows are rehearsed with `ROWS` rows and
+n / `ROWS` times the epsilon: what noise does to shares hangs on n epsilon alone, for counts
+exactly, and for choices nearly, as scores of shares have sensitivities of c / n. The rest of n is
+in what a sample of it leaves to chance, which is small beyond.
 """
 
 from __future__ import annotations
@@ -332,8 +333,9 @@ class Band(NamedTuple):
 class Expected:
     """What to expect of a run at one epsilon.
 
-    `pairs` is None where there is one column; `group` is the smallest group that stands out, as a share of all rows, or
-    None if none does; `kept` has the share of trials in which a pair's tie was kept.
+    `pairs` is None where there is one column; `group` is the smallest group that stands out, as a
+    share of all rows, or None if none does; `kept` has the share of trials in which a pair's tie
+    was kept.
     """
 
     epsilon: float

@@ -185,8 +185,8 @@ def failed_runs(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 def begin(study: Study) -> None:
     """What a worker does first: keep the study, and see to it that it ends when its parent does.
 
-    A worker whose parent was killed would finish its run, and wait for its next order for ever, with the real rows in
-    its memory.
+    A worker whose parent was killed would finish its run, and wait for its next order for ever,
+    with the real rows in its memory.
     """
     _sent.append(study)
     parent = multiprocessing.parent_process()

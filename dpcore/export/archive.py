@@ -1,6 +1,7 @@
 """The zip that a person takes home.
 
-It holds what was released and what it can cost, and nothing that was computed from real rows besides:
+It holds what was released and what it can cost, and nothing that was computed from real rows
+besides:
 
     synthetic.csv (or .parquet)  rows; structure.json has a network's families and the scores that its clusters come
                                  from, or a tree's noisy counts, whose rounded leaves are in generalized.csv
@@ -11,9 +12,9 @@ It holds what was released and what it can cost, and nothing that was computed f
     report.html, card.md         for readers
     README.md                    under which relation, with which epsilons and which noise it was made
 
-The script and the notebook are made of the same steps (`steps.py.jinja`). Nothing in the notebook has been run: whoever
-opens it sees code and what it does, and runs it on rows of their own. It is written without Jupyter's libraries, which
-only its readers need.
+The script and the notebook are made of the same steps (`steps.py.jinja`). Nothing in the notebook
+has been run: whoever opens it sees code and what it does, and runs it on rows of their own. It is
+written without Jupyter's libraries, which only its readers need.
 """
 
 import io
@@ -195,7 +196,8 @@ def show_code(release: Release, *, data: str = DATA, table: Table | None = None)
 def script_of(known: Facts, table: Table = "csv") -> str:
     """The same for a command line that names the file; what came out is told in a sentence.
 
-    Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends with code 2.
+    Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends
+    with code 2.
     """
     _, rows, fit, *last = steps(known, "file", table, screen=False)
     rest = "\n".join(step.code for step in last)

@@ -1,7 +1,8 @@
 """What is released: rows, what they were drawn from (a network or a tree of counts), or a classifier.
 
-An artifact knows its headline, and the files that hold it. A classifier predicts without the private rows, on another
-day and another computer: its file is JSON, and checked when it is read; nothing in it is ever run.
+An artifact knows its headline, and the files that hold it. A classifier predicts without the
+private rows, on another day and another computer: its file is JSON, and checked when it is read;
+nothing in it is ever run.
 """
 
 import json

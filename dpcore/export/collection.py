@@ -1,8 +1,9 @@
 """Randomized answers as they are handed on: a table with a row per person, and the public rules that made it.
 
-A person who has several rows (`Schema.unit`) has as many rows of reports, one below another. Whoever has the two files
-learns from them without the rows, on another day and another computer; that is post-processing, at no cost. The rules
-are JSON, and both files are checked when they are read: nothing in them is ever run.
+A person who has several rows (`Schema.unit`) has as many rows of reports, one below another.
+Whoever has the two files learns from them without the rows, on another day and another computer;
+that is post-processing, at no cost. The rules are JSON, and both files are checked when they are
+read: nothing in them is ever run.
 """
 
 import json

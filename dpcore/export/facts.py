@@ -1,11 +1,12 @@
 """The facts of a release: what it is, what it protects, whose, from whom, how far, and what it can be used for.
 
-One record for the files that are taken home (card, README, HTML report, settings, script, notebook) and for the
-dashboard, so that they cannot disagree.
+One record for the files that are taken home (card, README, HTML report, settings, script, notebook)
+and for the dashboard, so that they cannot disagree.
 
-What a release can be used for is told from public facts alone: its ledger and what was released, never a real row.
-Noise is given as half the width of an interval that holds it 19 times of 20. A share of a column of k values adds up
-K / k cells of a table of K cells, if the table tells all k apart.
+What a release can be used for is told from public facts alone: its ledger and what was released,
+never a real row. Noise is given as half the width of an interval that holds it 19 times of 20. A
+share of a column of k values adds up K / k cells of a table of K cells, if the table tells all k
+apart.
 """
 
 import inspect

@@ -1,7 +1,7 @@
 """A release: what one run gave, its settings and its price, and what it says of both.
 
-A release that may be published has no seed, so none is exported with it.
-Nor is a checksum of the private rows: whoever knows all rows but one could test every guess of that one against it.
+A release that may be published has no seed, so none is exported with it. Nor is a checksum of the
+private rows: whoever knows all rows but one could test every guess of that one against it.
 """
 
 import math
@@ -150,7 +150,8 @@ class Release:
     def table_of_reports(self) -> Reports | None:
         """The reports that are handed on with a model.
 
-        Not without a finite epsilon, for some of them are true answers; nor with a known seed, which undoes them all.
+        Not without a finite epsilon, for some of them are true answers; nor with a known seed,
+        which undoes them all.
         """
         return self.artifact.reports if math.isfinite(self.ledger.epsilon_nominal) and self.seed is None else None
 

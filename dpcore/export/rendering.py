@@ -1,7 +1,8 @@
 """Texts that are taken home: templates filled with facts, and texts that anybody may have written, quoted.
 
-Templates are files in `templates`, which can be read by themselves. HTML is escaped by itself; what Markdown, Python
-and spreadsheets are given is quoted here. A name that a template asks for and nobody gave is an error.
+Templates are files in `templates`, which can be read by themselves. HTML is escaped by itself; what
+Markdown, Python and spreadsheets are given is quoted here. A name that a template asks for and
+nobody gave is an error.
 """
 
 import csv

@@ -1,10 +1,11 @@
 """A report of a release as one HTML file: a chart and a sentence, limits, rows, what was released, card and ledger.
 
-It opens without a network, and prints. Charts are images inside it (SVG), drawn as the dashboard draws them, or what
-they show in words and numbers where nothing can draw them (`dpcore.extras`); there is no script, and the page forbids
-its readers' programs to run or fetch any. The page is `templates/report.html`, which escapes all texts. Nothing but the
-release was computed from real rows, unless somebody hands over `pictures` that were: these come last, under a heading
-that says so.
+It opens without a network, and prints. Charts are images inside it (SVG), drawn as the dashboard
+draws them, or what they show in words and numbers where nothing can draw them (`dpcore.extras`);
+there is no script, and the page forbids its readers' programs to run or fetch any. The page is
+`templates/report.html`, which escapes all texts. Nothing but the release was computed from real
+rows, unless somebody hands over `pictures` that were: these come last, under a heading that says
+so.
 """
 
 import json

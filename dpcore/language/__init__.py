@@ -1,8 +1,9 @@
 """The language of screens: English, as the code says it, or that of a catalog beside this file.
 
-Data, files and ledgers are English everywhere, as they outlive a screen: what they keep is translated where it is
-shown. So `say` is called where something is drawn, and nowhere before; a text that is written down earlier, such as a
-constant, is marked as a `phrase` there. `scripts/words.py` collects both.
+Data, files and ledgers are English everywhere, as they outlive a screen: what they keep is
+translated where it is shown. So `say` is called where something is drawn, and nowhere before; a
+text that is written down earlier, such as a constant, is marked as a `phrase` there.
+`scripts/words.py` collects both.
 """
 
 import gettext
@@ -72,7 +73,8 @@ def plural(one: str, many: str, n: int, /, **values: Any) -> str:
 def retold(text: str) -> str:
     """A text that was written down in English, of a `phrase` and maybe its values, in the language that is spoken.
 
-    What was not written by this program, such as words in a file, stays as it is, and so does what is longer than ours.
+    What was not written by this program, such as words in a file, stays as it is, and so does what
+    is longer than ours.
     """
     return text if len(text) > LONGEST else _retold(text, spoken(), len(_forms))
 

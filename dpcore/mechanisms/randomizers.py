@@ -716,9 +716,10 @@ class TRR(Channel):
         """Give the standard error of `variance` as printed (paper 004, section 6.2).
 
         With k_2, k_3, k_4 the cumulants of a report and m its mean without that of b, s_y^2 has the
-        variance k_4 / n + 2 k_2^2 / (n - 1), the squared mean 4 m^2 k_2 / n + 4 m k_3 / n^2 + k_4 /
-        n^3 + 2 k_2^2 / n^2, and both the covariance 2 m k_3 / n + k_4 / n^2. `variance` is s_y^2 less
-        S_A^2 / A^2 times the squared mean, over S_A^2 + A^2, and a constant.
+        variance k_4 / n + 2 k_2^2 / (n - 1), the squared mean 4 m^2 k_2 / n + 4 m
+        k_3 / n^2 + k_4 / n^3 + 2 k_2^2 / n^2, and both the covariance 2 m k_3 / n + k_4 / n^2.
+        `variance` is s_y^2 less S_A^2 / A^2 times the squared mean, over S_A^2 + A^2, and a
+        constant.
 
         Parameters
         ----------

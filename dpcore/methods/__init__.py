@@ -1,7 +1,7 @@
 """The methods, by the name that screens and exports use. One file per method; none imports another's classes.
 
-A method is one line of the registry, and is imported when it is first asked for. Type checkers read `__init__.pyi`,
-which `scripts/registry.py` writes after these lines.
+A method is one line of the registry, and is imported when it is first asked for. Type checkers read
+`__init__.pyi`, which `scripts/registry.py` writes after these lines.
 """
 
 from typing import Any

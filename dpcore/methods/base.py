@@ -1,12 +1,14 @@
 """scikit-learn conventions over the door: parameters in the constructor, `fit` on rows, learned state with a `_`.
 
-`fit` does four things and no more: check the parameters against what is public, encode, open the door, and hand the
-`PrivateTable` to the method's `_fit`. A method therefore cannot see a row, and a replay test can put recorded answers
-in the door's place. A `Synthesizer` releases rows, in memory or block by block into a file of any length, a
-`PrivateClassifier` what scikit-learn takes for a classifier.
+`fit` does four things and no more: check the parameters against what is public, encode, open the
+door, and hand the `PrivateTable` to the method's `_fit`. A method therefore cannot see a row, and a
+replay test can put recorded answers in the door's place. A `Synthesizer` releases rows, in memory
+or block by block into a file of any length, a `PrivateClassifier` what scikit-learn takes for a
+classifier.
 
-Before a run a method says what it will measure, as far as public facts tell (`Measurement`). Where a fit chooses
-cliques by private data, `PrivateEstimator.measurements` names others, of the same size and number.
+Before a run a method says what it will measure, as far as public facts tell (`Measurement`). Where
+a fit chooses cliques by private data, `PrivateEstimator.measurements` names others, of the same
+size and number.
 """
 
 from abc import ABC, abstractmethod
@@ -564,13 +566,13 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of methods that release a classifier.
 
-    Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and `GridSearchCV`,
-    with the schema passed on as a parameter of `fit`. Every fit is charged; a `dp.spending` block
-    around has one ledger for all of them, and says which folds it is sound for. What a search does
-    with the scores is not charged: they are read off real rows, so the best of several has no
-    guarantee. (Of a table with as many rows as columns, scikit-learn takes the schema for a row
-    each.) Classes are texts, as in the schema; `score` compares them with numbers and truth values
-    as the schema does.
+    Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and
+    `GridSearchCV`, with the schema passed on as a parameter of `fit`. Every fit is charged; a
+    `dp.spending` block around has one ledger for all of them, and says which folds it is sound for.
+    What a search does with the scores is not charged: they are read off real rows, so the best of
+    several has no guarantee. (Of a table with as many rows as columns, scikit-learn takes the
+    schema for a row each.) Classes are texts, as in the schema; `score` compares them with numbers
+    and truth values as the schema does.
 
     Parameters
     ----------

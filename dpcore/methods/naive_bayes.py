@@ -39,8 +39,8 @@ What the paper claims, and where it is wrong
   Algorithm 1 has no privacy, and is not claimed to. And uniform x is not a sample of P(X): marginals of the attributes
   are lost (C1-gen repairs that for free).
 
-Reference  Chen, Liu, Feng and Zhao, Differential private synthesis dataset releasing algorithm based on naive Bayes (in
-Chinese), Computer Science 42(1), 2015.
+Reference  Chen, Liu, Feng and Zhao, Differential private synthesis dataset releasing algorithm
+based on naive Bayes (in Chinese), Computer Science 42(1), 2015.
 """
 
 import math

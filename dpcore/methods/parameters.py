@@ -3,18 +3,21 @@
     class DiffPRF(ForestClassifier):
         n_trees: int = whole(default=25, most=1_000)
 
-`Declared` makes a keyword-only constructor of all fields of a class and of those above it, as scikit-learn wants it. A
-field that is declared again has another default or range there. A parameter's kind has its check, also against the
-columns of a schema; what hangs on several parameters is the method's own to check. What `fit` sets is declared beside
-them (`learned`). What its own are, a class says in its docstring, in the sections that scikit-learn's classes have; of
-an attribute also its kind. `Declared` writes those of the classes above there, too, and each parameter's kind and
-default. Which parameters a page asks for, and in which words, a family says once, by their names, in `pages.toml` of
-its folder; by which widget, the dashboard knows of each kind:
+`Declared` makes a keyword-only constructor of all fields of a class and of those above it, as
+scikit-learn wants it. A field that is declared again has another default or range there. A
+parameter's kind has its check, also against the columns of a schema; what hangs on several
+parameters is the method's own to check. What `fit` sets is declared beside them (`learned`). What
+its own are, a class says in its docstring, in the sections that scikit-learn's classes have; of an
+attribute also its kind. `Declared` writes those of the classes above there, too, and each
+parameter's kind and default. Which parameters a page asks for, and in which words, a family says
+once, by their names, in `pages.toml` of its folder; by which widget, the dashboard knows of each
+kind:
 
         controls = controls_of(PAGES["DTPD"])
 
-A `Preset`, in the same file, is a method with values for some of them that the dashboard offers under one label; and a
-few functions say in a sentence what a method with its parameters would not guarantee.
+A `Preset`, in the same file, is a method with values for some of them that the dashboard offers
+under one label; and a few functions say in a sentence what a method with its parameters would not
+guarantee.
 """
 
 import re
@@ -47,7 +50,8 @@ LOST = phrase("There is no column {column}. Choose among the columns of the sche
 class Control:
     """How a page asks for a parameter, as far as that does not follow from its kind, range and default.
 
-    Functions are given the method as it is chosen so far, and the schema, where the control is drawn.
+    Functions are given the method as it is chosen so far, and the schema, where the control is
+    drawn.
     """
 
     name: str

@@ -20,7 +20,8 @@ def load(place: str) -> Any:
 def advise(name: str, table: str = "names", known: Iterable[str] = ()) -> str:
     """What to write in place of a name that is not there, after a blank; empty if nothing is known.
 
-    What users of other libraries write is in a table of `other_libraries.toml`; other names may be near a known one.
+    What users of other libraries write is in a table of `other_libraries.toml`; other names may be
+    near a known one.
     """
     from dpcore.text import read_toml
 
@@ -35,7 +36,8 @@ def advise(name: str, table: str = "names", known: Iterable[str] = ()) -> str:
 class Registry(Mapping[str, Kind]):
     """Classes by their printed names, read-only, in the order of the lines.
 
-    Names, their number and `in` import nothing; a class, and what lists classes (`values`, `items`), imports it.
+    Names, their number and `in` import nothing; a class, and what lists classes (`values`,
+    `items`), imports it.
     """
 
     def __init__(self, places: Mapping[str, str]) -> None:

@@ -1,7 +1,8 @@
 """Bayesian networks from noisy tables: conditionals, and rows sampled from parents to children. No private input.
 
-A family is a child with its parents, as column names, the child first; a network is a list of families in which every
-parent is the child of an earlier one. The table of a family has one axis per name, in that order.
+A family is a child with its parents, as column names, the child first; a network is a list of
+families in which every parent is the child of an earlier one. The table of a family has one axis
+per name, in that order.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,8 +25,9 @@ FIRST_SMOOTHING = 0.01  # rows, as a share of all, spread over a table's cells
 def conditional(table: Floats, smoothing: float = 0.0) -> Floats:
     """p(child | parents), shape (parents' cells, child's values), of a table of shape (child, *parents).
 
-    Negative cells count as 0, and `smoothing` rows are spread evenly over all cells first. Parents' values without rows
-    get the child's distribution over all of them, and that is uniform if there is none.
+    Negative cells count as 0, and `smoothing` rows are spread evenly over all cells first. Parents'
+    values without rows get the child's distribution over all of them, and that is uniform if there
+    is none.
     """
     cells = np.maximum(table, 0.0).reshape(len(table), -1).T + smoothing / table.size
     return rows_to_one(cells, rows_to_one(cells.sum(axis=0, keepdims=True), 1 / len(table)))
@@ -76,9 +78,10 @@ def sample_binarized(
 ) -> Codes:
     """n rows of codes from a sampler of bits. Rows with a bit pattern that stands for no code are drawn again.
 
-    A row is given up to 50 tries. Then the tables are smoothed by 1% of the rows, and by twice as much at each further
-    retry, as PrivBayes's authors do. Where that is of no use (with many columns hardly any row is free of such
-    patterns), a column without a code takes one of the codes that the sampler gave it elsewhere.
+    A row is given up to 50 tries. Then the tables are smoothed by 1% of the rows, and by twice as
+    much at each further retry, as PrivBayes's authors do. Where that is of no use (with many
+    columns hardly any row is free of such patterns), a column without a code takes one of the codes
+    that the sampler gave it elsewhere.
 
     `draw` makes so many rows of bits, with tables smoothed by a share of all rows.
     """

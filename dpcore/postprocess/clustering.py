@@ -25,12 +25,12 @@ def spectral_clusters(
 ) -> Clusters:
     """Normalized spectral clustering of d columns into k clusters or fewer.
 
-    Of L = 1 - B^-1/2 W B^-1/2, B the sums of W's rows, the eigenvectors of the `k1` smallest eigenvalues (k, unless
-    said) are taken, their rows made as long as 1, and parted by k-means++.
+    Of L = 1 - B^-1/2 W B^-1/2, B the sums of W's rows, the eigenvectors of the `k1` smallest
+    eigenvalues (k, unless said) are taken, their rows made as long as 1, and parted by k-means++.
 
-    "published": as Algorithms 1 and 3 of paper 001 print it, W_ij = exp(-s_ij / (2 sigma^2)) of the similarities s,
-    with s_ii = 0. "fixed": as Ng, Jordan and Weiss (2001) have it, of the distances 1 - s (s clipped to [0, 1]), with
-    W_ii = 0, and with the median of all distances for sigma^2.
+    "published": as Algorithms 1 and 3 of paper 001 print it, W_ij = exp(-s_ij / (2 sigma^2)) of the
+    similarities s, with s_ii = 0. "fixed": as Ng, Jordan and Weiss (2001) have it, of the distances
+    1 - s (s clipped to [0, 1]), with W_ii = 0, and with the median of all distances for sigma^2.
 
     Similarities, shape (d, d), are symmetric and noisy, so any numbers; the diagonal is not used.
     """
@@ -70,7 +70,8 @@ def contiguous_clusters(groups: list[range], k: int) -> Clusters:
 def related_columns(similarity: Floats, eta: float) -> Flags:
     """Which column may take which as a parent (paper 001, eq. 9), from the noisy similarities of a cluster.
 
-    Not those whose similarity is at most `eta` times the best that either of the two has with any column.
+    Not those whose similarity is at most `eta` times the best that either of the two has with any
+    column.
     """
     if len(similarity) < 2:
         return np.ones(similarity.shape, dtype=bool)

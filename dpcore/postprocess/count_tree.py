@@ -1,7 +1,8 @@
 """A released tree of counts over a schema's domain: noisy counts of nested partitions, and what follows from them.
 
-Everything here is post-processing of answers that were paid for: consistent counts, range queries with the interval
-that the noise alone explains, generalized rows. Values inside a cell count as uniform.
+Everything here is post-processing of answers that were paid for: consistent counts, range queries
+with the interval that the noise alone explains, generalized rows. Values inside a cell count as
+uniform.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ SURE = log(20) / sqrt(2)
 class ReleasedTree(ReleasedDocument):
     """Noisy counts of partitions that refine each other, from coarse to fine.
 
-    By level: `noisy` are the counts of its cells, an empty array where nothing was measured; `variances` those of a
-    cell's noise, 0 if the counts are public, infinite if nothing was measured. With `whole_noise` it is whole numbers.
+    By level: `noisy` are the counts of its cells, an empty array where nothing was measured;
+    `variances` those of a cell's noise, 0 if the counts are public, infinite if nothing was
+    measured. With `whole_noise` it is whole numbers.
     """
 
     title = "tree of counts"
@@ -91,8 +93,9 @@ class ReleasedTree(ReleasedDocument):
     def margin(self, variance: Floats | float) -> Floats:
         """Half the width of a 95% interval around an estimate of that variance.
 
-        Noise on whole numbers has steps, so that an interval may end just before the one that matters. One row more
-        makes up for it: for a single count, P(|z| > m + 1) <= 2q / (1+q) exp(-m / scale), below .05 at every scale.
+        Noise on whole numbers has steps, so that an interval may end just before the one that
+        matters. One row more makes up for it: for a single count, P(|z| > m + 1) <= 2q / (1+q)
+        exp(-m / scale), below .05 at every scale.
         """
         variance = np.maximum(variance, 0.0)
         return np.where(variance > 0, SURE * np.sqrt(variance) + self.whole_noise, 0.0)
@@ -100,14 +103,16 @@ class ReleasedTree(ReleasedDocument):
     def margins(self, queries: Sequence[RangeQuery]) -> Floats:
         """Half the widths of the 95% intervals of `answers`, from the noise alone.
 
-        Not in it: that values inside a leaf are no more uniform than they are, and what a later projection moves.
+        Not in it: that values inside a leaf are no more uniform than they are, and what a later
+        projection moves.
         """
         return self.margin(np.array(list(map(self.consistent.query_variance, self._weights(queries)))))
 
     def noisy_answers(self, queries: Sequence[RangeQuery]) -> tuple[Floats, Floats]:
         """Answers without consistency, and half the widths of their 95% intervals.
 
-        A query is the sum of the fewest measured nodes that lie inside it, from the top, and of shares of leaves.
+        A query is the sum of the fewest measured nodes that lie inside it, from the top, and of
+        shares of leaves.
         """
         found = [self._noisy_answer(query) for query in queries]
         estimates, variances = np.array(found).reshape(-1, 2).T

@@ -1,7 +1,7 @@
 """Rows that exchange values, so that tables come closer to what is expected, and so that a schema's rules hold.
 
-Post-processing of rows that were drawn from what a method released: the schema, its rules and fresh random numbers are
-all that is read besides, never a row of the data. No cost.
+Post-processing of rows that were drawn from what a method released: the schema, its rules and fresh
+random numbers are all that is read besides, never a row of the data. No cost.
 
 Tables (`exchange`)
 -------------------
@@ -15,13 +15,14 @@ Rules (`decode_with_rules`)
 ---------------------------
 For every outcome of the method the distribution of the rows is fixed, so that the bound of the method holds for them.
 
-Values are drawn inside their bins until they are in order, which leaves every bin as it was. Where that cannot be, rows
-exchange values, so that each column keeps its values, and with them its marginal. For an order, as few rows as can do
-take part, and of all ways to give out their values that keep the order one is drawn, each with the same probability.
-Drawing such rows again would instead draw from the model *given* the rule: where a model has lost the relation of two
-dates, the earlier one then becomes too early and the later one too late, by months. What is left moves up to the next
-value that its column has, or takes the values of another of these rows, or public ones; so do rare impossible pairs,
-for which other rows need not change.
+Values are drawn inside their bins until they are in order, which leaves every bin as it was. Where
+that cannot be, rows exchange values, so that each column keeps its values, and with them its
+marginal. For an order, as few rows as can do take part, and of all ways to give out their values
+that keep the order one is drawn, each with the same probability. Drawing such rows again would
+instead draw from the model *given* the rule: where a model has lost the relation of two dates, the
+earlier one then becomes too early and the later one too late, by months. What is left moves up to
+the next value that its column has, or takes the values of another of these rows, or public ones; so
+do rare impossible pairs, for which other rows need not change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +59,8 @@ def worthwhile(rows: int, sizes: tuple[int, ...]) -> bool:
 def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Generator) -> None:
     """Let rows exchange values, in place; `codes` has the shape (rows, columns).
 
-    `expected` has for every pair of columns its table, of shape (values, values), whose cells sum to the rows.
+    `expected` has for every pair of columns its table, of shape (values, values), whose cells sum
+    to the rows.
     """
     rows, columns = codes.shape
     tables, own = _Tables(codes, expected), np.ascontiguousarray(codes)
@@ -168,8 +170,8 @@ def decode_with_rules(schema: Schema, codes: Codes, rng: np.random.Generator) ->
 def compare(cells: RuleColumns, ends: RuleEnds) -> tuple[Floats, Floats]:
     """Two numbers per row, of which the first is above the second where the row breaks a rule.
 
-    Of an order they are those of the columns; of an impossible pair, whether the first value is there, and whether the
-    second is not.
+    Of an order they are those of the columns; of an impossible pair, whether the first value is
+    there, and whether the second is not.
     """
     (first, code), (second, other) = ends
     if code == NO_CODE:
@@ -185,9 +187,10 @@ def breaks(cells: RuleColumns, rules: Sequence[RuleEnds]) -> Flags:
 def exchange_in_order(least: Floats, numbers: Floats, rng: np.random.Generator) -> Ints:
     """Exchange numbers between rows so that each is at least the row's `least`, where that can be.
 
-    The rows that break it take part, and as many others as that takes. From the largest `least` down, each row gets
-    one of the numbers left that are large enough, uniformly. How many these are does not depend on what was drawn
-    before (all that are large enough, less the rows before), so all ways to give them out are equally probable.
+    The rows that break it take part, and as many others as that takes. From the largest `least`
+    down, each row gets one of the numbers left that are large enough, uniformly. How many these are
+    does not depend on what was drawn before (all that are large enough, less the rows before), so
+    all ways to give them out are equally probable.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """A released forest: public trees with noisy counts, what they predict, and their JSON. Everything here is free.
 
-All trees stand in one table of nodes, level by level: the roots first, parents before their children, the children of
-a node side by side.
+All trees stand in one table of nodes, level by level: the roots first, parents before their
+children, the children of a node side by side.
 
 `pruned` is C4.5's pruning, on released counts.
 """
@@ -461,8 +461,8 @@ CONFIDENCE = 0.25  # C4.5's default
 def pessimistic(counts: Floats, errors: Floats) -> Floats:
     """The number of errors that `counts` records may turn out to hold: their upper confidence limit.
 
-    N times the p at which E or fewer errors among N have probability 1/4 (Clopper and Pearson; Quinlan 1993,
-    section 4.2). Counts may be fractions; 0 records have no errors.
+    N times the p at which E or fewer errors among N have probability 1/4 (Clopper and Pearson;
+    Quinlan 1993, section 4.2). Counts may be fractions; 0 records have no errors.
     """
     from scipy.stats import beta  # slow, and needed nowhere else here
 

@@ -24,12 +24,13 @@ Spent = dict[tuple[int, str], Epsilon]
 def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
     """One tree, from 0, as many whole levels from the root as have at most `most` nodes together.
 
-    Where not even the root's children are so few, the largest of them are kept. One row per node, level by level,
-    children side by side: `place` and `parent` (numbers in the forest; -1 above the root), `level`, `text` (the column
-    that divides it; empty for leaves), `side` (the branch that leads here, such as "≤ 37") and `edge` ("age ≤ 37"),
-    `noisy` (NaN if not asked) and consistent `counts`, the most probable `class` and its `share`, `spent` (the epsilon
-    that a record has cost on its way, this node's questions included), `leaf`, and `folded` (how many nodes below it
-    are not kept).
+    Where not even the root's children are so few, the largest of them are kept. One row per node,
+    level by level, children side by side: `place` and `parent`
+    (numbers in the forest; -1 above the root), `level`, `text` (the column that divides it; empty
+    for leaves), `side` (the branch that leads here, such as "≤ 37") and `edge` ("age ≤ 37"),
+    `noisy` (NaN if not asked) and consistent `counts`, the most probable `class` and its `share`,
+    `spent` (the epsilon that a record has cost on its way, this node's questions included), `leaf`,
+    and `folded` (how many nodes below it are not kept).
     """
     if not 0 <= tree < forest.trees:
         raise ParameterError("The forest has no such tree.", f"Choose a number from 0 to {forest.trees - 1}.")
@@ -97,15 +98,18 @@ def side_of(forest: Forest, place: int) -> tuple[str, str]:
 def budget(ledger: Ledger) -> pd.DataFrame:
     """What the dearest way from a root to a leaf costs, by level and purpose.
 
-    Questions about disjoint records cost the dearest of them, so a record pays for one way down; of ways that cost the
-    same, the longest is told. A leaf that stops early may have spent on its classes what a longer way pays later. The
-    epsilons are those of the account that questions are charged to: one record's way through one tree, in the sample of
-    rows that this tree sees. They sum to what that account was charged.
+    Questions about disjoint records cost the dearest of them, so a record pays for one way down; of
+    ways that cost the same, the longest is told. A leaf that stops early may have spent on its
+    classes what a longer way pays later. The epsilons are those of the account that questions are
+    charged to: one record's way through one tree, in the sample of rows that this tree sees. They
+    sum to what that account was charged.
 
-    Columns: `level` (-1 for what belongs to none), `purpose`, `epsilon_claimed` and `epsilon_nominal` (of the way that
-    is dearest by the claim, and by what its noise costs), `account` (what they are of), `per_tree` (whether that is one
-    of several trees, or one sample of rows, so that the whole run costs another sum), and `void` (whether what the
-    noise costs is no bound, because something else gives the rows away). A person with several rows pays that for each.
+    Columns: `level` (-1 for what belongs to none), `purpose`, `epsilon_claimed` and
+    `epsilon_nominal` (of the way that is dearest by the claim, and by what its noise costs),
+    `account` (what they are of), `per_tree` (whether that is one of several trees, or one sample of
+    rows, so that the whole run costs another sum), and `void` (whether what the noise costs is no
+    bound, because something else gives the rows away). A person with several rows pays that for
+    each.
     """
     way = inward(ledger)
     # of rows, of which a person has several

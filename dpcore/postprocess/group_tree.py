@@ -93,8 +93,9 @@ class GroupTree(Forest):
 def tree_of(leaves: Partition, counts: Floats, target: str, *, deviation: float) -> GroupTree:
     """C4.5's way of growing, by entropy, on released groups x classes: one row for each, weighted by its count.
 
-    C4.5 stops at two rows. What is enough here depends on the noise: a leaf needs `DEVIATIONS` times the standard
-    `deviation` of the noise on one count. `counts` are 0 or more, of shape (leaves.size,).
+    C4.5 stops at two rows. What is enough here depends on the noise: a leaf needs `DEVIATIONS`
+    times the standard `deviation` of the noise on one count. `counts` are 0 or more, of shape
+    (leaves.size,).
     """
     schema, at = leaves.schema, leaves.schema.index(target)
     cells = np.flatnonzero(counts > 0)
@@ -129,7 +130,8 @@ def tree_of(leaves: Partition, counts: Floats, target: str, *, deviation: float)
 def told_by(column: Column, groups: int) -> list[Floats]:
     """What a tree may ask of a column: numbers for its groups, of shape (groups,) each.
 
-    Whether it is a certain group; of numbers, whether it is up to a certain one (the last group may be "missing").
+    Whether it is a certain group; of numbers, whether it is up to a certain one (the last group may
+    be "missing").
     """
     each = np.eye(groups)
     if groups < 3:

@@ -1,13 +1,15 @@
 r"""A histogram from noisy counts that says more than each count by itself: a total, no negative counts, smoothness.
 
-Half of it, or less where noise is larger than the mean count, is the nearest histogram of that total
-(`simplex.project`), which is best where noise is small. The rest is what is likely where noise is large. Before anybody
-looks, a group of neighboring values has equal counts, of a Gamma distribution of shape a around the mean count; in
-every group of two values or more, halves share that count or have groups of their own with even odds (context-tree
-weighting: Willems, Shtarkov and Tjalkens 1995); and shapes are equally likely. Categories are not neighbors of each
-other. Then, with Laplace or Gaussian noise and a factor exp(-t x) for every count x that makes the expected counts sum
-to the total, each count has a distribution, exact but for the grid. All counts are then the same quantile of theirs,
-that at which they sum to the total: no other counts with this total have a smaller expected sum of absolute errors.
+Half of it, or less where noise is larger than the mean count, is the nearest histogram of that
+total (`simplex.project`), which is best where noise is small. The rest is what is likely where
+noise is large. Before anybody looks, a group of neighboring values has equal counts, of a Gamma
+distribution of shape a around the mean count; in every group of two values or more, halves share
+that count or have groups of their own with even odds (context-tree weighting: Willems, Shtarkov and
+Tjalkens 1995); and shapes are equally likely. Categories are not neighbors of each other. Then,
+with Laplace or Gaussian noise and a factor exp(-t x) for every count x that makes the expected
+counts sum to the total, each count has a distribution, exact but for the grid. All counts are then
+the same quantile of theirs, that at which they sum to the total: no other counts with this total
+have a smaller expected sum of absolute errors.
 
 Post-processing: no private input, no cost.
 """

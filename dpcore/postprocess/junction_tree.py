@@ -1,10 +1,12 @@
 """Junction trees: from chosen edges to cliques and trees of them, and from their tables to rows.
 
-Post-processing only: no private input, no cost. Columns are positions 0 … d-1 with public `sizes`. A scope is a sorted
-tuple of positions, and the axes of its table are in that order. Everything is deterministic but `sample_rows`.
+Post-processing only: no private input, no cost. Columns are positions 0 … d-1 with public `sizes`.
+A scope is a sorted tuple of positions, and the axes of its table are in that order. Everything is
+deterministic but `sample_rows`.
 
-A graph is held as the list of its maximal cliques, triangulated, so that a junction tree over them exists at any time:
-a tree in which the cliques that hold any one column hang together (the running intersection property).
+A graph is held as the list of its maximal cliques, triangulated, so that a junction tree over them
+exists at any time: a tree in which the cliques that hold any one column hang together (the running
+intersection property).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,8 +37,8 @@ def pairs_within(scopes: Iterable[Scope]) -> set[Edge]:
 def triangulate(edges: Iterable[Edge], sizes: Sequence[int]) -> list[Scope]:
     """Maximal cliques of a triangulation of the graph on all columns, those without an edge included.
 
-    Columns are eliminated by least fill-in, ties by the fewest cells. A graph that is triangulated already gets no
-    fill-in: its own cliques are returned.
+    Columns are eliminated by least fill-in, ties by the fewest cells. A graph that is triangulated
+    already gets no fill-in: its own cliques are returned.
     """
     return sorted(_eliminate(_graph(edges, range(len(sizes))), sizes))
 
@@ -46,8 +48,8 @@ def joined(
 ) -> Iterator[tuple[Edge, list[int], list[Scope]]]:
     """Each pair, the positions of the cliques of a junction tree that joining it changes, and what comes instead.
 
-    Only cliques between the two columns change: all others are eliminated first, without fill-in. A pair that shares a
-    clique changes none.
+    Only cliques between the two columns change: all others are eliminated first, without fill-in. A
+    pair that shares a clique changes none.
     """
     ways: list[list[int]] = []  # from each clique to the root
     for i, parent in enumerate(parents):
@@ -98,8 +100,9 @@ def cells_with(
 def junction_tree(cliques: Sequence[Scope]) -> tuple[list[Scope], list[int]]:
     """The cliques from a root downwards, and the position of each one's parent in that order (-1 for the root).
 
-    Prim's algorithm for a spanning tree with the largest separators, which is a junction tree if the cliques are
-    those of a triangulated graph. Parts of the graph that are not connected are joined by empty separators.
+    Prim's algorithm for a spanning tree with the largest separators, which is a junction tree if
+    the cliques are those of a triangulated graph. Parts of the graph that are not connected are
+    joined by empty separators.
     """
     sets = [frozenset(clique) for clique in cliques]
     order, parents = [0], [-1]
@@ -118,8 +121,8 @@ def junction_tree(cliques: Sequence[Scope]) -> tuple[list[Scope], list[int]]:
 def merge_scopes(scopes: Sequence[Scope], sizes: Sequence[int], max_cells: int) -> list[Scope]:
     """Scopes merged pairwise, greedily, while that lowers m² Σ cells (m scopes) and no union is above `max_cells`.
 
-    m tables that share an epsilon have noise variance proportional to m² in each cell: this is the variance of all
-    cells together.
+    m tables that share an epsilon have noise variance proportional to m² in each cell: this is the
+    variance of all cells together.
     """
     merged = list(scopes)
     while True:
@@ -184,8 +187,8 @@ def sample_rows(
 ) -> Ints:
     """Codes of `size` rows from a junction tree's tables, shape (size, d).
 
-    The root's counts are its expected ones, rounded up or down (`systematic_sample`); below it, so are the counts of a
-    clique's other columns at each value of its separator (`draw_given`).
+    The root's counts are its expected ones, rounded up or down (`systematic_sample`); below it, so
+    are the counts of a clique's other columns at each value of its separator (`draw_given`).
     """
     codes = np.empty((size, 1 + max(j for clique in cliques for j in clique)), dtype=np.intp, order="F")
     for clique, parent, table in zip(cliques, parents, tables, strict=True):

@@ -1,8 +1,9 @@
 """Counts on a tree made consistent: weighted least squares, exactly, in two passes. No private input, no cost.
 
-The nodes of a public tree were measured with noise of different variances. Given that parents are sums of children,
-the best linear unbiased estimate takes a pass up (each node from its subtree alone) and one down (a family shares out
-what its parent adds). With equal variances and one fan-out these are the formulas of Hay et al. (2010).
+The nodes of a public tree were measured with noise of different variances. Given that parents are
+sums of children, the best linear unbiased estimate takes a pass up (each node from its subtree
+alone) and one down (a family shares out what its parent adds). With equal variances and one fan-out
+these are the formulas of Hay et al. (2010).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from dpcore.arguments import Floats, Ints
 class TreeLeastSquares:
     """A public tree of counts, level by level.
 
-    `parents[l][v]` is the place, in level l, of the parent of node v of level l + 1. A node without children is a leaf,
-    at whatever level; siblings need not be adjacent; several roots make a forest. Values are an array per level.
+    `parents[l][v]` is the place, in level l, of the parent of node v of level l + 1. A node without
+    children is a leaf, at whatever level; siblings need not be adjacent; several roots make a
+    forest. Values are an array per level.
     """
 
     def __init__(self, parents: Sequence[Ints], roots: int = 1) -> None:
@@ -31,7 +33,8 @@ class TreeLeastSquares:
     def fit(self, measured: Sequence[Floats], variances: Sequence[Floats | float]) -> Consistent:
         """The best linear unbiased estimate of all counts; a number as a variance holds for its whole level.
 
-        Variance 0: exact. Infinite: not measured, and the value, which may be NaN, is ignored; not for leaves.
+        Variance 0: exact. Infinite: not measured, and the value, which may be NaN, is ignored; not
+        for leaves.
         """
         up, spread, sums, pooled = ([np.empty(0)] * len(self.sizes) for _ in range(4))
         for level in reversed(range(len(self.sizes))):
@@ -57,7 +60,8 @@ class TreeLeastSquares:
     def sums(self, leaf_values: Sequence[Floats] | Floats) -> list[Floats]:
         """The total of the leaves below every node.
 
-        One array per level, of which only leaves are read; or one array for the last level, if all leaves are there.
+        One array per level, of which only leaves are read; or one array for the last level, if all
+        leaves are there.
         """
         totals = self._leaf_values(leaf_values)
         for level in reversed(range(len(self.parents))):
@@ -67,8 +71,9 @@ class TreeLeastSquares:
     def whole_numbers(self, counts: Sequence[Floats] | Floats) -> list[NDArray[np.int64]]:
         """Non-negative counts rounded up or down, children summing to parents exactly: largest remainder, from the top.
 
-        Roots go to the nearest integer, a half to the even one. Children are rounded down, and those that lost most get
-        one back until they make up their parent; ties go to the first. Only leaves are read, as in `sums`.
+        Roots go to the nearest integer, a half to the even one. Children are rounded down, and
+        those that lost most get one back until they make up their parent; ties go to the first.
+        Only leaves are read, as in `sums`.
         """
         leaves = self._leaf_values(counts)
         # In fixed point, sums and remainders are free of rounding, so no parent is out of its children's reach.
@@ -98,7 +103,8 @@ class TreeLeastSquares:
 class Consistent:
     """What `TreeLeastSquares.fit` found: estimates of all counts, sums of children equal to parents, and variances.
 
-    `upward` and `upward_variances` are those of the pass up: what each node's subtree alone says of it.
+    `upward` and `upward_variances` are those of the pass up: what each node's subtree alone says of
+    it.
     """
 
     tree: TreeLeastSquares
@@ -110,8 +116,8 @@ class Consistent:
     def query_variance(self, leaf_weights: Sequence[Floats] | Floats) -> float:
         """The exact variance of a weighted sum of leaves (weights as in `TreeLeastSquares.sums`), in one pass.
 
-        The part of the query below a node is `slope` times the node's count, plus noise of variance `rest` that is
-        independent of that count and of all outside the subtree.
+        The part of the query below a node is `slope` times the node's count, plus noise of variance
+        `rest` that is independent of that count and of all outside the subtree.
         """
         tree, weights = self.tree, self.tree._leaf_values(leaf_weights)
         slope, rest = weights[-1], np.zeros(tree.sizes[-1])
@@ -126,8 +132,8 @@ class Consistent:
     def non_negative(self) -> list[Floats]:
         """Counts of 0 or more, children summing to parents. Biased, but nearer the truth where most counts are small.
 
-        From the top, each family's nearest counts that sum to its parent, in squares divided by the variances of the
-        pass up; a negative root becomes 0.
+        From the top, each family's nearest counts that sum to its parent, in squares divided by the
+        variances of the pass up; a negative root becomes 0.
         """
         kept = [np.maximum(self.counts[0], 0.0)]
         for level in range(len(self.tree.parents)):
@@ -137,8 +143,9 @@ class Consistent:
     def _project(self, level: int, totals: Floats) -> Floats:
         """Each family's max(0, z + tau * variance), of the pass up, with the tau that makes it sum to its total.
 
-        Newton's method on the convex, piecewise linear sum: a round drops, for good, the counts that are not positive.
-        Some ten rounds do, and no running sum over all families loses digits, as one over sorted breakpoints would.
+        Newton's method on the convex, piecewise linear sum: a round drops, for good, the counts
+        that are not positive. Some ten rounds do, and no running sum over all families loses
+        digits, as one over sorted breakpoints would.
         """
         above, z, variances = self.tree.parents[level], self.upward[level + 1], self.upward_variances[level + 1]
         # Exact counts stay, unless they alone exceed what a projection above has left of the total.

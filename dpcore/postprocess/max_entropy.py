@@ -6,10 +6,11 @@ Of all joint distributions with some tables, that of maximal entropy assumes not
 these tables (a log-linear model), so it factorizes over a junction tree of the graph in which the columns of a table
 are joined, and is held as one table per clique (`beliefs`), equal on what two cliques share.
 
-Tables are fitted one after the other (iterative proportional fitting; Deming and Stephan 1940; on junction trees:
-Jiroušek and Přeučil 1995): the clique's belief is multiplied by given / present table. While a sweep goes along the
-tree, each clique takes over the margin on its separator from the one before. This is coordinate ascent on the concave
-dual, and converges to the maximum if tables agree on what they share. `gap` says how far tables are from what is given.
+Tables are fitted one after the other (iterative proportional fitting; Deming and Stephan 1940; on
+junction trees: Jiroušek and Přeučil 1995): the clique's belief is multiplied by given / present
+table. While a sweep goes along the tree, each clique takes over the margin on its separator from
+the one before. This is coordinate ascent on the concave dual, and converges to the maximum if
+tables agree on what they share. `gap` says how far tables are from what is given.
 
 Tables may be given of merged values: what only their margins tell apart stays apart by these alone.
 
@@ -27,12 +28,12 @@ Tables are of any columns; their noise is of known variance, one for all cells o
    iterative proportional fitting.
 4  `MaximalEntropy` is fitted to the tables, or to margins of theirs. Bayesian networks take the tables as they are.
 
-Private-PGM (McKenna, Sheldon and Miklau 2019) has all of it in one problem of least squares over what distributions can
-have as tables. Steps 1 to 3 are its projections, one after the other, so that nothing needs a thousand steps of
-gradients.
+Private-PGM (McKenna, Sheldon and Miklau 2019) has all of it in one problem of least squares over
+what distributions can have as tables. Steps 1 to 3 are its projections, one after the other, so
+that nothing needs a thousand steps of gradients.
 
-Post-processing: no private input, no cost. Columns are positions; a scope is a sorted tuple of positions. Tables of a
-distribution are shares, which sum to 1.
+Post-processing: no private input, no cost. Columns are positions; a scope is a sorted tuple of
+positions. Tables of a distribution are shares, which sum to 1.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ class MaximalEntropy:
     def join(self, scope: Scope, merges: Sequence[Ints], table: Floats) -> None:
         """Give a table of columns; until the next sweep the distribution is what it was.
 
-        It takes the place of one of the same columns that is as coarse, or coarser, along every axis.
+        It takes the place of one of the same columns that is as coarse, or coarser, along every
+        axis.
         """
         edges = junction_tree.pairs_within(self.cliques) | set(combinations(scope, 2))
         cliques = junction_tree.triangulate(edges, self.sizes)
@@ -303,7 +305,8 @@ def consistent(
 ) -> dict[Scope, Floats]:
     """Step 2: the tables moved so that any two agree on the columns that they share; cells may be negative.
 
-    `precision` has every cell's inverse variance. `total` is the sum of every table, if it is known.
+    `precision` has every cell's inverse variance. `total` is the sum of every table, if it is
+    known.
     """
     moved = dict(tables)
     for shared in intersections(tables):

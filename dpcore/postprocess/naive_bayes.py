@@ -1,7 +1,8 @@
 """A released naive Bayes classifier: what it says, and its JSON. Everything here is free.
 
-The most probable class of z is the arg max of log P(c) + sum over columns of log P(z_k | c), where categories and bins
-have a table per class, and numbers a normal distribution per class. A number that is missing says nothing.
+The most probable class of z is the arg max of log P(c) + sum over columns of log P(z_k | c), where
+categories and bins have a table per class, and numbers a normal distribution per class. A number
+that is missing says nothing.
 """
 
 from collections.abc import Mapping

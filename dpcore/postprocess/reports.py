@@ -1,7 +1,7 @@
 r"""What a collector of randomized answers has: reports, one row per person, the public rules that made them, estimates.
 
-Everything here is post-processing of reports. Estimates are unbiased, and so they can be negative, and more than there
-are people; `shares` makes distributions of them.
+Everything here is post-processing of reports. Estimates are unbiased, and so they can be negative,
+and more than there are people; `shares` makes distributions of them.
 
 Numbers with noise (`reconstruct`; Agrawal and Srikant 2000)
 ------------------------------------------------------------
@@ -12,9 +12,10 @@ N_s the number of reports in cell s. This is expectation maximization for a mixt
 that the likelihood of the reports never falls. It ends where a step is less than 1% of what a chi-squared test at 95%
 would notice, or after 500 of them.
 
-How far the grid goes: for uniform noise as far as reports can lie, for normal noise `REACH` standard deviations, and
-for Laplace noise no further than the range, because exp(-|w - x| / b) has the same ratio between any two x for all w
-beyond it. Reports further out, and those that no midpoint reaches, count in the nearest cell that one does.
+How far the grid goes: for uniform noise as far as reports can lie, for normal noise `REACH`
+standard deviations, and for Laplace noise no further than the range, because exp(-|w - x| / b) has
+the same ratio between any two x for all w beyond it. Reports further out, and those that no
+midpoint reaches, count in the nearest cell that one does.
 """
 
 from __future__ import annotations
@@ -54,9 +55,10 @@ TWO_SIDED_95 = 1.959963984540054  # 95% of a normal distribution lie within
 class Questionnaire:
     """What each person is asked, and by which public rule they answer.
 
-    A family of several columns is reported as one value, with the last column's code changing fastest. Of the
-    `optional` families each person answers so many as are `asked`, chosen by lot. Families `together` share one lot
-    per person: the channels of such a group keep all of the answers, or change all.
+    A family of several columns is reported as one value, with the last column's code changing
+    fastest. Of the `optional` families each person answers so many as are `asked`, chosen by lot.
+    Families `together` share one lot per person: the channels of such a group keep all of the
+    answers, or change all.
     """
 
     channels: Mapping[Family, Channel]
@@ -82,10 +84,11 @@ class Questionnaire:
 class Reports:
     """Randomized answers.
 
-    `values` are the reports of the people who were asked, in their order, the first axis being the person; `asked` has
-    the places of those people, for families that not everybody was asked for. Families `together` share one lot per
-    person. True answers have the schema `schema`; people made them of their rows, with the schema `rows`, by the public
-    rules `recoded` (none if they are the rows as they are). `target` is the class among the rows' columns.
+    `values` are the reports of the people who were asked, in their order, the first axis being the
+    person; `asked` has the places of those people, for families that not everybody was asked for.
+    Families `together` share one lot per person. True answers have the schema `schema`; people made
+    them of their rows, with the schema `rows`, by the public rules `recoded` (none if they are the
+    rows as they are). `target` is the class among the rows' columns.
     """
 
     schema: Schema
@@ -114,7 +117,8 @@ class Reports:
     def support(self, family: Family, by: Family | None = None) -> tuple[Floats, Floats]:
         """How many reports support each value, shape (groups, values), and of how many people, shape (groups,).
 
-        `by` groups people by their reports of another family, to which all of them must have been asked.
+        `by` groups people by their reports of another family, to which all of them must have been
+        asked.
         """
         channel = self.category(family)
         if by is None:
@@ -230,9 +234,9 @@ def shares(
 ) -> Floats:
     """Distributions from unbiased counts of shape (groups, values): rows that sum to 1.
 
-    Negative counts become 0 ("clip"); or each row goes to the nearest distribution ("project"), given how many people
-    there are, by default the sums of the counts, which reports that are values keep; or to the most likely one
-    ("likelihood"), given a channel whose reports are values.
+    Negative counts become 0 ("clip"); or each row goes to the nearest distribution ("project"),
+    given how many people there are, by default the sums of the counts, which reports that are
+    values keep; or to the most likely one ("likelihood"), given a channel whose reports are values.
     """
     if how not in RECONSTRUCTIONS:
         raise ParameterError("This reconstruction is not known.", f"Choose one of {', '.join(RECONSTRUCTIONS)}.")
@@ -251,8 +255,8 @@ def shares(
 def most_likely(matrix: Floats, reported: Floats, *, by: Floats | None = None) -> Floats:
     """The distribution that makes reports most likely, by expectation maximization from the uniform one.
 
-    `matrix` has P(report | value); `reported` how often each was reported, negative counts taken for 0. With `by`, the
-    channel of groups, both counts and what is found have the groups first.
+    `matrix` has P(report | value); `reported` how often each was reported, negative counts taken
+    for 0. With `by`, the channel of groups, both counts and what is found have the groups first.
     """
     seen = np.maximum(reported, 0.0)
     if not seen.any():
@@ -278,8 +282,8 @@ def families(names: Sequence[str]) -> list[Family]:
 def density(kind: str, scale: float, distance: Floats) -> Floats:
     """The noise's density at some distances, over that at 0.
 
-    `scale` is half the width of uniform noise, the standard deviation of normal, the mean of |r| of Laplace noise; 0 is
-    no noise.
+    `scale` is half the width of uniform noise, the standard deviation of normal, the mean of |r| of
+    Laplace noise; 0 is no noise.
     """
     if not scale:
         return np.where(distance == 0, 1.0, 0.0)
@@ -346,7 +350,8 @@ class Cells:
 class Distribution:
     """What was reconstructed: `shares`, shape (groups, intervals), rows that sum to 1.
 
-    `likelihood`, shape (steps + 1, groups), is the logarithm of each group's, up to a constant; it never falls.
+    `likelihood`, shape (steps + 1, groups), is the logarithm of each group's, up to a constant; it
+    never falls.
     """
 
     shares: Floats

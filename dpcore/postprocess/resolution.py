@@ -1,8 +1,9 @@
 """Values that are merged where noise would drown them, before anybody reports and after, and what is left shrunk.
 
-Public rules, and post-processing of released answers: no private input, no cost. What is done before reports, and
-`shrunk`, follow from the variance of the reports alone, which is public; their two constants (three bins at least, one
-record per value) were found on the bundled sample, on Big5 and on simulated tables.
+Public rules, and post-processing of released answers: no private input, no cost. What is done
+before reports, and `shrunk`, follow from the variance of the reports alone, which is public; their
+two constants (three bins at least, one record per value) were found on the bundled sample, on Big5
+and on simulated tables.
 """
 
 from dataclasses import replace
@@ -93,8 +94,8 @@ def neighbors(column: Column) -> int:
 def merge_more(groups: Ints, margin: Floats, least: float, column: Column) -> Ints:
     """Groups of values merged until each counts so much (`merge_rare`); "missing" stays apart, or joins the last.
 
-    Two groups are left at least, if there are two, and about `MOST_GROUPS` at most: ordered ones count a part of all
-    rows each, of others the most frequent stay apart.
+    Two groups are left at least, if there are two, and about `MOST_GROUPS` at most: ordered ones
+    count a part of all rows each, of others the most frequent stay apart.
     """
     counts = np.bincount(groups, weights=margin).astype(float)
     if len(counts) < 3:
@@ -116,9 +117,10 @@ def affordable_bins(people: float, epsilon: float, classes: int) -> int:
     """How many bins of a number can be told apart by class: sqrt(sqrt(people) sinh(epsilon / 2) / classes).
 
     Of `people` reports of class and bin as one value, a cell's share has the standard error
-    s = 1 / (sqrt(people) sinh(epsilon / 2)), that of unary encoding. With b bins a cell holds about 1 / (classes b), so
-    that its logarithm has the variance (s classes b)^2, and merging what is 1 / b apart has a squared bias of 1 / b^2,
-    up to the square of the slope. The sum is least where b^4 = 1 / (s classes)^2.
+    s = 1 / (sqrt(people) sinh(epsilon / 2)), that of unary encoding. With b bins a cell holds about
+    1 / (classes b), so that its logarithm has the variance (s classes b)^2, and merging what is
+    1 / b apart has a squared bias of 1 / b^2, up to the square of the slope. The sum is least where
+    b^4 = 1 / (s classes)^2.
     """
     wanted = sqrt(sqrt(people) * sinh(min(epsilon, MOST_EPSILON) / 2) / classes)
     return max(FEWEST_BINS, round(wanted))
@@ -151,15 +153,17 @@ def spread(table: Floats, rule: Rule) -> Floats:
 def shrunk(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:
     """P(value | class), where noise alone says nothing.
 
-    The difference d = joint / prior - q of a class from all, with q the values' shares, has the variance v from noise.
-    Before anybody reports, P(. | class) has a Dirichlet distribution around q that weighs as much as `alpha` records
-    per value, k alpha together: the variance u = q (1 - q) / (k alpha + 1). The best linear estimate is then
-    q + u / (u + v) d.
+    The difference d = joint / prior - q of a class from all, with q the values' shares, has the
+    variance v from noise. Before anybody reports, P(. | class) has a Dirichlet distribution around
+    q that weighs as much as `alpha` records per value, k alpha together: the variance u = q
+    (1 - q) / (k alpha + 1). The best linear estimate is then q + u / (u + v) d.
 
-    Without noise, that is smoothing by `alpha` records per value, in the proportions of all classes together.
+    Without noise, that is smoothing by `alpha` records per value, in the proportions of all classes
+    together.
 
-    `joint`, shape (classes, values), are shares of people, 0 or more; `noise` is v, from the public rules
-    (`bayes_from_reports.joint_shares`), infinite if reports tell nothing; `prior` is positive.
+    `joint`, shape (classes, values), are shares of people, 0 or more; `noise` is v, from the public
+    rules (`bayes_from_reports.joint_shares`), infinite if reports tell nothing; `prior` is
+    positive.
     """
     share = joint.sum(axis=0)
     values = share / share.sum()
@@ -174,8 +178,9 @@ def shrunk(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:
 def towards(noisy: Floats, before: Floats, variance: float) -> Floats:
     """Noisy cells moved towards what they were taken for before, by as much as noise of that variance makes likely.
 
-    The positive-part estimate of James and Stein (1961): the difference d is kept by 1 - cells * variance / |d|^2, as
-    the noise alone has a squared length of cells * variance in expectation.
+    The positive-part estimate of James and Stein (1961): the difference d is kept by
+    1 - cells * variance / |d|^2, as the noise alone has a squared length of cells * variance in
+    expectation.
     """
     difference = noisy - before
     length = float((difference**2).sum())

@@ -13,8 +13,8 @@ TRACE = 1e-6
 def combine_row_sums(tables: Sequence[Floats]) -> Floats:
     """Best estimate of the row sums that tables with equal cell noise have in common.
 
-    A row sum over S cells of variance v has variance S v, so the inverse-variance mean weighs each table by 1/S. Tables
-    have the shapes (k, S), the result (k,).
+    A row sum over S cells of variance v has variance S v, so the inverse-variance mean weighs each
+    table by 1/S. Tables have the shapes (k, S), the result (k,).
     """
     weights = np.array([1.0 / table.shape[1] for table in tables])
     return np.asarray(weights @ np.stack([table.sum(axis=1) for table in tables]) / weights.sum())
@@ -28,8 +28,8 @@ def spread_difference(table: Floats, totals: Floats) -> Floats:
 def project_rows(table: Floats, totals: Floats) -> Floats:
     """Each row's nearest non-negative row (in squares) with the given sum of 0 or more.
 
-    Sort-based projection on the scaled simplex (Held, Wolfe and Crowder 1974): subtract one threshold per row and clip.
-    Clipping alone would add mass to sparse rows; this keeps the sum.
+    Sort-based projection on the scaled simplex (Held, Wolfe and Crowder 1974): subtract one
+    threshold per row and clip. Clipping alone would add mass to sparse rows; this keeps the sum.
     """
     # the same for all: huge numbers would swallow the total
     table = table - table.max(axis=1, keepdims=True)
@@ -55,9 +55,9 @@ def project(table: Floats, total: float) -> Floats:
 def systematic_sample(probabilities: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """`size` draws whose counts are the expected ones, rounded up or down, in random order.
 
-    Systematic resampling: one uniform offset for evenly spaced points on the cumulative distribution. Each position is
-    still uniform over the distribution; only the sampling error of independent draws is gone. The probabilities need
-    not sum to 1.
+    Systematic resampling: one uniform offset for evenly spaced points on the cumulative
+    distribution. Each position is still uniform over the distribution; only the sampling error of
+    independent draws is gone. The probabilities need not sum to 1.
     """
     cumulative = np.cumsum(probabilities)
     points = (np.arange(size) + rng.random()) * (cumulative[-1] / max(size, 1))
@@ -69,8 +69,9 @@ def systematic_sample(probabilities: Floats, size: int, rng: np.random.Generator
 def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
     """One draw per row from the distribution that the row's condition names, with counts as expected, rounded.
 
-    `systematic_sample` within each condition: its rows, in random order, get evenly spaced points on the condition's
-    cumulative distribution (a row of `probabilities`, which sums to 1), moved by one uniform offset per condition.
+    `systematic_sample` within each condition: its rows, in random order, get evenly spaced points
+    on the condition's cumulative distribution (a row of `probabilities`, which sums to 1), moved by
+    one uniform offset per condition.
     """
     conditions, values = probabilities.shape
     order = rng.permutation(len(given))
@@ -96,9 +97,9 @@ def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.r
 def merge_rare(counts: Floats, threshold: float, *, ordered: bool, most: int | None = None) -> NDArray[np.intp]:
     """A group for each value, so that (nearly) every group counts at least the threshold; from 0, without gaps.
 
-    Ordered values: adjacent ones fill a group until it is full; a short one at the end joins the group before. Others:
-    frequent values stay alone (`most` of them at most), all others form one group, and that joins the rarest frequent
-    value if it counts less than half the threshold.
+    Ordered values: adjacent ones fill a group until it is full; a short one at the end joins the
+    group before. Others: frequent values stay alone (`most` of them at most), all others form one
+    group, and that joins the rarest frequent value if it counts less than half the threshold.
     """
     if ordered:
         groups, group, filled = np.zeros(len(counts), dtype=np.intp), 0, 0.0
@@ -119,8 +120,9 @@ def merge_rare(counts: Floats, threshold: float, *, ordered: bool, most: int | N
 def fit_margins(table: Floats, first: Floats, second: Floats, totals: Floats, rounds: int = 10) -> Floats:
     """A non-negative table near a noisy one, with given margins, by projection and iterative proportional fitting.
 
-    The table has the shape (a, b, classes), its positive margins (a, classes) and (b, classes), with sums `totals` over
-    their first axes. The result has the second exactly and the first nearly (Deming and Stephan 1940).
+    The table has the shape (a, b, classes), its positive margins (a, classes) and (b, classes),
+    with sums `totals` over their first axes. The result has the second exactly and the first nearly
+    (Deming and Stephan 1940).
     """
     projected = project_rows(table.reshape(-1, len(totals)).T, totals).T.reshape(table.shape)
     # A trace of the independent table keeps every margin within reach.

@@ -1,11 +1,13 @@
 """Rows in a folder of Parquet files, which may be larger than memory: read in blocks, again for every question.
 
-The folder has `manifest.json`, which names the schema and the parts, and the parts: a column "c0", "c1", … of codes for
-each of the schema's columns, and "n0", … of the numbers of those that have any, NaN if missing. While it is written
-(`writing`), `unfinished.json` stands in the manifest's place.
+The folder has `manifest.json`, which names the schema and the parts, and the parts: a column "c0",
+"c1", … of codes for each of the schema's columns, and "n0", … of the numbers of those that have
+any, NaN if missing. While it is written (`writing`), `unfinished.json` stands in the manifest's
+place.
 
-What is asked of one table must be counted on one table. Checksums are compared when a folder is opened; from then on,
-before and after every pass, a part of another size or time of writing is refused.
+What is asked of one table must be counted on one table. Checksums are compared when a folder is
+opened; from then on, before and after every pass, a part of another size or time of writing is
+refused.
 """
 
 import hashlib

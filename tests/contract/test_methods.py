@@ -335,7 +335,7 @@ def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(s
     frame = small_frame.head(80)
     for name in [name for name in VARIANTS if "add_remove" in METHODS[name].relations]:
         method, ledger = METHODS[name](relation="add_remove"), Ledger("add_remove")
-        with pytest.raises(DataError, match="bound") as caught:
+        with pytest.raises(DataError, match="max_rows") as caught:
             method.fit(frame, schema=replace(small_schema, max_rows=79), ledger=ledger)
         assert "80" not in str(caught.value), name
         assert not ledger.entries, name

@@ -1,12 +1,14 @@
 """What was ever spent on which data, in one SQLite file of the user's.
 
-A session's `Ledger` knows what every question cost; the books know what all sessions together spent, and survive them.
-Rows are known by the HMAC of their file's content, keyed with a secret beside the ledger. There is one account per
-data set, neighboring relation, unit of protection (rows, or the persons of a column) and currency (epsilon, or rho),
-because amounts of different ones do not add up, and one line per run. A delta is chosen once for a data set,
-by the first run that spends rho on it: another one is refused. Accounts of one file know each other: a cap counts what
-the others cost whom its account protects (`price`). Runs of which nothing can be proved are told apart: what is proved
-of all others stays true of those, and no total holds them; a cap refuses them.
+A session's `Ledger` knows what every question cost; the books know what all sessions together
+spent, and survive them. Rows are known by the HMAC of their file's content, keyed with a secret
+beside the ledger. There is one account per data set, neighboring relation, unit of protection
+(rows, or the persons of a column) and currency (epsilon, or rho), because amounts of different ones
+do not add up, and one line per run. A delta is chosen once for a data set, by the first run that
+spends rho on it: another one is refused. Accounts of one file know each other: a cap counts what
+the others cost whom its account protects (`price`). Runs of which nothing can be proved are told
+apart: what is proved of all others stays true of those, and no total holds them; a cap refuses
+them.
 
 What is promised:
 
@@ -19,9 +21,9 @@ What is promised:
   an error, and not a smaller total. A ledger and its witness that are deleted, or put back, together go unnoticed.
 - Several tabs and processes of one computer at once: read, check against the cap and write are one transaction.
 
-Amounts of epsilon or rho are fractions, as text: totals rounded up to multiples of 2^-100; "inf" where nothing can be
-proved. Caps are epsilons. The file holds no row, and no sum of rows that could be tested by whoever lacks the secret
-(`datasets.Content`).
+Amounts of epsilon or rho are fractions, as text: totals rounded up to multiples of 2^-100; "inf"
+where nothing can be proved. Caps are epsilons. The file holds no row, and no sum of rows that could
+be tested by whoever lacks the secret (`datasets.Content`).
 """
 
 from __future__ import annotations
@@ -104,7 +106,8 @@ class Run(Line):
 class Account(Line):
     """All runs on one data set under one relation of which something can be proved; `cap` refuses what exceeds it.
 
-    `apart`: how many releases are of other runs; `void`: why nothing can be proved of those, where it is known.
+    `apart`: how many releases are of other runs; `void`: why nothing can be proved of those, where
+    it is known.
     """
 
     cap: Epsilon | None
@@ -117,7 +120,8 @@ class Books(BookFile):
     def key(self, data: Rows) -> str:
         """What these rows are called here: the same whenever the same file is read, by rows or by the same persons.
 
-        Epsilons of rows and of persons do not add up, so they have accounts of their own; the file's name comes first.
+        Epsilons of rows and of persons do not add up, so they have accounts of their own; the
+        file's name comes first.
         """
         key, column = data.key(self.secret()), told_by(data)
         return f"{key}+{hmac.digest(self.secret(), column.encode(), 'sha256').hex()}" if column else key
@@ -336,7 +340,8 @@ def file_of(key: str) -> str:
 def counted(relation: Relation, currency: Currency) -> str:
     """A relation as the file says it, with the delta where rho is counted.
 
-    Earlier versions of this package know no such relation, and so refuse a file that they would misread.
+    Earlier versions of this package know no such relation, and so refuse a file that they would
+    misread.
     """
     return f"{relation} {currency.delta!r}" if currency.delta else str(relation)
 
@@ -364,12 +369,13 @@ def refuse_delta(accounts: Sequence[Account], key: str, name: str, delta: float)
 def price(spent: Line, whom: Line) -> Amount:
     """What was spent on one account of a file, for whom another account of that file and relation protects.
 
-    In the other account's currency: what all runs in epsilon come to is half its square in rho, and what is spent of
-    rho no pure epsilon covers.
+    In the other account's currency: what all runs in epsilon come to is half its square in rho, and
+    what is spent of rho no pure epsilon covers.
 
-    Where runs protect persons, tables that differ by one row are neighbors (`replace`), or each is a neighbor of the
-    table without that row's person (`add_remove`), so a row pays once, or twice. What runs on rows cost a person hangs
-    on how many rows that person has, which no account knows; other columns name other persons.
+    Where runs protect persons, tables that differ by one row are neighbors (`replace`), or each is
+    a neighbor of the table without that row's person (`add_remove`), so a row pays once, or twice.
+    What runs on rows cost a person hangs on how many rows that person has, which no account knows;
+    other columns name other persons.
     """
     paid = spent.totals.bound
     if not paid:
@@ -386,7 +392,8 @@ def price(spent: Line, whom: Line) -> Amount:
 def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: bool) -> None:
     """BudgetError if an account's cap is exceeded by what it and others of its file have spent.
 
-    `proved`: whether anything can be proved of the run that asks; if not, any cap is exceeded, `void` may say why.
+    `proved`: whether anything can be proved of the run that asks; if not, any cap is exceeded,
+    `void` may say why.
     """
     beside = [line for line in accounts if (line.file, line.relation) == (capped.file, capped.relation)]
     prices = [price(line, capped) for line in beside]

@@ -1,7 +1,7 @@
 """The SQLite file under the books: a connection for each transaction, checked, and errors that say what to do.
 
-A rollback journal, not a write-ahead log: between two transactions the file by itself is everything, and a copy of it
-is a copy of all charges. Beside it stand two more:
+A rollback journal, not a write-ahead log: between two transactions the file by itself is
+everything, and a copy of it is a copy of all charges. Beside it stand two more:
 
 secret      32 random bytes, which turn what is known of rows into names that tell nothing of them.
 witness     How far the ledger has come. SQLite cannot know that a file was put back from last week, or lost its end. So
@@ -9,11 +9,11 @@ witness     How far the ledger has come. SQLite cannot know that a file was put 
             after each commit: the ledger may be further than its witness (a process was killed between the two), never
             less far.
 
-Within one transaction each line carries a sum of itself, and the head the sum of all (`Sheet`). A damaged, swapped or
-lost line no longer agrees with the sums. The head counts the changes, and the sum of all lines after a change is the
-sum before it, less the lines that were replaced, plus those that replace them: what a chain of all charges would be,
-without a file that grows with every charge. Nobody is kept from writing another file with sums of its own: this is
-about accidents.
+Within one transaction each line carries a sum of itself, and the head the sum of all (`Sheet`). A
+damaged, swapped or lost line no longer agrees with the sums. The head counts the changes, and the
+sum of all lines after a change is the sum before it, less the lines that were replaced, plus those
+that replace them: what a chain of all charges would be, without a file that grows with every
+charge. Nobody is kept from writing another file with sums of its own: this is about accidents.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ class UnreadableError(Exception):
 class BookFile:
     """One file, safe to use from threads and processes, and to pickle.
 
-    Without a path it is a temporary one that goes with this object, and not `kept`: for a session that keeps nothing.
+    Without a path it is a temporary one that goes with this object, and not `kept`: for a session
+    that keeps nothing.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -139,8 +140,8 @@ class BookFile:
     def set_aside(self) -> Path:
         """Put what the file holds into another one beside it, and begin anew; where the old content is now.
 
-        Killed at any moment, all of it is in one of the two files at least. Whoever has the file open goes on with the
-        new content. What is not sound is renamed as it is.
+        Killed at any moment, all of it is in one of the two files at least. Whoever has the file
+        open goes on with the new content. What is not sound is renamed as it is.
         """
         # two may come at one moment
         moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.randbelow(10**9):09d}"
@@ -186,7 +187,8 @@ class BookFile:
     def transaction(self, *, writes: bool = True, whole: bool = True, believe: bool = False) -> Iterator[Sheet]:
         """All that happens inside is written, and on the disk, when this ends; or nothing, if it raises.
 
-        `whole`: every line is checked before, not only those that are used. `believe`: the witness is not asked.
+        `whole`: every line is checked before, not only those that are used. `believe`: the witness
+        is not asked.
         """
         try:
             self._there(believe=believe)

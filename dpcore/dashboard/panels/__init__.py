@@ -1,7 +1,7 @@
 """What pages share: tabs and parts of which only the open one is drawn, charts with their marks, and a release's rows.
 
-Written once for all methods. Each panel draws from the immutable release; what it computes from the real rows is
-remembered with the release and carries the mark "uses real data".
+Written once for all methods. Each panel draws from the immutable release; what it computes from the
+real rows is remembered with the release and carries the mark "uses real data".
 """
 
 from collections.abc import Callable, Mapping

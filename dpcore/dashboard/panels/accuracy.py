@@ -92,8 +92,8 @@ def learners(page: str, shown: Shown, target: str) -> None:
 def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
     """The release's accuracies beside those of real rows and of the same method without noise.
 
-    The reference without noise is for the screen only: it is never released. What it is better at is the price of
-    privacy: noise, and whatever a method leaves out because its epsilon is small.
+    The reference without noise is for the screen only: it is never released. What it is better at
+    is the price of privacy: noise, and whatever a method leaves out because its epsilon is small.
     """
     release, measured = shown.release, evaluator(shown)
     found = [measured.learned(release.synthetic, target, progress=progress)]

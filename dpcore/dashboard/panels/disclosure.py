@@ -1,6 +1,7 @@
 """What somebody who holds a release could still learn of one person: the limit by epsilon, and an attack beside it.
 
-The limit is a promise and follows from epsilon alone. The attack is tried on real rows: it is for the eyes only.
+The limit is a promise and follows from epsilon alone. The attack is tried on real rows: it is for
+the eyes only.
 """
 
 import math

@@ -32,7 +32,8 @@ def draw(
 ) -> None:
     """The forecast of a run, once it is asked for; it moves with epsilon.
 
-    `own` is the method as it runs on rows, of which so many are `public`; so many `rows` are to be made.
+    `own` is the method as it runs on rows, of which so many are `public`; so many `rows` are to be
+    made.
     """
     note = say(WHENCE) if schema.source == "declared" else f"{say(WHENCE)} {say(READ_OFF)}"
     if public is None:

@@ -39,7 +39,8 @@ def redraws(
 ) -> None:
     """How much luck was in this release: 20 more, as dots.
 
-    `look` measures something else on every fitted method, and `draw` shows it: the frames together, with a `run`.
+    `look` measures something else on every fitted method, and `draw` shows it: the frames together,
+    with a `run`.
     """
     markdown(
         "A release is one random draw. Draw {n} more with the same settings to see where yours lies. "
@@ -101,7 +102,8 @@ def draw_again(
 ) -> None:
     """Keep what the release and fresh ones are measured by, and what `look` sees in the fresh ones.
 
-    Each was paid for: if somebody stops this, what is drawn is kept, unless as many are there from before.
+    Each was paid for: if somebody stops this, what is drawn is kept, unless as many are there from
+    before.
     """
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)

@@ -1,9 +1,10 @@
 """What the command `dpcore` does besides starting the dashboard: one module each.
 
-What it takes is in `commands.toml`; its `make` does it. Exit codes: 0 done; 1 refused or failed, with cause and remedy
-on stderr; 2 not understood. Progress goes to stderr.
+What it takes is in `commands.toml`; its `make` does it. Exit codes: 0 done; 1 refused or failed,
+with cause and remedy on stderr; 2 not understood. Progress goes to stderr.
 
-Here is what they have in common: how they end, where rows and schemas come from, and how files are written.
+Here is what they have in common: how they end, where rows and schemas come from, and how files are
+written.
 """
 
 import argparse
@@ -84,8 +85,8 @@ def main(name: str, arguments: Sequence[str]) -> int:
 def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
     """The rows that a command is given: a table, or a data set that is known here, by default the one that is `named`.
 
-    `held` is the schema of the settings, which `--schema` goes before. None is ever read off rows unless that is asked
-    for; DPCoreError if there is none.
+    `held` is the schema of the settings, which `--schema` goes before. None is ever read off rows
+    unless that is asked for; DPCoreError if there is none.
     """
     schema = None if asked.infer_schema else held
     if asked.schema:
@@ -114,7 +115,8 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
 def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:
     """BudgetError if a cap would stop some of these runs halfway: what they ask before that would be lost.
 
-    Runs of which less than their epsilon, or nothing, can be proved are left to the ledger, which asks at every charge.
+    Runs of which less than their epsilon, or nothing, can be proved are left to the ledger, which
+    asks at every charge.
     """
     needs: dict[tuple[str, float], Any] = {}
     for method in methods:

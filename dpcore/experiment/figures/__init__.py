@@ -47,7 +47,8 @@ def named(name: str) -> Figure:
 class Made:
     """A figure that was made.
 
-    `frame` has all runs: what was set, what was measured on real rows, what it cost, and `error`, if a run failed.
+    `frame` has all runs: what was set, what was measured on real rows, what it cost, and `error`,
+    if a run failed.
     """
 
     figure: Figure  # with what the paper `printed`, and the `choices` of what is drawn

@@ -54,7 +54,8 @@ def label_of(data: Dataset) -> evaluate.Label | None:
 class RangeErrors(Study):
     """How far the answers of a release's tree to range queries are off.
 
-    Columns take turns, so that the groups are public and the same for all but DiffGen: the queries are sums of them.
+    Columns take turns, so that the groups are public and the same for all but DiffGen: the queries
+    are sums of them.
     """
 
     rows: int | None = 0
@@ -83,7 +84,8 @@ class RangeErrors(Study):
 class MeanError(RangeErrors):
     """How far the answers to range queries are off on average, in rows, in the columns of the deepest taxonomies.
 
-    The queries are sums of the groups at the least depth of the runs, and so of leaves at every other.
+    The queries are sums of the groups at the least depth of the runs, and so of leaves at every
+    other.
     """
 
     def __post_init__(self) -> None:

@@ -8,11 +8,11 @@ laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the l
 geometric   NumPy, two-sided geometric ("discrete Laplace") on counts: integers in, integers out. Seedable, teaching
             grade (NumPy's sampler is an approximation in floating point).
 
-Where a run counts rho (`accounting.currency`), all of them draw Gaussian noise in Laplace's place: of whole numbers
-where they draw these, and continuous otherwise.
+Where a run counts rho (`accounting.currency`), all of them draw Gaussian noise in Laplace's place:
+of whole numbers where they draw these, and continuous otherwise.
 
-Only the door (`dpcore.door`) calls these; sampling rows from a released model is not private and uses a plain
-generator of its own.
+Only the door (`dpcore.door`) calls these; sampling rows from a released model is not private and
+uses a plain generator of its own.
 """
 
 import numpy as np
@@ -58,8 +58,8 @@ def make_noise(noise: str, random_state: int | None, stream: int = 0, law: Law =
 def generator(random_state: int | None, stream: int) -> np.random.Generator:
     """A generator from a seed (or the operating system's entropy), one independent stream per purpose.
 
-    Stream 0 is the door's noise, and `CUT` the lots by which rows of persons are kept, which are as secret; the others
-    draw public or post-processing randomness. Streams never share numbers, so
-    a method behaves the same after a replayed answer as after a drawn one.
+    Stream 0 is the door's noise, and `CUT` the lots by which rows of persons are kept, which are as
+    secret; the others draw public or post-processing randomness. Streams never share numbers, so a
+    method behaves the same after a replayed answer as after a drawn one.
     """
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(stream,)))

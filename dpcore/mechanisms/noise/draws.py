@@ -81,9 +81,9 @@ NEVER = -1_000_000  # of a probability's logarithm: many words could not tell a 
 def check_numpy() -> None:
     """Raise ParameterError unless NumPy's logarithm and exponential are as accurate as draws assume.
 
-    They are tried where their algorithms change (next to 1, powers of 2 and their roots), and at some hundred other
-    numbers, which are always the same: all at once, and one by one, which may be other instructions. This takes some
-    milliseconds, once.
+    They are tried where their algorithms change (next to 1, powers of 2 and their roots), and at
+    some hundred other numbers, which are always the same: all at once, and one by one, which may be
+    other instructions. This takes some milliseconds, once.
     """
     near = np.outer([0.5**0.5, 0.75, 0.5, 2.0**-64], 1 + np.arange(-2, 3) * 2.0**-52).ravel()
     some, next_to_one = np.random.default_rng(0).random(60), 1 - np.append(0, 2.0 ** -np.arange(1, 54, 2))
@@ -261,10 +261,10 @@ class Weights(NamedTuple):
 class Choice:
     """Candidates in groups, exactly sampled choices: r with probability proportional to weight(r) exp(factor score).
 
-    Each group begins at one of `starts`, and none is empty; differences of scores, and the factor, are floats, the
-    factor is 0 or more, and 2^bits times the number of
-    candidates less than 2^62. Per group, `best` is the best score that weighs anything (-inf if none does), and
-    `totals` is at least 2^bits times the sum of the weights w(r).
+    Each group begins at one of `starts`, and none is empty; differences of scores, and the factor,
+    are floats, the factor is 0 or more, and 2^bits times the number of candidates less than 2^62.
+    Per group, `best` is the best score that weighs anything (-inf if none does), and `totals` is at
+    least 2^bits times the sum of the weights w(r).
     """
 
     def __init__(

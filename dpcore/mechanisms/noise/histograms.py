@@ -1,29 +1,32 @@
 r"""Noise for several histograms at once, of one and the same rows: the K-norm mechanism (Hardt and Talwar 2010).
 
-A row adds 1 to one count of every histogram: all totals move together. So the noise is one vector z_j of whole numbers
-per histogram, *all of one total T*, and z is as long as the longest of them, |z| = max of sum_i |z_ji|. A row has
-length 1, and if rows can have any values, this norm is the largest in which it has: with P the largest sum of a
-histogram's positive values and Q = P - T, |z| is P + Q, and P rows more and Q rows less make z. The mechanism draws
+A row adds 1 to one count of every histogram: all totals move together. So the noise is one vector
+z_j of whole numbers per histogram, *all of one total T*, and z is as long as the longest of them,
+|z| = max of sum_i |z_ji|. A row has length 1, and if rows can have any values, this norm is the
+largest in which it has: with P the largest sum of a histogram's positive values and Q = P - T, |z|
+is P + Q, and P rows more and Q rows less make z. The mechanism draws
 
     P(z) proportional to exp(-factor |z|),
 
-and two tables that differ by `rows` rows added or removed (replaced: one of each) differ in it by a factor of
-exp(factor * rows) at most, by the triangle inequality. If the total is public, T is 0. Laplace noise at factor / d on
-every count of d histograms is, at the same price, several times as large where these are many of two values.
+and two tables that differ by `rows` rows added or removed (replaced: one of each) differ in it by a
+factor of exp(factor * rows) at most, by the triangle inequality. If the total is public, T is 0.
+Laplace noise at factor / d on every count of d histograms is, at the same price, several times as
+large where these are many of two values.
 
-Draws are exact. Of m values all but the last, n = m - 1, tell the vector, if T is known. Let M(P, Q) be the number of
-those whose positive values sum to P at most and whose negative ones to -Q at most: then the last has the sign and size
-for the whole to do so as well. With i positive values there are C(n, i) choices of which, C(P, i) of their sizes, as
-i different numbers of 1 to P are their sums from the first on, and C(Q + n - i, n - i) of the others', which may be 0:
+Draws are exact. Of m values all but the last, n = m - 1, tell the vector, if T is known. Let M(P,
+Q) be the number of those whose positive values sum to P at most and whose negative ones to -Q at
+most: then the last has the sign and size for the whole to do so as well. With i positive values
+there are C(n, i) choices of which, C(P, i) of their sizes, as i different numbers of 1 to P are
+their sums from the first on, and C(Q + n - i, n - i) of the others', which may be 0:
 
     M(P, Q) = sum over i of C(n, i) C(P, i) C(Q + n - i, n - i).
 
-For each T, exp(-factor |z|) is, up to a constant, the sum of exp(-factor (P + Q)) over all (P, Q) with P - Q = T that z
-is within. So (P, Q) comes with probability proportional to exp(-factor (P + Q)) M_1(P, Q) M_2(P, Q) ..., and then every
-z_j evenly from its vectors within (P, Q).
+For each T, exp(-factor |z|) is, up to a constant, the sum of exp(-factor (P + Q)) over all (P, Q)
+with P - Q = T that z is within. So (P, Q) comes with probability proportional to exp(-factor
+(P + Q)) M_1(P, Q) M_2(P, Q) ..., and then every z_j evenly from its vectors within (P, Q).
 
-Rejection finds (P, Q). Those whose sum is even and those whose sum is odd have an envelope each, over t, half of P + Q
-rounded down. Two facts bound them.
+Rejection finds (P, Q). Those whose sum is even and those whose sum is odd have an envelope each,
+over t, half of P + Q rounded down. Two facts bound them.
 
 1. M(P, Q) is largest in the middle: at (t, t), or (t + 1, t). For M(P, Q) is M(Q, P), and not below M(P + 1, Q - 1) for
    P >= Q. M has the series (1 - xy)^n / ((1 - x) (1 - y))^(n + 1) in x^P y^Q. Let c_n(P, Q) be the difference of these
@@ -40,14 +43,16 @@ rounded down. Two facts bound them.
    k of C(n, k)^2 w^k, for m = 1 that of (n + 1) / n C(n, k) C(n, k + 1) w^k (and 1 for n = 0). So both are convolutions
    of two log-concave sequences. Products of these, with the number of pairs (P, Q) and exp(-2 factor t), are so too.
 
-With an envelope's largest term at t = top, and half of it at most at top + L and top - L, those beyond top + i L and
-top - i L are 2^-i of it at most. A coin chooses the envelope; t is proposed with a fair coin for the side and one for
-each further L, evenly within that L; then P, any number up to P + Q; and all is taken by an exact lot, or begins again.
-Floating point finds L, `top` but for its last steps, and decides a lot that is far enough from its probability; whole
-numbers do the rest. A logarithm of M is that of a sum of positive terms, each made of two sums of n logarithms at most,
-of which none is above 80: with a unit of 2^-53 their rounding is below 2 n (n + 9) 80 units, hence that of all that is
-compared below 2^-44 of the sum of squared sizes (`log_error`). `SLACK` is far more than what is lost where neighboring
-terms are too close to be told apart. How long it takes may tell something of the noise; nothing here hides that.
+With an envelope's largest term at t = top, and half of it at most at top + L and top - L, those
+beyond top + i L and top - i L are 2^-i of it at most. A coin chooses the envelope; t is proposed
+with a fair coin for the side and one for each further L, evenly within that L; then P, any number
+up to P + Q; and all is taken by an exact lot, or begins again. Floating point finds L, `top` but
+for its last steps, and decides a lot that is far enough from its probability; whole numbers do the
+rest. A logarithm of M is that of a sum of positive terms, each made of two sums of n logarithms at
+most, of which none is above 80: with a unit of 2^-53 their rounding is below 2 n (n + 9) 80 units,
+hence that of all that is compared below 2^-44 of the sum of squared sizes (`log_error`). `SLACK` is
+far more than what is lost where neighboring terms are too close to be told apart. How long it takes
+may tell something of the noise; nothing here hides that.
 """
 
 from __future__ import annotations
@@ -135,8 +140,8 @@ def log_error(sizes: Counter[int]) -> float:
 class Envelope:
     """Terms by t, of all pairs (P, Q) whose sum is 2 t, or 2 t + 1 if it is odd; or of (t, t) alone.
 
-    The term at `top` is the largest: `largest` without its power of e, and `highest` is its logarithm with it. At a
-    distance of `far` they are half of it at most.
+    The term at `top` is the largest: `largest` without its power of e, and `highest` is its
+    logarithm with it. At a distance of `far` they are half of it at most.
     """
 
     def __init__(self, sizes: Counter[int], factor: Fraction, odd: int, *, alone: bool) -> None:
@@ -237,9 +242,10 @@ def logarithm(size: int, up: int, down: int) -> tuple[float, float]:
 def spreads(sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
     """About how large the noise of every size's counts is, and that of the total: infinite for a factor of 0.
 
-    In the limit P + Q has the mean square (D + k) (D + k + 1) / factor^2, where D is the sum of sizes less 1 each, and
-    k is 2, or 1 with a public total; u = P / (P + Q) has a density in proportion to the product of all M; and values
-    are parts of P or Q by flat Dirichlet distributions, with one part more.
+    In the limit P + Q has the mean square (D + k) (D + k + 1) / factor^2, where D is the sum of
+    sizes less 1 each, and k is 2, or 1 with a public total; u = P / (P + Q) has a density in
+    proportion to the product of all M; and values are parts of P or Q by flat Dirichlet
+    distributions, with one part more.
     """
     each = Counter(sizes)
     if not factor:

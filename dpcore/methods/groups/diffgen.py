@@ -39,7 +39,8 @@ What is claimed, and where it is wrong
   That code also cuts its noise off to whole numbers towards 0, which costs up to ln 2 more per count; that is not done
   here.
 
-Reference  Mohammed, Chen, Fung and Yu, Differentially private data release for data mining, KDD 2011.
+Reference  Mohammed, Chen, Fung and Yu, Differentially private data release for data mining, KDD
+2011.
 """
 
 from dataclasses import replace

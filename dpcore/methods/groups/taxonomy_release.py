@@ -46,9 +46,9 @@ What the patent claims, and where it is wrong
   published mode is our reconstruction of how the patent could have gained, not its words: each level gets the whole of
   epsilon_cnt, which can cost that many times.
 
-Reference  A Chinese patent on optimizing non-interactive differentially private release by consistency, of which our
-copy names no inventors and no year; Hay, Rastogi, Miklau and Suciu, PVLDB 3(1), 2010, for the adjustment; Cormode et
-al., ICDE 2012, for shares that grow geometrically.
+Reference  A Chinese patent on optimizing non-interactive differentially private release by
+consistency, of which our copy names no inventors and no year; Hay, Rastogi, Miklau and Suciu, PVLDB
+3(1), 2010, for the adjustment; Cormode et al., ICDE 2012, for shares that grow geometrically.
 """
 
 from collections.abc import Sequence

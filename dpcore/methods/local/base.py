@@ -204,7 +204,8 @@ class Node:
 class Division:
     """How a node is divided: by the column at a position, at a cut (NaN if the column falls into groups).
 
-    `classes` are estimated numbers of people, shape (children, classes); `held` is what the method knows of each child.
+    `classes` are estimated numbers of people, shape (children, classes); `held` is what the method
+    knows of each child.
     """
 
     column: int

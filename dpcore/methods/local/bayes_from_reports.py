@@ -25,10 +25,10 @@ MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many 
 def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed: bool, least: str = "tenth") -> Bayes:
     """A naive Bayes classifier from reports: of each column, (column,), or (class, column) as one value.
 
-    `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that are added to every value of a
-    column by class; `as_printed` takes the paper's variance, `least` says what deviation noisy ones have at least
-    (`NARROWEST`). Columns of the rows are those of the reports, but that values may have been merged before anybody
-    reported (`resolution`).
+    `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that are added
+    to every value of a column by class; `as_printed` takes the paper's variance, `least` says what
+    deviation noisy ones have at least (`NARROWEST`). Columns of the rows are those of the reports,
+    but that values may have been merged before anybody reported (`resolution`).
     """
     schema, target, rules = reports.source, reports.target, dict(reports.recoded)
     columns = {family[-1]: family for family in reports.channels if family != (target,)}
@@ -74,7 +74,8 @@ def check_channels(channels: Mapping[Family, Channel], reconstruction: str | Non
 def class_shares(reports: Reports, target: str, families: Sequence[Family], reconstruction: str) -> Floats:
     """The classes' shares, shape (classes,).
 
-    From reports of the class; or from all reports of pairs, weighted by the inverse of their variances.
+    From reports of the class; or from all reports of pairs, weighted by the inverse of their
+    variances.
     """
     classes, family = reports.schema[target].size, (target,)
     if family in reports.channels:
@@ -98,8 +99,8 @@ def class_shares(reports: Reports, target: str, families: Sequence[Family], reco
 def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -> tuple[Floats, Floats]:
     """Shares of people by class and value, and how much noise there is in what a class differs by from all.
 
-    Both of shape (classes, values): the nearest joint shares, and the variances of joint / prior - sum over classes of
-    joint, before moving them there.
+    Both of shape (classes, values): the nearest joint shares, and the variances of
+    joint / prior - sum over classes of joint, before moving them there.
     """
     channel, each = reports.category(family), prior[:, None]
     found, people = joint(reports, target, family)
@@ -146,9 +147,9 @@ def joint_counts(reports: Reports, target: str, family: Family, reconstruction: 
 def moments(reports: Reports, family: Family, by: Family, least: str, *, as_printed: bool) -> Floats:
     """Mean and variance of a number by class, shape (classes, 2), inside what the public bounds and the noise allow.
 
-    With classes in the clear these are the paper's formulas 2 and 3, or 3 without its bias. With randomized ones,
-    the sums of 1, x and x^2 by true class come from those by reported class, and numbers have Laplace noise: E[y] = x
-    and E[y^2 - Var b] = x^2.
+    With classes in the clear these are the paper's formulas 2 and 3, or 3 without its bias. With
+    randomized ones, the sums of 1, x and x^2 by true class come from those by reported class, and
+    numbers have Laplace noise: E[y] = x and E[y^2 - Var b] = x^2.
     """
     channel, column = reports.channels[family], reports.schema[family[0]]
     assert isinstance(channel, TRR)

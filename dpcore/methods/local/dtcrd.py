@@ -154,13 +154,15 @@ class Held:
 class Reconstruction:
     """Reports of numbers and a class, given to intervals, and the tree on them.
 
-    Where classes are randomized as well, each side of a division has so many people that this adds a standard error of
-    `KNOWN` at most to its classes' shares, and reconstruction is patient: noise is wider there, and steps are shorter.
+    Where classes are randomized as well, each side of a division has so many people that this adds
+    a standard error of `KNOWN` at most to its classes' shares, and reconstruction is patient: noise
+    is wider there, and steps are shorter.
 
-    Numbers are reported by `TRR` with Laplace noise or by `Noised`; the class by a channel whose reports are classes.
-    `distributions` has the shares of a column's intervals among all people, shape (reported classes or 1, intervals).
-    With "local", a column that divided a node above keeps its intervals below: people were chosen by what they reported
-    of it, so that their reports are no longer numbers with independent noise.
+    Numbers are reported by `TRR` with Laplace noise or by `Noised`; the class by a channel whose
+    reports are classes. `distributions` has the shares of a column's intervals among all people,
+    shape (reported classes or 1, intervals). With "local", a column that divided a node above keeps
+    its intervals below: people were chosen by what they reported of it, so that their reports are
+    no longer numbers with independent noise.
     """
 
     def __init__(self, reports: Reports, target: str, variant: str, intervals: int | None = None) -> None:

@@ -153,8 +153,9 @@ class DTPD(LocalTree):
 class Booleans:
     """A schema's columns as bits: public rules.
 
-    `schema` is of the bits, of which a column with one value has none; `rules` are for `PrivateTable.recode`; `bit_of`
-    says which bit a column has, by the column's position; `classes` has the bits of every class.
+    `schema` is of the bits, of which a column with one value has none; `rules` are for
+    `PrivateTable.recode`; `bit_of` says which bit a column has, by the column's position; `classes`
+    has the bits of every class.
     """
 
     def __init__(self, source: Schema, target: str) -> None:
@@ -185,7 +186,8 @@ class Booleans:
 class Conjunctions:
     """Estimated shares of people of whom some bits have some values, from reports of shape (n, bits).
 
-    The bits of a group were kept or turned round together, kept with probability `theta`; every bit is in one group.
+    The bits of a group were kept or turned round together, kept with probability `theta`; every bit
+    is in one group.
     """
 
     def __init__(self, bits: NDArray[Any], groups: Sequence[Sequence[int]], theta: float) -> None:
@@ -234,7 +236,8 @@ class Conjunctions:
 def id3(known: Conjunctions, rules: Booleans, stops: Stops, progress: Progress, sure: float) -> Forest:
     """The tree that ID3 grows from estimated shares; a node holds the bits that lead to it.
 
-    A bit splits a node only if its covariance with a class there is `sure` standard errors from 0, unless that is 0.
+    A bit splits a node only if its covariance with a class there is `sure` standard errors from 0,
+    unless that is 0.
     """
 
     def classes(literals: Mapping[int, int]) -> Floats:

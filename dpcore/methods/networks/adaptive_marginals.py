@@ -40,9 +40,10 @@ Where it comes from   rounds, and the penalty for cells, from AIM; merging of ra
           entropy over a junction tree, from Private-PGM; noise for all columns at once, from Hardt and Talwar. The
           formulas' constants were chosen on the tables `TUNING` of `benchmarks.utility`.
 
-Reference  McKenna, Mullins, Sheldon and Miklau: AIM, PVLDB 15(11), 2022. McKenna, Miklau and Sheldon: Winning the
-NIST contest, Journal of Privacy and Confidentiality 11(3), 2021; Graphical-model based estimation and inference for
-differential privacy, ICML 2019. Hardt and Talwar: On the geometry of differential privacy, STOC 2010.
+Reference  McKenna, Mullins, Sheldon and Miklau: AIM, PVLDB 15(11), 2022. McKenna, Miklau and
+Sheldon: Winning the NIST contest, Journal of Privacy and Confidentiality 11(3), 2021;
+Graphical-model based estimation and inference for differential privacy, ICML 2019. Hardt and
+Talwar: On the geometry of differential privacy, STOC 2010.
 """
 
 from __future__ import annotations
@@ -316,14 +317,17 @@ class _Rounds:
 class Columns:
     """Step 1: what a share of the budget says of every column; with the class at a position, or at -1 without.
 
-    Records of different classes are disjoint, so that what is asked of each costs what it would of one, or of two where
-    a row may be replaced by one of another class (`ledger`). In pure epsilon histograms are asked for in groups,
-    with noise for all of a group at once (`mechanisms.noise.histograms`). That is the better the more alike their sizes
-    are; so groups are neighbors in size, merged as long as that lowers the sum of all counts' errors. Errors of a group
-    go by one over its share; with shares by the root of what its errors would be alone, their sum is least. In rho
-    every table has noise of its own, and a share by the power `balance` of its cells.
+    Records of different classes are disjoint, so that what is asked of each costs what it would of
+    one, or of two where a row may be replaced by one of another class (`ledger`). In pure epsilon
+    histograms are asked for in groups, with noise for all of a group at once
+    (`mechanisms.noise.histograms`). That is the better the more alike their sizes are; so groups
+    are neighbors in size, merged as long as that lowers the sum of all counts' errors. Errors of a
+    group go by one over its share; with shares by the root of what its errors would be alone, their
+    sum is least. In rho every table has noise of its own, and a share by the power `balance` of its
+    cells.
 
-    `known` is what is known of the number of rows. A group's loss stands in equal parts in `losses`.
+    `known` is what is known of the number of rows. A group's loss stands in equal parts in
+    `losses`.
     """
 
     def __init__(self, table: PrivateTable, share: Amount, at: int, known: Said) -> None:

@@ -42,8 +42,8 @@ As published, and not
   million cells) and is fitted by least squares over all distributions (Private-PGM), here by projections. The limit of
   10,000 cells is that of the authors' program.
 
-Reference  McKenna, Mullins, Sheldon and Miklau: AIM: An adaptive and iterative mechanism for differentially private
-synthetic data, PVLDB 15(11), 2022.
+Reference  McKenna, Mullins, Sheldon and Miklau: AIM: An adaptive and iterative mechanism for
+differentially private synthetic data, PVLDB 15(11), 2022.
 """
 
 from __future__ import annotations

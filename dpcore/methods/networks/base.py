@@ -127,7 +127,8 @@ class NetworkSynthesizer(Synthesizer):
     def _keep(self, measured: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> None:
         """Set tables and prices of all families from those that were measured.
 
-        In corrected mode tables are made to agree, without negative cells; the papers set these to 0, which adds mass.
+        In corrected mode tables are made to agree, without negative cells; the papers set these to
+        0, which adds mass.
         """
         if self.mode == "corrected":
             noisy = self._agreed(measured, noisy, prices)
@@ -287,7 +288,8 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     ) -> list[list[Family]]:
         """A network in each cluster: all choices in one sequential split of epsilon.
 
-        As printed each network has the whole epsilon, which is claimed only once: `overlap` says why that is wrong.
+        As printed each network has the whole epsilon, which is claimed only once: `overlap` says
+        why that is wrong.
         """
         names, paper = bits.schema.names, self._published
         self.clusters_, self.families_ = [tuple(names[j] for j in cluster) for cluster in clusters], []
@@ -351,9 +353,10 @@ def grow_from(first: str, growth: Growth, epsilon: Epsilon, claim: Claimed) -> I
 def to_measure(families: Sequence[Family], max_parents: int) -> list[Family]:
     """The families whose tables must be measured; the tables of the others are margins of the first of them.
 
-    With l = max_parents (or all bits but one, if they are fewer), families l + 1 and later are measured. An earlier
-    one is a margin of family l + 1, unless a filter kept some of its columns out: then it is measured as well. (To take
-    its table from the true data instead would be a leak.)
+    With l = max_parents (or all bits but one, if they are fewer), families l + 1 and later are
+    measured. An earlier one is a margin of family l + 1, unless a filter kept some of its columns
+    out: then it is measured as well. (To take its table from the true data instead would be a
+    leak.)
     """
     anchor = min(len(families) - 1, max_parents)
     early = [family for family in families[:anchor] if not contained(family, families[anchor])]

@@ -62,8 +62,8 @@ What the paper claims, and where it is wrong
      proportional to sum w_j times sum 1 / w_j, is m^2 at least, which equal weights attain.
   What its proof does show holds for neighbors that differ in one *bit* of one person.
 
-Reference  Zhang, Shen and Yang, Differentially private heterogeneous multi-attribute data publication via attribute
-segmentation (in Chinese), Computer Systems & Applications 31(10), 2022.
+Reference  Zhang, Shen and Yang, Differentially private heterogeneous multi-attribute data
+publication via attribute segmentation (in Chinese), Computer Systems & Applications 31(10), 2022.
 """
 
 from collections.abc import Iterator, Sequence

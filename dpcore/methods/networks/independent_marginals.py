@@ -1,6 +1,7 @@
 """Independent marginals: every column by itself. The simplest table there is, and what every other has to beat.
 
-Idea      Measure how frequent every value is, and draw each column on its own. Nothing of what hangs together is kept.
+Idea      Measure how frequent every value is, and draw each column on its own. Nothing of what
+hangs together is kept.
 
 Steps, corrected (the only mode)
   1  A table of every column, epsilon in proportion to the square root of its cells: that makes the sum of all cells'
@@ -14,8 +15,9 @@ Privacy
   1         each table has L1 sensitivity 1 (add_remove) or 2 (replace); sequential.
   Sum       epsilon; with a delta, all that is said here of epsilon holds of rho.
 
-Reference  McKenna, Miklau and Sheldon: Winning the NIST contest, Journal of Privacy and Confidentiality 11(3), 2021,
-where one-way margins come first; by themselves they are the field's usual baseline.
+Reference  McKenna, Miklau and Sheldon: Winning the NIST contest, Journal of Privacy and
+Confidentiality 11(3), 2021, where one-way margins come first; by themselves they are the field's
+usual baseline.
 """
 
 from dpcore.accounting.relation import shares_of

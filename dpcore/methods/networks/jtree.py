@@ -40,9 +40,9 @@ What the paper claims, and where it is wrong
   are sound. Without a bound on table sizes, noisy edges at a small epsilon join most columns in one clique. Which edges
   the computer has room for follows from noisy margins and public sizes alone, so leaving some out costs nothing more.
 
-Reference  R. Chen, Q. Xiao, Y. Zhang, J. Xu: "Differentially Private High-Dimensional Data Publication via
-Sampling-Based Inference", KDD 2015. The flaw of such comparisons: M. Lyu, D. Su, N. Li: "Understanding the Sparse
-Vector Technique for Differential Privacy", VLDB 2017.
+Reference  R. Chen, Q. Xiao, Y. Zhang, J. Xu: "Differentially Private High-Dimensional Data
+Publication via Sampling-Based Inference", KDD 2015. The flaw of such comparisons: M. Lyu, D. Su, N.
+Li: "Understanding the Sparse Vector Technique for Differential Privacy", VLDB 2017.
 """
 
 import math
@@ -281,8 +281,9 @@ def noisy_margins(
 ) -> Floats:
     """How far pairs lie above the printed rule: I + Lap(scale) - threshold - rho, one rho ~ Lap(scale) per draw.
 
-    `information` and `thresholds` are in nats, shape (pairs,); the result has shape (draws, pairs), because an audit
-    needs many draws. At an infinite scale, which epsilon 0 buys, the noise alone decides.
+    `information` and `thresholds` are in nats, shape (pairs,); the result has shape (draws, pairs),
+    because an audit needs many draws. At an infinite scale, which epsilon 0 buys, the noise alone
+    decides.
     """
     margin, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
     rho = rng.laplace(0.0, unit, (draws, 1))
@@ -298,7 +299,8 @@ def amplified(epsilon: float, rate: Floats | float) -> Floats:
 def sampling_rate(rows: int, epsilon: float, shapes: list[tuple[int, int]]) -> tuple[float, float]:
     """Step 1 as printed: the rate beta of least noise, and that noise b in nats.
 
-    Samples of one row are left out: their information is 0 whatever the row is, and so would be the noise.
+    Samples of one row are left out: their information is 0 whatever the row is, and so would be the
+    noise.
     """
     rates = RATES[np.rint(RATES * rows) >= 2] if rows >= 2 else RATES[-1:]
     drawn = np.rint(rates * rows).astype(int).tolist()

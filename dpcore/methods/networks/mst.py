@@ -29,8 +29,8 @@ As published, and not
   The paper estimates by least squares over all distributions (Private-PGM), and has no limit of 256 values; here tables
   are made to agree by projections. n is estimated from all tables there and here, and public under replace.
 
-Reference  McKenna, Miklau and Sheldon: Winning the NIST contest: A scalable and general approach to differentially
-private synthetic data, Journal of Privacy and Confidentiality 11(3), 2021.
+Reference  McKenna, Miklau and Sheldon: Winning the NIST contest: A scalable and general approach to
+differentially private synthetic data, Journal of Privacy and Confidentiality 11(3), 2021.
 """
 
 from __future__ import annotations

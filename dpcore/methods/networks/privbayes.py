@@ -25,9 +25,11 @@ Privacy
   Sum       beta epsilon + (1 - beta) epsilon, of what is left after n; all of it for tables if k = 0. With a delta, all
             of this is of rho, and theta compares counts with the Gaussian's sigma.
 
-What the papers claim   epsilon, and they are right; on columns the constant of R is even a little too careful.
+What the papers claim   epsilon, and they are right; on columns the constant of R is even a little
+too careful.
 
-Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 and ACM TODS 42(4), 2017.
+Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 and ACM TODS 42(4),
+2017.
 """
 
 from collections.abc import Sequence
@@ -228,8 +230,8 @@ class PrivBayes(NetworkSynthesizer):
 def maximal_sets(columns: Sequence[tuple[str, int]], room: float, most: int) -> list[tuple[str, ...]]:
     """Sets of at most `most` columns whose sizes multiply to at most `room`, and to which none can be added.
 
-    The recursion of the TODS paper (algorithm 5): sets with the first column, and those without it that could not have
-    taken it. The empty set is among them if nothing fits.
+    The recursion of the TODS paper (algorithm 5): sets with the first column, and those without it
+    that could not have taken it. The empty set is among them if nothing fits.
     """
     if not columns or not most:
         return [()]

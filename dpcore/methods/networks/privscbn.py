@@ -29,7 +29,8 @@ What the source claims, and where it is wrong
   Jaccard's index has sensitivity 1, not O(1/n): the union of two bits may be one person. Pairs and clusters are taken
   as parallel, as in HMPrivBayes, though every person is in all of them.
 
-Reference  Hong et al. 2022 (PrivSCBN), by its abstract and the remarks of Zhang, Shen and Yang (2022).
+Reference  Hong et al. 2022 (PrivSCBN), by its abstract and the remarks of Zhang, Shen and Yang
+(2022).
 """
 
 from collections.abc import Iterator, Sequence

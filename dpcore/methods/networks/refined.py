@@ -28,9 +28,10 @@ Privacy
 Where it comes from   PrivBayes's network and tables; margins before pairs, from MST and AIM; the penalty, from AIM;
           merging of rare values, from MST. All constants were chosen on UCI Adult at epsilon 0.1 and 1.
 
-Reference  Zhang et al.: PrivBayes, ACM TODS 42(4), 2017. McKenna, Miklau and Sheldon: Winning the NIST contest, Journal
-of Privacy and Confidentiality 11(3), 2021. McKenna et al.: AIM, PVLDB 15(11), 2022. Friedman, Geiger and Goldszmidt:
-Bayesian network classifiers, Machine Learning 29, 1997 (a tree with the class in every family).
+Reference  Zhang et al.: PrivBayes, ACM TODS 42(4), 2017. McKenna, Miklau and Sheldon: Winning the
+NIST contest, Journal of Privacy and Confidentiality 11(3), 2021. McKenna et al.: AIM, PVLDB 15(11),
+2022. Friedman, Geiger and Goldszmidt: Bayesian network classifiers, Machine Learning 29, 1997 (a
+tree with the class in every family).
 """
 
 from collections.abc import Sequence

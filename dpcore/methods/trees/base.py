@@ -132,7 +132,8 @@ class TreeClassifier(PrivateClassifier):
     ) -> Plan:
         """What most sources print: the same for all levels, by default choices by `criterion`.
 
-        Corrected, leaves have what their records did not need further down, and a single record is not divided.
+        Corrected, leaves have what their records did not need further down, and a single record is
+        not divided.
         """
         published = self._published
         chooser = chooser or Exponential(score=CRITERIA[self.get_params()["criterion"]], ordinary=published)
@@ -286,10 +287,11 @@ class ForestClassifier(TreeClassifier):
 def sizes_for(rows: int | None, epsilon: float, trees: int | None = None) -> tuple[int, int]:
     """How many trees and how deep, from the public number of rows n (`USUAL_ROWS` if that is not known) and epsilon.
 
-    With z = n epsilon / t, a leaf's noise is about 5 / epsilon records if it has .3 of epsilon, and the best of a
-    hundred divisions is told apart by a gain of some 10 / (.2 epsilon) records. So leaves need about 500 / epsilon
-    records, and the depth is log2(z / 500). More trees than one pay when each still grows deep. All of this was found
-    on the bundled sample and on Big5, not on Adult.
+    With z = n epsilon / t, a leaf's noise is about 5 / epsilon records if it has .3 of epsilon, and
+    the best of a hundred divisions is told apart by a gain of some 10 / (.2 epsilon) records. So
+    leaves need about 500 / epsilon records, and the depth is log2(z / 500). More trees than one pay
+    when each still grows deep. All of this was found on the bundled sample and on Big5, not on
+    Adult.
     """
     z = (USUAL_ROWS if rows is None else rows) * epsilon
     many = trees or (1 if z < 100_000 else 3)

@@ -55,9 +55,9 @@ class Chooser(ABC):
 class Exponential(Chooser):
     """The exponential mechanism.
 
-    In one step, for columns and cuts together; or in two, with equal parts: first a cut for each column that is cut in
-    two, then the column. An `ordinary` one chooses by exp(epsilon q / (2 sensitivity)), although a score that only
-    rises allows twice that.
+    In one step, for columns and cuts together; or in two, with equal parts: first a cut for each
+    column that is cut in two, then the column. An `ordinary` one chooses by exp(epsilon q / (2
+    sensitivity)), although a score that only rises allows twice that.
     """
 
     score: SplitScore
@@ -136,9 +136,9 @@ class Budget:
     ) -> Budget:
         """Shares of the whole for counts (equal on all levels) and for the last leaves, the rest for choices.
 
-        Each level's choices have `growth` times the epsilon of the level above. With `refund`, a leaf that stops early
-        has what is left to it as well: its records are asked nothing further down. Otherwise it has what the last one
-        has, and the rest is not spent.
+        Each level's choices have `growth` times the epsilon of the level above. With `refund`, a
+        leaf that stops early has what is left to it as well: its records are asked nothing further
+        down. Otherwise it has what the last one has, and the rest is not spent.
         """
         whole, of_counts = exact(total), exact(counts)
         weights = [exact(growth) ** level for level in range(depth)]
@@ -159,9 +159,9 @@ class Budget:
 class Plan:
     """How trees grow.
 
-    With `noisy_stop`, nodes stop whose noisy count is below the noise's standard deviation times the classes times the
-    largest fan-out that is offered (Friedman and Schuster 2010: sqrt(2) / epsilon per class and child), or below
-    `fewest`.
+    With `noisy_stop`, nodes stop whose noisy count is below the noise's standard deviation times
+    the classes times the largest fan-out that is offered (Friedman and Schuster 2010:
+    sqrt(2) / epsilon per class and child), or below `fewest`.
     """
 
     choosers: Sequence[Chooser]  # one for each level but the last
@@ -180,7 +180,8 @@ class Plan:
     def unreached(self, roots: PrivateNodes, level: int) -> tuple[Epsilon, Epsilon]:
         """Claim and bound of what stays unasked if no tree grows below a level.
 
-        The bound belongs to the run all the same: on other rows trees might have grown, and a guarantee is for all.
+        The bound belongs to the run all the same: on other rows trees might have grown, and a
+        guarantee is for all.
         """
         budget, last = self.budget, self.depth
         asked = [self.choosers[k].bound(roots, budget.choices[k]) for k in range(level, last)]
@@ -215,7 +216,8 @@ def grow(
 ) -> list[Grown]:
     """Grow trees level by level, from the roots down; `columns` is how many the schema has.
 
-    Every way down spends what the plan's budget says, and no more. Nodes draw their columns by public lots of `rng`.
+    Every way down spends what the plan's budget says, and no more. Nodes draw their columns by
+    public lots of `rng`.
     """
     low, high = np.zeros((2, roots.size, columns))
     real = np.zeros(columns, dtype=bool)
@@ -333,9 +335,10 @@ def within(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags:
 def forest_of(levels: Sequence[Grown], schema: Schema, target: str, *, consistent: bool, **how: Any) -> Forest:
     """The forest of some grown levels; `how` has what else a `Forest` says of itself.
 
-    With `consistent`, the counts of nodes and of classes in leaves are put together by weighted least squares. What is
-    shown of them is moved to 0 or more on the way down, so that children sum to their parents. What leaves vote is not:
-    among many small leaves that would side with the larger class. A leaf without any records votes as its parent does.
+    With `consistent`, the counts of nodes and of classes in leaves are put together by weighted
+    least squares. What is shown of them is moved to 0 or more on the way down, so that children sum
+    to their parents. What leaves vote is not: among many small leaves that would side with the
+    larger class. A leaf without any records votes as its parent does.
     """
     starts = np.cumsum([0, 0, *(len(level.parent) for level in levels)])
     put: dict[str, Any] = {

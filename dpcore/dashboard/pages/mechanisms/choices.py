@@ -34,12 +34,12 @@ def election(votes: Sequence[int], epsilon: float, voter: str, chosen: int) -> p
     """An election with sensitivity 1 in two worlds, one row per candidate, of whom one (`chosen`) gains a vote.
 
     The exponential mechanism's probabilities are in proportion to e^(epsilon s / 2). Votes are
-    those without you; a voter comes, or "changes" and leaves the first other candidate who has a vote.
-    `log_ratio` is of the other world, `votes_other` and `probability_other`, over the first.
+    those without you; a voter comes, or "changes" and leaves the first other candidate who has a
+    vote. `log_ratio` is of the other world, `votes_other` and `probability_other`, over the first.
 
-    One voter more moves one score, and only up. The weight of that candidate grows by e^(epsilon / 2) and the sum of
-    weights by less, so that no ratio leaves e^(± epsilon / 2). A voter who changes moves two scores, one of them down,
-    and needs all of epsilon.
+    One voter more moves one score, and only up. The weight of that candidate grows by
+    e^(epsilon / 2) and the sum of weights by less, so that no ratio leaves e^(± epsilon / 2). A
+    voter who changes moves two scores, one of them down, and needs all of epsilon.
     """
     other = np.array(votes)
     other[chosen] += 1
@@ -66,8 +66,8 @@ def election(votes: Sequence[int], epsilon: float, voter: str, chosen: int) -> p
 def response_matrix(channel: KeepOrDraw) -> pd.DataFrame:
     """What becomes of each of a few values: `truth`, `reported`, `probability`, one row per pair of values.
 
-    With ERRPH of k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1), every other value
-    with 1 / (the same).
+    With ERRPH of k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1),
+    every other value with 1 / (the same).
     """
     pairs = product(ascii_lowercase[: channel.size], repeat=2)
     found = pd.DataFrame(pairs, columns=["truth", "reported"])
@@ -82,6 +82,7 @@ def share_deviation(channel: KeepOrDraw, share: float, people: int) -> float:
 def posterior(prior: ArrayLike, epsilon: float) -> Floats:
     """The most that somebody can believe after an answer who believed `prior` (0..1) before; the least with -epsilon.
 
-    Bayes: the odds are multiplied by the ratio of the answer's probabilities, and that is e^epsilon at most.
+    Bayes: the odds are multiplied by the ratio of the answer's probabilities, and that is e^epsilon
+    at most.
     """
     return np.asarray(expit(logit(prior) + epsilon))

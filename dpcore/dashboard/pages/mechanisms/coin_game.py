@@ -1,7 +1,8 @@
 """The coin game: what it is to answer with a coin, and what a thousand such answers are worth. No private data.
 
-Noise is drawn when a button is pressed, from the operating system's randomness and without any seed; what was drawn
-stays in the session, and every other widget shows the same draw in another way.
+Noise is drawn when a button is pressed, from the operating system's randomness and without any
+seed; what was drawn stays in the session, and every other widget shows the same draw in another
+way.
 """
 
 from collections.abc import Callable

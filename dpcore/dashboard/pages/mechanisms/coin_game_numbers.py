@@ -30,8 +30,9 @@ def ask(p0: float, share: float, people: int, rng: np.random.Generator) -> tuple
 def estimate(p0: float, said: np.ndarray) -> pd.DataFrame:
     """The unbiased share of phrase("yes") with its interval.
 
-    People are fixed and only their lots are random: each report varies by a (1 - a) with a = (1 + p0) / 2, whatever is
-    true, so that the estimate's variance is (1 - p0^2) / (4 n p0^2) and needs no estimate itself.
+    People are fixed and only their lots are random: each report varies by a (1 - a) with
+    a = (1 + p0) / 2, whatever is true, so that the estimate's variance is (1 - p0^2) / (4 n p0^2)
+    and needs no estimate itself.
     """
     share = (said.mean() - (1 - p0) / 2) / p0
     half = Z * sqrt((1 - p0**2) / (4 * len(said))) / p0

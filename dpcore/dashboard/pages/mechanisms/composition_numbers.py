@@ -1,9 +1,10 @@
 """What many answers cost together, what they give together, and which ones textbook noise cannot give.
 
-Mironov 2012 ("On significance of the least significant bits for differential privacy", CCS): noise is computed from a
-uniform number that has finitely many values, so that a count plus noise has finitely many values too, with holes in
-between. Another count has its holes elsewhere. An answer in a hole of the other world tells for sure which world it
-came from, whatever epsilon is. The proof for real numbers does not see it.
+Mironov 2012 ("On significance of the least significant bits for differential privacy", CCS): noise
+is computed from a uniform number that has finitely many values, so that a count plus noise has
+finitely many values too, with holes in between. Another count has its holes elsewhere. An answer in
+a hole of the other world tells for sure which world it came from, whatever epsilon is. The proof
+for real numbers does not see it.
 """
 
 from itertools import product
@@ -27,8 +28,8 @@ COUNT = phrase("count {number:,}")  # of a part
 def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> pd.DataFrame:
     """One count asked again and again with Laplace noise, `epsilon` for each answer, and the average so far.
 
-    `deviation` is the average's standard deviation, sqrt(2 / answers) / epsilon. A seed fixes the lots of every answer:
-    more answers leave the earlier ones as they are.
+    `deviation` is the average's standard deviation, sqrt(2 / answers) / epsilon. A seed fixes the
+    lots of every answer: more answers leave the earlier ones as they are.
     """
     noise, number = CountNoise("Laplace", epsilon), np.arange(1, answers + 1)
     lots = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, answers)
@@ -40,8 +41,9 @@ def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> p
 def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
     """The standard deviation of the average of 1 to `most` answers with Laplace noise.
 
-    `each`, with epsilon for each answer: the variance is 2 / (k epsilon^2), for k epsilon in all; `shared`, with
-    epsilon / k for each: 2 k / epsilon^2, for epsilon in all; `once`, one answer with all of epsilon: 2 / epsilon^2.
+    `each`, with epsilon for each answer: the variance is 2 / (k epsilon^2), for k epsilon in all;
+    `shared`, with epsilon / k for each: 2 k / epsilon^2, for epsilon in all; `once`, one answer
+    with all of epsilon: 2 / epsilon^2.
     """
     number, once = np.arange(1, most + 1), CountNoise("Laplace", epsilon).deviation
     averages = {"each": once / np.sqrt(number), "shared": once * np.sqrt(number)}
@@ -51,9 +53,10 @@ def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
 def losses(epsilon: float, answers: int) -> pd.DataFrame:
     """How the log ratios of several answers about one count add up, with you in it and geometric noise.
 
-    With geometric noise on a count, every answer's log ratio is +epsilon or -epsilon, and +epsilon with probability
-    e^epsilon / (1 + e^epsilon) in the world with you. The sum of k of them is therefore epsilon (2 B - k) with B
-    binomial: exact, and k epsilon at most. One row per possible sum.
+    With geometric noise on a count, every answer's log ratio is +epsilon or -epsilon, and +epsilon
+    with probability e^epsilon / (1 + e^epsilon) in the world with you. The sum of k of them is
+    therefore epsilon (2 B - k) with B binomial: exact, and k epsilon at most. One row per possible
+    sum.
     """
     up = np.arange(answers + 1)
     chance = 1 / (1 + exp(-epsilon))
@@ -77,8 +80,8 @@ def loss_epsilon(epsilon: float, answers: int, delta: float) -> float:
 def split_people_epsilon(epsilon: Epsilon, groups: int, relation: Relation) -> Epsilon:
     """What counts of disjoint groups of people cost together, each asked with `epsilon`.
 
-    One person more is in one group only, whose count alone moves. A person whose values change may leave one group and
-    enter another: two counts move, if there are two.
+    One person more is in one group only, whose count alone moves. A person whose values change may
+    leave one group and enter another: two counts move, if there are two.
     """
     return exact(epsilon) * min(relation.histogram_l1, groups)
 
@@ -91,7 +94,8 @@ def split_columns_epsilon(epsilon: Epsilon, columns: int) -> Epsilon:
 def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
     """A made-up table, cut into groups of people and into groups of columns.
 
-    Under replace your values may be those of a row in another group: the count of the next one may change as well.
+    Under replace your values may be those of a row in another group: the count of the next one may
+    change as well.
     """
     cells = pd.DataFrame(product(PEOPLE, COLUMNS), columns=["person", "column"])
     by_people = cells["person"].map(PEOPLE.index) * parts // len(PEOPLE)
@@ -114,8 +118,8 @@ NEAR = 32  # lots on either side in which another one with the same answer is lo
 def textbook_laplace(lots: Integers, bits: int, scale: float) -> Floats:
     """Laplace noise by inverting the distribution, as programs compute it: of the uniform numbers lot / 2^bits.
 
-    With 53 bits these are the uniform numbers of most libraries, and the noise is that of NumPy's own Laplace sampler,
-    but for the last bits: NumPy computes 2 - u - u, which drops one bit of u.
+    With 53 bits these are the uniform numbers of most libraries, and the noise is that of NumPy's
+    own Laplace sampler, but for the last bits: NumPy computes 2 - u - u, which drops one bit of u.
     Lots are from 1 to 2^bits - 1, because 0 has infinite noise.
     """
     middle = lots / 2.0**bits - 0.5
@@ -143,8 +147,8 @@ def zoomed_answers(count: int, epsilon: float, bits: int) -> pd.DataFrame:
 def telltale_share(count: int, epsilon: float, *, bits: int = DOUBLE_BITS, draws: int = 20_000, seed: int = 0) -> float:
     """The share of drawn answers without you that are impossible with you: each of them betrays the world for sure.
 
-    For every answer the uniform number is computed that would give it in the other world, and all numbers near that one
-    are tried, in the same arithmetic.
+    For every answer the uniform number is computed that would give it in the other world, and all
+    numbers near that one are tried, in the same arithmetic.
     """
     scale, most = 1 / epsilon, 2**bits - 1
     lots = np.random.default_rng(seed).integers(1, most, draws, endpoint=True)

@@ -1,7 +1,8 @@
 """The basic mechanisms as live pictures: noise on a count, an election at random, randomized response, and odds.
 
-Everything here is arithmetic on made-up numbers. No data are read and nothing is spent. What is drawn hangs on a seed
-that a button alone changes, so that moving a widget shows the same draws at another setting.
+Everything here is arithmetic on made-up numbers. No data are read and nothing is spent. What is
+drawn hangs on a seed that a button alone changes, so that moving a widget shows the same draws at
+another setting.
 """
 
 import math

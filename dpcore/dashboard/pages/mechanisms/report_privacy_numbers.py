@@ -13,7 +13,8 @@ The best guess. Where all k values are equally frequent, the guess that maximize
 right with probability 1/k sum over reports of max_i P(report | i), which with equal p_j is p_0 +
 p_j; without a report with 1/k.
 
-Epsilon bounds the odds of every pair of answers, for every prior: 50:50 becomes at most e^epsilon : 1.
+Epsilon bounds the odds of every pair of answers, for every prior: 50:50 becomes at most e^epsilon :
+1.
 
 BreachWidth (paper 004, section 6.1): how wide an interval holds x with probability c, from the prior of x alone:
 2 Phi^-1((1 + c) / 2) sigma. That claims that y tells nothing. What is left after y is the posterior's, see
@@ -122,7 +123,8 @@ def linear(a: Moments, b: Moments) -> TRR:
 def standard_errors(a: Moments, b: Moments, numbers: Moments, people: int) -> list[float]:
     """Standard errors of the mean and, as printed, of the variance of numbers that so many reports tell.
 
-    Numbers, a and b are normal, each by 40 quantiles, of these means and variances (paper 004, section 6.2).
+    Numbers, a and b are normal, each by 40 quantiles, of these means and variances (paper 004,
+    section 6.2).
     """
     factors, offsets, true = (mean + sqrt(variance) * NORMAL for mean, variance in (a, b, numbers))
     channel, reports = TRR(factors=factors, offsets=offsets), np.add.outer(np.outer(factors, true), offsets).ravel()
@@ -133,10 +135,11 @@ def standard_errors(a: Moments, b: Moments, numbers: Moments, people: int) -> li
 def posterior_width(channel: TRR, mean: float, variance: float, sure: float = SURE) -> float:
     """How wide the places are, in mean, that hold x with probability `sure` once y is known.
 
-    x is normal. Given y, its density is proportional to N(x; mean, variance) times that of y: with sets,
-    N(y; A x + B, S_A^2 x^2 + S_B^2), as if they were normal numbers with the sets' means and variances; with Laplace
-    noise, that of the noise around x moved into the bounds. The places are those of the highest density; they may be
-    two intervals, because a number times a has lost its sign where a has either. The mean is over y.
+    x is normal. Given y, its density is proportional to N(x; mean, variance) times that of y: with
+    sets, N(y; A x + B, S_A^2 x^2 + S_B^2), as if they were normal numbers with the sets' means and
+    variances; with Laplace noise, that of the noise around x moved into the bounds. The places are
+    those of the highest density; they may be two intervals, because a number times a has lost its
+    sign where a has either. The mean is over y.
 
     Numerically on a grid of 3,000 x by 500 y; good to about 1% of the prior's standard deviation.
     """
@@ -170,8 +173,9 @@ def _reported(channel: TRR, x: Floats) -> Any:
 def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -> pd.DataFrame:
     """How much more often |y| is beyond some places with a true number of `other` than of `x`.
 
-    With sets (as if they were normal numbers) the standard deviation sqrt(S_A^2 x^2 + S_B^2) of y grows with |x|, so
-    that the ratio has no bound. With Laplace noise its logarithm stays below epsilon |other - x| / (upper - lower).
+    With sets (as if they were normal numbers) the standard deviation sqrt(S_A^2 x^2 + S_B^2) of y
+    grows with |x|, so that the ratio has no bound. With Laplace noise its logarithm stays below
+    epsilon |other - x| / (upper - lower).
     """
     far = np.asarray(beyond, dtype=float)
     rules = (_reported(channel, np.asarray(value)) for value in (x, other))
