@@ -187,8 +187,13 @@ class Workbench:
         if isinstance(method, Synthesizer):
             with next(cells):
                 rows = controls.rows_picker(self.page, method, data)
+        paper = method.mode == "published"  # what its source says of its own parameters stands by itself
+        shared = {control.name for control in PrivateEstimator.controls}
         for name, control in asks.items():
             if name != strength and control.wanted(method):
+                if paper and name not in shared:
+                    advanced.markdown(f"**{say('Paper')}**")
+                    cells, paper = cycle(advanced.columns(2, gap="medium")), False
                 with next(cells):
                     given |= controls.ask(self.page, method, control, data)
         return given, rows

@@ -173,17 +173,20 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
             assert shown(at).release is release
             assert not settings or at.session_state[f"{name}.chosen"] != before, found[0].key
 
+    headed: set[str] = set()  # own parameters of what is as published
     for mode in ("corrected", "published"):
         for variant in OFFERED[name, mode]:
             choose(at, mode, variant)
             assert nothing_new(at, first, {}), variant
             assert (asked(at)["mode"], at.session_state[f"{name}.chosen"][0]) == (mode, OFFERED[name, mode][variant][0])
+            headed |= {mode} if "**Paper**" in [text.value for text in at.markdown] else set()
             move(settings=True)
     for each in [one for one in names(at) if name == "naive_bayes" or one not in SAME - {"figures"}]:
         tab(at, each)
         move()
     reached = {key.removeprefix(f"{name}.").partition(":")[0].partition(".")[0] for key in moved}
     assert reached >= {"epsilon", "noise", "seed", "target"}
+    assert headed == {"published"}
 
 
 BITS = next(offer.label for offer in METHODS["PrivBayes"].presets if offer.parameters == {"variant": "binary"})
