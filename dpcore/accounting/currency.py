@@ -73,7 +73,7 @@ class Currency:
     def of(delta: float) -> Currency:
         """Pure epsilon for 0, rho for a delta above; ParameterError if it is no probability below 1."""
         if not is_number(delta) or not (delta == 0 or LEAST <= delta < 1):
-            raise ParameterError("`delta` must be in [0, 1).", "Use 0, or a value far below 1 / rows, such as 1e-9.")
+            raise ParameterError(f"`delta` must be 0, or in [{LEAST:g}, 1).", "Use 0, or far below 1 / rows: 1e-9.")
         return Currency(float(delta)) if delta else PURE
 
     @property

@@ -160,7 +160,7 @@ class Column:
         if self.flags and self.numeric:
             fail("`flags` are for categorical columns only.", "Declare categories.")
         if self.missing_values and not (self.numeric and self.missing):
-            fail("`missing_values` need a numeric column whose cells may be missing.", "Declare missing=True.")
+            fail("`missing_values` need a numeric column whose cells may be missing.", "Declare both, or drop them.")
         if self.numeric:
             self._check_numbers(fail)
         else:

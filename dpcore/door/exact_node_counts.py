@@ -187,7 +187,7 @@ class NodeRows:
         return counts.reshape(self.size, classes)
 
     def only(self, keep: Ints) -> Self:
-        """Some of the nodes, which are numbered anew in the given order."""
+        """Some of the nodes, by their numbers, ascending; they are numbered anew in that order."""
         found = replace(self, number=renumbered(self.number, self.size, keep), size=len(keep), piles={})
         found.__dict__["classes"] = self.classes[keep]
         return found

@@ -123,6 +123,8 @@ def check_measures(
         raise ParameterError("Accuracy needs a class column and test rows.", "Choose both with the data.")
     if label is None and set(asked) & set(PROTOCOLS):
         raise ParameterError("The SVM needs a label to predict.", "Pass label=Label(column=..., equals=...).")
+    if not data.sizes[1] and "tstr" in (PROTOCOLS.get(measure) for measure in asked):
+        raise ParameterError("The SVM's error on real rows needs test rows.", "Set some aside with the data.")
     degree = max((AVDS[measure][0] for measure in asked if measure in AVDS and "bits" not in measure), default=0)
     if degree > len(data.schema):
         raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Measure fewer ways.")

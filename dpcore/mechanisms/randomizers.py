@@ -594,7 +594,7 @@ class TRR(Channel):
             raise ParameterError("TRR is set by its sets A and B, or by epsilon.", "Give one of them.")
         factors, offsets = np.array(factors, dtype=float), np.array(offsets, dtype=float)
         if not (len(factors) and len(offsets) and np.isfinite([*factors, *offsets]).all() and lower <= upper):
-            raise ParameterError("TRR's sets and bounds must be finite.", "Give the lower bound first.")
+            raise ParameterError("TRR's sets must hold finite numbers, and its bounds be in order.", "Correct them.")
         if not np.mean(factors):
             raise ParameterError("The factors of TRR have the mean 0: reports would say nothing.", "Use another set A.")
         self.epsilon, self.sets = inf, (factors, offsets)
@@ -752,7 +752,7 @@ class Noised(TRR):
 
     def __init__(self, kind: str, scale: float, *, lower: float, upper: float) -> None:
         if kind not in ("uniform", "normal") or not 0 <= scale < inf:
-            raise ParameterError("This noise is not for numbers.", "Use uniform or normal, of a scale of 0 or more.")
+            raise ParameterError("This kind or scale of noise is not known.", "Use uniform or normal, 0 or wider.")
         self.lower, self.upper, self.kind, self.scale = lower, upper, kind, float(scale)
         self.epsilon, self.mechanism, self.sets = inf, f"{kind} noise", None
         self.given = {}

@@ -1,5 +1,7 @@
 """What runs are measured by: the same numbers as direct calls of the evaluation, and what does not apply."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -77,3 +79,7 @@ def test_measures_of_another_kind_are_refused_or_left_out(data):
             check_measures(measures, data, models, None, method, skip=True)
     label = Label(column="ill", equals="yes")
     assert check_measures(["SVM error"], data, [], label, ROWS) == [("SVM error", "")]
+    data = replace(data, test=data.test.head(0))
+    assert check_measures(["SVM error on synthetic rows"], data, [], label, ROWS)
+    with pytest.raises(ParameterError, match="needs test rows"):
+        check_measures(["SVM error"], data, [], label, ROWS)

@@ -78,7 +78,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
     except (DPCoreError, OSError) as error:
         sys.stderr.write(f"{error}\n")
     except KeyboardInterrupt:
-        sys.stderr.write("\nStopped. Queries that were answered before stay charged.\n")
+        sys.stderr.write("\nStopped. What was charged before stays charged.\n")
     return 1
 
 

@@ -342,8 +342,9 @@ def nears(name: str, part: pd.DataFrame, *, x: str, own: Sequence[str], level: s
     """Curves are nearer to a series' last point at their own last place than at their first, on whichever side.
 
     With `REPEATS` repeats a place that is nearer by 2.8 times the deviation of a run is told in 95
-    of 100 tries. Which side a place is on is taken from its mean: one that is at the level seems
-    farther off than it is.
+    of 100 tries, if both are on one side of the level and a deviation or more from it; in 60, if
+    the last is at the level. Which side a place is on is taken from its mean: one that is at the
+    level seems farther off than it is.
     """
     found = curves(part, x, **how)
     for series in (one for one in own if {one, level} <= set(found) and len(found[one]) > 1):

@@ -126,7 +126,10 @@ class Risk(Study):
 
 @dataclass
 class Fit(Study):
-    """What a fit takes: on so many rows, the first of some drawn from the real ones, or on a share of the columns."""
+    """What a fit takes: on so many rows, the first of some drawn from the real ones, or on a share of the columns.
+
+    People stand several times among rows that are drawn: of methods without a finite bound only.
+    """
 
     def __post_init__(self) -> None:
         if most := max(run.labels.get("rows", 0) for run in self.runs):

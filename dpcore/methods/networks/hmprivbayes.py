@@ -115,7 +115,7 @@ class FilteredSynthesizer(ClusteredSynthesizer):
         Below which share of the best score a parent is left out.
     first
         Whether the first bit of a cluster is chosen by its entropy, or drawn at random as in
-        PrivBayes, which costs nothing: the cluster's other choices get its share.
+        PrivBayes, which costs nothing: other choices of the network get its share.
     """
 
     affinity: str | None = choice(default=None, options=("fixed", "published"))

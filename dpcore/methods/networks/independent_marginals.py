@@ -1,7 +1,6 @@
 """Independent marginals: every column by itself. The simplest table there is, and what every other has to beat.
 
-Idea      Measure how frequent every value is, and draw each column on its own. Nothing of what
-hangs together is kept.
+Idea      Measure how frequent every value is, and draw each column on its own. Nothing of what hangs together is kept.
 
 Steps, corrected (the only mode)
   1  A table of every column, epsilon in proportion to the square root of its cells: that makes the sum of all cells'

@@ -25,8 +25,7 @@ Privacy
   Sum       beta epsilon + (1 - beta) epsilon, of what is left after n; all of it for tables if k = 0. With a delta, all
             of this is of rho, and theta compares counts with the Gaussian's sigma.
 
-What the papers claim   epsilon, and they are right; on columns the constant of R is even a little
-too careful.
+What the papers claim   epsilon, and they are right; on columns the constant of R is even a little too careful.
 
 Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 and ACM TODS 42(4),
 2017.

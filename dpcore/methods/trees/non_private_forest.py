@@ -4,8 +4,7 @@ Idea      `DiffPRFs` for ever larger epsilon: the same trees, samples and lots, 
           of every node; lots decide among equal ones. With the same seed and parameters (`count_share` as well),
           `DiffPRFs(epsilon=1e9)` grows it.
 
-Steps     As for `DiffPRFs`, all answers noiseless.
-unprotected
+Steps     As for `DiffPRFs`, all answers noiseless.                                                         unprotected
 
 Privacy   None, and none is claimed.
 
