@@ -10,21 +10,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+import variants
 from sklearn.base import clone
 from sources import Tape, Watched
-from variants import (
-    CLASSIFIERS,
-    CORRECTED,
-    EVERY_FIT,
-    GIVEN,
-    PUBLISHED,
-    RELATED,
-    SYNTHESIZERS,
-    VARIANTS,
-    alike,
-    fitted,
-    fitted_state,
-)
+from variants import CLASSIFIERS, CORRECTED, EVERY_FIT, PUBLISHED, RELATED, SYNTHESIZERS, VARIANTS, alike, fitted
 
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
@@ -132,7 +121,7 @@ def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
 def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(small_frame, small_schema):
     frame = with_names(small_frame.head(90), 40)
     for name, extra, proved in PUBLISHED:
-        method = METHODS[name](mode="published", **GIVEN | extra)
+        method = METHODS[name](mode="published", **variants.GIVEN | extra)
         ledger = method.fit(
             frame, schema=replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
         ).ledger_
@@ -182,7 +171,7 @@ def replayed(tape, frame, other, schema, case, relation, mode):
     tape.replaying = True
     second.fit(other, schema=schema)
     assert not tape.answers, case
-    before, after = fitted_state(first), fitted_state(second)
+    before, after = variants.fitted_state(first), variants.fitted_state(second)
     assert before.keys() == after.keys(), case
     assert [key for key in before if not alike(before[key], after[key])] == [], case
     assert first.ledger_.to_json() == second.ledger_.to_json(), case
@@ -226,7 +215,7 @@ def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_sche
     first = Peeking(random_state=3).fit(small_frame, schema=small_schema)
     tape.replaying = True
     second = Peeking(random_state=3).fit(other_frame, schema=small_schema)
-    assert not alike(fitted_state(first)["leak_"], fitted_state(second)["leak_"])
+    assert not alike(variants.fitted_state(first)["leak_"], variants.fitted_state(second)["leak_"])
 
 
 def test_unseeded_fits_do_not_repeat(small_frame, small_schema):
