@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tables import categorical
 from taken_home import HOSTILE, NO_REPORT, Page, released
 
 from dpcore import charts, export
@@ -72,13 +73,7 @@ def test_literals_are_one_line_of_ascii_and_read_back(value):
 
 def releases(name, other, data, category):
     """One of rows and one of a model, of a schema with these names."""
-    schema = Schema(
-        columns=(
-            Column(name=name, kind="categorical", categories=("a", category)),
-            Column(name=other, kind="categorical", categories=("u", "v")),
-        ),
-        target=name,
-    )
+    schema = categorical({name: ("a", category), other: "uv"}, target=name)
     frame = pd.DataFrame({name: ["a", category] * 10, other: ["u", "v", "v", "u"] * 5})
     reading = {"test_share": 0.25, "split_seed": 3, "encoded": True, "query": data}
     rows = METHODS["NB-Synth"](target=name, random_state=1).fit(frame, schema=schema)
@@ -244,10 +239,8 @@ def test_comparisons_with_real_rows_come_last_and_under_their_name():
     assert "⚠ Uses real data: do not publish" in after  # the chart's own mark
     assert before.count('<p class="real">') == 1
     assert ("0.125</td>" in before, "0.125</td>" in after) == (False, True)
-    assert [("do not publish it" in archive.readme(facts(made), "csv", each)) for each in (told, NO_REPORT)] == [
-        True,
-        False,
-    ]
+    readmes = [archive.readme(facts(made), "csv", each) for each in (told, NO_REPORT)]
+    assert ["do not publish it" in each for each in readmes] == [True, False]
     assert "<script" not in html
 
 

@@ -11,7 +11,7 @@ import pytest
 from folders import encoded, views_of, write
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SMALL, make_frame
+from tables import SMALL, categorical, make_frame
 from variants import EVERY_FIT, alike, fitted_state
 
 from dpcore.domain.column import Column
@@ -26,9 +26,7 @@ from dpcore.rows import Folder, FolderData, FolderRows, HeldRows, exact_counts, 
 
 
 def schema_of(sizes):
-    labels = [tuple(map(str, range(size))) for size in sizes]
-    columns = (Column(name=f"x{j}", kind="categorical", categories=own) for j, own in enumerate(labels))
-    return Schema(columns=tuple(columns))
+    return categorical({f"x{j}": map(str, range(size)) for j, size in enumerate(sizes)})
 
 
 def both(path, sizes, rows, seed, cuts=(), numbers=()):
