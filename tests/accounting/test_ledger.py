@@ -230,13 +230,12 @@ def test_a_sampled_accounts_plan_costs_exactly_what_was_asked():
         nothing.charge(entry(0))
         with pytest.raises(BudgetError):
             nothing.charge(entry(TINY))
-        nodes = (
-            Ledger(relation, epsilon=1).self_composed("trees", 4).poisson_subsampled("a sample", 0.3, Fraction(1, 4))
-        )
+        ledger = Ledger(relation, epsilon=1)
+        nodes = ledger.self_composed("trees", 4).poisson_subsampled("a sample", 0.3, Fraction(1, 4))
         node = nodes.parallel("", by="value").part("")  # which is not charged twice
         assert node.share_of(nodes.plan) == nodes.plan
         node.charge(entry(nodes.plan))
-        assert nodes._parent._parent.totals.bound == 1
+        assert ledger.totals.bound == 1
 
 
 def test_below_the_plan_the_charge_is_no_less_than_the_truth():

@@ -210,10 +210,7 @@ def test_an_own_row_is_left_out_or_changed():
 
 
 def test_ones_own_rows_go_together_where_persons_are_protected():
-    schema, table = (
-        replace(SCHEMA, unit=PrivacyUnit(max_contributions=2, id_column="who")),
-        TABLE.assign(who=[*"abcdeaafghai"]),
-    )
+    schema, table = replace(SCHEMA, unit=PrivacyUnit(2, id_column="who")), TABLE.assign(who=[*"abcdeaafghai"])
     for relation, other, rows, came in (("add_remove", None, 8, []), ("replace", OTHER, 9, [("1", "1", "1", "a")])):
         if other:
             other = other | {"who": "somebody else", "x": "a column that the schema leaves out"}

@@ -120,11 +120,10 @@ def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
 
 def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(small_frame, small_schema):
     frame = with_names(small_frame.head(90), 40)
+    schema = replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
     for name, extra, proved in PUBLISHED:
         method = METHODS[name](mode="published", **variants.GIVEN | extra)
-        ledger = method.fit(
-            frame, schema=replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
-        ).ledger_
+        ledger = method.fit(frame, schema=schema).ledger_
         alone = fitted(name, extra, mode="published").ledger_
         assert ledger.epsilon_claimed == alone.epsilon_claimed, (name, extra)
         (inner,) = ledger.children

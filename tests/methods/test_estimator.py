@@ -70,10 +70,8 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     assert ledger.epsilon_nominal == 0.75
     paper = Margins(mode="published").fit(small_frame, schema=small_schema)
     assert paper.ledger_.plan is None
-    assert [how["unprotected_allowed"] for *_, how in opened] == [
-        False,
-        True,
-    ]  # only published mode may ask for raw rows
+    raw = [how["unprotected_allowed"] for *_, how in opened]
+    assert raw == [False, True]  # only published mode may ask for raw rows
 
 
 @pytest.mark.parametrize("noise", ["laplace", "auto"])
