@@ -169,7 +169,8 @@ def small(tmp_path_factory):
 
 
 PRINTED = {"mode": "published"}
-LOOKS = ("NB-Synth", {"mode": "published", "variant": "Alg1"}), ("HMPrivBayes", PRINTED), ("JTree", PRINTED)
+LOOKS = [("NB-Synth", PRINTED | how) for how in ({"variant": "Alg1"}, {"prior": "frequency"})]
+LOOKS += [("HMPrivBayes", PRINTED), ("JTree", PRINTED)]
 FEW = {"n_trees": 2, "max_depth": 3}
 
 
