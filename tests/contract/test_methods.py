@@ -26,14 +26,6 @@ from dpcore.methods.parameters import grade, noise_of, void_reason
 SAMPLED = {"n_trees": 2, "max_depth": 2, "resample": "poisson", "rate": 0.3}
 FAMILIES = ["NB-Synth", "Independent marginals", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "PPNB", "DTPD"]
 FOR_PERSONS = {name: {} for name in FAMILIES} | {"DiffP-ID3": {"max_depth": 2}, "DiffPRFs": SAMPLED}
-CLAIM_NONE = {
-    "NoPrivacy",
-    "Non-private forest",
-    "PPNB",
-    "DTPD",
-    "DTCRD",
-    "Non-private naive Bayes",
-}  # sources that know no epsilon
 LEARNS_THE_CLASS = {*CLASSIFIERS, "NB-Synth", "DiffGen", "DT-Diff rows"}  # how columns hang on it
 
 
@@ -136,7 +128,10 @@ def test_paper_mode_books_what_it_claims_beside_what_can_be_proved():
     for name, extra, proved in PUBLISHED:
         ledger = fitted(name, extra, mode="published").ledger_
         claimed, bound = ledger.epsilon_claimed, ledger.epsilon_nominal
-        assert claimed == (math.inf if extra.get("variant") == "Alg1" or name in CLAIM_NONE else 1.0), (name, extra)
+        assert claimed == (math.inf if extra.get("variant") == "Alg1" or name in variants.CLAIM_NONE else 1.0), (
+            name,
+            extra,
+        )
         found = {"more": claimed < bound < math.inf, "nothing": bound == math.inf, "no more": 0.1 < bound <= claimed}
         assert found[proved], (name, extra)
         for entry in ledger.entries:

@@ -34,9 +34,7 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
 )
 def test_a_share_is_epsilon_by_2_n_and_4_h(bins, rounds, share, missing):
     """A numeric column of one bin cannot be cut, so that it does not count."""
-    numbers = [
-        Column(name=f"n{i}", kind="continuous", lower=0, upper=1, bins=b, missing=missing) for i, b in enumerate(bins)
-    ]
+    numbers = [Column(f"n{i}", "continuous", lower=0, upper=1, bins=b, missing=missing) for i, b in enumerate(bins)]
     schema = Schema(columns=(A, *numbers, Y), target="y")
     method = fit(pd.DataFrame(columns=list(schema.names), dtype=object), schema=schema, rounds=rounds)
     *chosen, counts = method.ledger_.entries

@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
+from tables import categorical
 
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
@@ -183,14 +184,8 @@ def test_a_method_without_words_for_screens_runs_and_a_registered_one_has_them()
 
 FOREST = DiffPRFs(epsilon=30.0, n_trees=2, max_depth=3, random_state=1)
 
-ZERO_ONE = Schema(
-    columns=(
-        Column(name="x", kind="continuous", lower=0, upper=1, bins=4),
-        Column(name="y", kind="categorical", categories=("0", "1")),
-    ),
-    target="y",
-    max_rows=500,
-)
+X = Column(name="x", kind="continuous", lower=0, upper=1, bins=4)
+ZERO_ONE = categorical({"y": "01"}, X, target="y", max_rows=500)
 
 
 def zero_one():

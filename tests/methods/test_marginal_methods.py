@@ -391,9 +391,8 @@ def test_what_classes_say_is_added(watched):
     found = Columns(table, Fraction(1), CHAIN.index("y"), (500.0, 1e6))
     sizes = [CHAIN[name].size for name in "acb"]
     noise = spreads(sizes, 1.0, public_total=False)
-    assert found.variances == pytest.approx(
-        [0 if name == "y" else 2 * noise[CHAIN[name].size].cell ** 2 for name in CHAIN.names]
-    )
+    expected = [0 if column.name == "y" else 2 * noise[column.size].cell ** 2 for column in CHAIN]
+    assert found.variances == pytest.approx(expected)
     for j, joint in found.beside_class.items():
         np.testing.assert_allclose(joint.sum(axis=0), found.margins[CHAIN.index("y")])
         np.testing.assert_allclose(joint.sum(axis=1), found.margins[j])
