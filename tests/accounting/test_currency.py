@@ -67,13 +67,14 @@ def test_no_order_says_less_and_the_way_back_is_never_too_much(rho, delta):
         assert float(back) == pytest.approx(rho, rel=1e-6)
 
 
-def test_nothing_and_everything():
+def test_nothing_next_to_nothing_and_everything():
     rho = Currency.of(DELTA)
     assert rho.amount(0.0) == rho.epsilon(Fraction(0)) == 0
     assert rho.amount(math.inf) == rho.epsilon(math.inf) == math.inf
     assert rho.scale(Fraction(0), 1.0) == PURE.scale(Fraction(0), 1.0) == math.inf
     assert Currency.of(0) is PURE
     assert Currency.of(0.0).amount(0.1) == Fraction(0.1)
+    assert Ledger("replace", epsilon=1e-158, delta=1e-200).delta == 1e-200  # which comes to an end
     for wrong in (-1e-9, 1.0, math.nan, "1e-9", 1e-310, True):
         with pytest.raises(ParameterError, match="delta"):
             Currency.of(wrong)
@@ -187,10 +188,6 @@ def test_what_somebody_gains_is_more_than_epsilon_but_for_a_chance_of_delta(epsi
     assert chances[loss > epsilon].sum() > 2 * delta  # so that epsilon alone says nothing of what is gained
     assert chances[loss > currency.gained(rho)].sum() <= delta
     assert Currency.of(0.0).gained(rho) == float(rho)
-
-
-def test_tiny_budgets_come_to_an_end():
-    assert Ledger("replace", epsilon=1e-158, delta=1e-200).delta == 1e-200
 
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE

@@ -135,7 +135,7 @@ def test_csvs_have_the_cells_that_the_table_has(headers, cells):
     assert all(re.fullmatch(r"\+[0-9]+(\.[0-9]+)?", cell) for cell in risky), risky  # a number is no formula
 
 
-def test_formulas_are_quoted_and_counted():
+def test_formulas_are_quoted_and_counted_and_an_escaped_header_may_meet_one_of_its_kind():
     frame = pd.DataFrame(
         {
             "=LINK(1)": ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "plain", None],
@@ -154,9 +154,6 @@ def test_formulas_are_quoted_and_counted():
     assert safe["digits"].tolist() == ["-1", "+1", "-2.5", "3", "'-1e5", "'- 1", "'--1", "'-1=1", "'+", "'-"]
     pd.testing.assert_series_equal(safe["number"], frame["number"])
     assert escaped == 8 + 4 + 6 + 2
-
-
-def test_an_escaped_header_may_meet_one_of_its_kind():
     safe, escaped = spreadsheet_safe(pd.DataFrame({"=a": ["=1"], "'=a": ["2"]}))
     assert (list(safe.columns), safe.iloc[0].tolist(), escaped) == (["'=a", "'=a"], ["'=1", "2"], 2)
 
