@@ -106,7 +106,7 @@ def test_weights_by_hand():
 
 
 @pytest.mark.parametrize(("most", "cells"), [(20, 20), (11, 12)])
-def test_the_model_stays_small(most, cells, monkeypatch):
+def test_the_model_stays_small_and_its_room_grows(most, cells, monkeypatch):
     """The columns by themselves have 12 cells, and are measured anyway."""
     monkeypatch.setattr(aim, "MOST_CELLS", most)
     method = AIM(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
