@@ -49,16 +49,12 @@ def test_opendp_converts_alike():
         assert found == pytest.approx(epsilon, rel=1e-9), (epsilon, delta)
 
 
-def line(rho, delta, alpha):
-    """The bound of one order."""
-    return rho * alpha + math.log(1 / (alpha * delta)) / (alpha - 1) + math.log(1 - 1 / alpha)
-
-
 @given(st.floats(1e-6, 1e3), st.sampled_from([0.4, 1e-3, 1e-9, 1e-100]))
 def test_no_order_says_less_and_the_way_back_is_never_too_much(rho, delta):
     found = epsilon_of(rho, delta)
     orders = 1 + np.exp(np.linspace(-12, min(-math.log(delta), 30), 400))
-    least = max(min(line(rho, delta, alpha) for alpha in orders), 0.0)
+    bounds = rho * orders + np.log(1 / (orders * delta)) / (orders - 1) + np.log(1 - 1 / orders)
+    least = max(bounds.min(), 0.0)
     assert least * (1 - 1e-3) - 1e-3 <= found <= least * (1 + 1e-6) + 1e-6  # as good as any
     assert epsilon_of(rho * 1.01, delta) >= found
     if found > 1e-3:

@@ -188,11 +188,6 @@ X = Column(name="x", kind="continuous", lower=0, upper=1, bins=4)
 ZERO_ONE = categorical({"y": "01"}, X, target="y", max_rows=500)
 
 
-def zero_one():
-    x = np.random.default_rng(0).random(200)
-    return pd.DataFrame({"x": x, "y": (x > 0.5).astype(int)})
-
-
 def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, small_schema):
     before = small_frame.copy()
     turned = np.where(small_frame["ill"] == "yes", "no", "yes")
@@ -212,7 +207,8 @@ def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, s
 
 @pytest.mark.parametrize("kind", [int, float, "Int64", "string"])
 def test_classes_of_another_kind_are_the_same_classes(kind):
-    frame = zero_one()
+    x = np.random.default_rng(0).random(200)
+    frame = pd.DataFrame({"x": x, "y": (x > 0.5).astype(int)})
     expected = clone(FOREST).fit(frame, schema=ZERO_ONE)
     assert expected.classes_.tolist() == ["0", "1"]
     y = frame["y"].astype(kind)
