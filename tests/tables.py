@@ -1,4 +1,4 @@
-"""The small private table that tests of all methods use, and its schema."""
+"""The small private table that tests of all methods use, and its schema; and schemas of categories."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pandas as pd
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 
-__all__ = ["SMALL", "make_frame"]
+__all__ = ["FOREST", "SMALL", "categorical", "make_frame"]
 
 SMALL = Schema(  # a class, a category with "missing", an ordered column, an integer and a continuous one
     columns=(
@@ -19,6 +19,22 @@ SMALL = Schema(  # a class, a category with "missing", an ordered column, an int
     target="ill",
     max_rows=1_000,
 )
+FOREST = Schema(  # of columns that trees divide in three ways
+    columns=(
+        Column(name="real", kind="continuous", lower=0, upper=10, bins=(4.0,)),
+        Column(name="binned", kind="integer", lower=0, upper=3, bins=4),
+        Column(name="letter", kind="categorical", categories=("a", "b", "c")),
+        Column(name="y", kind="categorical", categories=("0", "1")),
+    ),
+    target="y",
+    max_rows=50,
+)
+
+
+def categorical(values, *more, kind="categorical", missing=(), **of_all):
+    """A schema of columns with some values each, words or the letters of a text, and of more columns."""
+    listed = (Column(name, kind, categories=tuple(own), missing=name in missing) for name, own in values.items())
+    return Schema(columns=(*listed, *more), **of_all)
 
 
 def make_frame(rows: int, seed: int) -> pd.DataFrame:

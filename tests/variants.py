@@ -9,7 +9,7 @@ from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 
 __all__ = ["CLASSIFIERS", "CORRECTED", "EVERY_FIT", "PUBLISHED", "RELATED", "SYNTHESIZERS", "VARIANTS"]
-__all__ += ["GIVEN", "alike", "fitted", "fitted_state"]
+__all__ += ["CLAIM_NONE", "GIVEN", "alike", "fitted", "fitted_state"]
 
 GIVEN = {"epsilon": 1.0, "noise": "auto", "random_state": 3}  # of all fits that tests share
 # What tests of all methods fit in corrected mode, besides the defaults.
@@ -86,6 +86,7 @@ PUBLISHED = [
     ("DTCRD", {"randomizer": "normal", "variant": "local"}, "nothing"),
     ("Non-private naive Bayes", {}, "nothing"),
 ]
+CLAIM_NONE = {"NoPrivacy", "Non-private forest", "Non-private naive Bayes", "PPNB", "DTPD", "DTCRD"}  # know no epsilon
 EVERY_FIT = CORRECTED + [(name, {"mode": "published", **extra}) for name, extra, _ in PUBLISHED]
 SYNTHESIZERS = [name for name, kind in METHODS.items() if issubclass(kind, Synthesizer)]
 CLASSIFIERS = [name for name, kind in METHODS.items() if issubclass(kind, PrivateClassifier)]

@@ -142,7 +142,7 @@ def test_what_is_void_rho_or_of_a_sample_comes_to_something_as_well():
     assert sampled.breakdown()["epsilon_nominal"].sum() == pytest.approx(sampled.epsilon_nominal)
 
 
-def test_a_person_pays_for_every_row():
+def test_a_person_pays_for_every_row_and_of_what_parts_and_samples_come_to():
     """Worked by hand: thirds that no float holds come to exactly what was asked."""
     run = Ledger(ADD, plan=1)
     rows = run.group(3, plan=Fraction(1, 3))
@@ -158,10 +158,7 @@ def test_a_person_pays_for_every_row():
     for rows in (0, 1.5, True):
         with pytest.raises(ParameterError, match="number of rows"):
             Ledger(ADD).group(rows)
-
-
-def test_a_person_pays_for_every_row_of_what_parts_and_samples_come_to():
-    """Disjoint trees: k rows may be in k of them. Under replace each may leave a node and enter another."""
+    # Disjoint trees: k rows may be in k of them. Under replace each may leave a node and enter another.
     for relation, moved in RELATIONS.items():
         run = Ledger(relation)
         trees = run.group(5).parallel("trees", by="label")
@@ -230,13 +227,12 @@ def test_a_sampled_accounts_plan_costs_exactly_what_was_asked():
         nothing.charge(entry(0))
         with pytest.raises(BudgetError):
             nothing.charge(entry(TINY))
-        nodes = (
-            Ledger(relation, epsilon=1).self_composed("trees", 4).poisson_subsampled("a sample", 0.3, Fraction(1, 4))
-        )
+        ledger = Ledger(relation, epsilon=1)
+        nodes = ledger.self_composed("trees", 4).poisson_subsampled("a sample", 0.3, Fraction(1, 4))
         node = nodes.parallel("", by="value").part("")  # which is not charged twice
         assert node.share_of(nodes.plan) == nodes.plan
         node.charge(entry(nodes.plan))
-        assert nodes._parent._parent.totals.bound == 1
+        assert ledger.totals.bound == 1
 
 
 def test_below_the_plan_the_charge_is_no_less_than_the_truth():

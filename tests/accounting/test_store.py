@@ -194,14 +194,8 @@ def test_a_ledger_for_python_is_written_down_too(monkeypatch, in_memory):
 def test_rows_and_persons_of_one_file_have_accounts_of_their_own(books):
     sample = datasets.load("sample")
     frame = sample.train.head(60).assign(who=range(60), house=1)
-    units = (
-        None,
-        PrivacyUnit(max_contributions=3),
-        PrivacyUnit(max_contributions=3, id_column="who"),
-        PrivacyUnit(max_contributions=5, id_column="who"),
-        PrivacyUnit(max_contributions=3, id_column="house"),
-    )
-    schemas = [dataclasses.replace(sample.schema, unit=unit) for unit in units]
+    units = (PrivacyUnit(rows, id_column=name) for rows, name in ((3, None), (3, "who"), (5, "who"), (3, "house")))
+    schemas = [dataclasses.replace(sample.schema, unit=unit) for unit in (None, *units)]
     sets = [datasets.Dataset("a", frame, frame.head(0), schema) for schema in schemas]
     keys = [books.key(data) for data in sets]
     assert [books.called(data) for data in sets[1:4]] == ["a", "a, persons of 'who'", "a, persons of 'who'"]

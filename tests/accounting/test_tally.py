@@ -252,10 +252,7 @@ def test_of_what_is_void_or_below_nothing_is_proved_at_any_level():
         assert frame["void"].tolist() == [True, place is ledger]
         assert frame["epsilon_bound"].tolist() == [math.inf, math.inf if place is ledger else 1]
         assert frame["epsilon_nominal"].tolist() == [0.25, 1]
-
-
-def test_what_is_put_under_what_is_void_is_void_as_well():
-    ledger, spent = Ledger(ADD), Ledger(ADD)
+    ledger, spent = Ledger(ADD), Ledger(ADD)  # and what is put under it later
     ledger.void_because(SEEDED)
     part = ledger.parallel("groups", by="value").part("one")
     part.charge(entry(1))

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import driving
 import pytest
-import vl_convert
 from altair.utils import schemapi
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.media_file_manager import MediaFileManager
@@ -133,15 +132,9 @@ def quick_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def quick_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_files(monkeypatch: pytest.MonkeyPatch, quick_pictures: None) -> None:
     """Files are read in this process: one of its own, which tests/datasets looks at, takes a while to start."""
     monkeypatch.setattr(reading, "table_from", lambda raw, name, asked: table_of(raw, name, **asked))
-
-
-@pytest.fixture(autouse=True)
-def quick_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts of reports are not drawn, which takes a second or two."""
-    monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda *_, **__: '<svg width="1" height="1"></svg>')
 
 
 @pytest.fixture

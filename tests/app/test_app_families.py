@@ -12,21 +12,7 @@ import pandas as pd
 import prepared
 import pytest
 from driving import change, names, people, released, run, shown, tab
-from prepared import (
-    FAMILIES,
-    Journey,
-    another,
-    asked,
-    choose,
-    data,
-    files,
-    follow,
-    fresh,
-    nothing_new,
-    option,
-    page,
-    with_release,
-)
+from prepared import FAMILIES, Journey, asked, choose, data, files, follow, nothing_new, option, page, with_release
 from screen import books, charts, dataset, elements, errors, key_of, marked, mendable, metrics, said, sums, widget
 from streamlit.testing.v1 import AppTest
 
@@ -149,7 +135,7 @@ def waiting(at: AppTest, moved: set[str]) -> list[Any]:
     return [
         w
         for w in elements(at)
-        if w.key and w.key not in moved and not getattr(w, "disabled", False) and another(w) is not None
+        if w.key and w.key not in moved and not getattr(w, "disabled", False) and prepared.another(w) is not None
     ]
 
 
@@ -167,7 +153,7 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
         while found := waiting(at, moved):
             moved.add(found[0].key)
             before = at.session_state[f"{name}.chosen"]
-            found[0].set_value(another(found[0]))
+            found[0].set_value(prepared.another(found[0]))
             run(at)
             assert nothing_new(at, first, {}), found[0].key
             assert shown(at).release is release
@@ -311,7 +297,7 @@ UPLOAD = data(people(60), max_rows=None)
 @every_page
 def test_every_offer_runs_with_its_own_defaults(name: str, mode: str) -> None:
     """One after the other in one session, as somebody looks through them: one's settings are not the next one's."""
-    at = fresh(UPLOAD)
+    at = prepared.fresh(UPLOAD)
     for label, (kind, offer) in OFFERED[name, mode].items():
         choose(at, mode, label)
         method, given, *rows = at.session_state[f"{name}.chosen"]

@@ -88,10 +88,8 @@ def test_variants_that_links_and_files_name_are_there_or_have_a_current_name() -
             for label, (kind, parameters) in labels.items():
                 method = renamed_settings({"mode": mode, f"variant.{mode}": label})["method"]
                 current, preset = controls.presets_of(family)[method]
-                assert (current, preset.parameters) == (
-                    LABELS.get(kind, kind),
-                    renamed_parameters(parameters, preset.parameters),
-                )
+                known = LABELS.get(kind, kind), renamed_parameters(parameters, preset.parameters)
+                assert (current, preset.parameters) == known
 
 
 # What no control can say is left out and named, and no page is lost to it

@@ -39,16 +39,12 @@ def few_queries(monkeypatch) -> None:
     monkeypatch.setattr(count_tree, "QUERIES", 40)
 
 
-def tree_of(at: AppTest) -> ReleasedTree:
-    release = shown(at).release
-    return ReleasedTree.from_dict(release.schema, release.structure["tree"])
-
-
 def test_own_shares_are_used_and_wrong_ones_are_told_and_never_run() -> None:
     at = released(follow(page(), JOURNEYS))
     first, spent = shown(at), books(at)
-    assert first.release.parameters["level_shares"] == OWN
-    assert tree_of(at).measured == [False, True, True, True]
+    release = first.release
+    assert release.parameters["level_shares"] == OWN
+    assert ReleasedTree.from_dict(release.schema, release.structure["tree"]).measured == [False, True, True, True]
     tab(at, "redraws")
     for text in ("1, many, 1, 1", "1, -1, 1, 1", ""):
         at_once(at, **{WEIGHTS: text})

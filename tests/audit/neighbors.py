@@ -1,6 +1,6 @@
 """Random schemas of awkward sizes, and neighboring tables of 0 to 30 rows inside them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -53,8 +53,7 @@ def random_column(rng, name, size):
         return bare
     group = np.sort(rng.integers(0, 3, len(labels)))
     paths = tuple((label, f"group {group[i]}", "any") for i, label in enumerate(labels))
-    fields = {key: getattr(bare, key) for key in bare.__dataclass_fields__}
-    return Column(**{**fields, "taxonomy": Taxonomy(paths)})
+    return replace(bare, taxonomy=Taxonomy(paths))
 
 
 def random_cell(rng, column):
@@ -91,7 +90,7 @@ def random_pair(rng, schema, relation):
         worlds.reverse()
     most = max(len(rows) for rows, _ in worlds)
     bound = [most, most, MOST_ROWS + 1, 1_000, None][int(rng.integers(5))]
-    schema = Schema(columns=schema.columns, target=schema.target, max_rows=bound)
+    schema = replace(schema, max_rows=bound)
     first, second = (frame_of(rows, schema) for rows, _ in worlds)
     return Pair(schema, first, second, (worlds[0][1], worlds[1][1]), changed)
 
@@ -128,12 +127,7 @@ def random_persons(rng, schema, relation, rows):
     if rng.random() < 0.5:
         worlds.reverse()
     bound = None if rng.random() < 0.2 else 1_000
-    known = Schema(
-        columns=schema.columns,
-        target=schema.target,
-        max_rows=bound,
-        unit=PrivacyUnit(max_contributions=rows, id_column="who"),
-    )
+    known = replace(schema, max_rows=bound, unit=PrivacyUnit(rows, id_column="who"))
     frames = [frame_of(found, schema).assign(who=np.array(names, dtype=object)) for found, names, _ in worlds]
     return Pair(known, *frames, (worlds[0][2], worlds[1][2]), 0)
 

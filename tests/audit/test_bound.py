@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import integrate, optimize, stats
 from scipy.stats import beta
+from tables import categorical
 
 from dpcore.accounting.currency import Currency
 from dpcore.audit.bound import AuditResult, audit, lower_bound, lower_bound_of_statistics
@@ -18,8 +19,7 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods import DiffPRFs, HMPrivBayes, NaiveBayesSynthesizer, NoPrivacy, PrivSCBN
 
-XY = tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "xy")
-BIT = Schema(columns=XY, target="y", max_rows=10)
+BIT = categorical({"x": "01", "y": "01"}, target="y", max_rows=10)
 FEW = pd.DataFrame({"x": [0] * 5, "y": [0] * 5})
 MORE = pd.DataFrame({"x": [0] * 6, "y": [0] * 6})
 
@@ -191,8 +191,7 @@ PAIRS = np.triu_indices(12, 1)
 
 
 def bits(d):
-    columns = tuple(Column(name=f"x{i:02}", kind="ordered", categories=("0", "1")) for i in range(d))
-    return Schema(columns=columns, max_rows=20)
+    return categorical({f"x{i:02}": "01" for i in range(d)}, kind="ordered", max_rows=20)
 
 
 def frame(rows):

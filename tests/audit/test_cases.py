@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from planted import changed, falsely, noise_of_numbers_over
 from sklearn.base import clone
+from variants import CLAIM_NONE
 
 from dpcore.accounting.relation import Relation
 from dpcore.audit import cases
@@ -34,7 +35,6 @@ CAUGHT = {  # by the specification: the flaws of papers, one by one; all else th
     ("DiffPRFs", "published", "purity"),
     ("DiffPRF", "published", "bootstrap"),
 }
-CLAIMLESS = {"NoPrivacy", "Non-private forest", "Non-private naive Bayes", "PPNB", "DTPD", "DTCRD"}
 
 
 def case_of(key):
@@ -62,7 +62,7 @@ def test_every_mode_of_every_method_has_cases_with_the_verdict_of_the_specificat
     assert {tuple(case.key.split("/")[:3]) for case in cases.CASES} > CAUGHT
     for case in cases.CASES:
         flawed = Verdict.FAILS if tuple(case.key.split("/")[:3]) in CAUGHT else Verdict.OPEN
-        claims_none = (case.mode == "published" and case.method in CLAIMLESS) or case.key == "NB-Synth/published/Alg1"
+        claims_none = (case.mode == "published" and case.method in CLAIM_NONE) or case.key == "NB-Synth/published/Alg1"
         assert case.expected == (None if claims_none else flawed), case.key
 
 
@@ -210,10 +210,7 @@ def test_an_own_row_is_left_out_or_changed():
 
 
 def test_ones_own_rows_go_together_where_persons_are_protected():
-    schema, table = (
-        replace(SCHEMA, unit=PrivacyUnit(max_contributions=2, id_column="who")),
-        TABLE.assign(who=[*"abcdeaafghai"]),
-    )
+    schema, table = replace(SCHEMA, unit=PrivacyUnit(2, id_column="who")), TABLE.assign(who=[*"abcdeaafghai"])
     for relation, other, rows, came in (("add_remove", None, 8, []), ("replace", OTHER, 9, [("1", "1", "1", "a")])):
         if other:
             other = other | {"who": "somebody else", "x": "a column that the schema leaves out"}

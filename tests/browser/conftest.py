@@ -246,6 +246,13 @@ def visitor(
     assert not wrong
 
 
+@pytest.fixture
+def person(visitor: Visitor, request: pytest.FixtureRequest) -> Visitor:
+    """The visitor of the dashboard that a module serves by itself."""
+    visitor.address = request.getfixturevalue("server").address
+    return visitor
+
+
 def watch(page: Page) -> list[str]:
     """Errors of the page and requests to other computers, as they come."""
     seen: list[str] = []

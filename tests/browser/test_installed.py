@@ -80,13 +80,6 @@ def server(installed: Path, folder: Path) -> Iterator[Server]:
             yield found
 
 
-@pytest.fixture
-def person(visitor, server: Server):
-    """The visitor of that dashboard."""
-    visitor.address = server.address
-    return visitor
-
-
 def test_a_release_from_an_empty_folder(person, folder):
     """The first thing that is set behind a deep link is not lost."""
     person.open_first("naive_bayes")

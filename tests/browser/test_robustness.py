@@ -49,13 +49,6 @@ def ledger(server: Server, folder: Path) -> Path:
     return folder / "ledger.sqlite"
 
 
-@pytest.fixture
-def person(visitor, server: Server, ledger: Path):
-    """The visitor of that dashboard."""
-    visitor.address = server.address
-    return visitor
-
-
 def account(ledger: Path, data: Dataset = SAMPLE) -> Account:
     """What is written down of some data."""
     books = Books(ledger)

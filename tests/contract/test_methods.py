@@ -10,21 +10,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+import variants
 from sklearn.base import clone
 from sources import Tape, Watched
-from variants import (
-    CLASSIFIERS,
-    CORRECTED,
-    EVERY_FIT,
-    GIVEN,
-    PUBLISHED,
-    RELATED,
-    SYNTHESIZERS,
-    VARIANTS,
-    alike,
-    fitted,
-    fitted_state,
-)
+from variants import CLASSIFIERS, CORRECTED, EVERY_FIT, PUBLISHED, RELATED, SYNTHESIZERS, VARIANTS, alike, fitted
 
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
@@ -37,14 +26,6 @@ from dpcore.methods.parameters import grade, noise_of, void_reason
 SAMPLED = {"n_trees": 2, "max_depth": 2, "resample": "poisson", "rate": 0.3}
 FAMILIES = ["NB-Synth", "Independent marginals", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "PPNB", "DTPD"]
 FOR_PERSONS = {name: {} for name in FAMILIES} | {"DiffP-ID3": {"max_depth": 2}, "DiffPRFs": SAMPLED}
-CLAIM_NONE = {
-    "NoPrivacy",
-    "Non-private forest",
-    "PPNB",
-    "DTPD",
-    "DTCRD",
-    "Non-private naive Bayes",
-}  # sources that know no epsilon
 LEARNS_THE_CLASS = {*CLASSIFIERS, "NB-Synth", "DiffGen", "DT-Diff rows"}  # how columns hang on it
 
 
@@ -131,11 +112,10 @@ def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
 
 def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(small_frame, small_schema):
     frame = with_names(small_frame.head(90), 40)
+    schema = replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
     for name, extra, proved in PUBLISHED:
-        method = METHODS[name](mode="published", **GIVEN | extra)
-        ledger = method.fit(
-            frame, schema=replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
-        ).ledger_
+        method = METHODS[name](mode="published", **variants.GIVEN | extra)
+        ledger = method.fit(frame, schema=schema).ledger_
         alone = fitted(name, extra, mode="published").ledger_
         assert ledger.epsilon_claimed == alone.epsilon_claimed, (name, extra)
         (inner,) = ledger.children
@@ -148,7 +128,10 @@ def test_paper_mode_books_what_it_claims_beside_what_can_be_proved():
     for name, extra, proved in PUBLISHED:
         ledger = fitted(name, extra, mode="published").ledger_
         claimed, bound = ledger.epsilon_claimed, ledger.epsilon_nominal
-        assert claimed == (math.inf if extra.get("variant") == "Alg1" or name in CLAIM_NONE else 1.0), (name, extra)
+        assert claimed == (math.inf if extra.get("variant") == "Alg1" or name in variants.CLAIM_NONE else 1.0), (
+            name,
+            extra,
+        )
         found = {"more": claimed < bound < math.inf, "nothing": bound == math.inf, "no more": 0.1 < bound <= claimed}
         assert found[proved], (name, extra)
         for entry in ledger.entries:
@@ -182,7 +165,7 @@ def replayed(tape, frame, other, schema, case, relation, mode):
     tape.replaying = True
     second.fit(other, schema=schema)
     assert not tape.answers, case
-    before, after = fitted_state(first), fitted_state(second)
+    before, after = variants.fitted_state(first), variants.fitted_state(second)
     assert before.keys() == after.keys(), case
     assert [key for key in before if not alike(before[key], after[key])] == [], case
     assert first.ledger_.to_json() == second.ledger_.to_json(), case
@@ -226,7 +209,7 @@ def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_sche
     first = Peeking(random_state=3).fit(small_frame, schema=small_schema)
     tape.replaying = True
     second = Peeking(random_state=3).fit(other_frame, schema=small_schema)
-    assert not alike(fitted_state(first)["leak_"], fitted_state(second)["leak_"])
+    assert not alike(variants.fitted_state(first)["leak_"], variants.fitted_state(second)["leak_"])
 
 
 def test_unseeded_fits_do_not_repeat(small_frame, small_schema):

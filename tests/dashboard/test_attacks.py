@@ -21,10 +21,6 @@ TABLE = pd.DataFrame({"age": [30, 30, 41, 41, 41], "sex": list("mfmmf"), "town":
 EPSILONS = (0.01, 0.1, 1.0, 3.0, 10.0)
 
 
-def lots(*shape, seed=1):
-    return np.random.default_rng(seed).uniform(1e-300, 1, shape)
-
-
 @pytest.fixture(scope="module")
 def sample():
     return datasets.load("sample")
@@ -53,7 +49,7 @@ def test_what_the_table_says_about_people_of_a_list():
 
 def test_noise_on_counts_is_two_sided_geometric_and_the_guess_right_as_often_as_epsilon_allows():
     """Six standard errors: a false alarm in 1e-8 of all cases."""
-    drawn = lots(2, 40_000)
+    drawn = np.random.default_rng(1).uniform(1e-300, 1, (2, 40_000))
     for epsilon in EPSILONS:
         values = linkage.noise(epsilon, drawn)
         zero = math.tanh(epsilon / 2)

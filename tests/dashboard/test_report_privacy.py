@@ -87,13 +87,11 @@ def test_widths():
 
 
 def test_widths_compared_as_the_page_says_them():
-    normal, uniform = (
-        Noised(kind, 2.0 * more, lower=-20, upper=30) for kind, more in (("normal", 1), ("uniform", sqrt(3)))
-    )
+    both = ("normal", 2.0), ("uniform", 2.0 * sqrt(3))
+    normal, uniform = (Noised(kind, scale, lower=-20, upper=30) for kind, scale in both)
     assert (2 * norm.ppf(0.975) * normal.scale, 0.95 * 2 * uniform.scale) == pytest.approx((7.84, 6.58), abs=0.005)
-    assert [numbers.posterior_width(noise, 5, 4) for noise in (normal, uniform)] == pytest.approx(
-        [5.54, 4.75], abs=0.02
-    )
+    widths = [numbers.posterior_width(noise, 5, 4) for noise in (normal, uniform)]
+    assert widths == pytest.approx([5.54, 4.75], abs=0.02)
 
 
 def test_the_error_of_a_variance_rises_with_the_factors_variance_and_falls_with_their_mean():

@@ -34,10 +34,6 @@ cells = st.sampled_from(ODD) | st.integers(-5, 12).map(str) | st.floats(-9, 9).m
 rows = st.tuples(*[cells] * len(NAMES)).map(list)
 
 
-def clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode().replace("\0", "0")
-
-
 def delimited(table: list[list[str]], delimiter: str, quoting: int) -> bytes:
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=delimiter, quoting=quoting).writerows([NAMES, *table])
@@ -89,7 +85,7 @@ FILES = {
 def codes(table: list[list[str]], kind: str) -> np.ndarray:
     write, options = FILES[kind]
     named = [[f"p{i}" if kind == "xlsx" else row[0], *row[1:]] for i, row in enumerate(table)]
-    raw = write([[clean(text) for text in row] for row in named])
+    raw = write([[text.encode("utf-8", "replace").decode().replace("\0", "0") for text in row] for row in named])
     return SCHEMA.encode(files.read_frame(raw, f"t.{kind}", **options))
 
 

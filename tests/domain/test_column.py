@@ -41,17 +41,13 @@ def listed(draw) -> Column:
     )
 
 
-def sevenths(tick: int) -> float:
-    return tick / 7
-
-
 @st.composite
 def ranged(draw) -> Column:
     """Numbers, numbers as fine as their form, or dates."""
     kind = draw(st.sampled_from(["integer", "continuous", "written", "date"]))
     low, width = draw(st.integers(-(10**5), 10**5)), draw(st.integers(1, 5_000))
     cuts = sorted(draw(st.lists(st.integers(low + 1, low + width), max_size=20, unique=True)))
-    made, form, units = (int if kind == "integer" else sevenths), "", st.nothing()
+    made, form, units = (int if kind == "integer" else lambda tick: tick / 7), "", st.nothing()
     grid = draw(st.none() | st.integers(2, 500)) if kind in ("integer", "written") else None
     made = (lambda tick: tick * grid) if grid else made
     if kind == "written":

@@ -47,9 +47,7 @@ def test_drawn_numbers_are_as_fine_as_declared_and_reach_both_bounds():
     cells = column.decode(np.repeat([0, 1, 2], 400), np.random.default_rng(0))
     found = [set(cells[start : start + 400]) for start in (0, 400, 800)]
     assert found == [{"$0.1", "$0.2"}, {"$0.3", "$0.4"}, {"$0.5", "$0.6", "$0.7"}]
-    few = Column(
-        name="x", kind="continuous", lower=0.1, upper=0.4, number_format="1234.5"
-    )  # never more bins than numbers
+    few = Column("x", "continuous", lower=0.1, upper=0.4, number_format="1234.5")  # never more bins than numbers
     assert few.edges.tolist() == [0.1, 0.2, 0.3, 0.4]
     plain = few.decode(np.repeat([0, 1, 2], 50), np.random.default_rng(0))
     assert sorted(set(plain)) == [0.1, 0.2, 0.3, 0.4]

@@ -7,10 +7,9 @@ from math import log, log2
 from typing import Any
 
 import numpy as np
+from tables import FOREST, categorical
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, flat
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import Noise, NoNoise
@@ -20,33 +19,12 @@ from dpcore.rows import HeldRows
 ADD, REPLACE = "add_remove", "replace"
 RELATIONS = {ADD: 1, REPLACE: 2}  # the cells of a table that one person moves
 
-SCHEMA = Schema(
-    columns=(
-        Column(name="a", kind="categorical", categories=("0", "1")),
-        Column(name="b", kind="categorical", categories=("x", "y", "z")),
-        Column(name="y", kind="categorical", categories=("no", "yes"), missing=True),
-    ),
-    target="y",
-    max_rows=50,
-)
+SCHEMA = categorical({"a": "01", "b": "xyz", "y": ("no", "yes")}, missing=("y",), target="y", max_rows=50)
 CODES = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 1], [1, 1, 1], [0, 2, 1], [1, 0, 0]], dtype=np.uint8, order="F")
 OTHER = np.ones_like(CODES)  # very different rows; under replace the number of rows is public and stays
-BITS = Schema(
-    columns=tuple(Column(name=name, kind="ordered", categories=("0", "1")) for name in ("b high", "b low", "a not")),
-    max_rows=50,
-)
+BITS = categorical(dict.fromkeys(("b high", "b low", "a not"), "01"), kind="ordered", max_rows=50)
 RULES = [("b", np.array([0, 0, 1])), ("b", np.array([0, 1, 0])), ("a", np.array([1, 0]))]
 
-FOREST = Schema(
-    columns=(
-        Column(name="real", kind="continuous", lower=0, upper=10, bins=(4.0,)),
-        Column(name="binned", kind="integer", lower=0, upper=3, bins=4),
-        Column(name="letter", kind="categorical", categories=("a", "b", "c")),
-        Column(name="y", kind="categorical", categories=("0", "1")),
-    ),
-    target="y",
-    max_rows=50,
-)
 ATTRIBUTES = {
     0: NumberCut(FOREST.columns[0], by_length=True),
     1: CodeCut(FOREST.columns[1]),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from private_rows import PEOPLE, RELATIONS, REPLACE, Broken, BrokenError, Listening
 from scipy import stats
+from tables import categorical
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import shares_of
@@ -27,12 +28,7 @@ from dpcore.rows import HeldRows
 
 ALARM = 1e-4
 WIDE = Schema(columns=(Column(name="bin", kind="integer", lower=0, upper=4_999, bins=5_000),), max_rows=100)
-VALUES = {"a": ("0", "1"), "b": ("0", "1", "2"), "y": ("0", "1", "2")}
-NARROW = Schema(
-    columns=tuple(Column(name=name, kind="categorical", categories=values) for name, values in VALUES.items()),
-    target="y",
-    max_rows=100,
-)
+NARROW = categorical({"a": "01", "b": "012", "y": "012"}, target="y", max_rows=100)
 FEW = np.random.default_rng(1).integers(0, 5_000, size=(40, 1)).astype(np.uint16)
 ROWS = np.asfortranarray(np.random.default_rng(5).integers(0, [2, 3, 3], size=(12, 3)).astype(np.uint8))
 
@@ -157,14 +153,8 @@ def test_choices_of_labels_are_the_exponential_mechanism():
     assert stats.chisquare(np.bincount(chosen, minlength=3)).pvalue > ALARM
 
 
-SCHEMA = Schema(
-    columns=(
-        Column(name="a", kind="categorical", categories=("0", "1")),
-        Column(name="b", kind="categorical", categories=("x", "y", "z")),
-        Column(name="c", kind="categorical", categories=tuple("pqrs")),
-        Column(name="n", kind="continuous", lower=-5, upper=15, bins=4),
-    )
-)
+NUMBER = Column(name="n", kind="continuous", lower=-5, upper=15, bins=4)
+SCHEMA = categorical({"a": "01", "b": "xyz", "c": "pqrs"}, NUMBER)
 A, B, C, N = families(SCHEMA.names)
 CODES = np.asfortranarray(
     [[0, 0, 0, 0], [1, 2, 3, 3], [0, 1, 2, 1], [1, 1, 1, 2], [0, 2, 0, 0], [1, 0, 3, 3]], np.uint8
@@ -188,10 +178,8 @@ class Replayed(Listening):
 
 
 def answering(source=None, *, codes=CODES, numbers=NUMBERS, relation="replace", cap=None, paper=False):
-    ledger = Ledger(relation, epsilon=cap)
-    return PrivateTable(
-        HeldRows(codes, SCHEMA.sizes, numbers), SCHEMA, ledger, source or Replayed(), unprotected_allowed=paper
-    )
+    ledger, rows = Ledger(relation, epsilon=cap), HeldRows(codes, SCHEMA.sizes, numbers)
+    return PrivateTable(rows, SCHEMA, ledger, source or Replayed(), unprotected_allowed=paper)
 
 
 THIRD = Fraction(1, 3)

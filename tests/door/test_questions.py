@@ -148,9 +148,8 @@ def test_no_sensitivity_rests_on_a_bound_on_rows_that_is_missing_or_exceeded():
     informed = ("choice by information", "division by entropy", "a network's family")
     for name, most in product(informed, (None, 5, 6)):
         question = QUESTIONS[name]
-        schema = Schema(
-            columns=(private_rows.FOREST if question.of == "nodes" else private_rows.SCHEMA).columns, max_rows=most
-        )
+        known = private_rows.FOREST if question.of == "nodes" else private_rows.SCHEMA
+        schema = Schema(columns=known.columns, max_rows=most)
         table, ask, _ = question.to(ADD, schema=schema)
         if name == "a network's family":
             bits = Schema(columns=private_rows.BITS.columns, max_rows=most)

@@ -7,6 +7,7 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 import pytest
+from tables import categorical
 from taken_home import GONE, altered
 from variants import alike
 
@@ -202,10 +203,7 @@ ODD = (
 @pytest.mark.parametrize("columns", ODD)
 def test_odd_names_and_labels_come_back(columns):
     """As pairs with the class at an epsilon beyond what lots can tell, and each by itself at a small one."""
-    schema = Schema(
-        columns=tuple(Column(name=name, kind="categorical", categories=own) for name, *own in columns),
-        target=columns[0][0],
-    )
+    schema = categorical({name: own for name, *own in columns}, target=columns[0][0])
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({column.name: rng.choice(column.labels, 60) for column in schema})
     for epsilon, given in ((40, {}), (0.5, {"pairs": False, "n_questions": None})):

@@ -78,10 +78,8 @@ def test_all_files_are_there_and_say_the_same():
     made = seeded()
     files = members(made)
     assert {*files} == {"synthetic.csv", "schema.json", "config.json", "ledger.json", "ledger.csv", *FOR_READERS}
-    told = re.findall(
-        r"`([a-z]+\.[a-z]+)`", files["README.md"].decode().partition("## Files")[2].partition("## Make")[0]
-    )
-    assert {*told, "README.md"} == {*files}
+    listed = files["README.md"].decode().partition("## Files")[2].partition("## Make")[0]
+    assert {*re.findall(r"`([a-z]+\.[a-z]+)`", listed), "README.md"} == {*files}
     assert Schema.from_json(files["schema.json"].decode()) == PRIVATE
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
     assert (config["parameters"], config["data"], config["rows"]) == (made.parameters, {"name": "people.csv"}, 200)

@@ -254,13 +254,10 @@ def test_odds_are_about_a_row_unless_a_unit_is_declared():
     assert "unsure about a person" in facts(rows(schema=SEVERAL))["In odds"]
 
 
-def test_a_zip_is_named_after_the_data_what_it_holds_and_what_is_proven():
+def test_a_zip_is_named_after_the_data_what_it_holds_and_what_is_proven_and_nothing_else():
     names = {"hospital visits 2023.csv": "hospital_visits_2023", "C:\\data\\a.b.XLSX": "a.b", "../../.x/": "x"}
     names |= {"<script>/..": "data", "病人.parquet": "病人", "n" * 300: "n" * 60}
     assert all(archive.file_name(rows(data_name=name)) == f"{file}-synthetic-eps1.zip" for name, file in names.items())
-
-
-def test_the_name_of_a_zip_promises_nothing_that_is_not_proven():
     assert archive.file_name(rows(random_state=3)) == "people-synthetic-no-guarantee.zip"
     assert archive.file_name(rows(delta=1e-9)) == "people-synthetic-eps1-delta1e-09.zip"
     assert archive.file_name(rows(schema=SEVERAL)) == "people-synthetic-eps1-per-row.zip"

@@ -152,7 +152,6 @@ def test_noiseless_answers_are_the_counts_and_the_best_candidate():
     assert not noise.exactly_sampled
 
 
-WRONG = 1e-6  # how often a test of a distribution alarms falsely
 HISTOGRAMS = [((1,), 0.5, "auto"), ((3, 3, 4), 3.0, "auto"), ((5, 2), 0.5, "geometric")]
 TOTALS = pytest.mark.parametrize("public_total", [True, False])
 
@@ -168,22 +167,17 @@ def longest(noise):
     return max(sum(map(abs, z)) for z in noise)
 
 
-def source_of(kind):
-    """What is drawn from: floating point with a seed, or exactly."""
-    return make_noise(kind, 11 if kind == "geometric" else None)
-
-
 def test_vectors_are_counted_and_drawn_evenly():
     for size, up, down in product(range(1, 5), range(4), range(4)):
         positive = Counter(sum(value > 0 for value in z[:-1]) for z in vectors(size, up, down))
         assert list(ways(size, up, down)) == [positive[i] for i in range(size)]
     for size, up, down in ((1, 2, 1), (2, 3, 1), (3, 2, 2), (3, 0, 3), (4, 1, 2)):
-        every, below = vectors(size, up, down), source_of("auto")._below
+        every, below = vectors(size, up, down), seeded("auto", 11)._below
         found = Counter(tuple(vector(size, up, down, below).tolist()) for _ in range(30 * len(every)))
         assert set(found) <= set(every)
-        assert len(every) == 1 or chisquare([found[z] for z in every]).pvalue > WRONG
+        assert len(every) == 1 or chisquare([found[z] for z in every]).pvalue > RARE
     for up, down in ((2**70, 2**69), (2**63 - 1, 3)):  # more than 64 bits hold
-        z = vector(3, up, down, source_of("auto")._below)
+        z = vector(3, up, down, seeded("auto", 11)._below)
         assert z.sum() == up - down
         assert np.maximum(z, 0).sum() <= up
         assert 2**60 < abs(z).max() <= up + down
@@ -192,7 +186,7 @@ def test_vectors_are_counted_and_drawn_evenly():
 @TOTALS
 @pytest.mark.parametrize(("sizes", "factor", "kind"), HISTOGRAMS)
 def test_lengths_have_their_distribution(sizes, factor, kind, public_total):
-    source, draws, counts = source_of(kind), 300, Counter(sizes)
+    source, draws, counts = seeded(kind, 11), 300, Counter(sizes)
     found = Counter(
         lengths(counts, Fraction(factor), source._below, source._lot, public_total=public_total) for _ in range(draws)
     )
@@ -200,7 +194,7 @@ def test_lengths_have_their_distribution(sizes, factor, kind, public_total):
     pairs = [(p, q) for p, q in product(range(most), repeat=2) if p == q or not public_total]
     weights = [exp(-factor * (p + q)) * np.prod([float(sum(ways(size, p, q))) for size in sizes]) for p, q in pairs]
     expected = draws * np.array(weights) / sum(weights)
-    assert agreement(np.array([found[pair] for pair in pairs]), expected) > WRONG
+    assert agreement(np.array([found[pair] for pair in pairs]), expected) > RARE
 
 
 @TOTALS
@@ -216,7 +210,7 @@ def test_what_is_drawn_falls_with_the_longest_length_alone(public_total):
     assert {both for both in found if longest(both) <= 4} <= set(every)
     chances = np.array([exp(-factor * longest(both)) for both in every])
     seen = np.array([found[both] for both in every])
-    assert agreement(seen, chances * seen.sum() / chances.sum()) > WRONG
+    assert agreement(seen, chances * seen.sum() / chances.sum()) > RARE
     # A row moves the length by 1 at most: a neighbor's answer is e^factor as likely, or e^(2 factor) under replace.
     for both, i, k, sign in product(every[::7], range(2), range(3), (-1, 1)):
         moved = np.array(both[0]), np.array(both[1])
@@ -244,7 +238,7 @@ def test_noise_is_as_large_as_its_formula_says(public_total):
 @TOTALS
 def test_sources_hold_what_they_promise(public_total):
     tables = [np.array([5, 0, 3]), np.array([[1, 2], [3, 2]])]
-    for source in map(source_of, ("geometric", "auto")):
+    for source in (seeded(kind, 11) for kind in ("geometric", "auto")):
         for _ in range(10):
             noisy = source.histograms(tables, 0.7, public_total=public_total)
             assert [found.shape for found in noisy] == [table.shape for table in tables]
@@ -268,7 +262,7 @@ def test_pieces():
     assert large // 2 < max(drawn) < large
     found = Counter(tuple(sorted(histograms.different(2, 5, below))) for _ in range(500))
     assert len(found) == comb(5, 2)
-    assert chisquare(list(found.values())).pvalue > WRONG
+    assert chisquare(list(found.values())).pvalue > RARE
     assert Counter(histograms.place(iter([1, 0, 3]), below) for _ in range(400)).keys() == {0, 2}
 
 
@@ -280,7 +274,7 @@ def test_the_exact_sampler_draws_for_no_more_than_was_asked():
     chances = np.exp(-0.8 * np.abs(values)) * np.tanh(0.4)
     seen = np.array([(drawn == value).sum() for value in values])
     expected = np.append(len(drawn) * chances, len(drawn) * (1 - chances.sum()))
-    assert agreement(np.append(seen, len(drawn) - seen.sum()), expected) > WRONG
+    assert agreement(np.append(seen, len(drawn) - seen.sum()), expected) > RARE
 
 
 @TOTALS

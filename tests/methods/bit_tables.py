@@ -4,9 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-
-from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
+from tables import categorical
 
 __all__ = ["HUGE", "RELATIONS", "bits", "chain", "planted", "random_frame", "real_table", "schema_of", "steps", "total"]
 
@@ -15,10 +13,8 @@ HUGE = 1e9
 
 
 def schema_of(sizes, max_rows=5_000):
-    columns = (
-        Column(name=name, kind="ordered", categories=tuple(map(str, range(size)))) for name, size in sizes.items()
-    )
-    return Schema(columns=tuple(columns), max_rows=max_rows)
+    values = {name: map(str, range(size)) for name, size in sizes.items()}
+    return categorical(values, kind="ordered", max_rows=max_rows)
 
 
 def bits(names, max_rows=5_000):

@@ -34,9 +34,7 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
 )
 def test_a_share_is_epsilon_by_2_n_and_4_h(bins, rounds, share, missing):
     """A numeric column of one bin cannot be cut, so that it does not count."""
-    numbers = [
-        Column(name=f"n{i}", kind="continuous", lower=0, upper=1, bins=b, missing=missing) for i, b in enumerate(bins)
-    ]
+    numbers = [Column(f"n{i}", "continuous", lower=0, upper=1, bins=b, missing=missing) for i, b in enumerate(bins)]
     schema = Schema(columns=(A, *numbers, Y), target="y")
     method = fit(pd.DataFrame(columns=list(schema.names), dtype=object), schema=schema, rounds=rounds)
     *chosen, counts = method.ledger_.entries
@@ -272,14 +270,8 @@ def test_no_specialization_makes_more_leaves_than_allowed(kind):
 
 M = Column(name="m", kind="integer", lower=0, upper=3, bins=4, missing=True)
 MISSING_SCHEMA = Schema(columns=(N, C, Y, M), target="y")  # the class is not the last column
-
-
-def with_missing(rows=300, seed=0):
-    """The class hangs on n, more weakly on a, which is not there."""
-    return make_frame(rows, seed).drop(columns="a").assign(m=np.arange(rows) % 4)
-
-
-MISSING_FRAME = with_missing()
+# The class hangs on n, more weakly on a, which is not there.
+MISSING_FRAME = make_frame(300, 0).drop(columns="a").assign(m=np.arange(300) % 4)
 
 
 def fit_tree(frame=MISSING_FRAME, schema=MISSING_SCHEMA, **parameters):

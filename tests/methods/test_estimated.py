@@ -117,10 +117,7 @@ def test_impurities():
     assert gini(classes) == pytest.approx([1 - 6 / 16, 0, 0])
 
 
-CLASSES = (
-    Column(name="x", kind="continuous", lower=0, upper=1),
-    Column(name="y", kind="categorical", categories=("a", "b", "c")),
-)
+CLASSES = (Column("x", "continuous", lower=0, upper=1), Column("y", "categorical", categories=("a", "b", "c")))
 
 
 def reconstruction(epsilon, labels, numbers):

@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
+from tables import categorical
 
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
@@ -70,10 +71,8 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     assert ledger.epsilon_nominal == 0.75
     paper = Margins(mode="published").fit(small_frame, schema=small_schema)
     assert paper.ledger_.plan is None
-    assert [how["unprotected_allowed"] for *_, how in opened] == [
-        False,
-        True,
-    ]  # only published mode may ask for raw rows
+    raw = [how["unprotected_allowed"] for *_, how in opened]
+    assert raw == [False, True]  # only published mode may ask for raw rows
 
 
 @pytest.mark.parametrize("noise", ["laplace", "auto"])
@@ -185,19 +184,8 @@ def test_a_method_without_words_for_screens_runs_and_a_registered_one_has_them()
 
 FOREST = DiffPRFs(epsilon=30.0, n_trees=2, max_depth=3, random_state=1)
 
-ZERO_ONE = Schema(
-    columns=(
-        Column(name="x", kind="continuous", lower=0, upper=1, bins=4),
-        Column(name="y", kind="categorical", categories=("0", "1")),
-    ),
-    target="y",
-    max_rows=500,
-)
-
-
-def zero_one():
-    x = np.random.default_rng(0).random(200)
-    return pd.DataFrame({"x": x, "y": (x > 0.5).astype(int)})
+X = Column(name="x", kind="continuous", lower=0, upper=1, bins=4)
+ZERO_ONE = categorical({"y": "01"}, X, target="y", max_rows=500)
 
 
 def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, small_schema):
@@ -219,7 +207,8 @@ def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, s
 
 @pytest.mark.parametrize("kind", [int, float, "Int64", "string"])
 def test_classes_of_another_kind_are_the_same_classes(kind):
-    frame = zero_one()
+    x = np.random.default_rng(0).random(200)
+    frame = pd.DataFrame({"x": x, "y": (x > 0.5).astype(int)})
     expected = clone(FOREST).fit(frame, schema=ZERO_ONE)
     assert expected.classes_.tolist() == ["0", "1"]
     y = frame["y"].astype(kind)

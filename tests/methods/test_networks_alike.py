@@ -38,16 +38,12 @@ def of_privbayes(d, relation, beta, **_):
     return before, (1 - before) * Fraction(beta), (1 - before) * (1 - Fraction(beta))
 
 
-def of_privscbn(d, relation, **_):
-    return (Fraction(1, 3),) * 3
-
-
 SHARES = [
     (HMPrivBayes, {"n_clusters": 1}, of_hmprivbayes),
     (HMPrivBayes, {"n_clusters": 9, "eta": 0.9}, of_hmprivbayes),
     (PrivBayes, {"variant": "general", "beta": 0.5}, of_privbayes),
     (PrivBayes, {"variant": "binary", "beta": 0.3}, of_privbayes),
-    (PrivSCBN, {"n_clusters": 2, "max_parents": 3}, of_privscbn),
+    (PrivSCBN, {"n_clusters": 2, "max_parents": 3}, lambda *_, **__: (Fraction(1, 3),) * 3),
 ]
 
 
@@ -269,11 +265,6 @@ def mostly_zeros(blocks, width, rows=1_500, seed=0):
     return planted(blocks, width, rows, seed, ones=(0.25, 0.03), copied=(0.9, 0.05))  # mostly zeros
 
 
-def choices_of(size, parents):
-    """One for the first bit; then one for a child with its first parent, and one for each further parent."""
-    return 1 + sum(min(parents, placed) for placed in range(1, size))
-
-
 @pytest.mark.parametrize(("d", "clusters"), [(3, 1), (7, 3)])
 def test_paper_mode_claims_epsilon_and_is_charged_what_it_costs(d, clusters):
     n, epsilon = 60, 0.7
@@ -290,7 +281,8 @@ def test_paper_mode_claims_epsilon_and_is_charged_what_it_costs(d, clusters):
     assert total(rest) == 2 * k * Fraction(epsilon) / 3
     assert method.ledger_.epsilon_nominal == pytest.approx((d // 2 * n + 2 * k) * epsilon / 3)
     choices = [entry for entry in rest if entry.mechanism == "exponential"]
-    sizes = [choices_of(len(cluster), 3) for cluster in method.clusters_]
+    # One for the first bit; then one for a child with its first parent, and one for each further parent.
+    sizes = [1 + sum(min(3, placed) for placed in range(1, len(cluster))) for cluster in method.clusters_]
     assert [entry.epsilon_nominal for entry in choices] == [
         Fraction(epsilon) / 3 / size for size in sizes for _ in range(size)
     ]

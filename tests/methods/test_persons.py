@@ -6,23 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sources import Watched
+from tables import categorical
 
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
-from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError
 from dpcore.methods import METHODS, DiffPRFs, IndependentMarginals, NaiveBayesSynthesizer
 
-SCHEMA = Schema(
-    columns=(
-        Column(name="w", kind="categorical", categories=tuple("abcdefgh")),
-        Column(name="y", kind="categorical", categories=("0", "1")),
-    ),
-    target="y",
-    max_rows=100,
-)
+SCHEMA = categorical({"w": "abcdefgh", "y": "01"}, target="y", max_rows=100)
 
 
 def of_persons(rows, schema=SCHEMA, **more):

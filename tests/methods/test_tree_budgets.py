@@ -7,6 +7,7 @@ always fail. False-alarm rate: were the seeds drawn afresh, each test of fit wou
 
 import math
 import weakref
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -14,14 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tables import SMALL, make_frame
+from tables import FOREST, SMALL, make_frame
 from variants import GIVEN, alike, fitted, fitted_state
 
 from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
 from dpcore.door import PrivateTable, exact_node_counts
 from dpcore.door.exact_node_counts import NodeRows
@@ -218,18 +218,8 @@ def test_paper_mode_reads_two_children_in_two_ways(children, small_frame, small_
 
 
 ALARM, RARE, DRAWS = 1e-4, 1e-6, 60_000
-SCHEMA = Schema(
-    columns=(
-        Column(name="real", kind="continuous", lower=0, upper=10, bins=(4.0,)),
-        Column(name="binned", kind="integer", lower=0, upper=3, bins=4),
-        Column(name="letter", kind="categorical", categories=("a", "b", "c")),
-        Column(name="one", kind="categorical", categories=("k", "l", "m")),
-        Column(name="y", kind="categorical", categories=("0", "1")),
-    ),
-    target="y",
-    max_rows=50,
-)
-COLUMNS = SCHEMA.columns
+COLUMNS = (*FOREST.columns[:3], Column(name="one", kind="categorical", categories=("k", "l", "m")), FOREST["y"])
+SCHEMA = replace(FOREST, columns=COLUMNS)
 NUMBERS = np.array([2.0, 5.0, 5.0, 9.5, 0.0])
 CODES = np.array([[0, 0, 0, 1, 0], [1, 1, 1, 1, 1], [1, 2, 1, 2, 1], [1, 3, 2, 0, 1], [0, 0, 2, 0, 0]], dtype=np.uint8)
 ENDS = np.array([0.0, 2.0, 5.0, 9.5, 10.0])

@@ -14,19 +14,9 @@ from dpcore.domain.column import Column
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.methods.networks.base import pair_matrix
+from dpcore.postprocess import junction_tree as trees
 from dpcore.postprocess.bayes_net import conditional, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.clustering import STARTS, contiguous_clusters, related_columns, spectral_clusters
-from dpcore.postprocess.junction_tree import (
-    cells_of,
-    cells_with,
-    joined,
-    junction_tree,
-    largest_with,
-    merge_scopes,
-    pairs_within,
-    sample_rows,
-    triangulate,
-)
 from dpcore.rows import joint_counts
 
 ALARM = 1e-4  # seeded; were the seeds drawn afresh, each such assertion would fail once in 10,000
@@ -194,15 +184,16 @@ def random_graph(rng, columns, density=0.3):
 def test_graphs_by_hand():
     """A square gets one diagonal, the one of fewest cells; columns without edges are cliques."""
     square = [(0, 1), (1, 2), (2, 3), (0, 3)]
-    assert triangulate(square, [2, 5, 2, 5]) == [(0, 1, 2), (0, 2, 3)]
-    assert triangulate(square, [5, 2, 5, 2]) == [(0, 1, 3), (1, 2, 3)]
-    assert triangulate([(0, 2)], [2, 2, 2, 2]) == [(0, 2), (1,), (3,)]
-    assert triangulate([], [1]) == [(0,)]
-    assert junction_tree([(0,)]) == ([(0,)], [-1])
-    assert merge_scopes([(0,), (1,)], [2, 2], 100) == [(0, 1)]  # 4 * (2 + 2) falls to 1 * 4
-    assert merge_scopes([(0,), (1,)], [10, 10], 100) == [(0,), (1,)]  # 4 * 20 would rise to 1 * 100
-    assert merge_scopes([(0,), (1,)], [2, 2], 3) == [(0,), (1,)]
-    assert merge_scopes([(0, 1), (1, 2), (3,)], [2, 2, 2, 40], 100) == [(3,), (0, 1, 2)]  # 9 * 48, 4 * 48, 1 * 320
+    assert trees.triangulate(square, [2, 5, 2, 5]) == [(0, 1, 2), (0, 2, 3)]
+    assert trees.triangulate(square, [5, 2, 5, 2]) == [(0, 1, 3), (1, 2, 3)]
+    assert trees.triangulate([(0, 2)], [2, 2, 2, 2]) == [(0, 2), (1,), (3,)]
+    assert trees.triangulate([], [1]) == [(0,)]
+    assert trees.junction_tree([(0,)]) == ([(0,)], [-1])
+    assert trees.merge_scopes([(0,), (1,)], [2, 2], 100) == [(0, 1)]  # 4 * (2 + 2) falls to 1 * 4
+    assert trees.merge_scopes([(0,), (1,)], [10, 10], 100) == [(0,), (1,)]  # 4 * 20 would rise to 1 * 100
+    assert trees.merge_scopes([(0,), (1,)], [2, 2], 3) == [(0,), (1,)]
+    # Of these, 9 * 48 cells, 4 * 48 and 1 * 320.
+    assert trees.merge_scopes([(0, 1), (1, 2), (3,)], [2, 2, 2, 40], 100) == [(3,), (0, 1, 2)]
 
 
 def test_junction_tree_of_any_graph(seeds):
@@ -210,12 +201,12 @@ def test_junction_tree_of_any_graph(seeds):
         rng = np.random.default_rng(seed)
         for columns in range(1, 10):
             sizes, edges = random_graph(rng, columns)
-            cliques = triangulate(edges, sizes)
-            assert set(edges) <= pairs_within(cliques)
+            cliques = trees.triangulate(edges, sizes)
+            assert set(edges) <= trees.pairs_within(cliques)
             assert {j for clique in cliques for j in clique} == set(range(columns))
             assert not any(set(a) <= set(b) for a, b in product(cliques, cliques) if a != b)
-            assert triangulate(pairs_within(cliques), sizes) == cliques
-            order, parents = junction_tree(cliques)
+            assert trees.triangulate(trees.pairs_within(cliques), sizes) == cliques
+            order, parents = trees.junction_tree(cliques)
             assert sorted(order) == cliques
             assert parents[0] == -1
             assert all(0 <= parent < i for i, parent in enumerate(parents) if i)
@@ -230,18 +221,18 @@ def random_trees(seeds):
     for seed in range(5 * len(seeds(10))):
         rng = np.random.default_rng(seed)
         sizes, edges = random_graph(rng, columns := int(rng.integers(3, 12)), 0.25)
-        yield sizes, *junction_tree(triangulate(edges, sizes)), list(combinations(range(columns), 2))
+        yield sizes, *trees.junction_tree(trees.triangulate(edges, sizes)), list(combinations(range(columns), 2))
 
 
 def test_joining_changes_only_what_lies_between(seeds):
     tree, sizes = [(0, 1), (1, 2), (3,)], [3, 4, 5, 2]
     hand = [((0, 2), [0, 1], [(0, 1, 2)]), ((0, 1), [], []), ((0, 3), [2], [(0, 3)])]
-    assert list(joined([pair for pair, *_ in hand], tree, [-1, 0, 0], sizes)) == hand
+    assert list(trees.joined([pair for pair, *_ in hand], tree, [-1, 0, 0], sizes)) == hand
     for sizes, cliques, parents, pairs in random_trees(seeds):
-        for pair, old, new in joined(pairs, cliques, parents, sizes):
+        for pair, old, new in trees.joined(pairs, cliques, parents, sizes):
             kept = [clique for i, clique in enumerate(cliques) if i not in old]
-            assert sorted({*kept, *new}) == triangulate({*pairs_within(cliques), pair}, sizes)
-            assert (new == []) == (pair in pairs_within(cliques))
+            assert sorted({*kept, *new}) == trees.triangulate({*trees.pairs_within(cliques), pair}, sizes)
+            assert (new == []) == (pair in trees.pairs_within(cliques))
 
 
 def test_rows_have_the_trees_joint_distribution():
@@ -258,7 +249,7 @@ def test_rows_have_the_trees_joint_distribution():
             seen |= set(clique)
     assert joint.sum() == pytest.approx(1)
     counts = np.zeros(sizes)
-    np.add.at(counts, tuple(sample_rows(cliques, parents, tables, size, rng).T), 1)
+    np.add.at(counts, tuple(trees.sample_rows(cliques, parents, tables, size, rng).T), 1)
     # At most binomial spread: 72 cells at 5 standard deviations, false-alarm rate below 1e-4.
     assert (np.abs(counts - size * joint) <= 5 * np.sqrt(size * joint) + 3).all()
 
@@ -271,10 +262,10 @@ def test_counts_at_each_separator_are_the_expected_ones_rounded():
     conditional = tables[1] / tables[1].sum(axis=1, keepdims=True)
     # Tables of nothing are sampled uniformly.
     nothing = [np.zeros((2, 2)), np.zeros((2, 2))]
-    counts = np.bincount(sample_rows(cliques, parents, nothing, 8_000, rng) @ [4, 2, 1], minlength=8)
+    counts = np.bincount(trees.sample_rows(cliques, parents, nothing, 8_000, rng) @ [4, 2, 1], minlength=8)
     assert np.abs(counts - 1_000).max() < 5 * np.sqrt(1_000)
     for size in (1, 7, 1_000):
-        rows = sample_rows(cliques, parents, tables, size, rng)
+        rows = trees.sample_rows(cliques, parents, tables, size, rng)
         root, child = np.zeros((3, 4)), np.zeros((4, 5))
         np.add.at(root, tuple(rows[:, :2].T), 1)
         np.add.at(child, tuple(rows[:, 1:].T), 1)
@@ -285,18 +276,18 @@ def test_counts_at_each_separator_are_the_expected_ones_rounded():
 
 def test_how_many_cells_a_model_gets_and_how_large_a_clique(seeds):
     """What is said of a pair is what joining it gives, or a clique that holds one of the two already."""
-    cliques, parents = junction_tree([(0, 1), (1, 2), (3,)])
+    cliques, parents = trees.junction_tree([(0, 1), (1, 2), (3,)])
     pairs, sizes = [(0, 1), (0, 2), (0, 3)], [3, 4, 5, 2]
-    assert list(cells_with(pairs, cliques, parents, sizes).values()) == [34, 62, 38]
-    assert list(largest_with(pairs, cliques, parents, sizes).values()) == [20, 60, 12]
+    assert list(trees.cells_with(pairs, cliques, parents, sizes).values()) == [34, 62, 38]
+    assert list(trees.largest_with(pairs, cliques, parents, sizes).values()) == [20, 60, 12]
     for sizes, cliques, parents, pairs in random_trees(seeds):
-        cells, largest = (said(pairs, cliques, parents, sizes) for said in (cells_with, largest_with))
+        cells, largest = (said(pairs, cliques, parents, sizes) for said in (trees.cells_with, trees.largest_with))
         assert set(cells) == set(largest) == set(pairs)
         for pair in pairs:
-            joined = triangulate({*pairs_within(cliques), pair}, sizes)
-            new = [cells_of(clique, sizes) for clique in joined if clique not in cliques or set(pair) & set(clique)]
-            assert cells[pair] == sum(cells_of(clique, sizes) for clique in joined)
-            assert max(new) <= largest[pair] <= max(cells_of(clique, sizes) for clique in [*joined, *cliques])
+            joined = trees.triangulate({*trees.pairs_within(cliques), pair}, sizes)
+            new = [trees.cells_of(each, sizes) for each in joined if each not in cliques or set(pair) & set(each)]
+            assert cells[pair] == sum(trees.cells_of(clique, sizes) for clique in joined)
+            assert max(new) <= largest[pair] <= max(trees.cells_of(clique, sizes) for clique in [*joined, *cliques])
 
 
 def partition_of(clusters, d):

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from partitions import SCHEMA, random_chain
 from scipy import stats
+from tables import categorical
 
-from dpcore.domain.column import Column
 from dpcore.domain.partition import Partition
 from dpcore.domain.range_query import RangeQuery, random_queries
-from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.evaluate import tree_errors
 from dpcore.postprocess import count_tree
@@ -153,14 +152,7 @@ def test_documents_that_are_no_trees_are_refused():
 
 
 AWKWARD = "a.b[0]:Q"
-AWKWARD_SCHEMA = Schema(
-    columns=(
-        Column(name=AWKWARD, kind="categorical", categories=("p", "q", "r", "s")),
-        Column(name="c", kind="categorical", categories=("no", "<b>yes</b>")),
-    ),
-    target="c",
-    max_rows=500,
-)
+AWKWARD_SCHEMA = categorical({AWKWARD: "pqrs", "c": ("no", "<b>yes</b>")}, target="c", max_rows=500)
 WHOLE = Partition.whole(AWKWARD_SCHEMA)
 CLASSES = WHOLE.refined("c", np.arange(2), AWKWARD_SCHEMA["c"].labels)
 HALVES = CLASSES.refined(AWKWARD, np.array([0, 1, 0, 1]), ["pr", "qs"])

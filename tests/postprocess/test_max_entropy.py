@@ -172,7 +172,7 @@ def test_tables_of_all_pairs_are_those_that_are_asked_for_one_by_one(seeds):
             np.testing.assert_allclose(found[a, b], model.table((a, b)), atol=1e-12)
 
 
-def test_answers_are_averaged_by_inverse_variance():
+def test_answers_totals_and_margins_are_averaged_by_inverse_variance():
     one = NoisyTables(None)
     one.add((0,), np.array([10.0, 20.0]), 1.0)
     one.add((0,), np.array([14.0, 28.0]), 3.0)
@@ -181,10 +181,7 @@ def test_answers_are_averaged_by_inverse_variance():
     uneven = NoisyTables(33)
     uneven.add((0,), np.array([10.0, 20.0]), np.array([1.0, 2.0]))
     np.testing.assert_allclose(uneven.agreed()[0,], [11, 22], rtol=1e-6)  # of 3 rows more the noisier gets two
-
-
-def test_totals_and_margins_are_averaged_by_inverse_variance():
-    """Column a with variance 2, b with variance 1, and their table with variance 1, which has 4 cells."""
+    # Column a with variance 2, b with variance 1, and their table with variance 1, which has 4 cells.
     both = NoisyTables(None)
     both.add((0,), np.array([50.0, 52.0]), 2.0)
     both.add((1,), np.array([60.0, 42.0]), 1.0)

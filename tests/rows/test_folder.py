@@ -11,7 +11,7 @@ import pytest
 from folders import encoded, views_of, write
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SMALL, make_frame
+from tables import SMALL, categorical, make_frame
 from variants import EVERY_FIT, alike, fitted_state
 
 from dpcore.domain.column import Column
@@ -26,9 +26,7 @@ from dpcore.rows import Folder, FolderData, FolderRows, HeldRows, exact_counts, 
 
 
 def schema_of(sizes):
-    labels = [tuple(map(str, range(size))) for size in sizes]
-    columns = (Column(name=f"x{j}", kind="categorical", categories=own) for j, own in enumerate(labels))
-    return Schema(columns=tuple(columns))
+    return categorical({f"x{j}": map(str, range(size)) for j, size in enumerate(sizes)})
 
 
 def both(path, sizes, rows, seed, cuts=(), numbers=()):
@@ -171,7 +169,8 @@ def small(tmp_path_factory):
 
 
 PRINTED = {"mode": "published"}
-LOOKS = ("NB-Synth", {"mode": "published", "variant": "Alg1"}), ("HMPrivBayes", PRINTED), ("JTree", PRINTED)
+LOOKS = [("NB-Synth", PRINTED | how) for how in ({"variant": "Alg1"}, {"prior": "frequency"})]
+LOOKS += [("HMPrivBayes", PRINTED), ("JTree", PRINTED)]
 FEW = {"n_trees": 2, "max_depth": 3}
 
 
