@@ -230,8 +230,9 @@ def _curves(
     runs, middle = data[data["rule"] < 1], f"{center}(value)"
     here, modes = in_order(runs["series"]), in_order(runs["mode"])
     names, printed = [*map(say, among)] if among else here, say(dashed)
-    beside = max(1, min(5, int(LEGEND / (25 + LETTER * max(map(breadth, names), default=0)))))
-    legend = alt.Legend(symbolOpacity=1, columns=beside if len(names) > beside else alt.Undefined, values=here)
+    # the legend of modes stands beside that of series
+    row = max(1, min(5, int((LEGEND - 220 * (len(modes) > 1)) / (25 + LETTER * max(map(breadth, names), default=0)))))
+    legend = alt.Legend(symbolOpacity=1, columns=row if len(names) > row else alt.Undefined, values=here)
     color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
     tooltip = plot.tooltip_of(runs if len(modes) > 1 else runs.drop(columns="mode"))
     kinds = (("min(low)", "max(high)"), color), (middle, color), ("value", tooltip, color, shape), (middle,)
