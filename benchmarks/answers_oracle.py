@@ -19,7 +19,7 @@ import numpy as np
 ITERATIONS = 1_000
 
 
-def ours(path: str, name: str, epsilon: str) -> None:
+def release_here(path: str, name: str, epsilon: str) -> None:
     import dpcore as dp
     from dpcore.postprocess import max_entropy
 
@@ -31,9 +31,9 @@ def ours(path: str, name: str, epsilon: str) -> None:
             super().__init__(*given)
             fitted.append(self)
 
-        def add(self, scope: Any, cells: Any, variance: Any) -> None:
-            answers.append({"scope": scope, "cells": cells, "variance": np.broadcast_to(variance, cells.shape)})
-            super().add(scope, cells, variance)
+        def add(self, clique: Any, cells: Any, variance: Any) -> None:
+            answers.append({"scope": clique, "cells": cells, "variance": np.broadcast_to(variance, cells.shape)})
+            super().add(clique, cells, variance)
 
     data = dp.datasets.load("adult")
     kind = dp.METHODS[name]
@@ -50,7 +50,7 @@ def ours(path: str, name: str, epsilon: str) -> None:
     print(f"ours: {far(lambda a, b: fitted[0].model.table((a, b)), true):.4f}")
 
 
-def theirs(path: str) -> None:
+def answer_elsewhere(path: str) -> None:
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -61,10 +61,10 @@ def theirs(path: str) -> None:
     measured = []
     for i in range(int(kept["answers"])):
         cells, variance = kept[f"cells {i}"].ravel(), kept[f"variance {i}"].ravel()
-        least, scope = float(variance.min()), tuple(names[j] for j in kept[f"scope {i}"])
+        least, clique = float(variance.min()), tuple(names[j] for j in kept[f"scope {i}"])
         weights = np.sqrt(least / variance)
         own = {} if (weights == 1).all() else {"query": lambda x, weights=weights: x.datavector() * weights}
-        measured.append(mbi.LinearMeasurement(cells * weights, scope, stddev=least**0.5, **own))
+        measured.append(mbi.LinearMeasurement(cells * weights, clique, stddev=least**0.5, **own))
     start = time.perf_counter()
     domain = mbi.Domain(names, kept["sizes"].tolist())
     model = mbi.estimation.MirrorDescent().estimate(domain, measured, iters=ITERATIONS)
@@ -83,4 +83,4 @@ def far(table: Any, true: Any) -> float:
 
 
 if __name__ == "__main__":
-    (theirs if len(sys.argv) == 2 else ours)(*sys.argv[1:])
+    (answer_elsewhere if len(sys.argv) == 2 else release_here)(*sys.argv[1:])

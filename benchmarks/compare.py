@@ -41,9 +41,9 @@ def main() -> None:
         nonlocal first
         first = first or time.perf_counter() - start
 
-    asked = methods(mixed=chosen.mixed)
+    compared = methods(mixed=chosen.mixed)
     frame = dp.experiment.sweep(
-        asked,
+        compared,
         adult,
         epsilons=EPSILONS,
         repeats=REPEATS,

@@ -24,13 +24,13 @@ def key(pair: tuple[int, int]) -> str:
     return f"{pair[0]} {pair[1]}"
 
 
-def ours(path: str) -> None:
+def estimate_here(path: str) -> None:
     from dpcore.postprocess.max_entropy import MaximalEntropy
 
     joint = np.random.default_rng(7).dirichlet(np.full(int(np.prod(SIZES)), 0.05)).reshape(SIZES)
 
-    def margin(scope: tuple[int, ...]) -> np.ndarray:
-        return joint.sum(axis=tuple(j for j in range(len(SIZES)) if j not in scope))
+    def margin(clique: tuple[int, ...]) -> np.ndarray:
+        return joint.sum(axis=tuple(j for j in range(len(SIZES)) if j not in clique))
 
     model = MaximalEntropy([margin((j,)) for j in range(len(SIZES))])
     for pair in GIVEN:
@@ -42,7 +42,7 @@ def ours(path: str) -> None:
     np.savez(path, **given, **{f"model {key(pair)}": model.table(pair) for pair in PAIRS})
 
 
-def theirs(path: str) -> None:
+def estimate_elsewhere(path: str) -> None:
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -67,4 +67,4 @@ def theirs(path: str) -> None:
 
 
 if __name__ == "__main__":
-    (theirs if "dpcore" not in sys.modules and __package__ in (None, "") else ours)(sys.argv[1])
+    (estimate_elsewhere if "dpcore" not in sys.modules and __package__ in (None, "") else estimate_here)(sys.argv[1])

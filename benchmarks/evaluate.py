@@ -75,7 +75,10 @@ def main() -> None:
         seconds, _ = best(lambda p=protocol, a=args: evaluate.misclassification(*a, protocol=p), runs=1)
         show(f"misclassification, {protocol}, 50 repeats", seconds)
     print("\n" + result.drop(columns="note").round(5).to_string(index=False))
-    print(f"\nlogistic regression, fully converged: {converged(codes, test_codes, schema, target):.5f} on real rows")
+    print(
+        "\nlogistic regression, fully converged: "
+        f"{fit_to_convergence(codes, test_codes, schema, target):.5f} on real rows"
+    )
 
 
 def three_way(codes: Any, schema: Any) -> list[Any]:
@@ -84,7 +87,7 @@ def three_way(codes: Any, schema: Any) -> list[Any]:
     return joint_counts(codes, schema.sizes, families)
 
 
-def converged(train: Any, test: Any, schema: Any, target: str) -> float:
+def fit_to_convergence(train: Any, test: Any, schema: Any, target: str) -> float:
     """Accuracy of the regression by Newton steps down to a gradient of 1e-10: what L-BFGS is compared with."""
     position = schema.index(target)
     sizes = np.delete(schema.sizes, position).tolist()

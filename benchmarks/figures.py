@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Any
 
 from dpcore import datasets
-from dpcore.experiment.figures import known
+from dpcore.experiment.figures import all_figures
 from dpcore.experiment.figures.figure import Figure
 from dpcore.experiment.figures.studies import KINDS
 from dpcore.methods.base import PrivateEstimator, Synthesizer
@@ -46,7 +46,7 @@ def main(*names: str) -> None:
             measure(times, kind, part)
     print(ROW.format("figure, data", "runs", *PARTS, "other", "one repeat", "five"), flush=True)
     every = 0.0
-    for name, figure in known().items():
+    for name, figure in all_figures().items():
         for data in (datasets.load(each) for each in ("adult", "big5", *datasets.BANK_CARDS)):
             if figure.lacks(data) or not {*names} <= {name, data.name}:
                 continue

@@ -71,17 +71,17 @@ def synthesizers(*, every: bool) -> dict[str, Synthesizer]:
     return found
 
 
-def inside(band: Band | None, distances: list[float]) -> float:
+def share_inside(band: Band | None, distances: list[float]) -> float:
     """The share of distances that lie in a band."""
     values = np.array(distances)
     return float(((band.low <= values) & (values <= band.high)).mean()) if band else float("nan")
 
 
-def covered(
+def share_covered(
     method: Synthesizer, frame: pd.DataFrame, schema: dp.Schema, epsilon: float, runs: int
 ) -> tuple[float, float, float, str]:
     """The shares of columns, pairs and groups, and the bands in words."""
-    told = forecast(method, schema, len(frame), epsilons=[epsilon]).steps[0]
+    step = forecast(method, schema, len(frame), epsilons=[epsilon]).steps[0]
     real, rows = schema.encode(frame), len(frame)
     found: dict[int, list[float]] = {1: [], 2: []}
     stands: list[bool] = []
@@ -93,13 +93,13 @@ def covered(
             distances += marginal_avd(real, made, schema, degree, max_subsets=MOST_PAIRS)["avd"].tolist()
         for j in range(len(schema)):
             p, q = (joint_counts(codes, schema.sizes, [(j,)])[0] / len(codes) for codes in (real, made))
-            large = p >= (told.group or 2.0)
+            large = p >= (step.group or 2.0)
             stands += (np.abs(p - q)[large] <= p[large] / 2).tolist()
-    bands = [f"{100 * band.low:.1f}-{100 * band.high:.1f}" for band in (told.columns, told.pairs) if band]
-    group = f"{told.group:.3%}" if told.group else "none"
+    bands = [f"{100 * band.low:.1f}-{100 * band.high:.1f}" for band in (step.columns, step.pairs) if band]
+    group = f"{step.group:.3%}" if step.group else "none"
     return (
-        inside(told.columns, found[1]),
-        inside(told.pairs, found[2]),
+        share_inside(step.columns, found[1]),
+        share_inside(step.pairs, found[2]),
         float(np.mean(stands)) if stands else float("nan"),
         f"{bands[0]:>10} {bands[1]:>10} {group:>8}",
     )
@@ -119,7 +119,7 @@ def main() -> None:
         frame, schema = table(name, chosen.rows)
         for label, method in synthesizers(every=chosen.all).items():
             start = time.perf_counter()
-            columns, pairs, groups, bands = covered(method, frame, schema, chosen.epsilon, chosen.runs)
+            columns, pairs, groups, bands = share_covered(method, frame, schema, chosen.epsilon, chosen.runs)
             seconds = time.perf_counter() - start
             print(f"{name:22} {label:20} {columns:7.2f} {pairs:5.2f} {groups:6.2f} {bands} {seconds:7.1f}", flush=True)
 

@@ -28,7 +28,7 @@ from benchmarks.evaluate import best
 from dpcore import datasets
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
-from dpcore.evaluate.learners import judged
+from dpcore.evaluate.learners import assess_probabilities
 from dpcore.methods import METHODS, DiffPRFs, NonPrivateForest
 from dpcore.methods.base import PrivateClassifier
 
@@ -55,11 +55,11 @@ def defaults(data: Dataset) -> Iterator[dict[str, Any]]:
         for name, method in METHODS.items():
             if issubclass(method, PrivateClassifier) and "corrected" in method.modes and method.paper != "004":
                 for epsilon in EPSILONS if relation == "add_remove" else (1.0, 0.1):
-                    yield measured(f"{name}, {relation}", data, method(epsilon=epsilon, relation=relation))
+                    yield measure_accuracy(f"{name}, {relation}", data, method(epsilon=epsilon, relation=relation))
     for epsilon in EPSILONS:
-        yield measured("DiffPRFs, cut between bins", data, DiffPRFs(epsilon=epsilon, cuts="bins"))
+        yield measure_accuracy("DiffPRFs, cut between bins", data, DiffPRFs(epsilon=epsilon, cuts="bins"))
         for trees in (3, 5):
-            yield measured(f"DiffPRFs, {trees} trees", data, DiffPRFs(epsilon=epsilon, n_trees=trees))
+            yield measure_accuracy(f"DiffPRFs, {trees} trees", data, DiffPRFs(epsilon=epsilon, n_trees=trees))
 
 
 def paper(data: Dataset) -> Iterator[dict[str, Any]]:
@@ -69,21 +69,21 @@ def paper(data: Dataset) -> Iterator[dict[str, Any]]:
         for score in ("Max", "InfoGain"):
             for mode in ("published", "corrected"):
                 method = DiffPRFs(epsilon=epsilon, mode=mode, criterion=score, **size)
-                yield measured(f"{mode}, {score}", data, method)
-        yield measured("corrected, Gini then Max", data, DiffPRFs(epsilon=epsilon, **size))
-        yield measured("corrected, all columns", data, DiffPRFs(epsilon=epsilon, n_trees=25, max_depth=5))
-    yield measured("plain forest", data, NonPrivateForest())
-    yield measured("plain forest, values", data, NonPrivateForest(categorical_splits="values"))
+                yield measure_accuracy(f"{mode}, {score}", data, method)
+        yield measure_accuracy("corrected, Gini then Max", data, DiffPRFs(epsilon=epsilon, **size))
+        yield measure_accuracy("corrected, all columns", data, DiffPRFs(epsilon=epsilon, n_trees=25, max_depth=5))
+    yield measure_accuracy("plain forest", data, NonPrivateForest())
+    yield measure_accuracy("plain forest, values", data, NonPrivateForest(categorical_splits="values"))
 
 
-def measured(name: str, data: Dataset, method: PrivateClassifier) -> dict[str, Any]:
+def measure_accuracy(name: str, data: Dataset, method: PrivateClassifier) -> dict[str, Any]:
     """Mean accuracies of `RUNS` fits, and their spread."""
     target = data.target or ""
     truth = data.schema.encode(data.test)[:, data.schema.index(target)]
     found = []
     for _ in range(RUNS):
         method.fit(data.train, schema=data.schema)
-        result = judged(method.predict_proba(data.test), truth, data.schema[target].size)
+        result = assess_probabilities(method.predict_proba(data.test), truth, data.schema[target].size)
         found.append((result.accuracy, result.balanced_accuracy))
     accuracy, balanced = np.array(found).T
     sizes = f"{vars(method).get('n_trees_', '')} x {vars(method).get('max_depth_', '')}".strip(" x")
@@ -103,9 +103,9 @@ def references(data: Dataset) -> Iterator[dict[str, Any]]:
     """No privacy, and the majority class."""
     target = data.target or ""
     codes, test = data.schema.encode(data.train), data.schema.encode(data.test)
-    place = data.schema.index(target)
-    x, y = np.delete(codes, place, axis=1), codes[:, place]
-    x_test, truth = np.delete(test, place, axis=1), test[:, place]
+    index = data.schema.index(target)
+    x, y = np.delete(codes, index, axis=1), codes[:, index]
+    x_test, truth = np.delete(test, index, axis=1), test[:, index]
 
     def row(name: str, epsilon: float, learn: Callable[[int], Any]) -> dict[str, Any]:
         found = []
@@ -127,14 +127,14 @@ def references(data: Dataset) -> Iterator[dict[str, Any]]:
 def export(data: Dataset, path: str) -> None:
     """The codes, for programs that need other versions of scikit-learn than ours."""
     codes, test = data.schema.encode(data.train), data.schema.encode(data.test)
-    place = data.schema.index(data.target or "")
-    sizes = np.delete(np.array(data.schema.sizes), place)
+    index = data.schema.index(data.target or "")
+    sizes = np.delete(np.array(data.schema.sizes), index)
     np.savez_compressed(
         path,
-        x=np.delete(codes, place, axis=1),
-        y=codes[:, place],
-        x_test=np.delete(test, place, axis=1),
-        y_test=test[:, place],
+        x=np.delete(codes, index, axis=1),
+        y=codes[:, index],
+        x_test=np.delete(test, index, axis=1),
+        y_test=test[:, index],
         sizes=sizes,
     )
 
@@ -163,12 +163,12 @@ def speed(data: Dataset) -> None:
     public.encode(large)
     print(f"1,000,000 rows x 14: encoding alone {time.perf_counter() - start:.2f} s")
     for resample in ("disjoint", "full"):
-        unbounded = unlimited(public)
+        unbounded = allow_all_rows(public)
         start = time.perf_counter()
         DiffPRFs(**forest, resample=resample, random_state=0).fit(large, schema=unbounded)
         print(f"1,000,000 rows x 14, 25 trees of depth 5, {resample}: fit {time.perf_counter() - start:.2f} s")
     start = time.perf_counter()
-    DiffPRFs(random_state=0).fit(large, schema=unlimited(public))
+    DiffPRFs(random_state=0).fit(large, schema=allow_all_rows(public))
     print(f"1,000,000 rows x 14, default sizes: fit {time.perf_counter() - start:.2f} s")
 
 
@@ -177,7 +177,7 @@ def seconds(call: Callable[[], Any], runs: int = 5) -> float:
     return best(call, runs)[0]
 
 
-def unlimited(schema: Schema) -> Schema:
+def allow_all_rows(schema: Schema) -> Schema:
     """The schema for as many rows as the large table has."""
     return replace(schema, max_rows=1_000_000)
 

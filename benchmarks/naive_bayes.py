@@ -18,7 +18,7 @@ import dpcore as dp
 REPEATS = 5
 ROWS = 30_162
 LR, BAYES_NET = "logistic regression", "Bayes net"
-PRINTED = (0.822, 0.836)  # the paper's range at epsilon 1.5
+PUBLISHED_RANGE = (0.822, 0.836)  # the paper's range at epsilon 1.5
 
 
 def measure(
@@ -38,7 +38,7 @@ def measure(
     return np.array(found)
 
 
-def corrected(data: dp.datasets.Dataset) -> None:
+def show_corrected(data: dp.datasets.Dataset) -> None:
     print(f"Corrected, add_remove, {ROWS:,} rows, mean (standard deviation) of {REPEATS} runs")
     print(f"{'variant':22} {'epsilon':>7} {'LR':>15} {'Bayes net':>15} {'1-way AVD':>9} {'2-way AVD':>9}")
     for name, extra in (("C1", {}), ("C1-gen", {"x_source": "model"}), ("C2", {"variant": "C2", "rows": ROWS})):
@@ -66,7 +66,7 @@ def figures(data: dp.datasets.Dataset) -> None:
 
 
 def readings(data: dp.datasets.Dataset) -> None:
-    low, high = PRINTED
+    low, high = PUBLISHED_RANGE
     print(f"\nReadings of the paper at epsilon 1.5, printed: {low:.3f} to {high:.3f} (logistic regression)")
     print(f"{'bins':>16} {'S / N':>6} {'base':>5} {'smoothing':>9} {'min':>7} {'mean':>7} {'max':>7}  all inside")
     schema = data.schema
@@ -97,7 +97,7 @@ def main() -> None:
     data = dp.datasets.load("adult")
     ceiling = dp.evaluate.real_data_baseline(data.train, data.test, data.schema, "income")
     print(ceiling.to_string(index=False), "\n")
-    corrected(data)
+    show_corrected(data)
     figures(data)
     if "--readings" in sys.argv:
         readings(data)

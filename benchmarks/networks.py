@@ -84,7 +84,7 @@ def utility(data: dp.datasets.Dataset) -> None:
             print(f"{name:31} {epsilon:7g} {bound:8.4g} {cells} {last}", flush=True)
 
 
-def timed(name: str, work: Callable[[], object], runs: int) -> None:
+def print_times(name: str, work: Callable[[], object], runs: int) -> None:
     seconds = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -100,19 +100,19 @@ def speed(data: dp.datasets.Dataset, runs: int) -> None:
         return lambda: method.fit(data.train, schema=data.schema)
 
     everything = {"theta": 1e-9, "max_parents": 3}  # three parents whatever epsilon: all candidates
-    timed(f"{data.name}: HMPrivBayes", fit(dp.HMPrivBayes()), runs)
-    timed(f"{data.name}: HMPrivBayes, printed", fit(dp.HMPrivBayes(mode="published")), runs)
-    timed(f"{data.name}: PrivSCBN", fit(dp.PrivSCBN()), runs)
-    timed(f"{data.name}: PrivBayes refined", fit(dp.RefinedPrivBayes()), runs)
-    timed(f"{data.name}: PrivBayes general", fit(dp.PrivBayes()), runs)
-    timed(f"{data.name}: PrivBayes general, add_remove", fit(dp.PrivBayes(relation="add_remove")), runs)
-    timed(f"{data.name}: JTree", fit(dp.JTree()), runs)
+    print_times(f"{data.name}: HMPrivBayes", fit(dp.HMPrivBayes()), runs)
+    print_times(f"{data.name}: HMPrivBayes, printed", fit(dp.HMPrivBayes(mode="published")), runs)
+    print_times(f"{data.name}: PrivSCBN", fit(dp.PrivSCBN()), runs)
+    print_times(f"{data.name}: PrivBayes refined", fit(dp.RefinedPrivBayes()), runs)
+    print_times(f"{data.name}: PrivBayes general", fit(dp.PrivBayes()), runs)
+    print_times(f"{data.name}: PrivBayes general, add_remove", fit(dp.PrivBayes(relation="add_remove")), runs)
+    print_times(f"{data.name}: JTree", fit(dp.JTree()), runs)
     for score in ("MI", "R", "F"):
         method = dp.PrivBayes(variant="binary", score=score, **everything)
-        timed(f"{data.name}: PrivBayes binary, l=3, every candidate, {score}", fit(method), runs)
+        print_times(f"{data.name}: PrivBayes binary, l=3, every candidate, {score}", fit(method), runs)
     for method in (dp.RefinedPrivBayes(), dp.PrivBayes(), dp.HMPrivBayes(), dp.JTree()):
         fitted = method.fit(data.train, schema=data.schema)
-        timed(f"{data.name}: 45,222 rows from {fitted.title}", lambda fitted=fitted: fitted.sample(45_222), 3)
+        print_times(f"{data.name}: 45,222 rows from {fitted.title}", lambda fitted=fitted: fitted.sample(45_222), 3)
 
 
 def main() -> None:

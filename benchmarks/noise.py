@@ -73,10 +73,10 @@ def draws() -> None:
             seconds = least(partial(noise.counts, counts, scale))
             print(f"{kind}, scale {scale:g}: {1e9 * seconds / MILLION:.0f} ns a count")
         print(f"{kind}: a choice among a million in {1e3 * least(partial(noise.select, scores, 1.0)):.0f} ms")
-    for law, (size, times), scale in product(("laplace", "gaussian"), SIZES.items(), (1.0, 2.0**40)):
-        ask = partial(make_noise("auto", None, 0, law).counts, counts[:size], scale)
+    for distribution, (size, times), scale in product(("laplace", "gaussian"), SIZES.items(), (1.0, 2.0**40)):
+        ask = partial(make_noise("auto", None, 0, distribution).counts, counts[:size], scale)
         found = 1e6 * least(lambda ask=ask, times=times: [ask() for _ in range(times)]) / times
-        print(f"{law}, scale {scale:g}, {size:,} at once: {found:,.0f} µs")
+        print(f"{distribution}, scale {scale:g}, {size:,} at once: {found:,.0f} µs")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from benchmarks.forests import measured, references, seconds, tell
+from benchmarks.forests import measure_accuracy, references, seconds, tell
 from dpcore import datasets
 from dpcore.datasets import Dataset
 from dpcore.evaluate.reconstruction import boolean_data
@@ -42,8 +42,8 @@ def main() -> None:
     if "--speed" in sys.argv:
         speed(data)
         return
-    tell(printed(data))
-    tell(corrected(data))
+    tell(published_grid(data))
+    tell(corrected_grid(data))
     tell(plain(data))
 
 
@@ -66,38 +66,39 @@ def crossing() -> None:
             print(f"  p {p:<5g} {name}  {np.mean(found[:5]):.4f}  {np.mean(found):.4f}  {error:.4f}")
 
 
-def printed(data: Dataset) -> Iterator[dict[str, Any]]:
+def published_grid(data: Dataset) -> Iterator[dict[str, Any]]:
     """Paper 004's grid, for both noises and for none, and the trees that it compares with."""
     for name, noise in NOISES.items():
         for p0 in GRID:
-            yield measured(f"PPNB as printed, {name}, p0 {p0:g}", data, PPNB(mode="published", p0=p0, **noise))
+            yield measure_accuracy(f"PPNB as printed, {name}, p0 {p0:g}", data, PPNB(mode="published", p0=p0, **noise))
     for theta in (0.55, 0.6, 0.7, 0.8, 0.9):
-        yield measured(f"DTPD as printed, theta {theta:g}", data, DTPD(mode="published", theta=theta))
+        yield measure_accuracy(f"DTPD as printed, theta {theta:g}", data, DTPD(mode="published", theta=theta))
     for variant in ("by_class", "global", "local"):
-        yield measured(f"DTCRD as printed, {variant}", data, DTCRD(mode="published", variant=variant))
+        yield measure_accuracy(f"DTCRD as printed, {variant}", data, DTCRD(mode="published", variant=variant))
 
 
-def corrected(data: Dataset) -> Iterator[dict[str, Any]]:
+def corrected_grid(data: Dataset) -> Iterator[dict[str, Any]]:
     """A finite epsilon for the whole record, with every column asked, or some."""
     for epsilon in EPSILONS:
         for bare in (False, True):
             how: dict[str, Any] = {"merge": False, "reconstruction": "clip"} if bare else {}
             for pairs in (True, False):
-                for asked in (1, 2, None):
-                    told = f"{'class and column as one, ' if pairs else ''}{asked or 'all'} asked{', clipped' * bare}"
-                    method = PPNB(epsilon=epsilon, pairs=pairs, n_questions=asked, **how)
-                    yield measured(f"PPNB-LDP, {told}", data, method)
-        for asked in (1, None):
-            method = PPNB(epsilon=epsilon, numbers="moments", n_questions=asked)
-            yield measured(f"PPNB-LDP, moments, {asked or 'all'} asked", data, method)
-        yield measured("DTPD, every bit for itself", data, DTPD(epsilon=epsilon))
-        yield measured("DTCRD, Laplace noise", data, DTCRD(epsilon=epsilon))
+                for n_questions in (1, 2, None):
+                    asked = f"{n_questions or 'all'} asked{', clipped' * bare}"
+                    text = f"{'class and column as one, ' if pairs else ''}{asked}"
+                    method = PPNB(epsilon=epsilon, pairs=pairs, n_questions=n_questions, **how)
+                    yield measure_accuracy(f"PPNB-LDP, {text}", data, method)
+        for n_questions in (1, None):
+            method = PPNB(epsilon=epsilon, numbers="moments", n_questions=n_questions)
+            yield measure_accuracy(f"PPNB-LDP, moments, {n_questions or 'all'} asked", data, method)
+        yield measure_accuracy("DTPD, every bit for itself", data, DTPD(epsilon=epsilon))
+        yield measure_accuracy("DTCRD, Laplace noise", data, DTCRD(epsilon=epsilon))
 
 
 def plain(data: Dataset) -> Iterator[dict[str, Any]]:
     """True answers, and the majority class."""
-    yield measured("plain naive Bayes", data, NonPrivateNaiveBayes())
-    yield measured("plain naive Bayes, bins", data, NonPrivateNaiveBayes(numbers="bins"))
+    yield measure_accuracy("plain naive Bayes", data, NonPrivateNaiveBayes())
+    yield measure_accuracy("plain naive Bayes, bins", data, NonPrivateNaiveBayes(numbers="bins"))
     yield from references(data)
 
 

@@ -36,7 +36,7 @@ METHODS = {"PrivBayes refined": dp.RefinedPrivBayes, "NB-Synth": dp.NaiveBayesSy
 
 
 STEPS = ("sample", "encode", "encode with numbers", "all pairs", "distances", *METHODS)
-WHOSE = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+USAGE_OF = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
 def schema() -> dp.Schema:
@@ -67,7 +67,7 @@ def seconds(work: Callable[[], object]) -> tuple[float, float]:
 def processor_seconds() -> float:
     """Until now, of helping processes too, which have to be gone."""
     get_reusable_executor().shutdown()
-    used = [resource.getrusage(who) for who in WHOSE]
+    used = [resource.getrusage(who) for who in USAGE_OF]
     return sum(found.ru_utime + found.ru_stime for found in used)
 
 
@@ -108,38 +108,38 @@ def of_process(arguments: list[str], checkout: Path) -> dict[str, Any]:
     return found
 
 
-def work(step: str, rows: int, place: Path) -> Callable[[], object]:
+def work(step: str, rows: int, folder: Path) -> Callable[[], object]:
     """What is measured of a step, once its modules are loaded."""
     from itertools import combinations
 
     from dpcore.rows import Folder, FolderRows, writing
 
-    public, source = schema(), place / "rows.parquet"
+    public, source = schema(), folder / "rows.parquet"
     if step == "sample":
-        place.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         return partial(sampler().sample_to, source, rows, replace=True)
     if step.startswith("encode"):
         numbers = step == "encode with numbers"
-        target = place / ("numbers" if numbers else "codes")
+        target = folder / ("numbers" if numbers else "codes")
         return partial(writing.encode_folder, source, target, schema=public, numbers=numbers, replace=True)
     if step == "all pairs":
-        return lambda: FolderRows(Folder.open(place / "codes")).tables(combinations(range(len(public)), 2))
+        return lambda: FolderRows(Folder.open(folder / "codes")).tables(combinations(range(len(public)), 2))
     if step == "distances":
         from dpcore.evaluate.distances import marginal_avd
 
         other = public.encode(next(made_up(min(rows, CHUNK))))
-        return lambda: marginal_avd(Folder.open(place / "codes"), other, public, degree=2)
+        return lambda: marginal_avd(Folder.open(folder / "codes"), other, public, degree=2)
     method = METHODS[step](epsilon=1.0, random_state=0)
-    return partial(method.fit, place / ("numbers" if step == "DiffPRFs" else "codes"), schema=public)
+    return partial(method.fit, folder / ("numbers" if step == "DiffPRFs" else "codes"), schema=public)
 
 
-def in_folder(step: str, rows: int, place: Path) -> dict[str, float]:
+def in_folder(step: str, rows: int, folder: Path) -> dict[str, float]:
     """Seconds, peak megabytes and bytes that were written of one step."""
-    clock, processor = seconds(work(step, rows, place))
+    clock, processor = seconds(work(step, rows, folder))
     found = {"seconds": clock, "processor": processor}
-    found["MB"] = max(resource.getrusage(who).ru_maxrss for who in WHOSE) / 1024
+    found["MB"] = max(resource.getrusage(who).ru_maxrss for who in USAGE_OF) / 1024
     written = {"sample": "rows.parquet", "encode": "codes/*.parquet", "encode with numbers": "numbers/*.parquet"}
-    found["bytes"] = sum(path.stat().st_size for path in place.glob(written.get(step, "nothing")))
+    found["bytes"] = sum(path.stat().st_size for path in folder.glob(written.get(step, "nothing")))
     return found
 
 
@@ -151,20 +151,24 @@ def main() -> None:
     parser.add_argument("--place", type=Path, help="a new folder, for the rows and their codes")
     parser.add_argument("--steps", nargs="+", choices=STEPS, default=STEPS)
     parser.add_argument("--json", help=argparse.SUPPRESS)  # a step, in a process of its own
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     here = Path(__file__).resolve().parents[1]
-    if asked.json:
-        found = in_memory(asked.rows) if asked.json == "memory" else in_folder(asked.json, asked.rows, asked.place)
+    if arguments.json:
+        found = (
+            in_memory(arguments.rows)
+            if arguments.json == "memory"
+            else in_folder(arguments.json, arguments.rows, arguments.place)
+        )
         print(json.dumps(found))
-    elif asked.place:
-        for step in asked.steps:
-            found = of_process(["--rows", str(asked.rows), "--json", step, "--place", str(asked.place)], here)
-            size = f" {found['bytes'] / asked.rows:6.1f} bytes per row" if found["bytes"] else ""
+    elif arguments.place:
+        for step in arguments.steps:
+            found = of_process(["--rows", str(arguments.rows), "--json", step, "--place", str(arguments.place)], here)
+            size = f" {found['bytes'] / arguments.rows:6.1f} bytes per row" if found["bytes"] else ""
             times = f"{found['seconds']:8.2f} s {found['processor']:8.2f} s of processors"
             print(f"{step:20} {times} {found['MB']:6.0f} MB{size}", flush=True)
     else:
-        checkouts = [here, *([asked.against] if asked.against else [])]
-        least = turns(asked.rows, checkouts, asked.repeats)
+        checkouts = [here, *([arguments.against] if arguments.against else [])]
+        least = turns(arguments.rows, checkouts, arguments.repeats)
         for step, (clock, processor) in least[0].items():
             line = f"{step:22} {clock:6.2f} s {processor:6.2f} s of processors"
             for other in least[1:]:

@@ -63,7 +63,7 @@ def tables(folder: Path, rows: int) -> tuple[Path, Path]:
     return paths
 
 
-def timed(name: str, cells: int, work: Callable[[], object]) -> None:
+def print_times(name: str, cells: int, work: Callable[[], object]) -> None:
     """Do it, and print how long it took, in time of the clock and of processors, and the peak until now."""
     start, before = time.perf_counter(), time.process_time()
     work()
@@ -82,7 +82,7 @@ def encoding(folder: Path, rows: int) -> None:
         ("Parquet to codes and numbers", parquet, True),
         ("CSV to codes", text, False),
     ):
-        timed(name, cells, partial(encode_folder, path, folder / name, schema=SCHEMA, numbers=numbers))
+        print_times(name, cells, partial(encode_folder, path, folder / name, schema=SCHEMA, numbers=numbers))
 
 
 def sampling(folder: Path, rows: int) -> None:
@@ -92,7 +92,7 @@ def sampling(folder: Path, rows: int) -> None:
         method = kind(epsilon=1.0, random_state=0).fit(learned, schema=SCHEMA)
         for name in ("rows.parquet", "rows.csv"):
             to = partial(method.sample_to, folder / name, rows, replace=True)
-            timed(f"{method.title} to {name}", rows * len(SCHEMA), to)
+            print_times(f"{method.title} to {name}", rows * len(SCHEMA), to)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import dpcore as dp
 ROOT = Path(__file__).parents[1]
 
 
-def timed(name: str, work: Callable[[], object], runs: int = 5) -> None:
+def print_times(name: str, work: Callable[[], object], runs: int = 5) -> None:
     """Print best and median of `runs` after one warm-up."""
     work()
     seconds = []
@@ -50,24 +50,24 @@ def page_rerun() -> None:
         def move(key: str = key, seen: object = seen) -> None:
             app.selectbox(key=key).set_value(next(seen)).run()
 
-        timed(f"rerun of the page, another {key.split('.')[1]} chosen", move, runs=len(options) - 1)
+        print_times(f"rerun of the page, another {key.split('.')[1]} chosen", move, runs=len(options) - 1)
 
 
 def main() -> None:
     adult = dp.datasets.load("adult")
     released = fit_and_sample(adult, x_source="model")
-    timed("C1 fit + 30,162 rows (uniform x)", lambda: fit_and_sample(adult))
-    timed("C1-gen fit + 30,162 rows", lambda: fit_and_sample(adult, x_source="model"))
-    timed("published mode, 30,162 labels", lambda: fit_and_sample(adult, mode="published"))
+    print_times("C1 fit + 30,162 rows (uniform x)", lambda: fit_and_sample(adult))
+    print_times("C1-gen fit + 30,162 rows", lambda: fit_and_sample(adult, x_source="model"))
+    print_times("published mode, 30,162 labels", lambda: fit_and_sample(adult, mode="published"))
     for degree, tables in ((2, 105), (3, 455)):
-        timed(
+        print_times(
             f"{tables} {degree}-way marginals of two tables, encoding included",
             lambda degree=degree: dp.evaluate.marginal_avd(adult.train, released, adult.schema, degree),
         )
     million = adult.train.iloc[np.random.default_rng(0).integers(len(adult.train), size=1_000_000)]
     million = million.reset_index(drop=True)
-    timed("encoding 1,000,000 x 15 rows", lambda: adult.schema.encode(million), runs=3)
-    timed(
+    print_times("encoding 1,000,000 x 15 rows", lambda: adult.schema.encode(million), runs=3)
+    print_times(
         "C1-gen fit on 1,000,000 rows, encoding included",
         lambda: dp.NaiveBayesSynthesizer().fit(million, schema=replace(adult.schema, max_rows=1_000_000)),
         runs=3,

@@ -21,7 +21,7 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Browser, sync_playwright
 
-from scripts.screenshots import COMMAND, ROOT, chromium, launch, started
+from scripts.screenshots import COMMAND, ROOT, chromium, launch, start_dashboard
 
 sys.path.insert(0, str(ROOT / "tests" / "app"))
 from protocol import Visitor
@@ -49,10 +49,10 @@ class Guest(Visitor):
         super().keep(delta)
 
 
-def told(log: Path, command: list[str], folder: Path) -> tuple[float, float, float, float]:
+def time_to_page(log: Path, command: list[str], folder: Path) -> tuple[float, float, float, float]:
     """Seconds from the start of a process to its first page, to Home's title and to all of Home; and of processors."""
     begin = time.perf_counter()
-    with started(log, command=command, folder=folder) as server:
+    with start_dashboard(log, command=command, folder=folder) as server:
         with urlopen(server.address) as page:
             page.read()
         first = time.perf_counter()
@@ -67,7 +67,7 @@ def home(browser: Browser, log: Path, command: list[str], folder: Path) -> tuple
     with browser.new_context(viewport={"width": 1366, "height": 768}) as context:
         page = context.new_page()
         begin = time.perf_counter()
-        with started(log, command=command, folder=folder) as server:
+        with start_dashboard(log, command=command, folder=folder) as server:
             answered = time.perf_counter()
             page.goto(server.address)
             page.get_by_role("heading", level=1).wait_for()
@@ -88,7 +88,7 @@ def main() -> None:
     for what, code in IMPORTS.items():
         tell(what, [process(code, given.folder) for _ in range(given.runs)])
     with TemporaryDirectory() as folder:
-        heard = [told(Path(folder) / "log", given.command, given.folder) for _ in range(given.runs)]
+        heard = [time_to_page(Path(folder) / "log", given.command, given.folder) for _ in range(given.runs)]
     for what, seconds in zip(
         ("first page", "title sent", "Home sent", "processors"), zip(*heard, strict=True), strict=True
     ):

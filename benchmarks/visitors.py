@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Barrier, BrokenBarrierError
 
-from scripts.screenshots import COMMAND, ROOT, started
+from scripts.screenshots import COMMAND, ROOT, start_dashboard
 
 sys.path.insert(0, str(ROOT / "tests" / "app"))
 from protocol import PATIENCE, Visitor, marks
@@ -30,16 +30,16 @@ OPEN = [*COMMAND, "--hosted", "--uploads", "--server.enableXsrfProtection", "fal
 OPEN += ["--server.disconnectedSessionTTL", str(STAYS)]
 
 
-def visit(address: str, place: int, releases: int, ready: Barrier, done: Barrier) -> tuple[list[float], set[bytes]]:
+def visit(address: str, visitor: int, releases: int, ready: Barrier, done: Barrier) -> tuple[list[float], set[bytes]]:
     """The seconds that each release took, and the marks that were seen."""
     with Visitor(address) as me, ExitStack() as failed:
         failed.callback(done.abort)  # nobody waits for who failed
         failed.callback(ready.abort)
-        if place % 2 == 0:
+        if visitor % 2 == 0:
             me.open("data")
             me.set("data.source", string_array_value=["My own file"])
-            me.upload("data.file", f"{WORD}{place:03}.csv", table(place))
-            me.set("data.target", string_value=f"{WORD}{place:03}ill")
+            me.upload("data.file", f"{WORD}{visitor:03}.csv", table(visitor))
+            me.set("data.target", string_value=f"{WORD}{visitor:03}ill")
             me.press("data.round")
             me.press("data.declare")
             me.press("data.use")
@@ -57,7 +57,7 @@ def visit(address: str, place: int, releases: int, ready: Barrier, done: Barrier
     return seconds, marks(me.heard, MARK)
 
 
-def beside(address: str, comparisons: int, releases: int) -> list[float]:
+def time_beside_comparisons(address: str, comparisons: int, releases: int) -> list[float]:
     """The seconds that releases take while others compare methods, as their page begins."""
 
     def compare() -> None:
@@ -94,37 +94,37 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=3)
     parser.add_argument("--comparisons", type=int, default=0)
     given = parser.parse_args()
-    with TemporaryDirectory() as folder, started(Path(folder) / "log", command=OPEN) as server:
+    with TemporaryDirectory() as folder, start_dashboard(Path(folder) / "log", command=OPEN) as server:
         warm = Barrier(1)
-        for place in range(2):
-            visit(server.address, place, 1, warm, warm)
+        for index in range(2):
+            visit(server.address, index, 1, warm, warm)
         time.sleep(STAYS + 5)
         if given.comparisons:
-            waits = beside(server.address, given.comparisons, given.releases)
+            waits = time_beside_comparisons(server.address, given.comparisons, given.releases)
             print("beside comparisons:", ", ".join(f"{second:.1f} s" for second in waits))
             return
         begin = memory(server.process.pid)
         ready, done = Barrier(given.visitors), Barrier(given.visitors + 1)
         with ThreadPoolExecutor(given.visitors) as pool:
-            asked = [
-                pool.submit(visit, server.address, place, given.releases, ready, done)
-                for place in range(given.visitors)
+            requests = [
+                pool.submit(visit, server.address, index, given.releases, ready, done)
+                for index in range(given.visitors)
             ]
             with suppress(BrokenBarrierError):
                 done.wait(PATIENCE)
                 full = memory(server.process.pid)
                 done.wait(PATIENCE)
-            errors = [error for visitor in asked if (error := visitor.exception())]
+            errors = [error for visitor in requests if (error := visitor.exception())]
             for error in sorted(errors, key=lambda error: isinstance(error, BrokenBarrierError)):
                 raise error  # who failed, before those who waited for them
-            found = [visitor.result() for visitor in asked]
+            found = [visitor.result() for visitor in requests]
         time.sleep(STAYS + 30)
         after = memory(server.process.pid)
     waits = [second for seconds, _ in found for second in seconds]
     foreign = [
-        place
-        for place, (_, seen) in enumerate(found)
-        if seen != ({f"{place:03}".encode()} if place % 2 == 0 else set())
+        index
+        for index, (_, seen) in enumerate(found)
+        if seen != ({f"{index:03}".encode()} if index % 2 == 0 else set())
     ]
     print(f"{len(waits)} releases: median {statistics.median(waits):.1f} s, worst {max(waits):.1f} s")
     print(f"visitors who saw another's mark, or not their own: {foreign}")

@@ -26,7 +26,7 @@ MODULES = {  # what is public of each
     "postprocess.forest": "Forest",
     "rows.writing": "encode_folder",
 }
-PLACES = {name: f"{module}:{name}" for module, names in MODULES.items() for name in names.split()} | {
+LOCATIONS = {name: f"{module}:{name}" for module, names in MODULES.items() for name in names.split()} | {
     "audit": "audit",
     "datasets": "datasets",
     "evaluate": "evaluate",
@@ -43,13 +43,13 @@ def __getattr__(name: str) -> Any:
     from dpcore.methods.registry import advise, load
 
     if name == "__all__":
-        return sorted({*PLACES, *METHODS.classes})
+        return sorted({*LOCATIONS, *METHODS.classes})
     current = PUBLIC.get(name, name)
-    place = PLACES.get(current) or METHODS.classes.get(current)
-    if place is None:
-        advice = advise(name, known=[*PLACES, *METHODS.classes])
+    location = LOCATIONS.get(current) or METHODS.classes.get(current)
+    if location is None:
+        advice = advise(name, known=[*LOCATIONS, *METHODS.classes])
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{advice}")
-    globals()[name] = found = load(place)
+    globals()[name] = found = load(location)
     return found
 
 

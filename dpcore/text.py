@@ -44,8 +44,8 @@ def canonical(value: object) -> str:
         return as_text(float(text))
     if time := TIME.fullmatch(text):
         day, minute, second, fraction = time.groups(default="")
-        told = f"{minute}{second or ':00'}.{fraction.rstrip('0')}".rstrip(".")
-        return day if told == "00:00:00" else f"{day} {told}"
+        words = f"{minute}{second or ':00'}.{fraction.rstrip('0')}".rstrip(".")
+        return day if words == "00:00:00" else f"{day} {words}"
     return text
 
 
@@ -63,7 +63,7 @@ def writable(name: str) -> str:
     return UNWRITABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
 
 
-def told_apart(numbers: Sequence[float]) -> list[str]:
+def distinct_texts(numbers: Sequence[float]) -> list[str]:
     """Different numbers as different texts, all with as few significant digits as that takes, and four at least."""
     written = [[f"{number:.{n}g}" for number in numbers] for n in range(FEWEST_DIGITS, MOST_DIGITS + 1)]
     return next((texts for texts in written if len({*texts}) == len(texts)), written[-1])

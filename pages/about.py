@@ -12,7 +12,7 @@ def server() -> None:
     """Who runs a server for visitors, what it keeps, and what it lets them do."""
     most = hosting.limits()
     with st.expander(say("Who runs this server")):
-        who = shell.escaped(hosting.operator())
+        who = shell.escape(hosting.operator())
         st.markdown(who or say("The operator did not say who they are."))
         markdown(
             "**You have to trust the operator**, who could read the server’s memory and log, and "
@@ -48,5 +48,5 @@ markdown(
     "security.\n\n**Where the methods come from**: four papers and a patent, and baselines. Every "
     "release names its source."
 )
-if hosting.hosted():
+if hosting.is_hosted():
     server()

@@ -13,6 +13,6 @@ panels.draw_open(
     PAGE,
     {
         phrase("Attack a method"): lambda: twin_worlds.attack(PAGE, data, place),
-        phrase("A row of my own"): lambda: own_row.own(PAGE, data, place),
+        phrase("A row of my own"): lambda: own_row.attack_own_row(PAGE, data, place),
     },
 )

@@ -9,7 +9,7 @@ from dpcore.language import phrase, say
 PAGE, TITLE = "compare", phrase("Comparing")
 
 corner = shell.frame(say("Compare"), workbench.data_in_use(session.dataset()))
-data, requested = session.dataset(), jobs.requested(PAGE)
+data, requested = session.dataset(), jobs.waiting_run(PAGE)
 presets = {key: sweep.preset(question, data) for key, question in sweep.QUESTIONS.items()}
 row = st.empty()
 jobs.answer(row, PAGE, TITLE)
@@ -22,14 +22,14 @@ settings.draw_settings(PAGE, data, presets["keeps"])
 jobs.end_in_page(PAGE)
 chosen = st.session_state[f"{PAGE}.chosen"]
 if sweep.lacks(chosen):
-    session.asked().pop(PAGE, None)
+    session.waiting_runs().pop(PAGE, None)
 working = jobs.run(TITLE, PAGE, sweep_runs.work(chosen, data), place=row)
 if not working:
     with row.container():
         settings.draw_questions(PAGE, data, presets)
 with corner:
     controls.run_button(PAGE, data)
-shown = sweep_runs.shown(data)
+shown = sweep_runs.current_comparison(data)
 if shown is not None and not (working and len(shown.frames) < shown.planned):
     with st.container(key=widgets.MADE):
         sweep_results.results(PAGE, shown)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.dashboard import intake, session, shell
 from dpcore.dashboard.pages.data import declaration, lines, privacy_unit, questions, schema_files
-from dpcore.datasets.proposals import undeclared
+from dpcore.datasets.proposals import undeclared_columns
 from dpcore.errors import DPCoreError
 from dpcore.language import say
 
@@ -24,7 +24,7 @@ try:
     back = {*lines.new_columns(table, rows.schema), *rows.changes.pop("columns", ())}
     person = {public["unit"] and public["unit"].id_column} & {*used} & {*rows.schema.names}  # in use until chosen
     schema = lines.schema_of(table[~table["name"].isin(back | person)], rows.schema, **public)
-    left = undeclared(schema, rows.schema, rows.read_off, ())
+    left = undeclared_columns(schema, rows.schema, rows.read_off, ())
     if back or person or rows.changes:
         declaration.take_in(rows, schema, left, back)
     lines.settle(key, lines.origins(rows, schema, left))
@@ -41,16 +41,16 @@ try:
         st.rerun()
 except DPCoreError as error:
     shell.forget(intake.USE)  # a press that came with it has not seen what it would declare
-    shell.refused(error)
+    shell.show_error(error)
     button.button(say("Use this table"), disabled=True, width="stretch", key="data.blocked")
 
 with st.expander(say("First rows (real)") if rows.fixed is None else say("First rows")):
     st.dataframe(rows.preview(), hide_index=True)
 with st.expander(say("How it was read")):
-    st.markdown(shell.escaped(rows.read_as))
+    st.markdown(shell.escape(rows.read_as))
     if st.session_state.get("data.source") in intake.OWN:
         intake.how_to_read("data")
 with st.expander(say("Load or save a schema")), shell.mendable():
     schema_files.load(rows)
     if schema is not None:
-        schema_files.save(intake.sourced(schema, left))
+        schema_files.save(intake.with_source(schema, left))

@@ -6,12 +6,12 @@ from dpcore.dashboard import housekeeping, lessons, shell
 from dpcore.dashboard.pages.home import doors
 from dpcore.language import say
 
-if (title := lessons.taught()) is not None:
+if (title := lessons.title_of_finished()) is not None:
     shell.frame(say(title), say("To take away:"))
     lessons.farewell()
 else:
     shell.frame(say("See what privacy costs"), say("Synthetic data from a table about people."))
-    if housekeeping.unguarded():
+    if housekeeping.is_unguarded():
         st.warning(say(shell.UNGUARDED), icon=":material/warning:")
     for column, draw in zip(st.columns(3, border=True), doors.DOORS, strict=True):
         with column:

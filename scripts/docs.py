@@ -52,17 +52,17 @@ def stage() -> None:
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(ROOT / "docs", PAGES / "docs", ignore=shutil.ignore_patterns("*.toml"))
     for path in (*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), ROOT / "LICENSE"):
-        place = PAGES / path.relative_to(ROOT)
-        place.parent.mkdir(exist_ok=True)
-        shutil.copy(path, place)
+        position = PAGES / path.relative_to(ROOT)
+        position.parent.mkdir(exist_ok=True)
+        shutil.copy(path, position)
     written = {"methods": methods(), "api": parts()}
     for folder, pages in written.items():
         for name, text in pages.items():
             (PAGES / "docs" / folder / f"{name}.md").write_text(text, encoding="utf-8")
-    lists = {place: [f"docs/{place}/{name}.md" for name in pages] for place, pages in written.items()}
+    lists = {position: [f"docs/{position}/{name}.md" for name in pages] for position, pages in written.items()}
     text = (ROOT / "docs" / "zensical.toml").read_text(encoding="utf-8").replace("[root]", ROOT.as_posix())
-    for place, names in lists.items():
-        text = text.replace(f'"[{place}]"', ", ".join(f'"{name}"' for name in names))
+    for position, names in lists.items():
+        text = text.replace(f'"[{position}]"', ", ".join(f'"{name}"' for name in names))
     (BUILD / "zensical.toml").write_text(text, encoding="utf-8")
 
 
@@ -89,7 +89,7 @@ def methods() -> dict[str, str]:
 
 def chapter(module: str, names: list[str]) -> str:
     """What a module says of itself, and what its methods may be given besides what all may be."""
-    title, *text = said(sys.modules[module])
+    title, *text = docstring_lines(sys.modules[module])
     lines = ["---", "hide: [toc]", "---", "", f"# {', '.join(names)}", "", title, ""]
     lines += ["```text", "\n".join(text).strip("\n"), "```", ""]
     for name in names:
@@ -123,7 +123,7 @@ def parts() -> dict[str, str]:
     for name, module in modules.items():
         title = titles.get(name, f"dp.{name}")
         pages[name] = reference(title, module, names.get(name) or getattr(module, "__all__", None))
-        listed.append(f"- [{title}]({name}.md): {said(module)[0]}")
+        listed.append(f"- [{title}]({name}.md): {docstring_lines(module)[0]}")
     index("api", listed)
     return pages
 
@@ -133,10 +133,10 @@ def reference(title: str, module: ModuleType, names: list[str] | None) -> str:
     if names is None:
         return f"# {title}\n\n::: {module.__name__}\n    options:\n      show_root_heading: false\n"
     blocks = (f"::: {name if '.' in name else f'{module.__name__}.{name}'}\n" for name in names)
-    return "\n".join([f"# {title}", "", *said(module), "", *blocks])
+    return "\n".join([f"# {title}", "", *docstring_lines(module), "", *blocks])
 
 
-def said(module: ModuleType) -> list[str]:
+def docstring_lines(module: ModuleType) -> list[str]:
     """Its docstring, by lines."""
     return (getdoc(module) or "").splitlines()
 

@@ -59,9 +59,9 @@ class Rules(NamedTuple):
     def parse(cls, table: dict[str, Any]) -> "Rules":
         """The rules as the file has them."""
         instead: dict[str, dict[str, str]] = {"names": {}, "screens": {}, "docs": {}}
-        for forms, places, use in table["words"]:
-            for place in places.split():
-                instead[place] |= dict.fromkeys(forms.split("/"), use)
+        for forms, indices, use in table["words"]:
+            for index in indices.split():
+                instead[index] |= dict.fromkeys(forms.split("/"), use)
         alone = table["alone"]
         kinds = {
             word: kind[:-1] for kind in ("participles", "prepositions", "pronouns") for word in alone[kind].split()
@@ -73,10 +73,10 @@ class Rules(NamedTuple):
         word = name.lower()
         return self.alone.get(word, "participle" if re.fullmatch(rf"[a-z]+{self.ending}", word) else "")
 
-    def found(self, place: str, text: str) -> Iterator[tuple[str, str]]:
+    def found(self, kind: str, text: str) -> Iterator[tuple[str, str]]:
         """The words in a text of a place, and what to use instead."""
-        known = self.instead[place]
-        if place == "names":
+        known = self.instead[kind]
+        if kind == "names":
             words = (part.lower() for part in PARTS.findall(text))
             yield from ((word, known[word]) for word in words if word in known)
         else:
@@ -158,9 +158,9 @@ def of_document(file: str, text: str, rules: Rules) -> Iterator[Hit]:
             yield Hit(f"{word} in docs", file, number, line.strip(), use)
 
 
-def doubles(places: dict[str, list[tuple[str, int]]]) -> Iterator[Hit]:
+def doubles(indices: dict[str, list[tuple[str, int]]]) -> Iterator[Hit]:
     """Classes and types whose names stand for several, by the places of each name."""
-    for name, found in places.items():
+    for name, found in indices.items():
         for file, line in found if len(found) > 1 else ():
             others = ", ".join(sorted({other for other, _ in found} - {file})) or file
             yield Hit(f"{name} twice", file, line, name, f"a name that says which of them: {others} has one, too")
@@ -179,9 +179,7 @@ def hits(root: Path, rules: Rules) -> list[Hit]:
                 defined.setdefault(name, []).append((file, line))
     for file in filter(lambda file: (root / file).exists(), TABLES):
         found += of_table(file, root, rules)
-    for path in sorted(
-        path for place in DOCS for path in [root / place, *(root / place).rglob("*.md")] if path.is_file()
-    ):
+    for path in sorted(path for kind in DOCS for path in [root / kind, *(root / kind).rglob("*.md")] if path.is_file()):
         file = path.relative_to(root).as_posix()
         if file not in NOT_READ:
             found += of_document(file, path.read_text(encoding="utf-8"), rules)
@@ -248,7 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("word", nargs="?", help="only say where this stands")
     parser.add_argument("--check", action="store_true", help="change nothing")
-    asked = parser.parse_args(arguments)
+    chosen = parser.parse_args(arguments)
     text = FILE.read_text(encoding="utf-8")
     if "<<<<<<<" in text:
         raise SystemExit(
@@ -256,17 +254,17 @@ def main(arguments: list[str] | None = None) -> int:
         )
     table = tomllib.loads(text)
     found, recorded = hits(ROOT, Rules.parse(table)), table.get("counts", {})
-    if asked.word:
-        print(*(hit for hit in found if hit.kind.startswith(f"{asked.word} ")), sep="\n")
+    if chosen.word:
+        print(*(hit for hit in found if hit.kind.startswith(f"{chosen.word} ")), sep="\n")
         return 0
     wrong, stale = rises(found, recorded), falls(found, recorded)
     print(*wrong, sep="\n")
-    if not asked.check:
+    if not chosen.check:
         FILE.write_text(text.partition(COUNTS)[0] + render(found, recorded), encoding="utf-8")
     elif stale:
         print("Not written down:", *stale, sep="\n  ")
     print(f"{len(found):,} words stand that should not, {len(wrong)} may be new")
-    return int(bool(wrong or (asked.check and stale)))
+    return int(bool(wrong or (chosen.check and stale)))
 
 
 if __name__ == "__main__":

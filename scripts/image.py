@@ -68,7 +68,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
     return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in joined.splitlines())]
 
 
-def sent(name: str, patterns: list[str]) -> bool:
+def is_sent(name: str, patterns: list[str]) -> bool:
     """Whether .dockerignore lets a file into the context; the last pattern that fits it or its folder rules."""
     kept, parts = True, name.split("/")
     for pattern in patterns:
@@ -85,10 +85,10 @@ def context() -> list[str]:
     patterns = [line for line in (HERE / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
     names = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(names, cwd=HERE, check=True, capture_output=True, text=True).stdout.splitlines()
-    return [name for name in listed if (HERE / name).is_file() and sent(name, patterns)]
+    return [name for name in listed if (HERE / name).is_file() and is_sent(name, patterns)]
 
 
-def begun(image: str, folder: Path, number: int) -> Stage:
+def begin_stage(image: str, folder: Path, number: int) -> Stage:
     """A stage on a clean system, of the Debian and of the Python that the base image's tag names."""
     wanted, suite = re.fullmatch(r"python:(\d+\.\d+)\.\d+-slim-(\w+)", image).groups()
     base = folder / f"debian-{suite}"
@@ -97,13 +97,13 @@ def begun(image: str, folder: Path, number: int) -> Stage:
     stage = Stage(folder / f"stage-{number}")
     shutil.rmtree(stage.root, ignore_errors=True)
     subprocess.run(["cp", "-a", "--reflink=auto", base, stage.root], check=True)
-    found = inside(stage, ["python3", "-c", "import sys; print('{}.{}'.format(*sys.version_info))"]).strip()
+    found = run_inside(stage, ["python3", "-c", "import sys; print('{}.{}'.format(*sys.version_info))"]).strip()
     if found != wanted:
         raise SystemExit(f"Debian {suite} has Python {found}, and the base image {wanted}.")
     return stage
 
 
-def inside(stage: Stage, words: list[str]) -> str:
+def run_inside(stage: Stage, words: list[str]) -> str:
     """Run a program in a stage's root, as root, with a network and this computer's way to the package index."""
     for name in ("/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt"):
         if Path(name).exists():
@@ -118,15 +118,15 @@ def inside(stage: Stage, words: list[str]) -> str:
     return done.stdout
 
 
-def copied(stage: Stage, rest: str, stages: dict[str, Stage]) -> None:
+def copy_files(stage: Stage, rest: str, stages: dict[str, Stage]) -> None:
     """COPY: files of the context, or paths of another stage."""
     options, words = dict(OPTION.findall(rest)), OPTION.sub("", rest).split()
     *sources, target = words
-    place = stage.at(target)
+    index = stage.at(target)
     if "from" in options:
         for source in sources:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            subprocess.run(["cp", "-a", stages[options["from"]].at(source), place], check=True)
+            index.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["cp", "-a", stages[options["from"]].at(source), index], check=True)
         return
     names = context()
     for source in sources:
@@ -134,11 +134,11 @@ def copied(stage: Stage, rest: str, stages: dict[str, Stage]) -> None:
         if not chosen:
             raise SystemExit(f"COPY {source}: .dockerignore leaves nothing of it.")
         for name in chosen:
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(HERE / name, place / name)
+            (index / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(HERE / name, index / name)
 
 
-def built(folder: Path) -> Stage:
+def build_stages(folder: Path) -> Stage:
     """Every stage of the Dockerfile, one after another; the last one."""
     stages: dict[str, Stage] = {}
     stage: Any = None
@@ -147,16 +147,16 @@ def built(folder: Path) -> Stage:
         match word:
             case "FROM":
                 image, _, name = rest.partition(" AS ")
-                stage = stages[name or "last"] = begun(image, folder, len(stages))
+                stage = stages[name or "last"] = begin_stage(image, folder, len(stages))
             case "ENV":
                 stage.env |= dict(pair.split("=", 1) for pair in shlex.split(rest))
             case "WORKDIR":
                 stage.workdir = rest
                 stage.at(".").mkdir(parents=True, exist_ok=True)
             case "COPY":
-                copied(stage, rest, stages)
+                copy_files(stage, rest, stages)
             case "RUN":
-                inside(stage, ["/bin/sh", "-c", rest])
+                run_inside(stage, ["/bin/sh", "-c", rest])
             case "USER":
                 stage.user = rest
             case "VOLUME":
@@ -173,7 +173,7 @@ def built(folder: Path) -> Stage:
     return stage
 
 
-def locked(stage: Stage, *words: str) -> list[str]:
+def run_locked(stage: Stage, *words: str) -> list[str]:
     """A program in the finished root as its user, without capabilities and ways to more of them."""
     uid, gid = stage.user.split(":")
     env = [f"{name}={value}" for name, value in stage.env.items()]
@@ -189,7 +189,7 @@ def locked(stage: Stage, *words: str) -> list[str]:
     return ["chroot", str(stage.root), "setpriv", *bare, "env", "-i", "-C", stage.workdir, *env, *words]
 
 
-def watched(stage: Stage) -> None:
+def watch_start(stage: Stage) -> None:
     """Start it, alone in its namespaces; say what its health check says, and what it may."""
     libc = ctypes.CDLL(None, use_errno=True)
 
@@ -207,24 +207,26 @@ def watched(stage: Stage) -> None:
     mount("-t", "tmpfs", "-o", "size=64m,mode=1777", "none", f"{root}/dev/shm")
     mount("-t", "tmpfs", "-o", "size=512m,mode=1777,nosuid,nodev,noexec", "none", f"{root}/tmp")
     for number, volume in enumerate(stage.volumes):
-        place = stage.root.parent / f"volume-{number}"
-        shutil.rmtree(place, ignore_errors=True)
-        subprocess.run(["cp", "-a", stage.at(volume), place], check=True)  # as an engine fills a new volume
-        mount("--bind", str(place), str(stage.at(volume)))
+        target = stage.root.parent / f"volume-{number}"
+        shutil.rmtree(target, ignore_errors=True)
+        subprocess.run(["cp", "-a", stage.at(volume), target], check=True)  # as an engine fills a new volume
+        mount("--bind", str(target), str(stage.at(volume)))
     mount("-o", "remount,bind,ro", root)
     start = time.monotonic()
-    with subprocess.Popen(locked(stage, *stage.command)) as server:
+    with subprocess.Popen(run_locked(stage, *stage.command)) as server:
         try:
-            while subprocess.run(locked(stage, *stage.health), check=False, capture_output=True).returncode:
+            while subprocess.run(run_locked(stage, *stage.health), check=False, capture_output=True).returncode:
                 if server.poll() is not None or time.monotonic() - start > PATIENCE:
                     raise SystemExit("It did not become healthy.")
                 time.sleep(0.5)
             seconds = time.monotonic() - start
-            probe = subprocess.run(locked(stage, "python3", "-c", PROBE), check=True, capture_output=True, text=True)
+            probe = subprocess.run(
+                run_locked(stage, "python3", "-c", PROBE), check=True, capture_output=True, text=True
+            )
             found = json.loads(probe.stdout)
             status = Path(f"/proc/{server.pid}/status").read_text()
             memory = int(status.partition("VmRSS:")[2].split()[0]) / 1024
-            released()
+            make_release()
         finally:
             server.terminate()
     size = int(subprocess.run(["du", "-smx", root], check=True, capture_output=True, text=True).stdout.split()[0])
@@ -236,7 +238,7 @@ def watched(stage: Stage) -> None:
         raise SystemExit(f"This should be otherwise: {wrong}")
 
 
-def released() -> None:
+def make_release() -> None:
     """Make a release through the browser, in the network that only this program and the server share."""
     sys.path.insert(0, str(HERE))
     try:
@@ -264,4 +266,4 @@ def released() -> None:
 if __name__ == "__main__":
     where = Path(sys.argv[1]).resolve()
     where.mkdir(parents=True, exist_ok=True)
-    watched(built(where))
+    watch_start(build_stages(where))

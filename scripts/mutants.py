@@ -83,7 +83,9 @@ class Fault:
             return f"its text stands {times} times in {self.file}"
         if self.old == self.new:
             return "nothing is changed"
-        if gone := [word for word in shlex.split(self.tests) if re.match("tests/", word) and not named(root, word)]:
+        if gone := [
+            word for word in shlex.split(self.tests) if re.match("tests/", word) and not test_exists(root, word)
+        ]:
             return f"there is no {', '.join(gone)}"
         return ""
 
@@ -97,7 +99,7 @@ class Fault:
         return ""
 
 
-def named(root: Path, test: str) -> bool:
+def test_exists(root: Path, test: str) -> bool:
     """Whether the file of a test is there, and the function that is asked for."""
     file, _, function = test.partition("::")
     path = root / file
@@ -207,8 +209,8 @@ def nurse() -> None:
         words, patience, output = json.loads(line)
         child = os.fork()
         if not child:
-            tested(words, output)
-        print(json.dumps(ended(child, patience)), flush=True)
+            run_pytest(words, output)
+        print(json.dumps(wait_for_end(child, patience)), flush=True)
 
 
 def leave(*_: object) -> NoReturn:
@@ -216,7 +218,7 @@ def leave(*_: object) -> NoReturn:
     sys.exit(1)
 
 
-def tested(words: list[str], output: str) -> NoReturn:
+def run_pytest(words: list[str], output: str) -> NoReturn:
     """What a new process does: it is pytest, and its exit code is pytest's."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.setsid()
@@ -234,7 +236,7 @@ def tested(words: list[str], output: str) -> NoReturn:
         os._exit(code)
 
 
-def ended(child: int, patience: float) -> int | None:
+def wait_for_end(child: int, patience: float) -> int | None:
     """The exit code of a process; none, and its whole group is killed, if it takes too long or this one is ended."""
     late, found, asker = time.monotonic() + patience, 0, os.getppid()
     try:
@@ -255,7 +257,7 @@ def failures(output: str) -> list[str]:
 
 
 @contextmanager
-def planted(fault: Fault, folder: Path) -> Iterator[None]:
+def plant(fault: Fault, folder: Path) -> Iterator[None]:
     """The file with the fault, and afterwards without; compiled files go by size and second, which may be equal."""
     path = folder / fault.file
     source = path.read_text()
@@ -268,11 +270,11 @@ def planted(fault: Fault, folder: Path) -> Iterator[None]:
         Path(cache_from_source(str(path))).unlink(missing_ok=True)
 
 
-def tried(fault: Fault, copy: Copy, patience: float) -> Verdict:
+def try_fault(fault: Fault, copy: Copy, patience: float) -> Verdict:
     start = time.monotonic()
     code: int | None = 0
     output = ""
-    with planted(fault, copy.folder):
+    with plant(fault, copy.folder):
         for tests in filter(None, (fault.tests, fault.fallback)):
             words = ["-x", *shlex.split(tests), "-m", fault.tier or "not slow and not browser"]
             code, output = copy.pytest(words, patience)
@@ -296,8 +298,8 @@ def always_failing(verdicts: list[Verdict], copy: Copy) -> list[str]:
 
 def run(root: Path, faults: list[Fault], jobs: int, patience: float) -> bool:
     """Try all, say what became of each, and whether every one was caught."""
-    with tempfile.TemporaryDirectory(prefix="dpcore-mutants-") as place, ThreadPoolExecutor(jobs) as pool:
-        copies = [Copy(root, Path(place) / f"{number}" / "dpcore") for number in range(jobs)]
+    with tempfile.TemporaryDirectory(prefix="dpcore-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
+        copies = [Copy(root, Path(folder) / f"{number}" / "dpcore") for number in range(jobs)]
         free: SimpleQueue[Copy] = SimpleQueue()
         for copy in copies:
             free.put(copy)
@@ -305,7 +307,7 @@ def run(root: Path, faults: list[Fault], jobs: int, patience: float) -> bool:
         def one(fault: Fault) -> Verdict:
             copy = free.get()
             try:
-                verdict = tried(fault, copy, patience)
+                verdict = try_fault(fault, copy, patience)
             finally:
                 free.put(copy)
             print(f"{verdict.ended:8} {verdict.seconds:6.1f} s  {fault.id:60} {verdict.test}", flush=True)

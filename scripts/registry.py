@@ -17,18 +17,18 @@ TABLE = """\
 HEAD = '"""Written by scripts/registry.py: the names that are imported when they are used."""\n\n# ruff: noqa\n'
 
 
-def written() -> dict[Path, str]:
+def generated_files() -> dict[Path, str]:
     """Both stubs, the README and the JSON Schema, by their paths."""
     methods = "\n".join(
         [
             HEAD,
             "from dpcore.methods.base import PrivateEstimator",
-            *exported(dp.METHODS.classes),
+            *import_lines(dp.METHODS.classes),
             "from dpcore.methods.registry import Registry",
             "\nMETHODS: Registry[type[PrivateEstimator]]\n",
         ]
     )
-    door = "\n".join([HEAD, *exported({**dp.PLACES, **dp.METHODS.classes}), "\n__version__: str\n"])
+    door = "\n".join([HEAD, *import_lines({**dp.LOCATIONS, **dp.METHODS.classes}), "\n__version__: str\n"])
     package = ROOT / "dpcore"
     return {
         package / "methods" / "__init__.pyi": methods,
@@ -49,17 +49,17 @@ def readme() -> str:
 def row(name: str) -> list[str]:
     """What the table says of a method."""
     method = dp.METHODS[name]
-    proofs = [method.provable_printed, method.provable if "corrected" in method.modes else ""]
+    proofs = [method.provable_published, method.provable if "corrected" in method.modes else ""]
     source = method.reference.replace(" et al.", "")
     paper = method.paper or ("own" if source.startswith("dpcore") else source)
     return [name, paper, *proofs, method.best_for]
 
 
-def exported(places: dict[str, str]) -> list[str]:
+def import_lines(modules: dict[str, str]) -> list[str]:
     """Lines that import names from their places."""
     lines = []
-    for name, place in places.items():
-        module, _, inside = place.partition(":")
+    for name, index in modules.items():
+        module, _, inside = index.partition(":")
         above, _, last = f"dpcore.{module}".rpartition(".")
         source, its = (f"dpcore.{module}", inside) if inside else (above, last)
         lines.append(f"from {source} import {its} as {name}")
@@ -67,5 +67,5 @@ def exported(places: dict[str, str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    for path, text in written().items():
+    for path, text in generated_files().items():
         path.write_text(text, encoding="utf-8")

@@ -134,12 +134,14 @@ class Server(NamedTuple):
 @contextmanager
 def serving(log: Path) -> Iterator[str]:
     """A dashboard on a free port of this computer; its address. Ends with the block."""
-    with started(log) as server:
+    with start_dashboard(log) as server:
         yield server.address
 
 
 @contextmanager
-def started(log: Path, port: int = 0, command: Sequence[str] = COMMAND, folder: Path = ROOT) -> Iterator[Server]:
+def start_dashboard(
+    log: Path, port: int = 0, command: Sequence[str] = COMMAND, folder: Path = ROOT
+) -> Iterator[Server]:
     """A dashboard on that port of this computer, or a free one, started there by that command. Ends with the block."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -224,8 +226,8 @@ def shoot(page: Page, path: Path, *, full: bool) -> None:
     page.mouse.move(size["width"] - 1, size["height"] // 2)
     expect(page.get_by_role("tooltip")).to_have_count(0)
     if not full and page.get_by_role("tablist").count():  # a release: rather its charts than the title
-        place = page.get_by_test_id("stMetric").or_(page.get_by_role("tablist"))
-        place.first.evaluate("e => { e.style.scrollMarginTop = '4.2rem'; e.scrollIntoView({behavior: 'instant'}); }")
+        locator = page.get_by_test_id("stMetric").or_(page.get_by_role("tablist"))
+        locator.first.evaluate("e => { e.style.scrollMarginTop = '4.2rem'; e.scrollIntoView({behavior: 'instant'}); }")
     if full:
         for _ in range(2):  # charts may change their height with the window's
             tall = page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollHeight")

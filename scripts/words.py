@@ -30,7 +30,7 @@ from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 from dpcore.text import read_toml
 
 ROOT = FOLDER.parent.parent
-PLACES = ("dpcore", "pages")
+FOLDERS = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
 SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
 DECLARED = {"Demonstration", "Preset", "both"}  # phrases but for names, which are one small word
@@ -99,10 +99,10 @@ def of_call(node: ast.Call) -> Iterator[Text]:
         yield from (line.split("|")[1] for line in given)
 
 
-def said() -> Catalog:
+def code_messages() -> Catalog:
     """All messages of the code."""
     catalog = Catalog()
-    files = sorted(file for place in PLACES for file in (ROOT / place).rglob("*.py"))
+    files = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
     found = [message for file in files for message in texts(file.read_text(encoding="utf-8"))]
     found += [text for file, names in TABLES.items() for text in table_texts(read_toml(ROOT / file), names)]
     for message in filter(None, found):
@@ -131,7 +131,7 @@ def brought_up(known: Catalog, wanted: Catalog) -> Catalog:
     return catalog
 
 
-def written(catalog: Catalog) -> bytes:
+def format_catalog(catalog: Catalog) -> bytes:
     """A catalog as a file that only its messages change."""
     file = io.BytesIO()
     write_po(file, catalog, width=120, sort_output=True, omit_header=True, no_location=True)
@@ -140,7 +140,7 @@ def written(catalog: Catalog) -> bytes:
     return heading.encode() + file.getvalue()
 
 
-def compiled(catalog: Catalog) -> bytes:
+def compile_catalog(catalog: Catalog) -> bytes:
     """A catalog as `gettext` reads it."""
     file, whole = io.BytesIO(), Catalog(catalog.locale)
     whole.creation_date = whole.revision_date = datetime(2000, 1, 1, tzinfo=UTC)  # two runs make the same bytes
@@ -186,7 +186,7 @@ def gaps(catalog: Catalog, wanted: Catalog) -> list[Text]:
 
 def spoken_in_english(language: str) -> set[str]:
     """The messages that screens in another language have in English for now."""
-    return {form for text in gaps(read(language), said()) for form in forms(text)}
+    return {form for text in gaps(read(language), code_messages()) for form in forms(text)}
 
 
 def exact(catalog: Catalog, text: Text) -> Message | None:
@@ -240,12 +240,12 @@ def blockers() -> list[str]:
     for language in TRANSLATIONS:
         catalog, compiled_file = read(language), path_of(language).with_suffix(".mo")
         found += faults(catalog)
-        missing = [text for text in gaps(catalog, said()) if text in taught]
+        missing = [text for text in gaps(catalog, code_messages()) if text in taught]
         file = path_of(language).relative_to(ROOT)
         found += [
             f"a lesson says {forms(text)[-1]!r}: fill in its msgstr in {file}, then `make texts`" for text in missing
         ]
-        if not compiled_file.exists() or compiled_file.read_bytes() != compiled(catalog):
+        if not compiled_file.exists() or compiled_file.read_bytes() != compile_catalog(catalog):
             found.append(f"{compiled_file.relative_to(ROOT)} is not what its .po says: run `make texts`")
     return found
 
@@ -255,7 +255,7 @@ def carry(old: str, new: str) -> str:
 
     Of a message that counts, either form names it.
     """
-    wanted = next((each.id for each in said() if each.id and new in forms(each.id)), None)
+    wanted = next((each.id for each in code_messages() if each.id and new in forms(each.id)), None)
     if wanted is None:
         return f"The code does not say {new!r}. Change its text first; then carry the translation over."
     for language in TRANSLATIONS:
@@ -282,8 +282,8 @@ def save(language: str, catalog: Catalog) -> None:
     """Write a catalog, and compile it."""
     path = path_of(language)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(written(catalog))
-    path.with_suffix(".mo").write_bytes(compiled(catalog))
+    path.write_bytes(format_catalog(catalog))
+    path.with_suffix(".mo").write_bytes(compile_catalog(catalog))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -297,7 +297,7 @@ def main(arguments: list[str] | None = None) -> int:
         if refusal := carry(*options.carry):
             print(refusal)
         return int(bool(refusal))
-    wrong, wanted = [], said()
+    wrong, wanted = [], code_messages()
     for language in TRANSLATIONS:
         catalog = read(language)
         missing = [f"not translated: {forms(text)[-1]!r}" for text in gaps(catalog, wanted)]

@@ -42,8 +42,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """
     if collection_path.parent != Path(__file__).parent or not collection_path.is_dir():
         return None
-    asked, folder = config.option.markexpr.split(" and "), collection_path.name
-    return any((f"not {name}" if folder == name else name) in asked for name in ("app", "browser")) or None
+    wanted, folder = config.option.markexpr.split(" and "), collection_path.name
+    return any((f"not {name}" if folder == name else name) in wanted for name in ("app", "browser")) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

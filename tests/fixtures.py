@@ -17,7 +17,7 @@ from tables import SMALL, make_frame
 
 import dpcore.methods.base
 from dpcore import datasets
-from dpcore.accounting.store import BookedLedger, Books
+from dpcore.accounting.store import LedgerStore, StoredLedger
 from dpcore.domain.schema import Schema
 from dpcore.door import Door
 from dpcore.errors import DataError
@@ -28,8 +28,8 @@ LUCK = random.Random()
 @pytest.fixture
 def seeds(request) -> Callable[[int], range]:
     """Seeds for what must hold for each of them: `seeds(200)` is a few of them, and all with --seeds all."""
-    asked = request.config.getoption("--seeds")
-    return lambda most: range(most if asked == "all" else min(most, int(asked)))
+    wanted = request.config.getoption("--seeds")
+    return lambda most: range(most if wanted == "all" else min(most, int(wanted)))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -117,7 +117,7 @@ def quick_pictures(monkeypatch):
 def told(monkeypatch):
     """What happens from now on, in order: "written" to the books, and "drawn" by the door."""
     found, opened = [], []  # what is unprotected, only published mode may ask for
-    add, answer = Books.add, Door.answer
+    add, answer = LedgerStore.add, Door.answer
 
     def written(self, *charge, **how):
         add(self, *charge, **how)
@@ -129,10 +129,10 @@ def told(monkeypatch):
             account = account._parent
         if question == "unprotected":
             opened.append(door)
-        if opened and not isinstance(account, BookedLedger):  # noiseless answers, which were paid for once and for all
+        if opened and not isinstance(account, StoredLedger):  # noiseless answers, which were paid for once and for all
             return answer(door, question, entries, draw)
         return answer(door, question, entries, lambda: found.append("drawn") or draw())
 
-    monkeypatch.setattr(Books, "add", written)
+    monkeypatch.setattr(LedgerStore, "add", written)
     monkeypatch.setattr(Door, "answer", drawn)
     return found, opened

@@ -74,8 +74,8 @@ def customers(rows: int = 50_000, seed: int = 0) -> pd.DataFrame:
 def hospital(rows: int = 4_000, seed: int = 0) -> tuple[pd.DataFrame, dp.Schema]:
     """Visits to a hospital, in which the diagnosis tells the department; the schema is declared."""
     frame = visits(rows, seed)
-    place = {code: DEPARTMENTS[i * len(DEPARTMENTS) // len(CODES)] for i, code in enumerate(CODES)}
-    frame["department"] = frame["diagnosis_code"].map(place)
+    index = {code: DEPARTMENTS[i * len(DEPARTMENTS) // len(CODES)] for i, code in enumerate(CODES)}
+    frame["department"] = frame["diagnosis_code"].map(index)
 
     def listed(name: str, categories: list[str], **more: bool) -> dp.Column:
         return dp.Column(name=name, kind="categorical", categories=tuple(categories), **more)

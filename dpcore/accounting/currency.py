@@ -46,9 +46,9 @@ from dpcore.arguments import is_number
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 
-Law = Literal["laplace", "gaussian"]
+NoiseKind = Literal["laplace", "gaussian"]
 """The distribution that noise has, as whole numbers or not."""
-Amount = Epsilon
+PrivacyLoss = Epsilon
 """An exact amount in a run's currency: of epsilon, or of rho; infinity is a float."""
 
 ROUNDING = 2.0**-46  # relative: far more than a dozen operations are out
@@ -64,20 +64,20 @@ DELTA = phrase(
 
 
 @dataclass(frozen=True)
-class Currency:
+class PrivacyMeasure:
     """What a share buys, and what an amount says: of pure epsilon, or with a delta of rho; see the module."""
 
     delta: float = 0.0
 
     @staticmethod
-    def of(delta: float) -> Currency:
+    def of(delta: float) -> PrivacyMeasure:
         """Pure epsilon for 0, rho for a delta above; ParameterError if it is no probability below 1."""
         if not is_number(delta) or not (delta == 0 or LEAST <= delta < 1):
             raise ParameterError(f"`delta` must be 0, or in [{LEAST:g}, 1).", "Use 0, or far below 1 / rows: 1e-9.")
-        return Currency(float(delta)) if delta else PURE
+        return PrivacyMeasure(float(delta)) if delta else PURE
 
     @property
-    def law(self) -> Law:
+    def distribution(self) -> NoiseKind:
         """The noise that a share buys."""
         return "gaussian" if self.delta else "laplace"
 
@@ -86,25 +86,25 @@ class Currency:
         """What amounts count."""
         return "rho" if self.delta else "epsilon"
 
-    def amount(self, epsilon: Epsilon) -> Amount:
+    def loss_of(self, epsilon: Epsilon) -> PrivacyLoss:
         """The most that may be spent for the total to say no more than `epsilon`, rounded down."""
         most = exact(epsilon)
         return rho_of(float(most), self.delta) if self.delta and 0 < most < inf else most
 
-    def epsilon(self, amount: Amount) -> float:
+    def epsilon(self, budget: PrivacyLoss) -> float:
         """The epsilon that goes with the delta, rounded up."""
-        return epsilon_of(above(amount), self.delta) if self.delta and 0 < amount < inf else float(amount)
+        return epsilon_of(round_up(budget), self.delta) if self.delta and 0 < budget < inf else float(budget)
 
-    def gained(self, amount: Amount) -> float:
+    def log_odds_gained(self, budget: PrivacyLoss) -> float:
         """The most that one look moves the log-odds of who is in the data, but for a chance of delta; rounded up.
 
         The loss L of rho has E exp(s L) <= exp(s (s + 1) rho) for s > 0: P(L > t) is below exp(s
         (s + 1) rho - s t). At the best s, with t = rho + 2 sqrt(rho log(1 / delta)), that is delta
         (Bun and Steinke 2016, in the proof of Proposition 1.3).
         """
-        if not (self.delta and 0 < amount < inf):
-            return float(amount)
-        rho = above(amount)
+        if not (self.delta and 0 < budget < inf):
+            return float(budget)
+        rho = round_up(budget)
         return (rho + 2 * sqrt(rho * -log(self.delta))) * (1 + ROUNDING)
 
     def rows(self, many: int) -> int:
@@ -115,7 +115,7 @@ class Currency:
         """What an epsilon of one row is for somebody with so many rows; with it, noise is so many times less."""
         if not self.delta:
             return many * epsilon
-        return self.epsilon(self.amount(epsilon * (1 + ROUNDING)) * Fraction(many) ** 2)
+        return self.epsilon(self.loss_of(epsilon * (1 + ROUNDING)) * Fraction(many) ** 2)
 
     def histogram(self, relation: Relation) -> float:
         """How much one person moves one contingency table of counts, in the norm that the noise answers to.
@@ -124,16 +124,16 @@ class Currency:
         """
         return sqrt(relation.histogram_l1) if self.delta else relation.histogram_l1
 
-    def scale(self, share: Amount, sensitivity: float, values: int = 1) -> float:
+    def scale(self, share: PrivacyLoss, sensitivity: float, values: int = 1) -> float:
         """The scale of the noise that a share buys for values that one person moves by a sensitivity each.
 
         A table of counts counts as one value. Infinite if the share buys nothing, or noise wider
         than `WIDEST`.
         """
-        bought = float(share)
-        if not bought:
+        chosen_pairs = float(share)
+        if not chosen_pairs:
             return inf
-        scale = sensitivity * sqrt(values / (2 * bought)) if self.delta else values * sensitivity / bought
+        scale = sensitivity * sqrt(values / (2 * chosen_pairs)) if self.delta else values * sensitivity / chosen_pairs
         return scale if scale <= WIDEST else inf
 
     def error(self, scale: float) -> float:
@@ -145,7 +145,7 @@ class Currency:
         """A sum of errors is least if things have shares in proportion to this power of the error with equal shares."""
         return 2 / 3 if self.delta else 1 / 2
 
-    def exponent(self, share: Amount) -> float:
+    def exponent(self, share: PrivacyLoss) -> float:
         """By how much a share lets the exponent of a choice move."""
         return sqrt(8 * float(share)) if self.delta else float(share)
 
@@ -153,15 +153,15 @@ class Currency:
         return f"rho at delta {self.delta:g}" if self.delta else "pure epsilon"
 
 
-PURE = Currency()
+PURE = PrivacyMeasure()
 
 
-def told_of(delta: float) -> dict[str, Any]:
+def describe_measure(delta: float) -> dict[str, Any]:
     """What `DELTA` says of a delta above 0."""
     return {"delta": f"{delta:g}", "runs": int((1 + ROUNDING) / delta)}
 
 
-def rho_of_pure(epsilon: Epsilon) -> Amount:
+def rho_of_pure(epsilon: Epsilon) -> PrivacyLoss:
     """What is worth an epsilon costs so much rho."""
     return epsilon * epsilon / 2
 
@@ -200,7 +200,7 @@ def fixed_terms(x: float, delta: float) -> tuple[float, float, float]:
     return -log(delta) / x, -log1p(x) / x, -log1p(1 / x)
 
 
-def above(amount: Amount) -> float:
+def round_up(budget: PrivacyLoss) -> float:
     """A float that is no less."""
-    found = float(amount)
-    return found if isinf(found) or Fraction(found) >= amount else nextafter(found, inf)
+    found = float(budget)
+    return found if isinf(found) or Fraction(found) >= budget else nextafter(found, inf)

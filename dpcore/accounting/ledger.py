@@ -55,14 +55,14 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import pandas as pd
 
 from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
-from dpcore.accounting.currency import PURE, Amount, Currency
+from dpcore.accounting.currency import PURE, PrivacyLoss, PrivacyMeasure
 from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation, exact
 from dpcore.arguments import is_whole
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.text import claim, finite_or_text, html_table, number
 
 EPSILONS = ("epsilon_claimed", "epsilon_nominal", "epsilon_bound")
-Price = Callable[[Epsilon], Epsilon]
+LossRule = Callable[[Epsilon], Epsilon]
 
 ELSEWHERE = (
     "Stay in this process (n_jobs=1, or threads), or let every process charge a `dpcore.persistent_ledger` of its own."
@@ -78,16 +78,16 @@ class Totals(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prices:
+class LossRules:
     """What the level above counts for a claim, and for what noise costs."""
 
-    claimed: Price = exact
-    bound: Price = exact
+    claimed: LossRule = exact
+    bound: LossRule = exact
 
     def of(self, totals: Totals) -> Totals:
         """What is counted above for these totals."""
         found = self.claimed(totals.claimed), self.bound(totals.of_noise), self.bound(totals.bound)
-        return Totals(*(math.inf if math.isinf(before) else paid for before, paid in zip(totals, found, strict=True)))
+        return Totals(*(math.inf if math.isinf(before) else loss for before, loss in zip(totals, found, strict=True)))
 
 
 class HasTotals(Protocol):
@@ -98,40 +98,40 @@ class HasTotals(Protocol):
         """Claimed, of the noise, and proved, as exact numbers."""
 
     @property
-    def currency(self) -> Currency:
+    def measure(self) -> PrivacyMeasure:
         """What they count."""
 
 
-class Spent:
+class LossSummary:
     """What `HasTotals`, as numbers for people: epsilons, which hold at `delta` where that is not 0."""
 
     @property
     def epsilon_claimed(self: HasTotals) -> float:
         """What the methods' sources say was spent, in epsilon."""
-        return self.currency.epsilon(self.totals.claimed)
+        return self.measure.epsilon(self.totals.claimed)
 
     @property
     def epsilon_nominal(self: HasTotals) -> float:
         """What the noise alone that was drawn costs, in epsilon, if nothing else gives it away."""
-        return self.currency.epsilon(self.totals.of_noise)
+        return self.measure.epsilon(self.totals.of_noise)
 
     @property
     def epsilon_bound(self: HasTotals) -> float:
         """The smallest epsilon that can be proved of what was spent; infinite where none can."""
-        return self.currency.epsilon(self.totals.bound)
+        return self.measure.epsilon(self.totals.bound)
 
     @property
     def epsilon_text(self: HasTotals) -> str:
         """The three epsilons, for people."""
-        claimed, nominal, bound = map(self.currency.epsilon, self.totals)
-        at = f" at delta = {self.currency.delta:g}" if self.currency.delta else ""
+        claimed, nominal, bound = map(self.measure.epsilon, self.totals)
+        at = f" at delta = {self.measure.delta:g}" if self.measure.delta else ""
         proven = "cannot be proven" if math.isinf(bound) else f"proven at most {number(bound)}{at}"
         return f"epsilon claimed: {claim(claimed)}, nominal: {number(nominal)}, {proven}"
 
     @property
     def delta(self: HasTotals) -> float:
         """The delta at which these epsilons hold; 0 for pure ones."""
-        return self.currency.delta
+        return self.measure.delta
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +178,7 @@ class EntryFrame(pd.DataFrame):
         return f"{text}\nQueries of disjoint rows do not add up: the ledger has the totals."
 
 
-class Ledger(Spent):
+class Ledger(LossSummary):
     """Record of queries and their privacy losses under one neighboring relation.
 
     Any thread of its process may charge it. Losses are counted exactly, in its privacy measure:
@@ -227,12 +227,12 @@ class Ledger(Spent):
         relation: Relation | str,
         *,
         epsilon: Epsilon | None = None,
-        plan: Amount | None = None,
+        plan: PrivacyLoss | None = None,
         name: str = "run",
         delta: float = 0.0,
     ) -> None:
-        self.relation, self.name, self.currency = Relation.parse(relation), name, Currency.of(delta)
-        self.cap = None if epsilon is None else self.currency.amount(epsilon)
+        self.relation, self.name, self.measure = Relation.parse(relation), name, PrivacyMeasure.of(delta)
+        self.cap = None if epsilon is None else self.measure.loss_of(epsilon)
         self.plan = None if plan is None else exact(plan)
         self.status: Literal["open", "finished", "stopped"] = "open"
         # The column that names whom its runs protect, "" for rows; None before any run.
@@ -240,8 +240,8 @@ class Ledger(Spent):
         self._reasons: tuple[str, ...] = ()  # why it is void
         self._parent: Ledger | None = None
         self._rule: Literal["sequential", "parallel"] = "sequential"
-        self._prices = Prices()  # what the level above counts
-        self._of_parts = Prices()  # what this group counts for its parts
+        self._losses = LossRules()  # what the level above counts
+        self._of_parts = LossRules()  # what this group counts for its parts
         self._recorded: Totals | None = None  # what the level above counted, of a record
         self._items: list[Entry | Ledger] = []  # parts, and what was charged here
         self._totals = Totals()
@@ -258,7 +258,7 @@ class Ledger(Spent):
         every = [(e.name, e.mechanism, e.epsilon_claimed, e.epsilon_nominal) for e in self.entries]
         parts = every if self.own_entries or len(fits) < 2 else fits
         rows = [(name, how, claim(float(c)), number(float(n))) for name, how, c, n in parts]
-        unit = self.currency.unit
+        unit = self.measure.unit
         header = ["entry or fit", "mechanism", f"{unit} claimed", f"{unit} nominal"]
         return html_table(f"{self!r} {self.guarantee_void}", header, rows, most=12)
 
@@ -270,7 +270,7 @@ class Ledger(Spent):
     @property
     def above(self) -> Totals:
         """What the level above counts for it."""
-        return self._recorded or self._prices.of(self._totals)
+        return self._recorded or self._losses.of(self._totals)
 
     @property
     def epsilons(self) -> dict[str, Any]:
@@ -324,14 +324,15 @@ class Ledger(Spent):
         ParameterError
             If others were protected by what was charged here, or above.
         """
-        with held(self):
+        with lock_trees(self):
             other = next((level for level in self._upward() if level.unit_column not in (None, column or "")), None)
             if other is not None:
-                counts, asked = (
-                    f"the persons of {whose!r}" if whose else "rows" for whose in (other.unit_column, column)
+                counts, counted = (
+                    f"the persons of {id_column!r}" if id_column else "rows"
+                    for id_column in (other.unit_column, column)
                 )
                 raise ParameterError(
-                    f"The ledger {other.name!r} counts for {counts}, the run for {asked}.",
+                    f"The ledger {other.name!r} counts for {counts}, the run for {counted}.",
                     "Epsilons of rows, and of different persons, do not add up: keep a ledger for each.",
                 )
             for level in self._upward():
@@ -355,7 +356,7 @@ class Ledger(Spent):
         """
         if not reason.strip():
             raise ParameterError("No reason is given.", "Say in a sentence why nothing can be proved.")
-        with held(self):
+        with lock_trees(self):
             if reason in self._reasons:
                 return
             self._reasons += (reason,)
@@ -373,7 +374,7 @@ class Ledger(Spent):
         finished : bool, default=True
             Whether the run came to its end: `status` is then "finished", otherwise "stopped".
         """
-        with held(self):
+        with lock_trees(self):
             self.status = "finished" if finished else "stopped"
 
     def charge(self, *entries: Entry) -> None:
@@ -395,22 +396,22 @@ class Ledger(Spent):
         self._refuse_group()
         if not all(isinstance(entry, Entry) for entry in entries):
             raise ParameterError("Only questions are charged.", "Pass Entry objects.")
-        if any(entry.unit != self.currency.unit for entry in entries):
+        if any(entry.unit != self.measure.unit for entry in entries):
             raise ParameterError(
-                f"{self.name!r} counts {self.currency}, and a question was priced otherwise.",
+                f"{self.name!r} counts {self.measure}, and a question was priced otherwise.",
                 "Ask it through a door of this ledger.",
             )
         if not entries:
             return
-        claimed, paid = (sum((getattr(entry, name) for entry in entries), start=exact(0)) for name in EPSILONS[:2])
-        cost = Totals(claimed, paid, paid)
-        with held(self):
+        claimed, loss = (sum((getattr(entry, name) for entry in entries), start=exact(0)) for name in EPSILONS[:2])
+        cost = Totals(claimed, loss, loss)
+        with lock_trees(self):
             self._usable()
             cost = cost._replace(bound=math.inf) if self._reasons_above() else cost
             self._rise(Totals(*map(sum, zip(self._totals, cost, strict=True))))
             self._items += entries
 
-    def child(self, name: str, epsilon: Epsilon | None = None, *, plan: Amount | None = None) -> Ledger:
+    def child(self, name: str, epsilon: Epsilon | None = None, *, plan: PrivacyLoss | None = None) -> Ledger:
         """Open a sequential part of this ledger: its losses add up with all others here.
 
         Parameters
@@ -484,7 +485,7 @@ class Ledger(Spent):
             raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
         return self._new(Ledger(self.relation, name=name, delta=self.delta), self._of_parts)
 
-    def share_of(self, epsilon: Amount) -> Amount:
+    def share_of(self, epsilon: PrivacyLoss) -> PrivacyLoss:
         """Return what this part of a parallel group may spend for the group to cost `epsilon`.
 
         Parameters
@@ -504,7 +505,7 @@ class Ledger(Spent):
         """
         if self._parent is None or self._parent._rule != "parallel":
             raise ParameterError("This is no part of a parallel group.", "Ask one of its parts.")
-        return exact(epsilon) / self._prices.bound(Fraction(1))
+        return exact(epsilon) / self._losses.bound(Fraction(1))
 
     def self_composed(self, name: str, times: int) -> Ledger:
         """Open a ledger of what is done several times over, with the same queries each time.
@@ -523,7 +524,7 @@ class Ledger(Spent):
         """
         return self._new(self._part(name), many_times(whole(times, "number of times", least=1)))
 
-    def group(self, rows: int, *, plan: Amount | None = None) -> Ledger:
+    def group(self, rows: int, *, plan: PrivacyLoss | None = None) -> Ledger:
         """Open a ledger of queries about rows, of which a person has several (group privacy).
 
         Parameters
@@ -541,7 +542,7 @@ class Ledger(Spent):
         """
         many = whole(rows, "number of rows", least=1)
         name = f"up to {many:,} rows of one person" if many > 1 else "one row of one person"
-        return self._new(self._part(name, plan=plan), many_times(self.currency.rows(many)))
+        return self._new(self._part(name, plan=plan), many_times(self.measure.rows(many)))
 
     def poisson_subsampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
         """Open a ledger of queries about a secret Poisson sample, at a loss of `epsilon` here.
@@ -575,10 +576,10 @@ class Ledger(Spent):
             raise ParameterError("The loss of this sample is not known.", "Use a rate in (0, 1] and a finite epsilon.")
         inside = poisson_inside(cost / self.relation.histogram_l1, rate)
 
-        def price(paid: Epsilon) -> Epsilon:
-            return cost * paid / inside if inside else exact(paid)
+        def price(loss: Epsilon) -> Epsilon:
+            return cost * loss / inside if inside else exact(loss)
 
-        return self._new(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), Prices(price, price))
+        return self._new(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), LossRules(price, price))
 
     def bootstrap(self, name: str, rows: int) -> Ledger:
         """Open a ledger of queries about a bootstrap sample.
@@ -599,8 +600,8 @@ class Ledger(Spent):
         """
         self._refuse_rho()
         size = whole(rows, "number of rows", least=0)
-        prices = Prices(bound=lambda paid: bootstrap_loss(paid, self.relation, size))
-        return self._new(Ledger(self.relation, name=name), prices)
+        losses = LossRules(bound=lambda loss: bootstrap_loss(loss, self.relation, size))
+        return self._new(Ledger(self.relation, name=name), losses)
 
     def attach(self, ledger: Ledger) -> Ledger:
         """Make another ledger a part of this one: what it has spent counts here and above.
@@ -629,9 +630,9 @@ class Ledger(Spent):
                 f"{ledger.name!r} counts under {ledger.relation}, {self.name!r} under {self.relation}.",
                 "Epsilons of different relations do not add up: keep two ledgers.",
             )
-        if ledger.currency != self.currency:
+        if ledger.measure != self.measure:
             raise ParameterError(
-                f"{ledger.name!r} counts {ledger.currency}, {self.name!r} {self.currency}.",
+                f"{ledger.name!r} counts {ledger.measure}, {self.name!r} {self.measure}.",
                 "Losses in different privacy measures do not add up: keep two ledgers.",
             )
         if ledger.unit_column is not None:
@@ -639,12 +640,12 @@ class Ledger(Spent):
         self._join(ledger)
         return ledger
 
-    def _part(self, name: str, relation: Relation | None = None, **limits: Amount | None) -> Ledger:
+    def _part(self, name: str, relation: Relation | None = None, **limits: PrivacyLoss | None) -> Ledger:
         self._refuse_group()
         return Ledger(relation or self.relation, name=name, delta=self.delta, **limits)
 
-    def _new(self, ledger: Ledger, prices: Prices | None = None) -> Ledger:
-        ledger._prices = prices or ledger._prices
+    def _new(self, ledger: Ledger, losses: LossRules | None = None) -> Ledger:
+        ledger._losses = losses or ledger._losses
         self._join(ledger)
         return ledger
 
@@ -662,7 +663,7 @@ class Ledger(Spent):
 
     def _join(self, part: Ledger) -> None:
         """Take a new ledger, or one that stood alone, as a part: what it counts already counts from now on."""
-        with held(self, part):
+        with lock_trees(self, part):
             self._usable()
             if part in self._upward():
                 raise ParameterError("A ledger cannot be a part of itself.", "Attach another one.")
@@ -673,7 +674,7 @@ class Ledger(Spent):
             lost = part._asked and bool(self._reasons_above())
             if part._asked:
                 spent = part._totals._replace(bound=math.inf) if lost else part._totals
-                self._rise(self._with(part._prices, Totals(), spent), part.guarantee_void)
+                self._rise(self._with(part._losses, Totals(), spent), part.guarantee_void)
             if lost:
                 part._lose()
             part._parent = self
@@ -695,7 +696,7 @@ class Ledger(Spent):
         rising: list[tuple[Ledger, Totals]] = [(self, new)]
         for node in self._upward():
             if node._parent is not None:
-                new = node._parent._with(node._prices, node._totals, new)
+                new = node._parent._with(node._losses, node._totals, new)
                 rising.append((node._parent, new))
         why = " ".join(dict.fromkeys(filter(None, [*self._reasons_above(), void])))
         try:
@@ -710,9 +711,9 @@ class Ledger(Spent):
                 for node, totals in rising:
                     node._totals = totals
 
-    def _with(self, prices: Prices, old: Totals, new: Totals) -> Totals:
+    def _with(self, losses: LossRules, old: Totals, new: Totals) -> Totals:
         """These totals once a part's go from old to new."""
-        before, after = prices.of(old), prices.of(new)
+        before, after = losses.of(old), losses.of(new)
         if self._rule == "parallel":
             return Totals(*map(max, self._totals, after))
         grown = zip(self._totals, before, after, strict=True)
@@ -721,9 +722,9 @@ class Ledger(Spent):
     def _check(self, new: Totals, void: str) -> None:
         """BudgetError if these totals are too many."""
         if self.plan is not None and new.of_noise > self.plan:
-            raise BudgetError(*refusal(new.of_noise, self.name, self.plan, "", self.currency))
+            raise BudgetError(*refusal(new.of_noise, self.name, self.plan, "", self.measure))
         if self.cap is not None and new.bound > self.cap:
-            raise BudgetError(*refusal(new.bound, self.name, self.cap, void, self.currency))
+            raise BudgetError(*refusal(new.bound, self.name, self.cap, void, self.measure))
 
     def _write_down(self, new: Totals, void: str, *, drawn: bool) -> None:
         """Keep the totals that are about to be; raising here counts nothing (`store`)."""
@@ -758,7 +759,7 @@ class Ledger(Spent):
                 yield from (*part._reasons, *part._reasons_below())
 
     def _walk(
-        self, scope: tuple[str, ...] = (), times: tuple[Epsilon, ...] = (1, 1)
+        self, path: tuple[str, ...] = (), times: tuple[Epsilon, ...] = (1, 1)
     ) -> list[tuple[tuple[str, ...], Relation, tuple[Epsilon, ...], Entry]]:
         """Questions: scope, relation, how often they count in the totals (of what is claimed, of noise), and entry."""
         rows, void, parts = [], bool(self._reasons_above()), self.children
@@ -768,9 +769,9 @@ class Ledger(Spent):
                 priced = zip(item.totals[:2], item.above[:2], strict=True)
                 own = [above / within if within > 0 and above < math.inf else 1 for within, above in priced]
                 own = [by if one is item else 0 for by, one in zip(own, dearest, strict=True)] if dearest else own
-                rows += item._walk((*scope, item.name) if item.name else scope, tuple(map(mul, own, times)))
+                rows += item._walk((*path, item.name) if item.name else path, tuple(map(mul, own, times)))
             else:
-                rows.append((scope, self.relation, times, replace(item, void=True) if void else item))
+                rows.append((path, self.relation, times, replace(item, void=True) if void else item))
         return rows
 
     def to_frame(self) -> pd.DataFrame:
@@ -778,7 +779,7 @@ class Ledger(Spent):
 
         Printed, it shows the first three columns, in 80 characters; `list(frame)` names all.
 
-        Its columns are the ledger's path (`scope`), the fields of `Entry`, and the relation that it
+        Its columns are the ledger's path (`path`), the fields of `Entry`, and the relation that it
         was charged under. Of a ledger that counts rho, `rho_claimed`, `rho_nominal` and `rho_bound`
         stand in the epsilons' place.
         """
@@ -786,15 +787,15 @@ class Ledger(Spent):
             {
                 **vars(entry),
                 **{name: float(getattr(entry, name)) for name in EPSILONS},
-                "scope": " / ".join(scope),
+                "scope": " / ".join(path),
                 "relation": str(relation),
             }
-            for scope, relation, _, entry in self._walk()
+            for path, relation, _, entry in self._walk()
         ]
         first = ["name", *EPSILONS[:2], "mechanism", EPSILONS[2], "draws", "void", "relation"]
         others = ["scale", "sensitivity", "claimed_sensitivity", "scope", "reason"]
         frame = pd.DataFrame(rows, columns=[*first, *others])
-        return EntryFrame(frame.rename(columns=lambda name: name.replace("epsilon", self.currency.unit)))
+        return EntryFrame(frame.rename(columns=lambda name: name.replace("epsilon", self.measure.unit)))
 
     def breakdown(self) -> pd.DataFrame:
         """Return what each query adds to the totals.
@@ -811,7 +812,7 @@ class Ledger(Spent):
             if by or noise
         ]
         frame = pd.DataFrame(rows, columns=["name", *EPSILONS[:2], "void"])
-        return frame.rename(columns=lambda name: name.replace("epsilon", self.currency.unit))
+        return frame.rename(columns=lambda name: name.replace("epsilon", self.measure.unit))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ledger as JSON-ready values; infinite numbers become the text "infinity"."""
@@ -862,17 +863,17 @@ def weigh(times: Epsilon, loss: Epsilon) -> float:
     return float(times * loss) if times else 0.0
 
 
-def many_times(many: int) -> Prices:
+def many_times(many: int) -> LossRules:
     """What is claimed, and what can be proved, so many times over."""
-    return Prices(lambda paid: many * paid, lambda paid: many * paid)
+    return LossRules(lambda loss: many * loss, lambda loss: many * loss)
 
 
 # what a record has no use for
-OF_THE_TREE = {"_parent", "_prices", "_of_parts", "_lock", "_process"}
+OF_THE_TREE = {"_parent", "_losses", "_of_parts", "_lock", "_process"}
 
 
 @contextmanager
-def held(*ledgers: Ledger) -> Iterator[None]:
+def lock_trees(*ledgers: Ledger) -> Iterator[None]:
     """Hold the locks of their trees, always in the same order; an adoption may change them while one waits."""
     for ledger in ledgers:
         # a fork; a lock that was held at that moment would never open here
@@ -890,12 +891,14 @@ def held(*ledgers: Ledger) -> Iterator[None]:
                 return
 
 
-def refusal(total: Amount, name: str, cap: Amount, void: str, currency: Currency = PURE) -> tuple[str, str]:
+def refusal(
+    total: PrivacyLoss, name: str, cap: PrivacyLoss, void: str, measure: PrivacyMeasure = PURE
+) -> tuple[str, str]:
     """Why a cap lets a question not through, and what to do."""
-    at = f" at delta {currency.delta:g}" if currency.delta else ""
-    capped = f"{name!r} is capped at {currency.epsilon(cap):g}{at}"
+    at = f" at delta {measure.delta:g}" if measure.delta else ""
+    capped = f"{name!r} is capped at {measure.epsilon(cap):g}{at}"
     if not math.isinf(total):
-        needs = f"A query needs a total of epsilon {number(currency.epsilon(total))}, but {capped}."
+        needs = f"A query needs a total of epsilon {number(measure.epsilon(total))}, but {capped}."
         return needs, "It was not answered. Ask for less, or raise the cap."
     if not void:
         needs = f"A query needs more than any epsilon, but {capped}."

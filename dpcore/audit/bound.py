@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from sklearn.base import clone
 
-from dpcore.accounting.currency import PURE, Currency
+from dpcore.accounting.currency import PURE, PrivacyMeasure
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import ProtectedUnit
 from dpcore.arguments import Floats, Ints, Progress, is_whole, no_progress
@@ -35,7 +35,7 @@ from dpcore.methods.base import PrivateEstimator
 FEWEST = 20
 ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  # of Rényi divergences; each bounds rho by itself
 LEAST = 1e-300  # in place of a probability of 0, where it is 0 in both worlds
-TOLD = 200  # how often many runs tell how far they are
+REPORT_EVERY = 200  # how often many runs tell how far they are
 RUNS, WORLD = phrase("Run {run:,} of {trials:,} in each world"), phrase("World {side:d} done")
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 """A mechanism as a function: (frame, number of runs) -> that many independent outputs."""
@@ -108,7 +108,7 @@ class Event:
 
 
 def lower_bound(
-    hits: int, hits_other: int, trials: int, *, alpha: float = 0.05, delta: float = 0.0, currency: Currency = PURE
+    hits: int, hits_other: int, trials: int, *, alpha: float = 0.05, delta: float = 0.0, measure: PrivacyMeasure = PURE
 ) -> float:
     """Return a lower confidence bound on epsilon from event counts on two neighboring data sets.
 
@@ -126,7 +126,7 @@ def lower_bound(
         The probability that the bound does not hold, in (0, 1).
     delta : float, default=0.0
         The delta at which epsilon is bounded, in [0, 1).
-    currency : Currency, optional
+    measure : Currency, optional
         The privacy measure in which the mechanism's loss is counted. Default: pure epsilon.
 
     Returns
@@ -140,19 +140,19 @@ def lower_bound(
     >>> round(lower_bound(900, 300, 1_000), 3)
     0.982
     """
-    found = _lower_bounds(np.array([hits]), np.array([hits_other]), trials, alpha, delta, currency)
-    return currency.epsilon(float(found[0]))
+    found = _lower_bounds(np.array([hits]), np.array([hits_other]), trials, alpha, delta, measure)
+    return measure.epsilon(float(found[0]))
 
 
 def _lower_bounds(
-    hits: Ints, others: Ints, trials: int, alpha: float, delta: float, currency: Currency = PURE
+    hits: Ints, others: Ints, trials: int, alpha: float, delta: float, measure: PrivacyMeasure = PURE
 ) -> Floats:
     """The same for many events at once, as amounts of the currency."""
     with np.errstate(invalid="ignore"):
         low = np.where(hits > 0, beta.ppf(alpha / 2, hits, trials - hits + 1), 0.0) - delta
         high = np.where(others < trials, beta.ppf(1 - alpha / 2, others + 1, trials - others), 1.0)
     low = np.maximum(low, high)
-    if not currency.delta:
+    if not measure.delta:
         return np.asarray(np.log(low / high))
     logs = [np.log(np.maximum(each, LEAST))[..., None] for each in (low, high, 1 - low, 1 - high)]
     parts = [ORDERS * one - (ORDERS - 1) * other for one, other in (logs[:2], logs[2:])]
@@ -166,7 +166,7 @@ def lower_bound_of_statistics(
     *,
     alpha: float = 0.05,
     delta: float = 0.0,
-    currency: Currency = PURE,
+    measure: PrivacyMeasure = PURE,
 ) -> float:
     """Return a lower bound on epsilon from one number per run on two neighboring data sets.
 
@@ -187,7 +187,7 @@ def lower_bound_of_statistics(
     ParameterError
         As for `separating_event`.
     """
-    return separating_event(first, second, alpha=alpha, delta=delta, currency=currency).lower_bound
+    return separating_event(first, second, alpha=alpha, delta=delta, measure=measure).lower_bound
 
 
 def separating_event(
@@ -196,7 +196,7 @@ def separating_event(
     *,
     alpha: float = 0.05,
     delta: float = 0.0,
-    currency: Currency = PURE,
+    measure: PrivacyMeasure = PURE,
 ) -> Event:
     """Find the event that tells two neighboring data sets apart best, from one number per run.
 
@@ -236,14 +236,14 @@ def separating_event(
     above = np.array([half - np.searchsorted(np.sort(values), thresholds) for values in choose])
     below = np.array([np.searchsorted(np.sort(values), thresholds, "right") for values in choose])
     hits = np.stack([above, below], axis=-1)  # by world, threshold and sign
-    promised = _lower_bounds(hits, hits[::-1], half, alpha, delta, currency).transpose(1, 2, 0)
+    promised = _lower_bounds(hits, hits[::-1], half, alpha, delta, measure).transpose(1, 2, 0)
     threshold, sign, side = np.inf, 1.0, 0
     if promised.max() > 0:
-        place, below_it, side = map(int, np.unravel_index(promised.argmax(), promised.shape))
-        threshold, sign = float(thresholds[place]), 1.0 - 2 * below_it
+        index, below_it, side = map(int, np.unravel_index(promised.argmax(), promised.shape))
+        threshold, sign = float(thresholds[index]), 1.0 - 2 * below_it
     counted = [int((sign * values >= sign * threshold).sum()) for values in count]
     runs, both = len(count[0]), (counted[side], counted[1 - side])
-    found = lower_bound(*both, runs, alpha=alpha, delta=delta, currency=currency)
+    found = lower_bound(*both, runs, alpha=alpha, delta=delta, measure=measure)
     return Event(threshold, sign > 0, side, (counted[0], counted[1]), runs, found)
 
 
@@ -312,14 +312,14 @@ def audit(
         raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")
     claimed = bound = np.nan
     protects: ProtectedUnit = "row"
-    currency = PURE
+    measure = PURE
     if isinstance(method, PrivateEstimator):
         if schema is None or method.random_state is not None:
             raise ParameterError("An audited method needs a schema and no seed.", "Pass schema=, random_state=None.")
         found, ledger = statistics(method, schema, pair, event, trials, progress=progress)
         claimed, bound, protects = ledger.epsilon_claimed, ledger.epsilon_nominal, ledger.protects
-        currency = ledger.currency
-        if currency.delta and delta:
+        measure = ledger.measure
+        if measure.delta and delta:
             raise ParameterError("A run in rho is audited by its whole curve.", "Leave delta= out.")
     else:
         found = np.empty((2, trials))
@@ -329,8 +329,8 @@ def audit(
                 raise ParameterError("The mechanism gave another number of outputs than asked.", "One output per run.")
             found[side] = [event(output) for output in outputs]
             progress((side + 1) / 2, WORLD.format(side=side + 1))
-    least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta, currency=currency)
-    return AuditResult(least, claimed, bound, 1 - alpha, trials, protects, currency.delta or delta)
+    least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta, measure=measure)
+    return AuditResult(least, claimed, bound, 1 - alpha, trials, protects, measure.delta or delta)
 
 
 def statistics(
@@ -348,7 +348,7 @@ def statistics(
     Every run is a whole one, through the method's public interface.
     """
     seeds = None if seed is None else np.random.SeedSequence(seed).generate_state(2 * trials, np.uint64) >> 1
-    found, every = np.empty((2, trials)), max(trials // TOLD, 1)
+    found, every = np.empty((2, trials)), max(trials // REPORT_EVERY, 1)
     known = remembering(schema, pair)
     ledgers: list[Ledger] = []
     for run in range(trials):

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from dpcore.accounting.relation import Relation
 from dpcore.audit import events
-from dpcore.audit.game import TABLE, Case, Twins, neighbors, run
+from dpcore.audit.game import TABLE, Case, NeighboringPair, neighbors, run
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
@@ -23,7 +23,7 @@ from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator, Synthesizer
 from dpcore.text import Verdict
 
-__all__ = ["CASES", "Case", "Twins", "cases_of", "own_row", "run"]
+__all__ = ["CASES", "Case", "NeighboringPair", "cases_of", "own_row", "run"]
 
 EXPECTED = {"caught": Verdict.FAILS, "not caught": Verdict.OPEN, "no claim": None}
 TRIALS, SAMPLED = 100, 2_000  # the latter stands in a text of cases.toml
@@ -102,11 +102,11 @@ def own_row(
     """
     relation = Relation.parse(relation)
     if not 0 <= row < len(frame):
-        told = f"The table has no row of that number: its last one is {len(frame) - 1:,}."
-        raise DataError("The table has no row of that number.", "Choose one from 0 on.", told)
+        words = f"The table has no row of that number: its last one is {len(frame) - 1:,}."
+        raise DataError("The table has no row of that number.", "Choose one from 0 on.", words)
     names, unit = list(schema.names), schema.persons
-    whose = [] if unit is None else [str(unit.id_column)]
-    first = frame.loc[:, [*names, *whose]].reset_index(drop=True)
+    id_columns = [] if unit is None else [str(unit.id_column)]
+    first = frame.loc[:, [*names, *id_columns]].reset_index(drop=True)
     person = np.arange(len(first)) if unit is None else unit.persons(first)
     mine, rest = first.iloc[[row]], first[person != person[row]]
     replaced = relation is Relation.REPLACE
@@ -114,7 +114,7 @@ def own_row(
         raise ParameterError("There is no other row with every column of the schema.", "Give all of its values.")
     second = rest.reset_index(drop=True)
     if replaced and other is not None:
-        put = pd.DataFrame([{name: other[name] for name in names}]).assign(**mine[whose].iloc[0])
+        put = pd.DataFrame([{name: other[name] for name in names}]).assign(**mine[id_columns].iloc[0])
         second = pd.concat([rest, put] if len(rest) else [put], ignore_index=True)
     schema.encode(second)  # refuses values that do not fit, before anything is run
     codes, target = schema.encode(mine)[0], estimator.get_params().get("target") or schema.target

@@ -23,7 +23,7 @@ TIMES = binom.logpmf(np.arange(9), N, 1 / N)
 BITS = ((-0.5, 1.5), (-0.5, 1.5))
 
 
-def clipped(noisy: Floats | float, without: float, step: float = 1.0) -> float:
+def clip_to_unit(noisy: Floats | float, without: float, step: float = 1.0) -> float:
     """How far a noisy number lies on the way from its value in the first world to the second's.
 
     It is from 0 to 1: for Laplace noise its log-likelihood ratio but for a factor and a constant.
@@ -75,7 +75,7 @@ def synthetic_ones(fitted: Any) -> float:
     return float((fitted.sample(1_000)[["a", "y"]] == "1").all(axis=1).sum())
 
 
-def gained(fitted: Any) -> float:
+def first_gain(fitted: Any) -> float:
     """What `gain` says of the first table."""
     return gain(fitted.tables_[0], fitted.relation)
 
@@ -101,7 +101,7 @@ def gain(noisy: Floats, relation: str) -> float:
 def similarities(fitted: Any) -> float:
     """How far all noisy similarities lie on the way from the first world's to the second's."""
     pairs = np.triu_indices(len(fitted.similarity_), 1)
-    return sum(clipped(similarity, 0.0, STEP) for similarity in fitted.similarity_[pairs])
+    return sum(clip_to_unit(similarity, 0.0, STEP) for similarity in fitted.similarity_[pairs])
 
 
 def first_similarity(fitted: Any) -> float:
@@ -111,7 +111,7 @@ def first_similarity(fitted: Any) -> float:
 
 def corners(fitted: Any) -> float:
     """How far all tables' corners lie on the way from N rows of zeros to one row of ones."""
-    return sum(clipped(t.flat[-1], 0.0) + clipped(N - t.flat[0], 0.0) for t in fitted.tables_)
+    return sum(clip_to_unit(t.flat[-1], 0.0) + clip_to_unit(N - t.flat[0], 0.0) for t in fitted.tables_)
 
 
 def noise_elsewhere(fitted: Any) -> float:
@@ -121,7 +121,7 @@ def noise_elsewhere(fitted: Any) -> float:
     return float(max(sizes, default=0.0))
 
 
-def ones(fitted: Any) -> float:
+def log_ratio_of_ones(fitted: Any) -> float:
     """The log-likelihood ratio of all tables' differences between the cells of ones and of zeros.
 
     Tables were moved to one total, which leaves differences as they were.
@@ -145,8 +145,8 @@ def towards_second(fitted: Any) -> float:
 
 
 def cells(fitted: Any) -> float:
-    """The rows of ones in the one table; what `ones` says if a row is replaced."""
-    return ones(fitted) if fitted.relation == "replace" else float(fitted.tables_[0][1, 1])
+    """The rows of ones in the one table; what `log_ratio_of_ones` says if a row is replaced."""
+    return log_ratio_of_ones(fitted) if fitted.relation == "replace" else float(fitted.tables_[0][1, 1])
 
 
 # Groups
@@ -157,8 +157,8 @@ def path(fitted: Any) -> float:
     found, row = 0.0, 1 + (fitted.relation == "replace")
     for noisy, epsilon in zip(fitted.tree_.noisy, fitted.level_epsilons_, strict=True):
         if epsilon:
-            lost = clipped(1 - noisy[0], 0.0) if row == 2 and len(noisy) > 1 else 0.0
-            found += 2 * epsilon / row * (clipped(noisy[-1], 0.0) + lost)
+            lost = clip_to_unit(1 - noisy[0], 0.0) if row == 2 and len(noisy) > 1 else 0.0
+            found += 2 * epsilon / row * (clip_to_unit(noisy[-1], 0.0) + lost)
     return round(found, 9)
 
 
@@ -167,7 +167,7 @@ def last_group(fitted: Any) -> float:
     noisy = fitted.tree_.noisy[-1].reshape(fitted.tree_.leaves.shape)
     if fitted.relation == "add_remove":
         return float(noisy[-1, -1])
-    return clipped(noisy[-1, -1], 5.0) + clipped(5 - noisy[0, 0], 0.0)
+    return clip_to_unit(noisy[-1, -1], 5.0) + clip_to_unit(5 - noisy[0, 0], 0.0)
 
 
 def first_split_point(fitted: Any) -> float:
@@ -178,7 +178,7 @@ def first_split_point(fitted: Any) -> float:
 # Trees
 
 
-def divided(fitted: Any) -> float:
+def count_split_roots(fitted: Any) -> float:
     """How many trees divide their root."""
     return float((~fitted.forest_.leaf[: fitted.forest_.trees]).sum())
 
@@ -218,7 +218,7 @@ def way_down(fitted: Any) -> float:
     """How far noisy counts on the way down of (1, 1), and of (0, 0) if lost, lie to the second."""
     lost = counts_down(fitted, 0) if fitted.relation == "replace" else []
     changes = [*counts_down(fitted, 1), *(-more for more in lost)]
-    return round(sum(clipped(change, 0.0) for change in changes), 9)
+    return round(sum(clip_to_unit(change, 0.0) for change in changes), 9)
 
 
 def copies(fitted: Any) -> float:

@@ -83,12 +83,12 @@ class Case:
         if not self.step:
             return ledger.epsilon_claimed, ledger.epsilon_nominal
         entries = [entry for entry in ledger.entries if self.step in entry.name]
-        of = ledger.currency.epsilon
+        of = ledger.measure.epsilon
         return of(sum(e.epsilon_claimed for e in entries)), of(sum(e.epsilon_nominal for e in entries))
 
 
 @dataclass(frozen=True, eq=False)
-class Twins:
+class NeighboringPair:
     """What many runs in two worlds came to."""
 
     first: Floats  # the attacker's number, run by run
@@ -111,7 +111,7 @@ def run(
     seed: int | None = None,
     progress: Progress = no_progress,
     alpha: float = 0.05,
-) -> Twins:
+) -> NeighboringPair:
     """Run a case's method in both worlds; a seed gives the same result again, without one all noise is fresh.
 
     `alpha` is how probable a lower bound may be that is too high.
@@ -124,9 +124,9 @@ def run(
     claimed, bound = case.epsilons(ledger)
     if case.schema.source == "inferred":  # whoever reads bounds off the rows has proved nothing
         bound = np.inf
-    event = separating_event(first, second, alpha=alpha, currency=ledger.currency)
+    event = separating_event(first, second, alpha=alpha, measure=ledger.measure)
     result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials, ledger.protects, ledger.delta)
-    return Twins(first, second, result, event)
+    return NeighboringPair(first, second, result, event)
 
 
 def schema_of(columns: Any, target: str | None = None, max_rows: int = MOST_ROWS) -> Schema:

@@ -19,7 +19,7 @@ is the alternative text. `specification` converts a chart, and nothing else does
 """
 
 from dpcore.charts.base import class_size, mark_real, on_phones, specification
-from dpcore.charts.curves import compared, curves, error_by_range, forecast_bands, sweep
+from dpcore.charts.curves import comparison_chart, curves, error_by_range, forecast_bands, sweep
 from dpcore.charts.epsilon import (
     claimed_vs_bound,
     epsilon_split,
@@ -84,13 +84,12 @@ from dpcore.text import odds
 
 __all__ = [
     "accuracy", "affinity", "answer_strip", "average_errors", "averaging", "belief", "channel_matrix",
-    "choice_ratios", "claimed_vs_bound", "class_size", "classifier_scores", "coin_estimates", "compared", "confusion",
-    "costs", "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split", "error_by_range",
-    "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph", "groups_apart",
-    "importance", "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network", "odds",
-    "odds_icons", "on_phones", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band",
-    "redraws", "reported_numbers", "reported_shares", "round_worlds", "run_strips", "running_average", "share_found",
-    "share_right", "specification", "split_table", "staircase", "steps", "sweep",
-    "tails", "taxonomy", "telltale", "trust", "two_worlds", "votes", "world_piles",
-    "world_ratios", "worst_columns", "worst_pairs",
+    "choice_ratios", "claimed_vs_bound", "class_size", "classifier_scores", "coin_estimates", "comparison_chart",
+    "confusion", "costs", "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split",
+    "error_by_range", "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph",
+    "groups_apart", "importance", "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network",
+    "odds", "odds_icons", "on_phones", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers",
+    "ratio_band", "redraws", "reported_numbers", "reported_shares", "round_worlds", "run_strips", "running_average",
+    "share_found", "share_right", "specification", "split_table", "staircase", "steps", "sweep", "tails", "taxonomy",
+    "telltale", "trust", "two_worlds", "votes", "world_piles", "world_ratios", "worst_columns", "worst_pairs",
 ]  # fmt: skip

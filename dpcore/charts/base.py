@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.frames import WIDE, wrapped
+from dpcore.charts.frames import WIDE, wrap_text
 from dpcore.charts.scales import FADED, INK
 from dpcore.language import phrase, say
 from dpcore.text import read_toml
@@ -71,7 +71,9 @@ def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **valu
         size = {"width": "container"} | size
     look: Any = {"anchor": "start", "offset": 8, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
     look |= {"color": INK, "subtitleColor": FADED}
-    heading = alt.TitleParams(wrapped(title, LETTERS["text"][1]), subtitle=wrapped(key, LETTERS["subtitle"][1]), **look)
+    heading = alt.TitleParams(
+        wrap_text(title, LETTERS["text"][1]), subtitle=wrap_text(key, LETTERS["subtitle"][1]), **look
+    )
     margin = {"left": 4, "right": 14, "top": 4, "bottom": 8}
     letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 320}
     letters |= {"labelColor": INK, "titleColor": FADED}  # the theme's own are too pale in the light
@@ -143,7 +145,7 @@ def specification(chart: Chart) -> dict[str, Any]:
     """
     tables: dict[str, pd.DataFrame] = {}
     inner = {"top_level": False, "datasets": tables}
-    converted: dict[str, Any] = named(chart, tables).to_dict(validate=False, context=inner)
+    converted: dict[str, Any] = name_tables(chart, tables).to_dict(validate=False, context=inner)
     for channel in channels(converted, "x", "y"):
         if channel.get("type") == "nominal" and channel.get("axis", {}) is not None:
             look = {"labelOffset": {"expr": UP}} if channel in channels(converted, "y") else {}
@@ -173,7 +175,7 @@ def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
         lines = title.get(part) or []
         glue = "" if re.search(WIDE, "".join(lines)) else " "
         note, marks = glue.join(line for line in lines if line != mark), [mark] if mark in lines else []
-        title[part] = by_width(*([*wrapped(note, most), *marks] for most in letters))
+        title[part] = by_width(*([*wrap_text(note, most), *marks] for most in letters))
     title |= {"fontSize": by_width(18, 16, 16), "subtitleFontSize": by_width(15, 14, 14)}
     config["axis"] |= {"titleFontSize": by_width(14, 11), "labelFontSize": by_width(14, 12)}
     # several legends, such as a network's
@@ -237,14 +239,14 @@ def channels(spec: dict[str, Any], *names: str) -> list[dict[str, Any]]:
     return [channel for name, channel in each if isinstance(channel, dict) and (name in names or not names)]
 
 
-def named(chart: Any, tables: dict[str, pd.DataFrame]) -> Any:
+def name_tables(chart: Any, tables: dict[str, pd.DataFrame]) -> Any:
     """The same chart with names in place of its tables, which are put into `tables`."""
     copy = chart.copy(deep=False)
     if isinstance(copy.data, pd.DataFrame):
         name = "data-" + hashlib.sha256(copy.data.to_json(orient="split").encode()).hexdigest()[:32]
         tables[name], copy.data = copy.data, alt.NamedData(name)
     if isinstance(copy, alt.LayerChart):
-        copy.layer = [named(part, tables) for part in copy.layer]
+        copy.layer = [name_tables(part, tables) for part in copy.layer]
     elif isinstance(copy, alt.FacetChart):
-        copy.spec = named(copy.spec, tables)
+        copy.spec = name_tables(copy.spec, tables)
     return copy

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpcore.charts.base import PICTURES, Chart, panels, present
 from dpcore.charts.frames import breadth, in_order, t_interval, texts, tidy
-from dpcore.charts.marks import Plot, XValue, color_and_shape, keyed, setting_rule, tooltips, words
+from dpcore.charts.marks import Plot, XValue, color_and_shape, legend_channel, setting_rule, tooltips, words
 from dpcore.charts.releases import axis_of
 from dpcore.charts.scales import (
     CLAIMED,
@@ -22,13 +22,13 @@ from dpcore.charts.scales import (
     log_axis,
     log_scale,
     log_title,
-    scaled,
+    scaled_axis,
 )
 from dpcore.language import phrase, say
 from dpcore.text import number
 
 FEWEST_RUNS = 3
-PRINTED, BASELINE = phrase("as published"), phrase("baseline")  # modes that are dashed and hollow
+PUBLISHED, BASELINE = phrase("as published"), phrase("baseline")  # modes that are dashed and hollow
 KINDS = {phrase("pairs"): RELEASED, phrase("columns"): SERIES[2]}  # of what is forecast
 VARIANCE = phrase("variance across runs")
 
@@ -124,7 +124,7 @@ def curves(
         data["low"] = data["low"].clip(lower=data["value"].min())
     written = number if x_title.startswith("epsilon") else "{:,.4g}".format
     x_title, y_title = say(x_title), say(y_title)
-    data["at"] = [f"{x_title} {written(place)}" for place in data["x"]]
+    data["at"] = [f"{x_title} {written(position)}" for position in data["x"]]
     banded, few = _banded(data), interval != "range" and not data["low"].notna().any()
     data = data.assign(label="", rule=0, claimed=0.0, names="", lift=0)
     if references is not None:
@@ -133,9 +133,9 @@ def curves(
 
     most = data["names"].map(lambda names: names.count("\n") + 1 if names else 0).max() if len(data) else 0
     room = 10 + LINE * int(most)  # where the highest line has its names, below the legend
-    up = scaled(alt.Scale(zero=False, padding=room), tickCount=6)
+    up = scaled_axis(alt.Scale(zero=False, padding=room), tickCount=6)
     if log_y:
-        up = scaled(log_scale(room), format="~g", tickCount=5)
+        up = scaled_axis(log_scale(room), format="~g", tickCount=5)
     plot = Plot("curves", _across(data, x_title, log_x), y_axis or up | {"title": log_title(y_title, log_y)})
     runs = _curves(plot, data, center=center, first=0 if claimed_first else 1, among=among, banded=banded)
     lines, names = _levels(plot, data)
@@ -174,7 +174,7 @@ def sweep(frame: pd.DataFrame, *, variance: bool = False, width: int = 270, **lo
     """
     if variance:
         frame = frame.groupby(["model", "series", "epsilon"], sort=False)["value"].var().dropna().reset_index()
-        axis = scaled(alt.Scale(), format="~g", tickCount=6) | {"title": say(VARIANCE)}
+        axis = scaled_axis(alt.Scale(), format="~g", tickCount=6) | {"title": say(VARIANCE)}
         look |= {"y_title": VARIANCE, "y_axis": axis, "words": "sweep_variance"}
     look |= {"x": "epsilon", "x_title": "epsilon", "log_x": not (frame["epsilon"] == 0).any()}
     look |= {"panel": "model", "columns": 2, "claimed_first": True, "width": width}
@@ -199,9 +199,9 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
 
 def _asides(data: pd.DataFrame) -> pd.Series:
     """By how many pixels each line goes aside: those at one x stand side by side."""
-    place = data.groupby(["series", "mode"], sort=False).ngroup()
-    gap = min(6.0, (12 if _banded(data) else 20) / max(1, place.max())) if len(data) else 0.0
-    return gap * (place - place.max() / 2)
+    position = data.groupby(["series", "mode"], sort=False).ngroup()
+    gap = min(6.0, (12 if _banded(data) else 20) / max(1, position.max())) if len(data) else 0.0
+    return gap * (position - position.max() / 2)
 
 
 def _banded(data: pd.DataFrame) -> bool:
@@ -211,17 +211,17 @@ def _banded(data: pd.DataFrame) -> bool:
 
 def _across(data: pd.DataFrame, title: str, log: bool) -> ChartAxis:
     """The axis of what is set; epsilons of runs have their own, a figure of a paper has the paper's."""
-    places, own = sorted(data["x"].dropna().unique()), {"title": log_title(title, log)}
+    x_values, own = sorted(data["x"].dropna().unique()), {"title": log_title(title, log)}
     if title in map(say, AXES.values()):
-        return epsilons(places, labelOverlap="greedy") | own
+        return epsilons(x_values, labelOverlap="greedy") | own
     scale = alt.Scale(type="log" if log else "linear", padding=18, nice=False, zero=alt.Undefined if log else False)
-    ticks = places if 0 < len(places) <= 10 else alt.Undefined
-    digits = "~g" if max(places, default=0) < 1000 else ",.3~r" if min(places) < 1 else ",.0f"
-    return scaled(scale, format=digits, labelOverlap="greedy", values=ticks) | own
+    ticks = x_values if 0 < len(x_values) <= 10 else alt.Undefined
+    digits = "~g" if max(x_values, default=0) < 1000 else ",.3~r" if min(x_values) < 1 else ",.0f"
+    return scaled_axis(scale, format=digits, labelOverlap="greedy", values=ticks) | own
 
 
 def _curves(
-    plot: Plot, data: pd.DataFrame, *, center: str, first: int, among: Any, banded: bool, dashed: str = PRINTED
+    plot: Plot, data: pd.DataFrame, *, center: str, first: int, among: Any, banded: bool, dashed: str = PUBLISHED
 ) -> list[Any]:
     """Lines through the centers, intervals, and a mark per row; the `first` color and shape is the claim's, or not.
 
@@ -229,7 +229,7 @@ def _curves(
     """
     runs, middle = data[data["rule"] < 1], f"{center}(value)"
     here, modes = in_order(runs["series"]), in_order(runs["mode"])
-    names, printed = [*map(say, among)] if among else here, say(dashed)
+    names, published = [*map(say, among)] if among else here, say(dashed)
     # the legend of modes stands beside that of series
     row = max(1, min(5, int((LEGEND - 220 * (len(modes) > 1)) / (25 + LETTER * max(map(breadth, names), default=0)))))
     legend = alt.Legend(symbolOpacity=1, columns=row if len(names) > row else alt.Undefined, values=here)
@@ -246,12 +246,12 @@ def _curves(
         return [*layers, *[words(text, middle, ".3~g", dy=-16, fontWeight="bold")] * alone]
     spread, line = (each.encode(detail=["aside:Q", "mode:N"]) for each in (spread, line))
     if len(modes) > 1:
-        dashes = [[6, 4] if name == printed else [1, 0] for name in modes]
-        line = line.encode(keyed(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=600)))
+        dashes = [[6, 4] if name == published else [1, 0] for name in modes]
+        line = line.encode(legend_channel(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=600)))
     layers = [spread.mark_rule(strokeWidth=1.5, opacity=0.6, **move), line.mark_line(strokeWidth=2, **move)]
-    hollow = dots.transform_filter(f"datum.mode == '{printed}'").mark_point(filled=False, strokeWidth=2, **look)
-    full = dots.transform_filter(f"datum.mode != '{printed}'").mark_point(filled=True, **look)
-    return [*layers, *[hollow] * (printed in modes), full]
+    hollow = dots.transform_filter(f"datum.mode == '{published}'").mark_point(filled=False, strokeWidth=2, **look)
+    full = dots.transform_filter(f"datum.mode != '{published}'").mark_point(filled=True, **look)
+    return [*layers, *[hollow] * (published in modes), full]
 
 
 def _level_rows(
@@ -276,18 +276,18 @@ def _level_rows(
         along, (low, high) = (np.sqrt(rows["value"]), [0, 1]) if scale.type == "sqrt" else (along, scale.domain)
         span = high - low
     down = -HEIGHT * along / np.maximum(span, TINY)
-    rows = rows.assign(pile=down.groupby(rows["panel"]).transform(piled))
+    rows = rows.assign(pile=down.groupby(rows["panel"]).transform(stack_labels))
     piles = rows.groupby(["panel", "pile"])
     many, first = piles["label"].transform("size"), piles.cumcount() == 0
     names = piles["label"].transform("\n".join).where(first, "")
     return rows.assign(rule=1, names=names, lift=-GAP - LINE * (many - 1)).drop(columns="pile")
 
 
-def piled(down: pd.Series) -> list[int]:
+def stack_labels(down: pd.Series) -> list[int]:
     """The pile of each line, by how far down it is in pixels, ascending: names are clear of the lines above them."""
     piles: list[list[float]] = []
-    for place in down:
-        piles.append([place])
+    for position in down:
+        piles.append([position])
         while len(piles) > 1 and piles[-1][0] - GAP - LINE * len(piles[-1]) < piles[-2][-1]:
             piles[-2:] = [piles[-2] + piles[-1]]
     return [number for number, pile in enumerate(piles) for _ in pile]
@@ -303,7 +303,7 @@ def _levels(plot: Plot, data: pd.DataFrame) -> tuple[Any, Any]:
     return lines, words(names, "names", **look, lineBreak="\n", lineHeight=LINE)
 
 
-def compared(
+def comparison_chart(
     frame: pd.DataFrame,
     *,
     title: str,
@@ -394,7 +394,7 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
     ends = ["low", "middle", "high"]
     data[ends] = data[ends].clip(0, 1)
     plot = Plot("forecast_bands", epsilons([low, high]), distances(say("points off"), 100))
-    color = keyed(alt.Color, "of", map(say, KINDS), KINDS.values(), legend=alt.Legend(symbolOpacity=1))
+    color = legend_channel(alt.Color, "of", map(say, KINDS), KINDS.values(), legend=alt.Legend(symbolOpacity=1))
     layers = [
         plot(data, "epsilon", ("low", "high"), plot.tooltip, color).mark_area(opacity=0.3),
         plot(data, "epsilon", "middle", plot.tooltip, color).mark_line(strokeWidth=3, point=True),

@@ -17,11 +17,11 @@ from dpcore.charts.marks import (
     bars,
     color_and_shape,
     diamonds,
+    draw_rule,
     end_labels,
     icons,
-    keyed,
+    legend_channel,
     one_row,
-    ruled,
     tooltips,
     words,
 )
@@ -32,9 +32,9 @@ from dpcore.charts.scales import (
     SERIES,
     ChartAxis,
     epsilons,
-    hatched,
+    hatch_pattern,
     names_axis,
-    scaled,
+    scaled_axis,
     span,
 )
 from dpcore.language import phrase, retold, say
@@ -75,7 +75,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     """
     in_rho, columns = "rho_nominal" in frame, [*WHICH]
     frame = frame.rename(columns={name.replace("epsilon", "rho"): name for name in WHICH}) if in_rho else frame
-    paid = say("what the noise alone would give") if frame["void"].any() else say("what it can cost up to")
+    text = say("what the noise alone would give") if frame["void"].any() else say("what it can cost up to")
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
     data = _alike(data.fillna(math.inf).groupby("name", sort=False).sum().reset_index())
     data = data.sort_values(columns[::-1], ascending=False, kind="stable").reset_index(drop=True)
@@ -91,17 +91,17 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     data[columns] = data[columns].clip(0, edge)  # lengths
     data["endless"], data["edge"] = endless, data["epsilon_nominal"].mask(endless, 1.06 * edge)
     room = 1.4 if endless.any() else 1  # for what is said of no limit
-    across = scaled(span(0, room * edge)) | {"title": say("rho") if in_rho else say("epsilon")}
+    across = scaled_axis(span(0, room * edge)) | {"title": say("rho") if in_rho else say("epsilon")}
     plot = Plot("epsilon_split", across, names_axis(data["name"]))
-    plot.tooltip = tooltips("name|entry", "claimed|claimed", f"text|{paid}")
+    plot.tooltip = tooltips("name|entry", "claimed|claimed", f"text|{text}")
     drawn, note = bars(plot, data, "name", "epsilon_nominal")
     # an object: of a dict so deep, Altair would take half a second to find out what it is
-    fill = alt.ColorValue(RELEASED, condition={"test": "datum.endless", "value": hatched(RELEASED)})
+    fill = alt.ColorValue(RELEASED, condition={"test": "datum.endless", "value": hatch_pattern(RELEASED)})
     claims = plot(data[data["claims"]], "epsilon_claimed", "name", plot.tooltip)
     onward = _onward(plot(data[endless], "epsilon_nominal", "name", plot.tooltip))
     cases = {"rho|epsilon": in_rho, "claims|none": data["claims"].any()}
     layers, height = [drawn.encode(fill), onward, diamonds(claims, CLAIMED), note], step(data["name"], 30)
-    return present(layers, "epsilon_split", cases, paid=paid, height=height)
+    return present(layers, "epsilon_split", cases, paid=text, height=height)
 
 
 def _alike(data: pd.DataFrame) -> pd.DataFrame:
@@ -200,7 +200,7 @@ def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: Char
     looks = color_and_shape("row", names, [CLAIMED, RELEASED], ["diamond", "circle"], legend=None)
     # A length on a log axis says nothing, so there are points; a bar is all between two bounds.
     wide, endless = data["start"] < data["stop"], data["endless"]
-    fill = hatched(RELEASED) if endless[1] else RELEASED
+    fill = hatch_pattern(RELEASED) if endless[1] else RELEASED
     bar = plot(data[wide], ("stop", "start"), "row", tooltip).mark_bar(height={"band": 0.36}, color=fill, **SILENT)
     rule = plot(one_row(at=data["stop"][0]), "at", None).mark_rule(color=CLAIMED, strokeWidth=2, strokeDash=[6, 4])
     look: Any = {"fontSize": 15, "fontWeight": "bold", "dy": alt.ExprRef("datum.start < datum.stop ? -24 : 0")}
@@ -214,9 +214,9 @@ def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: Char
     return present(layers, picture, {"endless": endless[1]}, **values)
 
 
-def _told(which: str, amount: str) -> str:
+def _told(which: str, text: str) -> str:
     """An amount, and which it is: what can cost "up to no limit" just has none."""
-    return amount if amount == limit(math.inf) else f"{which} {amount}"
+    return text if text == limit(math.inf) else f"{which} {text}"
 
 
 def _onward(base: Any) -> Any:
@@ -243,11 +243,11 @@ def odds_icons(probability: float, *, title: str = "") -> Chart:
         The chart.
     """
     filled = 100 if probability >= 1 else min(99, math.floor(100 * probability + 0.5))
-    place, kinds = np.arange(100), ["filled", "open"]
-    data = pd.DataFrame({"x": place % 10, "y": place // 10, "kind": np.where(place < filled, *kinds)})
+    index, kinds = np.arange(100), ["filled", "open"]
+    data = pd.DataFrame({"x": index % 10, "y": index // 10, "kind": np.where(index < filled, *kinds)})
     looks = color_and_shape("kind", kinds, [RELEASED, REAL], ["circle", "square"], legend=None)
-    looks.append(keyed(alt.Fill, "kind", kinds, [RELEASED, "transparent"], legend=None))
-    looks.append(keyed(alt.Size, "kind", kinds, [110, 45], legend=None))
+    looks.append(legend_channel(alt.Fill, "kind", kinds, [RELEASED, "transparent"], legend=None))
+    looks.append(legend_channel(alt.Size, "kind", kinds, [110, 45], legend=None))
     marks = icons("odds_icons")(data, "x", "y", *looks).mark_point(strokeWidth=1.5, opacity=1)
     return present(marks, "odds_icons", title=title, filled=filled, width=alt.Step(16))
 
@@ -285,8 +285,8 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
     ends = data.groupby(["row", "which"], sort=False).agg({"stop": "max", "endless": "any", "text": "first"})
     ends = ends.reset_index()
     layers = [
-        known.mark_bar().encode(keyed(alt.Color, "purpose", shown, shown.values())),
-        far.mark_bar(color=hatched(RELEASED), **SILENT),
+        known.mark_bar().encode(legend_channel(alt.Color, "purpose", shown, shown.values())),
+        far.mark_bar(color=hatch_pattern(RELEASED), **SILENT),
         words(plot(ends, "stop", "row", lanes), "text", align="left", dx=alt.ExprRef("datum.endless ? 26 : 14")),
         _onward(plot(ends[ends["endless"]], "stop", "row", lanes)),
     ]
@@ -337,8 +337,8 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
     total = others + cost.cumsum()
     texts = {"cost": cost.map(number), "total": total.map(number)}
     data = data.assign(step=data.index + 1, before=total - cost, after=total, **texts)
-    places = [*range(1, max(FEWEST_RUNS, len(data)) + 1)]
-    across: ChartAxis = {"scale": alt.Scale(domain=places), "type": "ordinal"}
+    run_numbers = [*range(1, max(FEWEST_RUNS, len(data)) + 1)]
+    across: ChartAxis = {"scale": alt.Scale(domain=run_numbers), "type": "ordinal"}
     plot = Plot("staircase", across, span(0, 1.12 * largest([*total, cap or 0.0], 1e-3)))
     look: Any = {"color": RELEASED, "width": {"band": 1}}
     layers = [
@@ -350,7 +350,7 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
     if cap is not None:
         look, said = {"align": "left", "dy": -8}, say("cap {epsilon}", epsilon=number(cap))
         line = {"color": CLAIMED, "strokeDash": [6, 4], "strokeWidth": 2}
-        layers += ruled(plot, cap, said, look, XValue(4), phrase("cap"), **line)
+        layers += draw_rule(plot, cap, said, look, XValue(4), phrase("cap"), **line)
     values: Any = {"count": len(data), "total": number(total.max() if len(total) else 0.0)}
     values |= {"others": number(others), "epsilon": number(cap or 0.0)}
     return present(layers, "staircase", {"others|alone": others > 0, "cap": cap is not None}, **values)

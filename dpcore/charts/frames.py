@@ -31,10 +31,10 @@ def texts(column: Iterable[object]) -> pd.Series:
 
 def short(name: str, most: int = 40) -> str:
     """A name of at most so many characters."""
-    return cut(str(texts([name])[0]), most)
+    return truncate(str(texts([name])[0]), most)
 
 
-def cut(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """At most so many letters of a text."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -44,7 +44,7 @@ def breadth(text: str) -> int:
     return len(text) + len(re.findall(WIDE, text))
 
 
-def wrapped(text: str, most: int) -> list[str]:
+def wrap_text(text: str, most: int) -> list[str]:
     """A text as lines of at most so many letters."""
     if not re.search(WIDE, text):
         return textwrap.wrap(text, most)
@@ -58,8 +58,8 @@ def wrapped(text: str, most: int) -> list[str]:
 
 def labels(names: Iterable[str], most: int = LABEL) -> list[str]:
     """Names for places along an axis: in full, as lines of at most so many letters."""
-    parted = (cut(name, LONGEST).replace("_", "_ ") for name in names)  # a line may end behind one
-    return ["\n".join(wrapped(name, most)).replace("_ ", "_") for name in parted]
+    parted = (truncate(name, LONGEST).replace("_", "_ ") for name in names)  # a line may end behind one
+    return ["\n".join(wrap_text(name, most)).replace("_ ", "_") for name in parted]
 
 
 def step(names: Iterable[str], least: int) -> alt.Step:
@@ -79,10 +79,7 @@ def distinct(data: pd.DataFrame, label: str) -> pd.DataFrame:
     return data.assign(**{label: data[label].where(again == 0, data[label] + " (" + (again + 1).astype(str) + ")")})
 
 
-Names = Sequence[str]
-
-
-def tidy(frame: pd.DataFrame, text: Names, numbers: Names, *, said: Names = ()) -> pd.DataFrame:
+def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str], *, said: Sequence[str] = ()) -> pd.DataFrame:
     """These columns only, with a new index; numbers are finite or missing.
 
     Those that are to be `said` are in the language of the screen.

@@ -79,7 +79,7 @@ def tooltips(*lines: str) -> list[alt.Tooltip]:
     ]
 
 
-def keyed(channel: Any, field: str, names: Iterable[Any], looks: Iterable[Any], **options: Any) -> Any:
+def legend_channel(channel: Any, field: str, names: Iterable[Any], looks: Iterable[Any], **options: Any) -> Any:
     """A channel that tells kinds of marks apart: their names, and how each looks."""
     scale = alt.Scale(type="ordinal", domain=list(names), range=list(looks))
     return channel(f"{field}:N", scale=scale, **{"title": None} | options)
@@ -89,7 +89,7 @@ def group_colors(field: str, names: Iterable[str], colors: Any, symbol: str = "s
     """The colors of two or three groups, under one legend."""
     look: Any = {"symbolType": symbol, "symbolSize": 300, "symbolOpacity": 1}
     legend = alt.Legend(**look, labelFontSize=15, labelLimit=420)
-    return keyed(alt.Color, field, names, colors, legend=legend)
+    return legend_channel(alt.Color, field, names, colors, legend=legend)
 
 
 def side_by_side(data: pd.DataFrame, groups: Mapping[str, str], kept: list[str], **columns: str) -> Any:
@@ -102,11 +102,11 @@ def side_by_side(data: pd.DataFrame, groups: Mapping[str, str], kept: list[str],
     parts = [
         data[kept].assign(
             group=say(label),
-            left=start + (0.08 + place * step) * wide,
-            right=start + (0.04 + (place + 1) * step) * wide,
+            left=start + (0.08 + index * step) * wide,
+            right=start + (0.04 + (index + 1) * step) * wide,
             **{field: data[column.format(name)] for field, column in columns.items()},
         )
-        for place, (name, label) in enumerate(groups.items())
+        for index, (name, label) in enumerate(groups.items())
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -117,7 +117,7 @@ def color_and_shape(
     """Color and shape for a few kinds of marks, under one legend."""
     options = {"legend": alt.Legend(symbolOpacity=1)} | options  # as clear as the clearest layer
     channels: tuple[tuple[Any, Sequence[str]], ...] = ((alt.Color, colors), (alt.Shape, shapes))
-    return [keyed(channel, field, names, looks, **options) for channel, looks in channels]
+    return [legend_channel(channel, field, names, looks, **options) for channel, looks in channels]
 
 
 def one_row(**values: Any) -> pd.DataFrame:
@@ -125,7 +125,7 @@ def one_row(**values: Any) -> pd.DataFrame:
     return pd.DataFrame([values])
 
 
-def ruled(
+def draw_rule(
     plot: Plot, at: float, label: str, name: dict[str, Any], end: Any = UPPER, tip: str = "reference", **look: Any
 ) -> list[Any]:
     """A line through the chart at one place of an axis, and its label at the line's `end`, a channel of the other."""
@@ -140,7 +140,7 @@ def words(base: Any, field: str, number: str = "", **look: Any) -> Any:
     return base.mark_text(**{"color": INK, "fontSize": 15} | look).encode(text)
 
 
-def fitted(base: Any, field: str, wide: float, least: str = "", room: str = "room", **look: Any) -> Any:
+def fit_text(base: Any, field: str, wide: float, least: str = "", room: str = "room", **look: Any) -> Any:
     """A field's texts, cut to the pixels that another one says, on a canvas that is as `wide` until it is stretched.
 
     What stands `beside` them takes as many pixels at any width. The tooltip of what they stand on
@@ -166,7 +166,7 @@ def strokes(base: Any, looks: Mapping[str, Look], *, columns: int = 0) -> list[A
     size: Any = {"symbolSize": 800 if columns == 1 else 1400, "columns": columns or alt.Undefined}
     legend = alt.Legend(symbolType="stroke", symbolOpacity=1, labelFontSize=15, labelLimit=300, offset=26, **size)
     channels = zip([alt.Color, alt.StrokeDash, alt.StrokeWidth], zip(*looks.values(), strict=True), strict=False)
-    keys = (keyed(channel, "series", looks, looked, legend=legend) for channel, looked in channels)
+    keys = (legend_channel(channel, "series", looks, looked, legend=legend) for channel, looked in channels)
     lines = base.mark_line().encode(*keys, alt.Order("x:Q"))
     return [lines.transform_filter(alt.FieldOneOfPredicate("series", [name])) for name in looks]
 
@@ -175,7 +175,7 @@ def level(plot: Plot, value: float, label: str, *, right: bool = False, **look: 
     """A level line at a number, and its name below its left end, or above its right end."""
     name: dict[str, Any] = {"align": "right" if right else "left", "fontSize": 14, "dy": -9 if right else 14}
     rule: dict[str, Any] = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2} | look
-    return ruled(plot, value, label, name, XValue("width" if right else 8), **rule)
+    return draw_rule(plot, value, label, name, XValue("width" if right else 8), **rule)
 
 
 def setting_rule(plot: Plot, at: float, *tooltip: Any) -> Any:
@@ -192,8 +192,8 @@ def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = Fals
     return words(base, text, dx=alt.ExprRef(f"{far} ? max({-dx}, {back}) : {dx}"), **look)
 
 
-def bars(plot: Plot, data: pd.DataFrame, name: str, amount: str, **look: Any) -> list[Any]:
+def bars(plot: Plot, data: pd.DataFrame, name: str, value: str, **look: Any) -> list[Any]:
     """A bar per name, in their order, and its `text` beyond its `edge`."""
-    edge = "edge" if "edge" in data else amount
-    drawn = plot(data, amount, name, plot.tooltip).mark_bar(**{"color": RELEASED, "height": {"band": 0.65}} | look)
-    return [drawn, end_labels(plot(data, edge, name), edge, "text", inside=edge == amount)]
+    edge = "edge" if "edge" in data else value
+    drawn = plot(data, value, name, plot.tooltip).mark_bar(**{"color": RELEASED, "height": {"band": 0.65}} | look)
+    return [drawn, end_labels(plot(data, edge, name), edge, "text", inside=edge == value)]

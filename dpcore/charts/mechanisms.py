@@ -16,13 +16,13 @@ from dpcore.charts.marks import (
     bars,
     color_and_shape,
     diamonds,
+    draw_rule,
     end_labels,
     group_colors,
     icons,
-    keyed,
+    legend_channel,
     level,
     one_row,
-    ruled,
     setting_rule,
     strokes,
     tooltips,
@@ -36,7 +36,7 @@ from dpcore.charts.scales import (
     RELEASED,
     SERIES,
     names_axis,
-    scaled,
+    scaled_axis,
     shares,
     span,
 )
@@ -59,7 +59,7 @@ MOST_EPSILON = 6.0
 # The first line is broad, so that another on top of it leaves both to be seen.
 DESCRIBED: list[Look] = [(RELEASED, [1, 0], 9), ({"expr": INK.expr}, [7, 5], 3), (SERIES[2], [3, 4], 4)]
 FRESH, KEPT = phrase("a fresh report each time"), phrase("the first report, kept")
-PRINTED, CORRECTED = phrase("a·x + b, as published"), phrase("Laplace noise, corrected")
+PUBLISHED, CORRECTED = phrase("a·x + b, as published"), phrase("Laplace noise, corrected")
 
 
 def votes(frame: pd.DataFrame) -> Chart:
@@ -99,7 +99,7 @@ def _pairs(frame: pd.DataFrame, first: str, color: str, title: str, tick: str, t
     data, second = tidy(frame, ["candidate"], [first, f"{first}_other"]).dropna(), f"{first}_other"
     data = data.assign(candidate=labels(data["candidate"].map(say)), edge=data[[first, second]].max(axis=1))
     data["text"] = data[first].map(write)
-    across = scaled(span(0, 1.12 * largest(data["edge"], 1.0)), format=tick) | {"title": title}
+    across = scaled_axis(span(0, 1.12 * largest(data["edge"], 1.0)), format=tick) | {"title": title}
     plot = Plot("election", across, names_axis(data["candidate"]))
     plot.tooltip = tooltips("candidate|candidate", f"{first}|{BEFORE}|{tip}", f"{second}|{AFTER}|{tip}")
     drawn, note = bars(plot, data, "candidate", first, color=color)
@@ -131,7 +131,7 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
     data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
     most = largest(data["log_ratio"].abs(), epsilon) * 1.1
     ticks = [-epsilon, -epsilon / 2, 0, epsilon / 2, epsilon]
-    across = scaled(span(-most, most), values=ticks, labelExpr=TIMES)
+    across = scaled_axis(span(-most, most), values=ticks, labelExpr=TIMES)
     plot = Plot("choice_ratios", across, {"type": "nominal"})
     bands = pd.DataFrame({"low": [-epsilon, -epsilon / 2], "high": [epsilon, epsilon / 2]})
     shade = plot(bands, ("low", "high"), None).mark_rect(color=NEUTRAL, opacity=0.2)
@@ -253,7 +253,7 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     plot = Plot("loss_sums", span(-edge, edge), alt.Scale())
     note = say("epsilon {epsilon}, the sum", epsilon=number(worst))
     marks = pd.DataFrame({"at": [worst, likely], "text": [note, label]})
-    dash = keyed(alt.StrokeDash, "text", [note, label], [[1, 0], [5, 4]], legend=None)
+    dash = legend_channel(alt.StrokeDash, "text", [note, label], [[1, 0], [5, 4]], legend=None)
     layers = [
         plot(data, ("left", "right"), ("probability", 0), plot.tooltip).mark_rect(color=RELEASED),
         plot(marks, "at", None, tooltips("text|bound"), dash).mark_rule(color=CLAIMED, strokeWidth=3),
@@ -285,9 +285,9 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     people = names_axis(data["person"]) | {"axis": {"labelFontWeight": bold}}
     plot = Plot("split_table", names_axis(data["column"]), people)
     base = plot(data, "column", "person", plot.tooltip)
-    colors = [SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))]
-    shown = keyed(alt.Opacity, "yours", [True, False], [0.75, 0.15], sort=None, legend=None)
-    cells = base.mark_rect(strokeWidth=1).encode(keyed(alt.Color, "part", parts, colors, legend=None), shown)
+    colors = [SERIES[(2 * position + 1) % len(SERIES)] for position in range(len(parts))]
+    shown = legend_channel(alt.Opacity, "yours", [True, False], [0.75, 0.15], sort=None, legend=None)
+    cells = base.mark_rect(strokeWidth=1).encode(legend_channel(alt.Color, "part", parts, colors, legend=None), shown)
     values: Any = {"title": title, "touched": len(touched), "parts": len(parts)}
     return present([cells, words(base, "part")], "split_table", **values)
 
@@ -375,7 +375,7 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
     legend = alt.Legend(symbolOpacity=1, columns=2, labelFontSize=15, labelLimit=400)
     looks = color_and_shape("kind", kinds, colors, shapes, legend=legend)
     plot = icons("crowd")
-    marked = plot(drawn, "x", "y", plot.tooltip, *looks, keyed(alt.Fill, "kind", kinds, fills, legend=legend))
+    marked = plot(drawn, "x", "y", plot.tooltip, *looks, legend_channel(alt.Fill, "kind", kinds, fills, legend=legend))
     cases = {"many|one": 0 < marks < people, "revealed|said": revealed}
     values: Any = {"people": people, "each": people / max(marks, 1), "kinds": "; ".join(kinds)}
     return present(marked.mark_point(strokeWidth=2, opacity=1, size=150), "crowd", cases, **values)
@@ -398,9 +398,9 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
         The chart.
     """
     data = tidy(frame, [], ["estimate", "low", "high"]).dropna(subset=["estimate"]).reset_index(drop=True)
-    places = [*data["estimate"], *data.head(1)[["low", "high"]].dropna(axis=1).to_numpy().ravel()]
-    left = max(-FURTHEST, min([-BEYOND, *(place - 0.06 for place in places)]))
-    right = min(1 + FURTHEST, max([1 + BEYOND, *(place + 0.06 for place in places)]))
+    positions = [*data["estimate"], *data.head(1)[["low", "high"]].dropna(axis=1).to_numpy().ravel()]
+    left = max(-FURTHEST, min([-BEYOND, *(position - 0.06 for position in positions)]))
+    right = min(1 + FURTHEST, max([1 + BEYOND, *(position + 0.06 for position in positions)]))
     data["lane"] = (0.55 * (data.index * 0.618 % 1)).where(data.index > 0, 0.88)
     data["which"] = np.where(data.index == 0, say("this crowd"), say("another crowd"))
     data["low"], data["high"] = data["low"].fillna(left).clip(left), data["high"].fillna(right).clip(upper=right)
@@ -409,7 +409,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     first, others, outside = data.head(1), data.iloc[1:], data["estimate"] != data["kept"]
     repeated = len(data) > 1
 
-    hidden = scaled(span(-0.1 if repeated else 0.55, 1.15)) | {"axis": None}
+    hidden = scaled_axis(span(-0.1 if repeated else 0.55, 1.15)) | {"axis": None}
     plot = Plot("coin_estimates", span(left, right, zero=False), hidden)
     ends: Any = {"from": [left, 1.0], "to": [0.0, right], "edge": [0.0, 1.0], "middle": [left / 2, (1 + right) / 2]}
     area = pd.DataFrame(ends | {"text": say("impossible: noise")})
@@ -420,7 +420,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
         plot(area, ("from", "to"), None).mark_rect(color=NEUTRAL, opacity=0.22),
         plot(area, "edge", None).mark_rule(color=NEUTRAL, strokeWidth=1.5),
         words(plot(area, "middle", YValue(6)), "text", baseline="top", **bold),
-        *ruled(plot, truth, said, name, tip=phrase("only the game knows"), color=REAL, strokeWidth=4),
+        *draw_rule(plot, truth, said, name, tip=phrase("only the game knows"), color=REAL, strokeWidth=4),
         plot(others, "shown", "lane", plot.tooltip).mark_point(filled=True, size=70, color=RELEASED, opacity=0.75),
         plot(first, ("low", "high"), "lane", plot.tooltip).mark_rule(strokeWidth=4, color=RELEASED),
         diamonds(plot(first, "shown", "lane", plot.tooltip), RELEASED),
@@ -465,7 +465,7 @@ def descriptions(
     data = data.assign(x=data[against], series=data["series"].map(retold))[["series", "x", "value"]]
     data = data[data["x"].between(0, most)].reset_index(drop=True)
     title = say("p0 or p in the rule") if against == "setting" else say("epsilon")
-    plot = Plot("descriptions", scaled(span(0, most)) | {"title": title}, shares())
+    plot = Plot("descriptions", scaled_axis(span(0, most)) | {"title": title}, shares())
     looks = dict(zip(in_order(data["series"]), DESCRIBED, strict=False))
     layers: list[Any] = strokes(plot(data, "x", "value", plot.tooltip), looks, columns=1)
     if at is not None and math.isfinite(at):
@@ -506,12 +506,12 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     long = long.melt(["x", "epsilon"], [fresh, kept], var_name="series")
     long.loc[long["series"] == kept, "epsilon"] = "".join(data["epsilon"].head(1))
     last = (long["x"] == long["x"].max()) & ~((long["series"] == kept) & same)
-    long["label"] = long["epsilon"].map(lambda paid: say("epsilon {epsilon}", epsilon=paid)).where(last, "")
+    long["label"] = long["epsilon"].map(lambda epsilon: say("epsilon {epsilon}", epsilon=epsilon)).where(last, "")
     long = long.dropna(subset=["x", "value"])
     plot = Plot("averaging", alt.Scale(nice=False, zero=False, padding=12), shares())
     looks: dict[str, Look] = {fresh: (CLAIMED, [1, 0], 4), kept: (RELEASED, [7, 5], 4)}
     lines = plot(long, "x", "value", plot.tooltip)
-    colors = keyed(alt.Color, "series", looks, [look[0] for look in looks.values()])
+    colors = legend_channel(alt.Color, "series", looks, [look[0] for look in looks.values()])
     layers = [*strokes(lines, looks), lines.mark_point(filled=True, size=70, opacity=1).encode(colors)]
     # above and below, so that neither is on the other
     for name, move in ((fresh, -15), (kept, 16)):

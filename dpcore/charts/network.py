@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import NARROW, PICTURES, ROOM, Chart, present
-from dpcore.charts.frames import LETTER, MOST_NAMED, in_order, largest, short, texts, tidy, wrapped
-from dpcore.charts.marks import Plot, canvas, fitted, keyed, tooltips, words
+from dpcore.charts.frames import LETTER, MOST_NAMED, in_order, largest, short, texts, tidy, wrap_text
+from dpcore.charts.marks import Plot, canvas, fit_text, legend_channel, tooltips, words
 from dpcore.charts.scales import FADED, NEUTRAL, REAL, RELEASED, log_title
 from dpcore.language import phrase, plural, say
 from dpcore.text import number
@@ -55,7 +55,7 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
     """
     parents = [list(texts(value)) if isinstance(value, list | tuple) else [] for value in families["parents"]]
     data = _nodes(families, "child", parents, longest)
-    row = {name: place for place, name in reversed(list(enumerate(data["name"])))}
+    row = {name: position for position, name in reversed(list(enumerate(data["name"])))}
     links = [(row[name], child) for child, own in enumerate(parents) for name in own if name in row]
     links = list(dict.fromkeys(link for link in links if link[0] != link[1]))
     most, implied = max(map(len, parents), default=0), _parent_of_all(len(data), links)
@@ -97,7 +97,7 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
         The chart.
     """
     names = list(texts(nodes["node"]))
-    row = {name: place for place, name in reversed(list(enumerate(names)))}
+    row = {name: position for position, name in reversed(list(enumerate(names)))}
     near: list[dict[int, None]] = [{} for _ in names]
     for a, b in zip(texts(edges["a"]), texts(edges["b"]), strict=True):
         if a != b and {a, b} <= row.keys():
@@ -174,7 +174,7 @@ def _drawn(data: Any, links: Links, picture: str, cases: Any, *, arrows: bool, *
         right = data.sort_values("x").groupby("y")[["x", "radius"]].shift(-1)  # in its row
         own = data[["x", "y", "label", "radius"]].assign(room=right["x"].fillna(WIDTH) - data["x"])
         own["beside"] = radius + 12 + right["radius"].fillna(0)
-        layers.append(fitted(plot(own), "label", WIDTH, "30", **aside, fontSize=letters))
+        layers.append(fit_text(plot(own), "label", WIDTH, "30", **aside, fontSize=letters))
     fit = alt.AutoSizeParams(type="fit-x", contains="padding")  # legends come on top
     return present(layers, picture, cases, height=height, autosize=fit, **values)
 
@@ -189,13 +189,13 @@ def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
     colors = alt.SchemeParams("viridis", extent=[0.25, 1])
     scale = alt.Scale(type="log" if log else "linear", domain=[least if log else 0, most], nice=False, scheme=colors)
     cells = log_title(say("cells of its table"), log)
-    paid = say("rho of its table") if "rho_text" in data else say("epsilon of its table")
+    label = say("rho of its table") if "rho_text" in data else say("epsilon of its table")
     sizes, spending = alt.Scale(domain=[0, spent], range=[low, high]), alt.Legend(format=".2~g", tickCount=3, **grey)
     table: Any = {"title": say("table"), "legend": alt.Legend(**grey) if len(kinds) > 1 else None}
     return [
         alt.Color("cells:Q", title=cells, scale=scale, legend=alt.Legend(format="~s", tickCount=4)),
-        alt.Size("epsilon:Q", title=paid, scale=sizes, legend=spending) if spent > 0 else alt.SizeValue(low),
-        keyed(alt.Shape, "kind", kinds, kinds.values(), **table),
+        alt.Size("epsilon:Q", title=label, scale=sizes, legend=spending) if spent > 0 else alt.SizeValue(low),
+        legend_channel(alt.Shape, "kind", kinds, kinds.values(), **table),
     ]
 
 
@@ -236,8 +236,8 @@ def _arrange(links: Links, clusters: Sequence[int], left: Any, right: Any, width
         edges = np.concatenate([[0.0], np.cumsum(weights / max(weights.sum(), 1) * width)])
         deepest = 1
         for c, low, high in zip(shelf, edges[:-1], edges[1:], strict=True):
-            place, ways = _rows(groups[c], links, left, right, low + aside, high - aside)
-            to = {item: (x, top + head + step * (item[1] + 0.5)) for item, x in place.items()}
+            position, ways = _rows(groups[c], links, left, right, low + aside, high - aside)
+            to = {item: (x, top + head + step * (item[1] + 0.5)) for item, x in position.items()}
             # a node's own place comes before its bends
             at |= {item[0]: to[item] for item in reversed(to)}
             paths |= {link: [to[item] for item in way] for link, way in ways.items()}
@@ -266,7 +266,7 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
     An item is a node and a row: the node's own, or a row below, where the lines to its children
     pass.
     """
-    rank = {node: place for place, node in enumerate(order)}
+    rank = {node: position for position, node in enumerate(order)}
     inside = {link: sorted(link, key=rank.__getitem__) for link in links if rank.keys() >= set(link)}
     above: dict[int, list[int]] = {node: [] for node in order}
     for parent, child in inside.values():
@@ -290,25 +290,25 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
 
     rows = [[item for item in near if item[1] == row] for row in range(max(deep.values(), default=-1) + 1)]
     sides = {item: (left[item[0]], right[item[0]]) if deep[item[0]] == item[1] else (6.0, 6.0) for item in near}
-    place = {item: low + (high - low) * (k + 0.5) / len(row) for row in rows for k, item in enumerate(row)}
+    position = {item: low + (high - low) * (k + 0.5) / len(row) for row in rows for k, item in enumerate(row)}
     # by the neighbors above, then by those below; at last by both, in a settled order
     for sweep in range(SWEEPS):
         for row in rows[:: 1 - 2 * (sweep % 2)]:
             wish = {}
             for item in row:
                 others = near[item][sweep % 2] if sweep < SWEEPS / 2 else [*near[item][0], *near[item][1]]
-                wish[item] = float(np.mean([place[other] for other in others])) if others else place[item]
+                wish[item] = float(np.mean([position[other] for other in others])) if others else position[item]
             if sweep < SWEEPS - 6:
                 middles = {item: wish[item] + (sides[item][1] - sides[item][0]) / 2 for item in row}
                 row.sort(key=middles.__getitem__)  # a line goes around a name on the shorter side
             found = apart([wish[item] for item in row], [sides[item] for item in row], low, high)
-            place.update(zip(row, found, strict=True))
-    first = min((x - sides[item][0] for item, x in place.items()), default=low)
-    last = max((x + sides[item][1] for item, x in place.items()), default=high)
+            position.update(zip(row, found, strict=True))
+    first = min((x - sides[item][0] for item, x in position.items()), default=low)
+    last = max((x + sides[item][1] for item, x in position.items()), default=high)
     room, stretch = high - low, min(2.5, (high - low) / max(last - first, 1))
     # what is narrow is spread and stands in the middle
     start = low + (room - stretch * (last - first)) / 2
-    return {item: start + stretch * (x - first) for item, x in place.items()}, ways
+    return {item: start + stretch * (x - first) for item, x in position.items()}, ways
 
 
 def apart(wish: list[float], sides: list[tuple[float, float]], low: float, high: float) -> list[float]:
@@ -355,7 +355,7 @@ def _diagram(picture: str) -> Chart:
     rows = pd.DataFrame({"low": 0.0, "high": 0.0, "row": [0, 1], "lane": 0, "way": -1, "text": own["rows"]})
     for table, said in ((held, ["head", "foot"]), (ways, ["text"]), (rows, ["text"])):
         table[said] = table[said].map(say)
-    ways["short"] = ways["text"].map(lambda text: "\n".join(wrapped(text, 9)))
+    ways["short"] = ways["text"].map(lambda text: "\n".join(wrap_text(text, 9)))
     rows["short"] = rows["text"].str.split("[:：]", regex=True).str[0]
     held = held.assign(high=held["low"])
     color, sides = alt.Color("color:N", scale=None), (("left", "right"), ("top", "low"))

@@ -30,10 +30,10 @@ from dpcore.charts.marks import (
     bars,
     color_and_shape,
     diamonds,
+    draw_rule,
     end_labels,
-    keyed,
+    legend_channel,
     one_row,
-    ruled,
     tooltips,
     words,
 )
@@ -49,7 +49,7 @@ from dpcore.charts.scales import (
     accuracies,
     distances,
     names_axis,
-    scaled,
+    scaled_axis,
     share_axis,
     shares,
 )
@@ -290,7 +290,7 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
         for end in ("from", "to"):
             data[f"{end} day"] = np.floor(data[end]).to_numpy().astype(int).astype("datetime64[D]").astype(str)
         ends, axis = tooltips("from day|from", "to day|to"), {"labelExpr": "utcFormat(datum.value * 864e5, '%Y-%m')"}
-    plot = Plot("reported_numbers", scaled(alt.Scale(zero=False), **axis), alt.Scale())
+    plot = Plot("reported_numbers", scaled_axis(alt.Scale(zero=False), **axis), alt.Scale())
     tooltip = [*ends, *plot.tooltip_of(data)]
     layers = [
         plot(data, ("from", "to"), ("real", 0), tooltip).mark_rect(color=REAL, opacity=0.5),
@@ -422,8 +422,8 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     # black is lost in the dark
     grey = alt.Legend(**ABOVE, symbolFillColor=NEUTRAL, symbolStrokeColor=NEUTRAL)
     looks = [
-        keyed(alt.Color, "who", map(say, WHO), [RELEASED, REAL], legend=LEGEND),
-        keyed(alt.Shape, "kind", measures, ["circle", "diamond"], legend=grey),
+        legend_channel(alt.Color, "who", map(say, WHO), [RELEASED, REAL], legend=LEGEND),
+        legend_channel(alt.Shape, "kind", measures, ["circle", "diamond"], legend=grey),
     ]
     return _scored(data, measures, looks, chance, "classifier")
 
@@ -458,7 +458,7 @@ def _scored(data: Any, kinds: Any, looks: Any, majority: float, case: str, title
 def _upright(plot: Plot, majority: float) -> list[Any]:
     """An upright rule at the accuracy of the majority class, with its name and value above it."""
     name, text = {"align": "left", "dx": 4, "baseline": "bottom"}, f"{say(MAJORITY)} {majority:.1%}"
-    return ruled(plot, majority, text, name, **DASHED) if math.isfinite(majority) else []
+    return draw_rule(plot, majority, text, name, **DASHED) if math.isfinite(majority) else []
 
 
 def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, small: bool = True) -> Chart:
@@ -489,7 +489,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     data = data.iloc[np.argsort(data["which"] == which[1], kind="stable")]  # the release on top
     data["lane"] = data.groupby("metric").cumcount() * 0.618 % 1
 
-    across, told, tip = (distances(""), "{:.3g}".format, ".4~g") if small else (shares(), percent, ".1%")
+    across, format_value, tip = (distances(""), "{:.3g}".format, ".4~g") if small else (shares(), percent, ".1%")
     plot = Plot("redraws", across, names_axis(metrics, padding=0.05) | {"axis": None})
     tooltip = tooltips("metric|metric", "run|run", f"value|value|{tip}", "which|which")
     lanes = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.55, 1.55]))
@@ -498,8 +498,10 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     nothing = pd.DataFrame(columns=["metric", "label", "value"])
     known = tidy(nothing if references is None else references, [], ["value"], said=["metric", "label"]).dropna()
     known = known[known["metric"].isin(metrics)].reset_index(drop=True)
-    known["text"] = [f"{label} {told(value)}" for label, value in zip(known["label"], known["value"], strict=True)]
-    names = pd.DataFrame({"metric": metrics, "text": [_spread(data, metric, told) for metric in metrics]})
+    known["text"] = [
+        f"{label} {format_value(value)}" for label, value in zip(known["label"], known["value"], strict=True)
+    ]
+    names = pd.DataFrame({"metric": metrics, "text": [_spread(data, metric, format_value) for metric in metrics]})
     look: Any = {"align": "left", "dy": 14 - ROW / 2, "fontWeight": "bold"}
     look["fontSize"] = alt.ExprRef("width < 400 ? 11 : 15")  # whole in a phone's chart
     rule: Any = {"shape": "stroke", "angle": 90, "size": 3600, "strokeWidth": 3, "color": INK, "opacity": 1}
@@ -562,7 +564,7 @@ def run_strips(
     rows = rows.sort_values("middle", ascending=quantity != "accuracy")
     noted = zip(rows["middle"], rows["note"], strict=True)
     rows = rows.assign(text=[written(middle) + (note and f" · {note}") for middle, note in noted])
-    plain_axis = scaled(alt.Scale(zero=True), format="~g", tickCount=6) | {"title": say(x_title)}
+    plain_axis = scaled_axis(alt.Scale(zero=True), format="~g", tickCount=6) | {"title": say(x_title)}
     across = axis_of(quantity, x_title, data["value"], references) or plain_axis
     plot = Plot("run_strips", across, names_axis(rows["name"]))
     lanes = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.6, 1.6]))
@@ -579,7 +581,7 @@ def run_strips(
     lines: list[Any] = []
     label: Any = {"align": "left", "dx": ASIDE, "baseline": "bottom", "fontSize": 13}
     for number, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
-        lines += ruled(plot, at, f"{name} {written(at)}", label, YValue(-6 - 16 * (number % 2)), **DASHED)
+        lines += draw_rule(plot, at, f"{name} {written(at)}", label, YValue(-6 - 16 * (number % 2)), **DASHED)
     cases = {"hollow": data["hollow"].any(), "known": lines}
     return present([*lines, *dots, ticks, medians], "run_strips", cases, title=title)
 

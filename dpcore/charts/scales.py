@@ -43,7 +43,7 @@ SHAPES += [_STAR, _SAW, _CROSSED]
 ChartAxis = dict[str, Any]  # its `scale` and look (`axis`; None: it is not drawn), and maybe `title` and `type`
 
 
-def scaled(scale: alt.Scale, **axis: Any) -> ChartAxis:
+def scaled_axis(scale: alt.Scale, **axis: Any) -> ChartAxis:
     """An axis by its scale, and by how it looks where `pictures.toml` does not say it."""
     return {"scale": scale, "axis": axis}
 
@@ -64,7 +64,7 @@ def log_axis(padding: float, numbers: pd.Series | pd.DataFrame) -> ChartAxis:
     low, high = np.nanmin([np.inf, *exponents.ravel()]), np.nanmax([-np.inf, *exponents.ravel()])
     powers = range(math.ceil(low), math.floor(high) + 1) if low <= high else ()
     ticks = [float(f"1e{power}") for power in powers] if len(powers) > 1 else alt.Undefined
-    return scaled(log_scale(padding), values=ticks)
+    return scaled_axis(log_scale(padding), values=ticks)
 
 
 def log_title(title: str, log: bool) -> str:
@@ -79,14 +79,14 @@ def names_axis(labels: Iterable[str], **scale: Any) -> ChartAxis:
 
 def shares(**axis: Any) -> ChartAxis:
     """The axis of shares of people, rows or answers."""
-    return scaled(span(0, 1), **{"format": "~%", "tickCount": 5} | axis)
+    return scaled_axis(span(0, 1), **{"format": "~%", "tickCount": 5} | axis)
 
 
 def share_axis(title: str, data: pd.DataFrame) -> ChartAxis:
     """The axis of the shares of a column's values."""
     low, high = float(np.nanmin([0.0, *data.min()])), largest(data.max(), 0.0)
     end = next((end for end in ENDS if end >= 1.02 * high), max(high, 1.0))
-    return scaled(span(low, end), format="~%", tickCount=6) | {"title": title}
+    return scaled_axis(span(low, end), format="~%", tickCount=6) | {"title": title}
 
 
 def distances(title: str, times: int = 1) -> ChartAxis:
@@ -96,13 +96,13 @@ def distances(title: str, times: int = 1) -> ChartAxis:
     numbers to be seen.
     """
     look = {"values": ROOTS, "labelExpr": f"format({times} * datum.value, '~g')"}
-    return scaled(span(0, 1, type="sqrt"), **look) | {"title": say("{title} (root scale)", title=title)}
+    return scaled_axis(span(0, 1, type="sqrt"), **look) | {"title": say("{title} (root scale)", title=title)}
 
 
 def accuracies(majority: float = BELOW) -> ChartAxis:
     """The axis of accuracies, from 10 points below the majority class, or where luck is."""
     low = math.floor(20 * max(majority - BELOW, 0) + 1e-6) / 20 if math.isfinite(majority) else 0.0
-    return scaled(span(low, 1, zero=False), format="~%", tickCount=6)
+    return scaled_axis(span(low, 1, zero=False), format="~%", tickCount=6)
 
 
 def epsilons(held: Iterable[float], **axis: Any) -> ChartAxis:
@@ -114,10 +114,10 @@ def epsilons(held: Iterable[float], **axis: Any) -> ChartAxis:
     powers = range(first, last + 1, 1 + (last - first) // 10)
     ticks = [times * 10.0**power for power in powers for times in ((1, 3) if last - first <= 4 else (1,))]
     ticks = [tick for tick in ticks if tick <= 10.0**last]
-    return scaled(span(10.0**first, 10.0**last, type="log"), **{"values": ticks, "format": ",~g"} | axis)
+    return scaled_axis(span(10.0**first, 10.0**last, type="log"), **{"values": ticks, "format": ",~g"} | axis)
 
 
-def hatched(color: str) -> dict[str, Any]:
+def hatch_pattern(color: str) -> dict[str, Any]:
     """Upright stripes with a break near the end: a bar that goes on without limit. Slanted ones, a canvas misplaces."""
     stops, clear = [], "rgba(128, 128, 128, 0)"
     for stripe in range(STRIPES):

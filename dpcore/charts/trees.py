@@ -20,10 +20,10 @@ from dpcore.charts.marks import (
     canvas,
     color_and_shape,
     diamonds,
-    fitted,
+    draw_rule,
+    fit_text,
     ink_on,
-    keyed,
-    ruled,
+    legend_channel,
     words,
 )
 from dpcore.charts.scales import (
@@ -90,15 +90,15 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -
     codes = dict(data.sort_values("code")[["label", "code"]].to_numpy())
     colors = [CLASSES[code % len(CLASSES)] for code in codes.values()]
     legend = alt.Legend(symbolOpacity=1, symbolSize=160)
-    labeled = keyed(alt.Color, "label", codes, colors, title=say("most probable class"), legend=legend)
+    labeled = legend_channel(alt.Color, "label", codes, colors, title=say("most probable class"), legend=legend)
     key = plot(data, "left", "y", labeled).mark_point(filled=True, shape="square", opacity=0)
     look: Any = {"align": "left", "baseline": "middle", "fontSize": 12}
     inside, ways = (plot(data, x, "y", tooltip) for x in ("inset", "start"))
     black = look | {"color": ink_on("datum.fill")}
-    heads = fitted(inside, "head", width, **black, dy=-8, fontWeight="bold")
+    heads = fit_text(inside, "head", width, **black, dy=-8, fontWeight="bold")
     whole = f"({ROOM} - 1) * length(datum.foot)"  # a number that is cut is another number
-    feet = fitted(inside, "foot", width, whole, **black, dy=8)
-    branches = fitted(ways, "branch", width, room="along", **look | {"baseline": "bottom"}, dx=5, dy=-3)
+    feet = fit_text(inside, "foot", width, whole, **black, dy=8)
+    branches = fit_text(ways, "branch", width, room="along", **look | {"baseline": "bottom"}, dx=5, dy=-3)
     rest = words(plot(data, "right"), "more", **look, dx=6)
     layers = alt.layer(_lines(plot, data), boxes, key, heads, feet, branches, rest)
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
@@ -131,7 +131,7 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     data["spent"] = ["" if math.isnan(epsilon) else number(epsilon) for epsilon in data["spent"]]
     data["foot"] = [f"{a} · ε {b}" if b else a for a, b in zip(count, data["spent"], strict=True)]
     drawn = set(data["parent"])
-    end = [folded > 0 and place not in drawn for folded, place in zip(data["folded"], data["place"], strict=True)]
+    end = [folded > 0 and position not in drawn for folded, position in zip(data["folded"], data["place"], strict=True)]
     data["more"] = [f"+{folded:.0f}" if last else "" for folded, last in zip(data["folded"], end, strict=True)]
     even = 1 / max(len(labels), 2)
     certain = ((data["share"].fillna(even) - even) / (1 - even)).clip(0, 1)
@@ -155,8 +155,8 @@ def _columns(data: pd.DataFrame, width: float) -> pd.DataFrame:
         flat[:, kind] -= spare * np.clip((flat.sum() - width + tail + gap * len(needs)) / max(spare.sum(), 1.0), 0, 1)
     both = flat.ravel()
     edges = np.cumsum(both) + gap * (np.arange(len(both)) // 2)
-    places = pd.DataFrame({"start": (edges - both)[::2], "left": edges[::2], "right": edges[1::2]}, index=needs.index)
-    return places.assign(hang=places["start"].shift(-1))
+    ends = pd.DataFrame({"start": (edges - both)[::2], "left": edges[::2], "right": edges[1::2]}, index=needs.index)
+    return ends.assign(hang=ends["start"].shift(-1))
 
 
 def _rows(parents: Any) -> pd.DataFrame:
@@ -228,8 +228,8 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     look: Any = {"align": "left", "fontSize": letters}
     groups, values_of = (plot(drawn[drawn["end"] == end], "at", "y", plot.tooltip) for end in (False, True))
     lines = _lines(plot, drawn.assign(left=drawn["x"], right=drawn["x"], hang=drawn["x"]))
-    layers = [lines, dots, fitted(groups, "label", WIDTH, **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
-    layers.append(fitted(values_of, "label", WIDTH, **look, dx=9, baseline="middle"))
+    layers = [lines, dots, fit_text(groups, "label", WIDTH, **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
+    layers.append(fit_text(values_of, "label", WIDTH, **look, dx=9, baseline="middle"))
     values: Any = {"values": total, "levels": plural("{n:,} level", "{n:,} levels", deepest)}
     values |= {"nodes": len(data), "ends": ends, "height": height + 90}  # with the title
     cases = {"upper": len(upper) < len(data), "pointed": True}
@@ -316,7 +316,7 @@ def range_answers(frame: pd.DataFrame) -> Chart:
     ]
     if len(data) and (truth := data["true"].iloc[0]) == truth:
         look, name = {"baseline": "bottom", "align": "center"}, say("true count {truth:,.0f}", truth=truth)
-        rule, said = ruled(plot, truth, name, look, color=REAL, strokeWidth=3)
+        rule, said = draw_rule(plot, truth, name, look, color=REAL, strokeWidth=3)
         layers = [rule, *layers, said]
     return present(layers, "range_answers", {"true": len(layers) > 2})
 
@@ -350,9 +350,9 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     data["room"] = (data["right"] - data["left"]) / total * width - 6
     parts = []
     for which in LOOKS:
-        count, margin = data[which], data[f"{which}_margin"]
-        shade = (count - data["true"]).abs() if private else margin
-        part = data.assign(which=which, low=count - margin, high=count + margin, shade=shade)
+        count, marginal = data[which], data[f"{which}_margin"]
+        shade = (count - data["true"]).abs() if private else marginal
+        part = data.assign(which=which, low=count - marginal, high=count + marginal, shade=shade)
         blank = part[count.isna()].drop_duplicates("row")
         blank = blank.assign(left=0.0, right=total, room=width, text=say("(not measured)"))
         parts += [part[count.notna()], blank]
@@ -371,7 +371,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     color = alt.Color("shade:Q", title=shade_title, scale=scale, legend=alt.Legend(format=",.3~g"))
     counted, blanks = both[both["shade"].notna()], both[both["shade"].isna()]
     boxes = plot(counted, ("left", "right"), "row", tooltip, color).mark_rect(stroke=NEUTRAL, strokeWidth=0.4)
-    named = fitted(plot(counted, "middle", "row", tooltip), "text", width, WHOLE, fontSize=12)
+    named = fit_text(plot(counted, "middle", "row", tooltip), "text", width, WHOLE, fontSize=12)
     unmeasured = words(plot(blanks, "middle", "row"), "text", fontSize=12)
     what = say("absolute error of each count") if private else say("half the width of each count's 95% interval")
     return present([boxes, named, unmeasured], "count_tree", what=what)

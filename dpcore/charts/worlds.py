@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import Chart, present
-from dpcore.charts.frames import breadth, largest, tidy, wrapped
+from dpcore.charts.frames import breadth, largest, tidy, wrap_text
 from dpcore.charts.marks import (
     Plot,
     YValue,
@@ -21,7 +21,7 @@ from dpcore.charts.marks import (
     diamonds,
     end_labels,
     group_colors,
-    keyed,
+    legend_channel,
     level,
     one_row,
     setting_rule,
@@ -41,7 +41,7 @@ from dpcore.charts.scales import (
     ChartAxis,
     epsilons,
     log_scale,
-    scaled,
+    scaled_axis,
     shares,
     span,
 )
@@ -86,7 +86,7 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
     bins = data.assign(**{"from": data["answer"] - 0.5, "to": data["answer"] + 0.5})
     long = side_by_side(bins, YOU, ["answer"], height="{}", limit="limit_{}")
     what = say("probability") if whole else say("density")
-    up = scaled(alt.Scale(), **STACKED, format=".2~g", tickCount=4) | {"title": what}
+    up = scaled_axis(alt.Scale(), **STACKED, format=".2~g", tickCount=4) | {"title": what}
     plot = Plot("two_worlds", _answers(data, whole), up)
     tooltip = tooltips("group|world", "answer|answer|.4~g", f"height|{what}|.3~g")
     names = [*map(say, YOU.values())]
@@ -95,7 +95,7 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
     if whole:
         layers = [plot(long, ("left", "right"), ("height", 0), tooltip, color).mark_rect(opacity=0.9, **CLIP)]
     else:
-        dash = keyed(alt.StrokeDash, "group", names, [[7, 4], [1, 0]])
+        dash = legend_channel(alt.StrokeDash, "group", names, [[7, 4], [1, 0]])
         areas = plot(long, "answer", ("height", "limit"), tooltip).mark_area(color=CLAIMED, opacity=0.75, **CLIP)
         layers = [areas.transform_filter(alt.FieldOneOfPredicate("group", [name])) for name in names if far.any()]
         layers.append(plot(long, "answer", "height", tooltip, color, dash).mark_line(strokeWidth=3.5, **CLIP))
@@ -161,7 +161,7 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
     data["world"], data["shown"] = data["world"].map(YOU).map(say), data["answer"].clip(low, high)
     beyond = int((data["shown"] != data["answer"]).sum())
     sides = f"datum.value > 0.5 ? '{say('without')}' : '{say('with')}'"
-    lanes = scaled(span(-0.4, 1.4), **STACKED, values=[0, 1], labelExpr=sides)
+    lanes = scaled_axis(span(-0.4, 1.4), **STACKED, values=[0, 1], labelExpr=sides)
     plot, names = Plot("answer_strip", _across(low, high), lanes), [*map(say, YOU.values())]
     looks = color_and_shape("world", names, PAIR, ["diamond", "circle"], title=alt.Undefined, legend=None)
     dots = plot(data, "shown", "lane", plot.tooltip, *looks).mark_point(filled=True, size=110, opacity=0.8, **CLIP)
@@ -180,13 +180,13 @@ def _across(low: float, high: float) -> ChartAxis:
     room = 0.07 * (high - low)
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS), STEPS[-1])
     ticks = np.arange(math.ceil((low + room) / step), math.floor((high - room) / step) + 1) * step
-    axis = scaled(span(low, high, zero=False), grid=False, values=ticks.tolist(), format=",d")
+    axis = scaled_axis(span(low, high, zero=False), grid=False, values=ticks.tolist(), format=",d")
     return axis | {"title": say("answer")}
 
 
 def _ratios(most: float, tick: float) -> ChartAxis:
     """The axis of log ratios that tells the ratios."""
-    return scaled(span(-most, most), **STACKED, values=[-tick, 0.0, tick], labelExpr=TIMES)
+    return scaled_axis(span(-most, most), **STACKED, values=[-tick, 0.0, tick], labelExpr=TIMES)
 
 
 def _band(plot: Plot, epsilon: float, color: str, opacity: float) -> Any:
@@ -250,7 +250,7 @@ def world_piles(
     long = long.assign(**ends, share=long["count"] / max(runs, 1))[long["count"] > 0]
     most, least = largest(long["share"], 1e-3), 0.5 / max(runs, 1)
     scale = span(least, most * (most / least) ** 0.7, type="log") if logarithmic else span(0, 2.1 * most)
-    plot = Plot("world_piles", _numbers(data, number), scaled(scale, **STACKED))
+    plot = Plot("world_piles", _numbers(data, number), scaled_axis(scale, **STACKED))
     color, floor = group_colors("world", map(say, RUNS.values()), PAIR), least if logarithmic else 0
     layers = [plot(long, ("from", "to"), ("share", floor), plot.tooltip, color).mark_rect(opacity=0.8, **CLIP)]
     values: Any = {"runs": runs}
@@ -275,7 +275,7 @@ def world_piles(
 def _numbers(data: pd.DataFrame, number: str) -> ChartAxis:
     """The axis of the attacker's number that stacked charts share."""
     low, high = (float(data["left"].min()), float(data["right"].max())) if len(data) else (0.0, 1.0)
-    return scaled(span(low, high, zero=False), grid=False, titleLimit=760) | {"title": wrapped(number, 95)}
+    return scaled_axis(span(low, high, zero=False), grid=False, titleLimit=760) | {"title": wrap_text(number, 95)}
 
 
 def _event(plot: Plot, data: pd.DataFrame, edge: float, text: str, *, above: bool) -> list[Any]:
@@ -297,10 +297,10 @@ def _event(plot: Plot, data: pd.DataFrame, edge: float, text: str, *, above: boo
 
 def times(epsilon: float) -> str:
     """The ratio of two frequencies that an epsilon allows, in words."""
-    told, ratio = epsilon_text(epsilon), math.exp(min(epsilon, TOO_MANY))
+    text, ratio = epsilon_text(epsilon), math.exp(min(epsilon, TOO_MANY))
     if epsilon < TOO_MANY:
-        return say("epsilon {epsilon}, at most {ratio:,.3g} times as frequent", epsilon=told, ratio=ratio)
-    return say("epsilon {epsilon}, over a million times as frequent", epsilon=told)
+        return say("epsilon {epsilon}, at most {ratio:,.3g} times as frequent", epsilon=text, ratio=ratio)
+    return say("epsilon {epsilon}, over a million times as frequent", epsilon=text)
 
 
 def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: float) -> Chart:
@@ -343,12 +343,12 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     drawn = ((proved, RELEASED, 0.14), (claimed, CLAIMED, 0.25))
     layers = [_band(plot, min(one, most), color, seen) for one, color, seen in drawn if math.isfinite(one)]
     count = int(beyond.sum())
-    told, key = "", say("Nothing is claimed.")
+    text, key = "", say("Nothing is claimed.")
     if math.isfinite(claimed):
-        told = say("No bar lies wholly outside.")
+        text = say("No bar lies wholly outside.")
         if count:
-            told = plural("{n} bar lies wholly outside.", "{n} bars lie wholly outside.", count)
-        key = say("Orange band: claimed, {times}. {told}", times=times(claimed), told=told)
+            text = plural("{n} bar lies wholly outside.", "{n} bars lie wholly outside.", count)
+        key = say("Orange band: claimed, {times}. {told}", times=times(claimed), told=text)
     known = say("Nothing is proved.")
     if math.isfinite(proved):
         known = say("Blue band: proved, {times}.", times=times(proved))
@@ -374,7 +374,7 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
     """
     data = tidy(frame, [], ["number", "without", "with"]).dropna()
     low, high = (float(data["number"].min()), float(data["number"].max())) if len(data) else (0.0, 1.0)
-    plot = Plot("round_worlds", scaled(span(low - 0.6, high + 0.6)) | {"title": number}, alt.Scale())
+    plot = Plot("round_worlds", scaled_axis(span(low - 0.6, high + 0.6)) | {"title": number}, alt.Scale())
     bins = data.assign(**{"from": data["number"] - 0.5, "to": data["number"] + 0.5})
     color = group_colors("group", map(say, TABLE.values()), PAIR)
     long = side_by_side(bins, TABLE, ["number"], chance="{}")
@@ -409,7 +409,7 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     data["release"] = np.where(honest, say("corrected"), say("as published"))
     lane = 2 * (data["who"] == names[1]).astype(float) + ~honest - 1.5
     data["at"] = data["epsilon"] * 1.09**lane  # marks of one epsilon stand beside each other
-    plot = Plot("game_scores", scaled(log_scale(30), values=line["epsilon"].to_list()), span(0, 1.02))
+    plot = Plot("game_scores", scaled_axis(log_scale(30), values=line["epsilon"].to_list()), span(0, 1.02))
     legend = alt.Legend(symbolOpacity=1, symbolSize=200, labelFontSize=16)
     color, shape = color_and_shape("who", names, *zip(*WAYS.values(), strict=True), legend=legend)
     allowed = plot(line, "epsilon", "share", tooltips("epsilon|epsilon|~g", "share|at most|.1%"))
@@ -498,7 +498,7 @@ def share_found(
     data = tidy(frame, [], ["number", "share", *band]).dropna(subset=["number"])
     known = data.dropna(subset=["share"])
     ticks = list(range(0 if lowest else 1, most + 1, max(most // 10, 1)))
-    across = scaled(span(min(ticks), most, padding=12), values=ticks) | {"title": what}
+    across = scaled_axis(span(min(ticks), most, padding=12), values=ticks) | {"title": what}
     plot = Plot("share_found", across, shares() | {"title": found})
     plot.tooltip = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
     chosen = known[known["number"] == at]
@@ -550,7 +550,7 @@ def groups_apart(
     bars = side_by_side(data, groups, ["bin"], share="{}")
     bars = bars[bars["share"] > 0]
     low, high = (data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0)
-    plot = Plot("groups_apart", scaled(span(float(low), float(high))) | {"title": what}, shares())
+    plot = Plot("groups_apart", scaled_axis(span(float(low), float(high))) | {"title": what}, shares())
     color = group_colors("group", groups.values(), COLORS[: len(groups)])
     drawn = plot(bars, ("left", "right"), ("share", 0), plot.tooltip, color).mark_rect(opacity=0.9, clip=True)
     return present(drawn, "groups_apart", title=title, key=key, groups=say(" and ").join(groups.values()))

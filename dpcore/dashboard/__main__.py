@@ -19,7 +19,7 @@ from typing import Any
 from dpcore import __version__
 from dpcore.dashboard import FOLDER, hosting
 
-Flags = dict[str, list[str]]
+CommandFlags = dict[str, list[str]]
 COMMANDS = ("schema", "release", "compare", "figure")  # modules of dpcore.experiment.commands
 DEFAULTS = {  # visitors share the cores: threads that wait are dear
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         given = {name: str(value) for name, value in vars(options).items() if value or str(value) == "0"}
         os.environ.update({name: given[name] for name in given if name.startswith("DPCORE_")})
-        flags = configured() | {name: [given[name]] for name in given if "." in name} | flags
+        flags = flags_of_config() | {name: [given[name]] for name in given if "." in name} | flags
         own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.local(*flags["server.address"])
         os.environ["DPCORE_LOCAL"] = str(int(own))  # paths are offered behind the guard alone
         hosting.refuse_login()
@@ -103,9 +103,9 @@ def command() -> argparse.ArgumentParser:
     return parser
 
 
-def split(arguments: Sequence[str]) -> tuple[Flags, list[str]]:
+def split(arguments: Sequence[str]) -> tuple[CommandFlags, list[str]]:
     """Streamlit's options, whose names have a dot in them, and the other arguments; ValueError without a value."""
-    flags: Flags = {}
+    flags: CommandFlags = {}
     rest: list[str] = []
     words = iter(arguments)
     for word in words:
@@ -119,17 +119,17 @@ def split(arguments: Sequence[str]) -> tuple[Flags, list[str]]:
     return flags, rest
 
 
-def configured() -> Flags:
+def flags_of_config() -> CommandFlags:
     """The options of config.toml, as their flags are written."""
-    return flattened(tomllib.loads((FOLDER / ".streamlit/config.toml").read_text(encoding="utf-8")))
+    return flatten(tomllib.loads((FOLDER / ".streamlit/config.toml").read_text(encoding="utf-8")))
 
 
-def flattened(options: Mapping[str, Any], section: str = "") -> Flags:
+def flatten(options: Mapping[str, Any], section: str = "") -> CommandFlags:
     """All options in a section, by their full names."""
-    flags: Flags = {}
+    flags: CommandFlags = {}
     for name, value in options.items():
         if isinstance(value, Mapping):
-            flags |= flattened(value, f"{section}{name}.")
+            flags |= flatten(value, f"{section}{name}.")
         else:
             flags[f"{section}{name}"] = [value if isinstance(value, str) else json.dumps(value)]
     return flags

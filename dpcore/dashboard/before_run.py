@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpcore.accounting.currency import Currency
+from dpcore.accounting.currency import PrivacyMeasure
 from dpcore.accounting.relation import exact
 from dpcore.dashboard import controls, session
 from dpcore.dashboard.epsilon import EPSILONS, show_no_limit, show_odds
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.datasets.proposals import PROPOSED
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
@@ -63,7 +63,7 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
             st.markdown(" · ".join(parts), help=" ".join(about))
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         if why := parameters.void_reason(method, schema):
-            st.markdown(bad.format(say("Guarantee: {why}", why=escaped(say(why)))))
+            st.markdown(bad.format(say("Guarantee: {why}", why=escape(say(why)))))
         elif method.mode == "published":
             st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
 
@@ -90,10 +90,10 @@ def odds(method: Any, preset: Preset, schema: Schema) -> None:
     elif schema.source == "inferred" or method.random_state is not None:
         show_no_limit(say("no guarantee holds, see below"))
     else:
-        measure = Currency.of(method.delta)
-        loss = measure.amount(exact(method.epsilon))
+        measure = PrivacyMeasure.of(method.delta)
+        loss = measure.loss_of(exact(method.epsilon))
         claimed = method.mode == "published" and not preset.holds
-        show_odds(protection.gained(schema.unit, measure, loss), method.seen, method.delta, claimed=claimed)
+        show_odds(protection.log_odds_gained(schema.unit, measure, loss), method.seen, method.delta, claimed=claimed)
 
 
 def rows_key(page: str, schema: Schema) -> str:
@@ -119,7 +119,7 @@ def sizes_text(sizes: Sequence[int]) -> str:
 
 def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
     """What is expected, worked out once for the same settings."""
-    known = session.kept("dpcore.expectations", dict[Any, Expectation])
+    known = session.keep_once("dpcore.expectations", dict[Any, Expectation])
     key = (method.title, repr(method.get_params()), schema.to_json(), rows)
     steps = method.asks()["epsilon"].steps or EPSILONS
     return session.compute_once(known, key, partial(expect_errors, method, schema, rows, steps=steps))
@@ -166,6 +166,6 @@ def coarse(method: Any, schema: Schema) -> list[str]:
         widths, below = np.diff(one.edges), int((one.edges <= 0).sum())
         at = below - 1 if 0 < below <= len(widths) else 0
         if one.kind == "date" or widths[at] > (one.step or one.whole):
-            label = f"{escaped(one.name)} {escaped(one.labels[at])}"
+            label = f"{escape(one.name)} {escape(one.labels[at])}"
             widest, wide = max(widest, ((one.kind == "date", widths[at] / widths.sum()), label)), wide + 1
     return [say(COARSE, bin=widest[1] + " …" * (wide > 1))] if wide else []

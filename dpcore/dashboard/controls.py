@@ -11,7 +11,7 @@ import streamlit as st
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import jobs, links, unproved
 from dpcore.dashboard.epsilon import EPSILONS, choose_epsilon
-from dpcore.dashboard.shell import escaped, refused
+from dpcore.dashboard.shell import escape, show_error
 from dpcore.dashboard.widgets import choice, lasting
 from dpcore.datasets import Dataset
 from dpcore.domain import former_names
@@ -63,9 +63,9 @@ def method_select(page: str) -> tuple[str, Preset]:
 
     A link of before may say a mode alone, for the first of it.
     """
-    found, key, asked = presets_of(page), f"{page}.method", links.drawing().wishes
-    if (mode := asked.get(key)) in ("corrected", "published"):
-        asked[key] = next(option for option, (_, preset) in found.items() if preset.mode == mode)
+    found, key, wishes = presets_of(page), f"{page}.method", links.drawing().wishes
+    if (mode := wishes.get(key)) in ("corrected", "published"):
+        wishes[key] = next(option for option, (_, preset) in found.items() if preset.mode == mode)
     first = next(iter(found))
 
     def name_of(option: str) -> str:
@@ -142,7 +142,7 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
     try:
         parameter.check(name, value, method, schema)
     except ParameterError as error:
-        st.markdown(f":red[:material/error: {escaped(retold(error.remedy))}]")
+        st.markdown(f":red[:material/error: {escape(retold(error.remedy))}]")
     else:
         if callable(note) and (words := note(method, schema)):
             st.caption(say(words))
@@ -210,7 +210,7 @@ def numbers(field: Field) -> Any:
         return number(field)
     each = field.usual if isinstance(field.usual, tuple) else [1 if parameter.words else field.usual] * many
     look = {"usual": ", ".join(f"{one:g}" for one in each)}
-    look["help"] = escaped(retold(parameter.remedy(field.method, field.schema)))
+    look["help"] = escape(retold(parameter.remedy(field.method, field.schema)))
     label = say("{label} ({many} numbers, separated by commas)", label=label, many=many)
     text = lasting(st.text_input, label, f"{key}.each.{many}{field.token}", "", **look)
     try:
@@ -244,12 +244,12 @@ def refusal(*checks: Callable[[], object]) -> str:
         for check in checks:
             check()
     except DPCoreError as error:
-        refused(error)
+        show_error(error)
         return error.cause
     return ""
 
 
-def lacking(page: str, why: str) -> None:
+def note_missing(page: str, why: str) -> None:
     """Note what settings lack to be run, if anything; the button outside them is drawn anew if that changed."""
     key = f"{page}.lacks"
     before, st.session_state[key] = st.session_state.get(key), why
@@ -257,7 +257,7 @@ def lacking(page: str, why: str) -> None:
         st.rerun()
 
 
-def run_button(key: str, data: Dataset | None = None, place: jobs.Place = None) -> None:
+def run_button(key: str, data: Dataset | None = None, container: jobs.Container = None) -> None:
     """The button that makes a release of data, or runs on invented ones; it stands in its place.
 
     It is outside the settings' fragment, so that a press reruns the whole page; it rests while
@@ -265,8 +265,8 @@ def run_button(key: str, data: Dataset | None = None, place: jobs.Place = None) 
     """
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if why := st.session_state.get(f"{key}.lacks"):
-        look |= {"disabled": True, "help": escaped(retold(why))}
+        look |= {"disabled": True, "help": escape(retold(why))}
     if data is None or why:
-        jobs.button(say("Run"), key, "run", place, **look)
+        jobs.button(say("Run"), key, "run", container, **look)
     else:
-        unproved.button(say("Run"), key, "run", data, place, **look)
+        unproved.button(say("Run"), key, "run", data, container, **look)

@@ -99,6 +99,6 @@ def draws(noise: CountNoise, count: int, seed: int, size: int = 20) -> pd.DataFr
     The seed fixes the lots, not the answers: with another epsilon the same lots give answers nearer
     or farther.
     """
-    lots = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, (2, size))
-    answers = noise.quantile(lots) + np.array([[count], [count + 1]])
+    rng = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, (2, size))
+    answers = noise.quantile(rng) + np.array([[count], [count + 1]])
     return pd.DataFrame({"world": np.repeat(["without", "with"], size), "answer": answers.ravel()})

@@ -33,16 +33,16 @@ def but_for(delta: float) -> str:
 def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
     """Say how sure someone who was 50:50 unsure can become at worst from seeing something."""
     sure = odds(epsilon)
-    told = phrase(
+    text = phrase(
         "Someone who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}{but}."
     )
     if sure >= CERTAIN:
-        told = phrase(
+        text = phrase(
             "Someone who is 50:50 unsure about you could become **practically certain** from seeing {seen}. This is "
             "no protection that one could put a number on."
         )
     digits = 1 if sure < 0.999 else 3
-    return say(told, sure=f"{100 * sure:.{digits}f}", seen=say(seen), but=but_for(delta))
+    return say(text, sure=f"{100 * sure:.{digits}f}", seen=say(seen), but=but_for(delta))
 
 
 def odds_in_short(epsilon: float) -> str:
@@ -77,10 +77,10 @@ def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: 
     full = int(DOTS * odds(epsilon))  # only certainty fills all
     dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
     st.markdown(f"**{odds_in_short(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
-    told = phrase("how sure someone can become (50 before){but}")
+    text = phrase("how sure someone can become (50 before){but}")
     if claimed:
-        told = phrase("how sure someone could become, if the claim held{but}")
-    caption(told, but=but_for(delta))
+        text = phrase("how sure someone could become, if the claim held{but}")
+    caption(text, but=but_for(delta))
 
 
 def show_no_limit(why: str) -> None:

@@ -14,13 +14,13 @@ import streamlit as st
 from dpcore.arguments import Progress
 from dpcore.dashboard import hosting, jobs, session
 from dpcore.dashboard.intake import ENCODE, Intake, codes_in, codes_of, readable
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.domain.column import code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase, say
 from dpcore.rows import FolderData
-from dpcore.rows.folder import CHANGED, Begun, begun
+from dpcore.rows.folder import CHANGED, PartialFolder, open_begun
 from dpcore.rows.sources import fits
 from dpcore.rows.writing import encode_folder
 
@@ -28,12 +28,12 @@ PRIVATE = phrase("**They are as private as the rows**, and stay until you delete
 
 
 @dataclass(frozen=True)
-class Plan:
+class FolderPlan:
     """What a press of the button does with a table: which codes are used, gone on with, or made."""
 
     rows: Intake
     codes: Path
-    known: Begun | None  # what is there, if it can be used as it is, or gone on with
+    known: PartialFolder | None  # what is there, if it can be used as it is, or gone on with
     schema: Schema
     share: float  # of rows that are kept aside
 
@@ -47,7 +47,7 @@ class Plan:
         return say("Encode: go on after {rows:,} rows", rows=self.known.rows)
 
 
-def plan(rows: Intake, schema: Schema, share: float) -> Plan | None:
+def plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
     """What becomes of a table that is longer than the memory, which the page says; None of others."""
     if rows.path is None:
         return None
@@ -59,12 +59,12 @@ def plan(rows: Intake, schema: Schema, share: float) -> Plan | None:
                 say("Undo the change; or choose the file that they were made from, and encode it."),
             )
         codes, known = codes_of(rows.path) if own is None else (rows.path, own)
-        made = Plan(rows, codes, alike(known, rows, schema), schema, share)
-        st.caption(f"{told(made)} {say(PRIVATE)}")
+        made = FolderPlan(rows, codes, alike(known, rows, schema), schema, share)
+        st.caption(f"{describe_plan(made)} {say(PRIVATE)}")
         return made
 
 
-def alike(known: Begun | None, rows: Intake, schema: Schema) -> Begun | None:
+def alike(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
     """Codes that are there, if they are as they are asked for."""
     if known is None or known.damaged() or known.reading != rows.options or key_of(known) in refused_codes():
         return None
@@ -72,37 +72,37 @@ def alike(known: Begun | None, rows: Intake, schema: Schema) -> Begun | None:
     return known if same else None
 
 
-def key_of(codes: Begun) -> tuple[Path, int]:
+def key_of(codes: PartialFolder) -> tuple[Path, int]:
     """What codes are known by until they are written anew."""
     return codes.folder, codes.written
 
 
 def refused_codes() -> set[tuple[Path, int]]:
     """Codes that this session could not open, though they have the right sizes."""
-    return session.kept("dpcore.damaged", set[tuple[Path, int]])
+    return session.keep_once("dpcore.damaged", set[tuple[Path, int]])
 
 
-def told(asked: Plan) -> str:
+def describe_plan(asked: FolderPlan) -> str:
     """Where codes go, what is there already, and how much room they take."""
-    there, folder = begun(asked.codes), escaped(str(asked.codes))
+    there, folder = open_begun(asked.codes), escape(str(asked.codes))
     if asked.known is not None and asked.known.whole:
         return say("Encoded already: {n:,} rows in {folder}.", n=asked.known.rows, folder=folder)
     size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in asked.schema)
-    free = shutil.disk_usage(next(place for place in asked.codes.parents if place.exists())).free
+    free = shutil.disk_usage(next(parent for parent in asked.codes.parents if parent.exists())).free
     text = phrase("Codes go to {folder}: {size:,} MB for a million rows; {free:,.0f} MB are free.")
     if there is not None and asked.known is None:
         text = phrase("Codes in {folder} are replaced: they are damaged, or do not fit any more.")
     return say(text, folder=folder, size=size, free=free / 1e6)
 
 
-def bring(asked: Plan) -> FolderData | None:
+def bring(asked: FolderPlan) -> FolderData | None:
     """The button's work while it is under way; the data, once, when it is over."""
-    made = session.kept("dpcore.encoded", dict[str, FolderData])
+    made = session.keep_once("dpcore.encoded", dict[str, FolderData])
     jobs.run(phrase("Encoding"), ENCODE, partial(work, asked, made, refused_codes()))
     return made.pop(asked.rows.token_of(asked.share), None)
 
 
-def work(asked: Plan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
+def work(asked: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
     """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels.
 
     Codes that cannot be opened are `wrong` from then on.
@@ -124,7 +124,7 @@ def work(asked: Plan, made: dict[str, FolderData], wrong: set[tuple[Path, int]],
     try:
         found = FolderData.open(asked.codes, name=rows.name, note=note, **how)
     except DataError as error:
-        if error.remedy == CHANGED and (there := begun(asked.codes)) is not None:
+        if error.remedy == CHANGED and (there := open_begun(asked.codes)) is not None:
             wrong.add(key_of(there))
         raise
     made[token] = replace(found, token=token)

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from dpcore.dashboard import FOLDER, hosting, housekeeping
-from dpcore.dashboard.messages import FULL, answer, needed
+from dpcore.dashboard.messages import FULL, answer, is_needed
 
 HEADERS = {
     b"x-frame-options": b"DENY",
@@ -60,15 +60,15 @@ class Guard:
             remedy = f"If it is, whoever started the server starts it with --public {stranger}"
             why = f"dpcore does not know {stranger} as its own address. {remedy}"
             app = refusal(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
-        elif not (path := known(scope)):
+        elif not (path := match_request(scope)):
             app = refusal(scope, HTTPStatus.NOT_FOUND, "No page is here. Open the first page.")
         elif scope.get("method") != "PUT":
-            app, receive = self.app, judged(receive)
+            app, receive = self.app, filter_messages(receive)
         elif hosting.takes_files():
             app = partial(self.take, path["session"])
         else:
             app = refusal(scope, HTTPStatus.FORBIDDEN, "This server takes no files.")
-        await app(settled(scope), receive, with_headers(send))
+        await app(with_own_host(scope), receive, with_headers(send))
 
     async def take(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass an upload on while there is room for it, whatever it says of its length."""
@@ -87,7 +87,7 @@ class Guard:
             await self.app(scope, receiving, send)
         finally:
             housekeeping.coming -= Counter({session: size})
-            housekeeping.stored()  # the session may have ended before its upload did
+            housekeeping.upload_bytes()  # the session may have ended before its upload did
 
     def stranger(self, scope: Scope) -> str:
         """For which address a request is refused, the server's or the page's; else nothing."""
@@ -101,7 +101,7 @@ class Guard:
         return "" if ours else origin(page)
 
 
-def known(scope: Scope) -> re.Match[str] | None:
+def match_request(scope: Scope) -> re.Match[str] | None:
     """What a request asks for, by its method (of a websocket: none) and its decoded path; None if no page needs it."""
     base = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
     if not f"{scope['path']}/".startswith(f"{base}/"):
@@ -109,7 +109,7 @@ def known(scope: Scope) -> re.Match[str] | None:
     return PATHS.fullmatch(f"{scope.get('method', '')} {scope['path'].removeprefix(base) or '/'}")
 
 
-def settled(scope: Scope) -> Scope:
+def with_own_host(scope: Scope) -> Scope:
     """A request whose origin was judged, as if its host were that: Streamlit knows no public addresses.
 
     It would look up its own ones elsewhere, and refuse who came through a proxy that replaces the
@@ -136,14 +136,14 @@ def numeric(host: str) -> bool:
     return False
 
 
-def judged(receive: Receive) -> Receive:
+def filter_messages(receive: Receive) -> Receive:
     """Receive, without messages that no page of the dashboard needs to send."""
 
     async def receiving() -> Message:
         while True:
             message = await receive()
             raw = message.get("bytes")  # of a websocket
-            if not raw or needed(raw):
+            if not raw or is_needed(raw):
                 return message
 
     return receiving

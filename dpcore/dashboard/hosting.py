@@ -40,14 +40,14 @@ class Limits:
 HOSTED = Limits(2, 2, 600, 1, 4_000, 100_000, 60, 200)
 
 
-def hosted() -> bool:
+def is_hosted() -> bool:
     """Whether this server is for visitors."""
     return os.environ.get("DPCORE_HOSTED", "") not in ("", "0")
 
 
 def takes_files() -> bool:
     """Whether people may upload files of their own."""
-    return not hosted() or os.environ.get("DPCORE_UPLOADS", "") not in ("", "0")
+    return not is_hosted() or os.environ.get("DPCORE_UPLOADS", "") not in ("", "0")
 
 
 def own_computer() -> bool:
@@ -65,7 +65,7 @@ def own_computer() -> bool:
 
 def local(*addresses: str) -> bool:
     """Whether a server that listens there is for its own computer: no visitors, no proxy."""
-    return {*addresses} <= {"127.0.0.1", "::1", "localhost"} and not (hosted() or os.environ.get("DPCORE_PUBLIC"))
+    return {*addresses} <= {"127.0.0.1", "::1", "localhost"} and not (is_hosted() or os.environ.get("DPCORE_PUBLIC"))
 
 
 def require_own_computer() -> None:
@@ -79,17 +79,17 @@ def require_own_computer() -> None:
 
 def absolute(path: str) -> Path:
     """A path as somebody types it; DataError if it does not say where it begins."""
-    place = Path(path).expanduser()
-    if not place.is_absolute():
+    location = Path(path).expanduser()
+    if not location.is_absolute():
         raise DataError(phrase("This path does not say where it begins."), phrase("Write all of it, from / or ~ on."))
-    return place
+    return location
 
 
 def offers(name: str) -> bool:
     """Whether people may choose this data set: to visitors, none that lies on the server's disk."""
     from dpcore.datasets import BANK_CARDS  # the command begins before pandas is loaded
 
-    return not hosted() or name in ("sample", *BANK_CARDS)
+    return not is_hosted() or name in ("sample", *BANK_CARDS)
 
 
 def max_shape(more: int = 0) -> tuple[float, float]:
@@ -114,7 +114,7 @@ def refuse_login() -> None:
 
 def limits() -> Limits:
     """The limits in force; ParameterError if `DPCORE_LIMITS` says what cannot be."""
-    return read(os.environ.get("DPCORE_LIMITS", "")) if hosted() else Limits()
+    return read(os.environ.get("DPCORE_LIMITS", "")) if is_hosted() else Limits()
 
 
 def read(text: str) -> Limits:

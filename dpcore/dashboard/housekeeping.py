@@ -35,7 +35,7 @@ coming: Counter[str] = Counter()  # bytes of uploads on their way, by session
 
 def room(session: str) -> float:
     """For how many more bytes of uploads there is room in a session, and on a server for visitors."""
-    most, taken = 4 * largest(), stored() + coming  # a page uses two; one is replaced, one comes
+    most, taken = 4 * largest(), upload_bytes() + coming  # a page uses two; one is replaced, one comes
     # All visitors together have a fourth of the server's memory.
     return min(most - taken[session], max(most, hosting.limits().megabytes * 25e4) - taken.total())
 
@@ -45,7 +45,7 @@ def largest() -> int:
     return (int(st.get_option("server.maxUploadSize")) + 1) * 2**20
 
 
-def stored() -> Counter[str]:
+def upload_bytes() -> Counter[str]:
     """Bytes of the uploads that the server holds, by session; what is left of a session that ended is forgotten.
 
     Each counts as a kilobyte at least, for what is kept of any file.
@@ -62,7 +62,7 @@ def stored() -> Counter[str]:
     return found
 
 
-def unguarded() -> bool:
+def is_unguarded() -> bool:
     """Whether a server runs without the guard, as `streamlit run app.py` starts it; tests of pages start no server.
 
     The guard names its own process in `DPCORE_GUARD`: no visitor can, and no other process inherits
@@ -86,9 +86,9 @@ class Visit:
 
 def presence() -> Visit:
     """The session's visitor, who is there. Asked for in every run of a script, it notices when they leave."""
-    visit = session.kept("dpcore.visit", Visit)
+    visit = session.keep_once("dpcore.visit", Visit)
     visit.left = inf
-    watched(ref(visit))
+    watch_visit(ref(visit))
     return visit
 
 
@@ -115,7 +115,7 @@ def leave(watched: tuple[ref[Visit], str]) -> None:
 
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=leave)
-def watched(_visit: ref[Visit]) -> tuple[ref[Visit], str]:
+def watch_visit(_visit: ref[Visit]) -> tuple[ref[Visit], str]:
     """What Streamlit releases when it disconnects the session."""
     return _visit, getattr(get_script_run_ctx(), "session_id", "")
 

@@ -19,7 +19,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import hosting, housekeeping, session
-from dpcore.dashboard.shell import escaped, forget, mendable
+from dpcore.dashboard.shell import escape, forget, mendable
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
@@ -35,17 +35,17 @@ from dpcore.datasets.proposals import (
     propose_schema,
 )
 from dpcore.datasets.reading import read_frame
-from dpcore.datasets.recognition import Recognized, recognize
+from dpcore.datasets.recognition import RecognizedColumn, recognize
 from dpcore.datasets.schema_formats import Fields
 from dpcore.datasets.streams import head
-from dpcore.domain.cells import typed
+from dpcore.domain.cells import parse_columns
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema, join_flags
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, DPCoreError, SchemaError
 from dpcore.language import phrase, say
 from dpcore.rows.data import first
-from dpcore.rows.folder import Begun, begun
+from dpcore.rows.folder import PartialFolder, open_begun
 from dpcore.text import canonical
 
 SOURCES = {
@@ -106,13 +106,13 @@ class Intake:
     content: Content | None = None
     token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed)
-    found: tuple[Recognized, ...] = ()
+    found: tuple[RecognizedColumn, ...] = ()
     asked: tuple[Fields, ...] = ()
     version: int = 0  # of the schema
     ticked: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answers: set[str] = field(default_factory=set)
     changes: dict[str, Any] = field(default_factory=dict)
-    before_join: tuple[pd.DataFrame, tuple[Recognized, ...]] | None = None
+    before_join: tuple[pd.DataFrame, tuple[RecognizedColumn, ...]] | None = None
 
     def __post_init__(self) -> None:
         self.read_off = self.schema.names if self.schema.source == "inferred" else ()
@@ -188,7 +188,7 @@ class Intake:
 
     def keep(self, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
         """Go on from a schema, which is inferred if any line is as the rows say, else declared."""
-        self.schema, self.version = sourced(schema, read_off), self.version + 1
+        self.schema, self.version = with_source(schema, read_off), self.version + 1
         self.read_off, self.asked = tuple(read_off), tuple(asked)
 
     def token_of(self, share: float) -> str:
@@ -200,14 +200,14 @@ class Intake:
         return data.token.removesuffix(TESTED) == self.token
 
 
-def sourced(schema: Schema, read_off: Sequence[str]) -> Schema:
+def with_source(schema: Schema, read_off: Sequence[str]) -> Schema:
     """The schema, inferred if any line was read off the rows and nobody has declared it."""
     return replace(schema, source="inferred" if read_off else "declared", notes=())
 
 
 def current() -> Intake:
     """What was read last; the bundled sample at first."""
-    return session.kept("dpcore.intake", partial(load_bundled, "sample"))
+    return session.keep_once("dpcore.intake", partial(load_bundled, "sample"))
 
 
 def load_bundled(name: str, *, download: bool = False) -> Intake:
@@ -272,8 +272,8 @@ def read_own(source: str, file: Any, path: str) -> None:
     if file is not None:
         token, name, raw = file.file_id, file.name, file.getvalue()
     options |= st.session_state.get(f"{SKIP}:{token}", {}) if source == "upload" else {}
-    asked = path if source == "folder" else token, options
-    if not asked[0] or (st.session_state.get("dpcore.asked") == asked and current().fixed is None):
+    wanted = path if source == "folder" else token, options
+    if not wanted[0] or (st.session_state.get("dpcore.asked") == wanted and current().fixed is None):
         return
     if source == "folder":
         found = read_path(path, options)
@@ -283,7 +283,7 @@ def read_own(source: str, file: Any, path: str) -> None:
         words = ", ".join(DELIMITERS.get(mark, mark) for mark in marks.values() if mark)
         more: dict[str, Any] = {"rows": len(frame), "options": options, "content": Content(raw)}
         found = looked_at(name, frame, read_as=words, **more)
-    st.session_state["dpcore.intake"], st.session_state["dpcore.asked"] = found, asked
+    st.session_state["dpcore.intake"], st.session_state["dpcore.asked"] = found, wanted
 
 
 def leave_out(end: str | None) -> None:
@@ -348,9 +348,9 @@ def readable() -> Iterator[None]:
         raise DataError(cause, phrase("Check it, and its permissions.")) from None
 
 
-def codes_in(folder: Path) -> Begun | None:
+def codes_in(folder: Path) -> PartialFolder | None:
     """What a folder of codes says of itself; None if it is none, DataError if codes are lacking."""
-    found = begun(folder)
+    found = open_begun(folder)
     if found is not None and not (found.whole and found.parts and not found.damaged()):
         raise DataError(
             phrase("This folder of codes is not finished, or its files have changed."),
@@ -359,14 +359,14 @@ def codes_in(folder: Path) -> Begun | None:
     return found
 
 
-def codes_of(source: Path) -> tuple[Path, Begun | None]:
+def codes_of(source: Path) -> tuple[Path, PartialFolder | None]:
     """Where a table's codes are, or go: next to it, or to the cache; and these, if up to date."""
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
     cached /= f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
     near = source.with_name(f"_{source.name}.codes")  # which is no part of a folder of tables
     folders = [near, cached] if os.access(source.parent, os.W_OK) else [cached, near]
     for folder in folders:
-        if (found := begun(folder)) is not None and not found.outdated(source):
+        if (found := open_begun(folder)) is not None and not found.outdated(source):
             return folder, found
     return folders[0], None
 
@@ -383,7 +383,7 @@ def summary(rows: Intake) -> str:
     """What was read, in a line."""
     many = "?" if rows.rows is None else f"{rows.rows:,}"
     shape = say("{rows} rows, {columns:,} columns", rows=many, columns=rows.frame.shape[1])
-    return f"{escaped(rows.name)} · {shape}"
+    return f"{escape(rows.name)} · {shape}"
 
 
 def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
@@ -393,7 +393,7 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
         schema.encode(intake.fixed.test_sample)
         return replace(intake.fixed, schema=schema)
     schema.encode(intake.frame)
-    rows = typed(intake.frame, [column.name for column in schema if column.is_plain_number])
+    rows = parse_columns(intake.frame, [column.name for column in schema if column.is_plain_number])
     train, test = datasets.split(rows, test_share, intake.split_seed, persons=schema.persons)
     if train.empty:
         raise DataError("Chance put every row aside for testing.", "Use a table with more rows.")

@@ -21,15 +21,15 @@ import streamlit as st
 from dpcore.arguments import Progress
 from dpcore.dashboard import hosting, housekeeping, session
 from dpcore.dashboard.hosting import TURNS
-from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.session import ShownRelease, remember
 from dpcore.dashboard.shell import mendable
 from dpcore.dashboard.widgets import caption
 from dpcore.errors import DPCoreError, LimitError
-from dpcore.language import ENGLISH, phrase, retold, say, speaking
+from dpcore.language import ENGLISH, phrase, retold, say, use_language
 
 Value = TypeVar("Value")
 Work = Callable[[Progress], object]
-Place = AbstractContextManager[Any] | None
+Container = AbstractContextManager[Any] | None
 PATIENCE = 0.5  # seconds in which most work is over, and nobody sees a bar
 LOOK = 0.5  # seconds between two looks at work
 GRACE = 5.0  # seconds in which a connection that was lost may come back
@@ -53,7 +53,7 @@ class Job(Thread):
     def run(self) -> None:
         try:
             hosting.admit(self.others)
-            with speaking(ENGLISH), TURNS.taken(self, self.still):  # what it makes outlives the screen
+            with use_language(ENGLISH), TURNS.taken(self, self.still):  # what it makes outlives the screen
                 self.note = ""
                 self.work(self.progress)
         except CanceledError as error:
@@ -69,12 +69,12 @@ class Job(Thread):
         parts = {"title": retold(self.name), "note": retold(self.note)}
         return say("{title}: {note}", **parts) if self.note else parts["title"]
 
-    def still(self, place: int = 0) -> None:
+    def still(self, container: int = 0) -> None:
         """Whether somebody waits for it, who learns its place in the line of a server for visitors."""
         if self.canceled.is_set() or self.visit.away > GRACE:
             raise CanceledError
-        if place:
-            self.note = WAITING.format(place=place)
+        if container:
+            self.note = WAITING.format(place=container)
 
     def progress(self, fraction: float, text: str) -> None:
         """What work tells, where it lets others go on, and ends if nobody waits for it any more."""
@@ -91,9 +91,9 @@ def under_way(name: str) -> Job | None:
     return found if isinstance(found, Job) else None
 
 
-def requested(name: str) -> str:
+def waiting_run(name: str) -> str:
     """What was asked for and has not begun; empty if nothing was."""
-    return session.asked().get(name, "")
+    return session.waiting_runs().get(name, "")
 
 
 def ask(label: str, name: str, what: str, **look: Any) -> None:
@@ -104,29 +104,29 @@ def ask(label: str, name: str, what: str, **look: Any) -> None:
     """
     ticket = session.tickets().get(name, 0)
     look |= {"on_click": session.request, "args": (name, what, ticket)}
-    look["disabled"] = look.get("disabled", False) or session.resting(name)
+    look["disabled"] = look.get("disabled", False) or session.is_waiting(name)
     st.button(label, key=f"{name}.{what}:{ticket}", **look)
 
 
-def button(label: str, name: str, what: str, place: Place = None, **look: Any) -> None:
+def button(label: str, name: str, what: str, container: Container = None, **look: Any) -> None:
     """A button that asks for what `run` does under this name, and rests meanwhile.
 
     It stands in its place; why the last run failed is told in the whole width below.
     """
-    with place or nullcontext():
+    with container or nullcontext():
         ask(label, name, what, **look)
     with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
         end(name)
 
 
-def answer(place: Any, name: str, title: str) -> None:
+def answer(container: Any, name: str, title: str) -> None:
     """Say at once, in the button's place, that what it asked for begins: before the page is drawn, or work starts.
 
     No bar says it, as browsers fetch the script of the first one.
     """
-    if name in session.asked():
+    if name in session.waiting_runs():
         look: Any = {"icon": ":material/hourglass_top:", "width": "stretch", "disabled": True}
-        place.button(say(title), key=f"answer:{name}", **look)
+        container.button(say(title), key=f"answer:{name}", **look)
 
 
 def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st) -> bool:
@@ -136,8 +136,8 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
 
     After a press, and when it is over, the page is drawn anew: its button rests, or is back.
     """
-    jobs, asked, begun, visit = session.work(), session.asked(), session.tickets(), housekeeping.presence()
-    finished = session.finished()
+    jobs, request, begun, visit = session.work(), session.waiting_runs(), session.tickets(), housekeeping.presence()
+    finished = session.finished_runs()
 
     def to_its_end(progress: Progress) -> None:
         work(progress)
@@ -146,10 +146,10 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
     job = under_way(name)
     if job is not None and not job.is_alive():
         st.rerun()
-    if job is None and (now or name in asked):
+    if job is None and (now or name in request):
         others = sum(other.is_alive() for other in jobs.values())
         job = jobs[name] = Job(title, to_its_end, visit, others)  # from here to its start no press can stop this
-        pressed = asked.pop(name, None) is not None
+        pressed = request.pop(name, None) is not None
         begun[name] = begun.get(name, 0) + 1
         job.start()
         job.join(PATIENCE)
@@ -170,15 +170,18 @@ def end_in_page(name: str) -> None:
         end(name)
 
 
-def wanted(label: str, name: str, **look: Any) -> bool:
-    """A button for what takes no time; whether it was pressed, or a lesson asked for it. `over` comes after it."""
+def quick_button(label: str, name: str, **look: Any) -> bool:
+    """A button for what takes no time; whether it was pressed, or a lesson asked for it.
+
+    `count_finished` comes after it.
+    """
     pressed = st.button(label, key=name, **look)
-    return session.asked().pop(name, None) is not None or pressed
+    return session.waiting_runs().pop(name, None) is not None or pressed
 
 
-def over(name: str) -> None:
+def count_finished(name: str) -> None:
     """Count what took no time; a lesson that waits for it goes on."""
-    session.finished()[name] = session.finished().get(name, 0) + 1
+    session.finished_runs()[name] = session.finished_runs().get(name, 0) + 1
     if session.laid_aside():
         st.rerun()
 
@@ -207,7 +210,7 @@ def watch(name: str, job: Job) -> None:
         st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **look)
 
 
-def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
+def once(page: str, shown: ShownRelease, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
     """A value that takes time, computed when its tab is first open; asked for again if that was stopped."""
     name, begun = f"{page}.{key}", f"{key}, begun"
 
@@ -258,11 +261,11 @@ def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, 
 
 def read_file(key: str, file: Any, work: Callable[[bytes], Value], *, last: bool = False) -> Value | None:
     """The same of the bytes of one file, by its uploader."""
-    asked = None if file is None else file.file_id
-    return read_upload(key, asked, phrase("Reading the file"), lambda: work(file.getvalue()), last=last)
+    request = None if file is None else file.file_id
+    return read_upload(key, request, phrase("Reading the file"), lambda: work(file.getvalue()), last=last)
 
 
-def counted(page: str, shown: Shown, key: str, compute: Callable[[], Value]) -> Value | None:
+def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], Value]) -> Value | None:
     """What takes a pass over all real rows: at once; of rows in a folder as work, and None while it is under way."""
     if shown.data.held:
         return remember(shown, key, compute)

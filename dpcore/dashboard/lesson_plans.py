@@ -19,7 +19,7 @@ class Act:
 
 
 @dataclass(frozen=True)
-class Step:
+class LessonStep:
     """One page of a lesson: its controls, its open tab, what to do, and what to see then."""
 
     page: str
@@ -42,7 +42,7 @@ class Lesson:
 
     title: str
     promise: str
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]
     keep: Sequence[str]
     question: str
     literature: str
@@ -52,10 +52,10 @@ def read_lessons(found: dict[str, Any]) -> dict[str, Lesson]:
     """Lessons by their names, as the file has them."""
     acts = {name: Act(**act) for name, act in found["acts"].items()}
 
-    def step(table: dict[str, Any]) -> Step:
+    def step(table: dict[str, Any]) -> LessonStep:
         shared = found["settings"].get(table.pop("as", ""), {})
         settings, act = shared | table.pop("settings", {}), acts.get(table.pop("act", ""))
-        return Step(settings=settings, act=act, **table)
+        return LessonStep(settings=settings, act=act, **table)
 
     lessons = found["lessons"].items()
     return {name: Lesson(steps=tuple(map(step, lesson.pop("steps"))), **lesson) for name, lesson in lessons}

@@ -15,7 +15,7 @@ import streamlit as st
 
 from dpcore.dashboard import session
 from dpcore.dashboard.assets import read_asset
-from dpcore.dashboard.lesson_plans import LESSONS, Step
+from dpcore.dashboard.lesson_plans import LESSONS, LessonStep
 from dpcore.dashboard.widgets import caption
 from dpcore.language import say
 
@@ -30,31 +30,31 @@ class Course:
 
     name: str
     number: int
-    step: Step
+    step: LessonStep
     before: int
 
     @property
     def done(self) -> bool:
         """Whether the step's run is over, if it has one."""
-        return self.step.act is None or session.finished().get(self.step.job, 0) > self.before
+        return self.step.act is None or session.finished_runs().get(self.step.job, 0) > self.before
 
 
 def begin(name: str) -> None:
     """Start a lesson, on the bundled sample and with a ledger of its own; a button's callback."""
     session.lay_aside()
-    to(name, 0)
+    go_to(name, 0)
 
 
-def to(name: str, number: int) -> None:
+def go_to(name: str, number: int) -> None:
     """Go to a step: its page, with its settings and no others. A release that the page shows stays."""
     step = LESSONS[name].steps[number]
-    session.keep(COURSE, Course(name, number, step, session.finished().get(step.job, 0)))
+    session.keep(COURSE, Course(name, number, step, session.finished_runs().get(step.job, 0)))
     session.drop(f"{step.page}.")
     set_for(step)
     st.session_state["dpcore.open"] = step.page
 
 
-def set_for(step: Step) -> None:
+def set_for(step: LessonStep) -> None:
     """Put a step's controls where it needs them, and open its tab."""
     for control, value in step.settings.items():
         session.preset(f"{step.page}.{control}", value)
@@ -64,10 +64,10 @@ def set_for(step: Step) -> None:
 
 def do(job: str, what: str) -> None:
     """Ask for the step's run, as its page's own button does; a button's callback."""
-    step: Step = st.session_state[COURSE].step
+    step: LessonStep = st.session_state[COURSE].step
     if job != step.page:  # what a tab asks for, which must be open
         set_for(step)
-    if job.endswith(".redraws") and session.shown(step.page) is None:  # nothing to draw again
+    if job.endswith(".redraws") and session.current_release(step.page) is None:  # nothing to draw again
         job, what = step.page, "run"
     session.request(job, what)
 
@@ -76,14 +76,14 @@ def leave(name: str = "") -> None:
     """End the lesson, which was gone through if it is named; a button's callback."""
     session.give_back()
     if name:
-        learned().add(name)
+        finished_lessons().add(name)
         st.session_state[TAUGHT] = name
     st.session_state["dpcore.open"] = "home"
 
 
-def learned() -> set[str]:
+def finished_lessons() -> set[str]:
     """The lessons that were gone through."""
-    return session.kept("dpcore.learned", set[str])
+    return session.keep_once("dpcore.learned", set[str])
 
 
 def bar(page: str) -> None:
@@ -103,9 +103,9 @@ def bar(page: str) -> None:
         st.html(guide(course, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
-                place = say("step {number} of {all}", number=number, all=len(lesson.steps))
+                heading = say("step {number} of {all}", number=number, all=len(lesson.steps))
                 title = f":material/school: **{say(lesson.title)}**"
-                st.container(key="lesson-place").markdown(f":small[:blue[{title} · {place}]]")
+                st.container(key="lesson-place").markdown(f":small[:blue[{title} · {heading}]]")
                 st.markdown(text)
             with st.container(horizontal=True, width="content", gap="xsmall", wrap=False, key="lesson-ways"):
                 ways(course, here)
@@ -114,14 +114,14 @@ def bar(page: str) -> None:
 def ways(course: Course, here: bool) -> None:
     """The one button that does the step or leads on, and the others beside it."""
     step, name, number, done = course.step, course.name, course.number, course.done
-    rests, last = session.resting(step.job), number == len(LESSONS[name].steps) - 1
-    on: Any = ("next", "arrow_forward", to, name, number + 1)
+    rests, last = session.is_waiting(step.job), number == len(LESSONS[name].steps) - 1
+    on: Any = ("next", "arrow_forward", go_to, name, number + 1)
     if last:
         on = ("end", "flag", leave, name)
     if number and here:
-        button(say("Back"), "back", "arrow_back", to, name, number - 1, disabled=rests)
+        button(say("Back"), "back", "arrow_back", go_to, name, number - 1, disabled=rests)
     if not here:
-        button(say("Go there"), "again", "arrow_forward", to, name, number, type="primary")
+        button(say("Go there"), "again", "arrow_forward", go_to, name, number, type="primary")
     elif done or step.act is None:
         button(say("Finish") if last else say("Next"), *on, type="primary")
     else:
@@ -143,16 +143,16 @@ def guide(course: Course, here: bool) -> str:
     """What brings into view what a step is about. Other words for another state, or a browser would not read it."""
     step, done = course.step, course.done
     top, seek = here and (step.act is None or not done), here and done and bool(step.look)
-    given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {located(step)};"
+    given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {selector_of(step)};"
     return f"<script>// {course.name} {course.number} {done} {here}\n{{{given}\n{GUIDE}}}</script>"
 
 
-def located(step: Step) -> str:
+def selector_of(step: LessonStep) -> str:
     """What a step's words name, as a browser finds it: the first of those that are to be seen."""
     return f"[...document.querySelectorAll(`{step.look}`)].find(e => e.offsetParent)"
 
 
-def taught() -> str | None:
+def title_of_finished() -> str | None:
     """The title of the lesson that was just gone through, if one was."""
     name = st.session_state.get(TAUGHT)
     return None if name is None else LESSONS[name].title
@@ -164,7 +164,7 @@ def farewell() -> None:
     lesson = LESSONS[name]
     st.html(f"<script>{TO_TOP}</script>", unsafe_allow_javascript=True)
     with st.container(key="taught"):
-        st.markdown("\n".join(f"{place}. {say(text)}" for place, text in enumerate(lesson.keep, 1)))
+        st.markdown("\n".join(f"{heading}. {say(text)}" for heading, text in enumerate(lesson.keep, 1)))
         asks = f":material/forum: {say('**For the class:**')} {say(lesson.question)}"
         st.container(border=True).markdown(asks)
         caption("In the literature: {terms}", terms=say(lesson.literature))

@@ -1,6 +1,6 @@
 """What a page's controls say, as plain values: into a link or a file, and back.
 
-A page draws its settings inside `of`. There every control is known by its key without the page's
+A page draws its settings inside `draw_settings`. There every control is known by its key without the page's
 name, such as "epsilon". Values that come from a link or a file are input like any other: only
 controls that the page draws take one, and what a control could not give itself is dropped before it
 is drawn (`widgets.lasting`), and named. A link holds parameters only: a control that belongs to one
@@ -37,7 +37,7 @@ def ask(page: str, settings: Settings) -> None:
 
 def waiting(page: str) -> dict[str, Any]:
     """Values for controls that were not drawn yet."""
-    return session.kept(f"dpcore.presets:{page}", dict[str, Any])
+    return session.keep_once(f"dpcore.presets:{page}", dict[str, Any])
 
 
 @dataclass(eq=False)
@@ -51,30 +51,32 @@ class Drawing:
 
 def drawing() -> Drawing:
     """The settings that are drawn now: `widgets.lasting` puts down its control there, and grants wishes."""
-    return session.kept("dpcore.drawing", Drawing)
+    return session.keep_once("dpcore.drawing", Drawing)
 
 
 @contextmanager
-def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
+def draw_settings(page: str, data: Dataset, part: str = "") -> Iterator[None]:
     """Draw a page's settings, or a part of them, inside this."""
-    asked = waiting(page)
-    asked |= asked_by_link()
-    now = session.keep("dpcore.drawing", Drawing(wishes={key_of(page, name, data): asked[name] for name in asked}))
+    settings = waiting(page)
+    settings |= settings_of_link()
+    now = session.keep(
+        "dpcore.drawing", Drawing(wishes={key_of(page, name, data): settings[name] for name in settings})
+    )
     above = st.container()  # whoever opens a link does not see the end of long settings
     yield
-    asked.clear()
+    settings.clear()
     if part:  # another one may have a control for what is left
-        asked |= {name_of(page, key, data): wish for key, wish in now.wishes.items()}
+        settings |= {name_of(page, key, data): wish for key, wish in now.wishes.items()}
     elif left := len(now.wishes):
-        told = plural("{n:,} setting that it does not have", "{n:,} settings that it does not have", left)
-        now.left_out.append(told)
+        text = plural("{n:,} setting that it does not have", "{n:,} settings that it does not have", left)
+        now.left_out.append(text)
     now.wishes.clear()
     if now.left_out:
-        told = phrase("Settings from that link or file that do not fit this page were left out: {names}.")
-        above.warning(say(told, names=", ".join(now.left_out)), icon=":material/link_off:")
+        text = phrase("Settings from that link or file that do not fit this page were left out: {names}.")
+        above.warning(say(text, names=", ".join(now.left_out)), icon=":material/link_off:")
     keys = sorted(key for key in now.labels if key.startswith(f"{page}."))
     values = {name_of(page, key, data): st.session_state.get(key) for key in keys}
-    parts = session.kept(f"dpcore.settings:{page}", dict[str, Settings])
+    parts = session.keep_once(f"dpcore.settings:{page}", dict[str, Settings])
     parts[part] = {name: value for name, value in values.items() if plain(value)}
 
 
@@ -127,7 +129,7 @@ def from_text(text: str) -> Any:
     return text
 
 
-def asked_by_link() -> Settings:
+def settings_of_link() -> Settings:
     """What the address says, which is then forgotten, so that it is not asked for twice."""
     names = [name for name in st.query_params if name not in (OWN, CLASS)]
     found = {name: from_text(st.query_params[name]) for name in names[:MOST_SETTINGS]}
@@ -136,7 +138,7 @@ def asked_by_link() -> Settings:
     return renamed_settings(found)
 
 
-def asked_by_file(raw: bytes) -> tuple[str, Settings, str]:
+def settings_of_file(raw: bytes) -> tuple[str, Settings, str]:
     """The page, its settings, and the name of the data, from a release's zip or its `config.json`."""
     from dpcore.export.archive import settings_of_release  # the first page does without what makes releases
 

@@ -18,11 +18,11 @@ NEEDED = {"rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "
 FULL = "There is no room for another upload. Remove a file that you uploaded here, or try again in a few minutes."
 
 
-def needed(raw: bytes) -> bool:
+def is_needed(raw: bytes) -> bool:
     """Whether a page needs what it asks for. What is no message is left to Streamlit, which hangs up."""
     with suppress(DecodeError):
-        asked = BackMsg.FromString(raw)
-        kinds = {asked.WhichOneof("type"), asked.backend_operation_request.WhichOneof("payload")}
+        message = BackMsg.FromString(raw)
+        kinds = {message.WhichOneof("type"), message.backend_operation_request.WhichOneof("payload")}
         return bool(kinds & NEEDED)
     return True
 
@@ -35,12 +35,12 @@ def answer(raw: bytes) -> bytes:
     """
     if b"app.py" not in raw and b"/_stcore/upload_file/" not in raw:
         return raw
-    told = ForwardMsg.FromString(raw)
-    kind, urls = told.WhichOneof("type"), told.file_urls_response.file_urls
+    message = ForwardMsg.FromString(raw)
+    kind, urls = message.WhichOneof("type"), message.file_urls_response.file_urls
     if kind == "new_session":
-        told.new_session.main_script_path = Path(told.new_session.main_script_path).name
+        message.new_session.main_script_path = Path(message.new_session.main_script_path).name
     elif urls and housekeeping.room(urls[0].upload_url.split("/")[-2]) < housekeeping.largest():
-        told.file_urls_response.error_msg = FULL
+        message.file_urls_response.error_msg = FULL
     else:
         return raw
-    return bytes(told.SerializeToString())
+    return bytes(message.SerializeToString())

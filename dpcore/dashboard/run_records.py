@@ -34,8 +34,8 @@ def show_failures(frames: Sequence[pd.DataFrame]) -> None:
     """Tell which runs failed, and why, if any did."""
     lost = failed_runs(frames).rename(columns={"error": "why"})
     if len(lost):
-        told = say("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(lost))
-        st.warning(told)
+        text = say("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(lost))
+        st.warning(text)
         kinds = [name for name in ("method", "series", "mode", "why") if name in lost]
         counts = lost.groupby(kinds, sort=False).size().reset_index(name="runs")
         st.dataframe(translate_table(counts), hide_index=True)

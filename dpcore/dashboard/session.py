@@ -19,8 +19,8 @@ import streamlit as st
 from dpcore import datasets
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Books, OpenRun, asked_path
-from dpcore.dashboard.hosting import hosted
+from dpcore.accounting.store import LedgerStore, OpenRun, ledger_path
+from dpcore.dashboard.hosting import is_hosted
 from dpcore.datasets import Dataset
 
 if TYPE_CHECKING:  # the first page does without what makes releases
@@ -36,11 +36,11 @@ STAYS = {"dpcore.visit", "dpcore.learned"}
 
 
 @dataclass(eq=False)
-class Shown:
+class ShownRelease:
     """A release with the data it was made from, what was computed for its panels, and redraws that were paid for.
 
     `redraws` holds what every method's redraws are measured by, `looks` what one method's page
-    measures besides; `asked` is what the page's settings said, if it is known.
+    measures besides; `waiting_runs` is what the page's settings said, if it is known.
     """
 
     release: Release
@@ -50,12 +50,12 @@ class Shown:
     redraws: pd.DataFrame | None = None
     looks: pd.DataFrame | None = None
     method: Any = None  # the fitted one, of rows in a folder: it writes as many rows as somebody wants
-    previous: Shown | None = None  # the release of the run before, if it is of the same data
+    previous: ShownRelease | None = None  # the release of the run before, if it is of the same data
 
 
-def kept(key: str, make: Callable[[], Value]) -> Value:
+def keep_once(key: str, make: Callable[[], Value]) -> Value:
     """What the session keeps under a key; made when it is first asked for."""
-    known(THINGS).add(key)
+    keys_of_kind(THINGS).add(key)
     if key not in st.session_state:
         st.session_state[key] = make()
     found: Value = st.session_state[key]
@@ -64,12 +64,12 @@ def kept(key: str, make: Callable[[], Value]) -> Value:
 
 def keep(key: str, value: Value) -> Value:
     """Keep something under a key from now on."""
-    known(THINGS).add(key)
+    keys_of_kind(THINGS).add(key)
     st.session_state[key] = value
     return value
 
 
-def known(kind: str) -> set[str]:
+def keys_of_kind(kind: str) -> set[str]:
     """The keys of all things that the session keeps, or of all controls whose value lasts."""
     if kind not in st.session_state:
         st.session_state[kind] = set()
@@ -79,7 +79,7 @@ def known(kind: str) -> set[str]:
 
 def preset(key: str, value: Any) -> None:
     """Set a control before it is drawn."""
-    known(CONTROLS).add(key)
+    keys_of_kind(CONTROLS).add(key)
     st.session_state[key] = value
 
 
@@ -93,9 +93,9 @@ def lay_aside() -> None:
     """Begin anew, with the sample and a ledger of its own, until `give_back`: a lesson is a session in the session."""
     give_back()
     set_back()
-    st.session_state[ASIDE] = taken(THINGS), taken(CONTROLS)
+    st.session_state[ASIDE] = take_kind(THINGS), take_kind(CONTROLS)
     keep("dpcore.data", datasets.load("sample"))
-    keep("dpcore.books", Books(None))
+    keep("dpcore.books", LedgerStore(None))
 
 
 def laid_aside() -> bool:
@@ -106,7 +106,7 @@ def laid_aside() -> bool:
 def give_back() -> None:
     """What was laid aside is as it was: things at once, controls before they are drawn again."""
     if laid_aside():
-        taken(THINGS)
+        take_kind(THINGS)
         things, st.session_state[BACK] = st.session_state.pop(ASIDE)
         st.session_state.update(things)
 
@@ -114,7 +114,7 @@ def give_back() -> None:
 def set_back() -> None:
     """Set the controls that were given back; comes before any of them is drawn."""
     if BACK in st.session_state:
-        taken(CONTROLS)
+        take_kind(CONTROLS)
         st.session_state.update(st.session_state.pop(BACK))
 
 
@@ -123,9 +123,11 @@ def set_again() -> None:
     st.session_state.update({key: value for key, value in st.session_state.items() if type(value) in (str, int, float)})
 
 
-def taken(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
+def take_kind(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
     """Take from the session all that is known of a kind, but for who is there and what was learned."""
-    keys = [key for key in known(kind) if key in st.session_state and key not in STAYS and key.startswith(begins)]
+    keys = [
+        key for key in keys_of_kind(kind) if key in st.session_state and key not in STAYS and key.startswith(begins)
+    ]
     return {key: st.session_state.pop(key) for key in keys}
 
 
@@ -141,48 +143,48 @@ def own_kind() -> str:
     return "" if not own else "1" if any(data.held for data in own) else "folder"
 
 
-def asked() -> dict[str, str]:
+def waiting_runs() -> dict[str, str]:
     """The runs that were asked for and have not begun, by what asked for them."""
-    return kept("dpcore.requests", dict[str, str])
+    return keep_once("dpcore.requests", dict[str, str])
 
 
 def work() -> dict[str, Thread]:
     """Work of this session by its name: what is under way, and what is over and was not looked at yet."""
-    return kept("dpcore.work", dict[str, Thread])
+    return keep_once("dpcore.work", dict[str, Thread])
 
 
 def tickets() -> dict[str, int]:
     """How many runs of a name were begun."""
-    return kept("dpcore.tickets", dict[str, int])
+    return keep_once("dpcore.tickets", dict[str, int])
 
 
-def finished() -> dict[str, int]:
+def finished_runs() -> dict[str, int]:
     """How many runs of a name came to their end."""
-    return kept("dpcore.finished", dict[str, int])
+    return keep_once("dpcore.finished", dict[str, int])
 
 
 def has_ended(name: str) -> bool:
     """Whether a run of this name came to its end since this was asked last."""
-    seen = kept("dpcore.seen", dict[str, int])
-    before, seen[name] = seen.get(name, 0), finished().get(name, 0)
+    seen = keep_once("dpcore.seen", dict[str, int])
+    before, seen[name] = seen.get(name, 0), finished_runs().get(name, 0)
     return before != seen[name]
 
 
 def request(name: str, what: str = "run", ticket: int | None = None) -> None:
     """Ask for a run; a button's callback. A ticket is good for one run, however often it was handed in."""
-    if ticket in (None, tickets().get(name, 0)) and not resting(name):
-        asked()[name] = what
+    if ticket in (None, tickets().get(name, 0)) and not is_waiting(name):
+        waiting_runs()[name] = what
 
 
-def resting(name: str) -> bool:
+def is_waiting(name: str) -> bool:
     """Whether a run was asked for and is not over: no time for a press that asks for it."""
     job = work().get(name)
-    return name in asked() or (job is not None and job.is_alive())
+    return name in waiting_runs() or (job is not None and job.is_alive())
 
 
 def dataset() -> Dataset:
     """The session's data; the bundled sample until somebody chooses other data."""
-    return kept("dpcore.data", lambda: datasets.load("sample"))
+    return keep_once("dpcore.data", lambda: datasets.load("sample"))
 
 
 def pending_name() -> str:
@@ -198,10 +200,10 @@ def set_dataset(data: Dataset) -> None:
     page of the data said of them stays.
     """
     if laid_aside():
-        said = [taken(kind, ("data.", "dpcore.intake")) for kind in (THINGS, CONTROLS)]
+        said = [take_kind(kind, ("data.", "dpcore.intake")) for kind in (THINGS, CONTROLS)]
         give_back()
         for kind, values in zip((THINGS, CONTROLS), said, strict=True):
-            known(kind).update(values)
+            keys_of_kind(kind).update(values)
         st.session_state.update(said[0])
         st.session_state[BACK] |= said[1]
     keep("dpcore.data", data)
@@ -212,14 +214,14 @@ def amend(data: Dataset) -> None:
     keep("dpcore.data", data)
 
 
-def shown(page: str) -> Shown | None:
+def current_release(page: str) -> ShownRelease | None:
     """The release that a page shows, if any."""
     return shelf().get(page)
 
 
-def shelf() -> dict[str, Shown]:
+def shelf() -> dict[str, ShownRelease]:
     """The releases that pages show. Whoever makes one in a thread takes the shelf before."""
-    return kept("dpcore.shown", dict[str, Shown])
+    return keep_once("dpcore.shown", dict[str, ShownRelease])
 
 
 def compute_once(memory: dict[Any, Any], key: Any, compute: Callable[[], Value], most: int = MOST_REMEMBERED) -> Value:
@@ -233,33 +235,33 @@ def compute_once(memory: dict[Any, Any], key: Any, compute: Callable[[], Value],
     return found
 
 
-def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
+def remember(release: ShownRelease, key: str, compute: Callable[[], Value]) -> Value:
     """A value computed once per release."""
     return compute_once(release.memory, key, compute)
 
 
-def books() -> Books:
+def books() -> LedgerStore:
     """Where spending is written down: a file of the user's, or, if wished, one that goes with the session.
 
     `$DPCORE_LEDGER` names the file; "session" keeps nothing, for demonstrations that many people
     use.
     """
-    return kept("dpcore.books", lambda: Books(None if passing() else asked_path()))
+    return keep_once("dpcore.books", lambda: LedgerStore(None if passing() else ledger_path()))
 
 
 def passing() -> bool:
     """Whether whoever started this server lets no session open a file of theirs."""
-    return hosted() or asked_path() is None
+    return is_hosted() or ledger_path() is None
 
 
 def keep_books(path: Path | None) -> None:
     """Write spending down there from now on; None, or where files are not opened: for this session only."""
-    keep("dpcore.books", Books(None if passing() else path))
+    keep("dpcore.books", LedgerStore(None if passing() else path))
 
 
 def accounts() -> Accounts:
     """What this session asked, question by question; accounts never add up."""
-    return kept("dpcore.accounts", Accounts)
+    return keep_once("dpcore.accounts", Accounts)
 
 
 def spending() -> Spending:
@@ -271,7 +273,7 @@ def spending() -> Spending:
 class Spending:
     """Where a session's runs are charged: the books, and its own list of questions. Work in a thread takes it along."""
 
-    books: Books
+    books: LedgerStore
     accounts: Accounts
 
     def account(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:

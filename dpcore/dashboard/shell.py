@@ -22,7 +22,7 @@ from dpcore.dashboard.assets import read_asset
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError, DataError, DPCoreError
-from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, plural, retold, say, spoken
+from dpcore.language import ENGLISH, LANGUAGES, ask, current_language, phrase, plural, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import limit, number
 
@@ -120,11 +120,11 @@ def prepare() -> None:
     with _once:
         if _loading.ident is None:
             _loading.start()
-            if housekeeping.unguarded():
+            if housekeeping.is_unguarded():
                 logging.getLogger(__name__).warning(UNGUARDED)
 
 
-def prepared() -> None:
+def wait_for_imports() -> None:
     """Wait for it, if it was begun: two threads that import the same packages could meet them half made."""
     with _once:
         begun = _loading.ident is not None
@@ -144,7 +144,7 @@ def run() -> None:
         housekeeping.forget_uploads()
     st.session_state["dpcore.page"] = now
     if now != "home":
-        prepared()
+        wait_for_imports()
     token = _inside_app.set(True)
     try:
         chosen.run()
@@ -162,9 +162,9 @@ def full() -> None:
 
 def forget(left: str) -> None:
     """Drop the runs that were asked for on a page and have not begun: they must not begin when somebody comes back."""
-    asked = session.asked()
-    for name in [name for name in asked if name.startswith(left)]:
-        del asked[name]
+    wishes = session.waiting_runs()
+    for name in [name for name in wishes if name.startswith(left)]:
+        del wishes[name]
 
 
 def frame(title: str, lead: str = "") -> Any:
@@ -195,10 +195,10 @@ def frame(title: str, lead: str = "") -> Any:
                 class_button(say("Class"), True, icon=":material/co_present:", help=note)
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
-    gone()
+    note_lost_data()
     shown = st.session_state.get("dpcore.page", "")
     lessons.bar(shown)
-    left, place = st.columns([3.6, 1.3], vertical_alignment="center")
+    left, right = st.columns([3.6, 1.3], vertical_alignment="center")
     with left.container(horizontal=True, vertical_alignment="bottom", gap="small", key="title"):
         st.title(title, anchor=False, width="content")
         if lead:
@@ -206,9 +206,9 @@ def frame(title: str, lead: str = "") -> Any:
         if class_size():
             label = say("Leave class size")
             class_button(label, False, icon=":material/close_fullscreen:", type="tertiary")
-    begin = f"document.documentElement.lang = '{spoken()}'; // {shown}"
+    begin = f"document.documentElement.lang = '{current_language()}'; // {shown}"
     st.html(f"<script>{begin}\n{FOCUS}</script>", unsafe_allow_javascript=True)
-    return place.container(key="corner")
+    return right.container(key="corner")
 
 
 def card() -> None:
@@ -220,18 +220,18 @@ def card() -> None:
         "Comparisons read the real rows: what is marked ⚠ must not be published, nor must these "
         "row counts and the time that a run takes."
     )
-    title = say("**{name}** :small[{rows:,} rows] ⚠", name=escaped(data.name), rows=learn + test)
+    title = say("**{name}** :small[{rows:,} rows] ⚠", name=escape(data.name), rows=learn + test)
     st.markdown(title, help=say(note, train=learn, test=test))
     if data.schema.source == "inferred":
         markdown(":red[:material/warning: inferred schema: no guarantee]")
     working = any(job.is_alive() for job in session.work().values())
     under_way() if working else spending()
     if new := session.pending_name():
-        shown = {"name": escaped(new), "used": escaped(data.name)}
+        shown = {"name": escape(new), "used": escape(data.name)}
         caption(":material/edit_note: {name} is loaded; {used} is in use.", **shown)
 
 
-def asked_language() -> str:
+def chosen_language() -> str:
     """The language that somebody chose, or that their browser asks for if it is one of ours."""
     chosen = st.session_state.get(LANGUAGE)  # anything at all, if somebody forged it
     if isinstance(chosen, str) and chosen in LANGUAGES:
@@ -239,18 +239,18 @@ def asked_language() -> str:
     return next((name for name in LANGUAGES if (st.context.locale or "").split("-")[0] == name), ENGLISH)
 
 
-ask(asked_language)
+ask(chosen_language)
 
 
 def language() -> None:
     """Choose another language. It is nobody's setting of a page: a lesson leaves it as it is."""
     look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
-    look |= {"index": [*LANGUAGES].index(spoken()), "width": 102}
+    look |= {"index": [*LANGUAGES].index(current_language()), "width": 102}
     look |= {"on_change": session.set_again}  # a value set by hand is lost
     st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **look)
 
 
-def gone() -> None:
+def note_lost_data() -> None:
     """Say that somebody's own data are gone: a session that begins anew has the sample in their place.
 
     That there were some stands in the address, which outlives a session; their name does not, as
@@ -263,9 +263,9 @@ def gone() -> None:
         goes = say("Its ledger went with it: what was charged counts all the same.")
         # In an address: "1", or "folder", whose codes are there still; once also "query".
         source = "folder" if st.query_params[links.OWN] != "1" and hosting.own_computer() else "upload"
-        told, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
+        left, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
         begins = say("**This is a new session, with the bundled sample.** It does not hold your own data.")
-        told.warning(f"{begins} {stays if session.books().kept else goes}", icon=":material/history:")
+        left.warning(f"{begins} {stays if session.books().kept else goes}", icon=":material/history:")
         load = own.button(say("Load my data again"), type="primary", key="dpcore.load_again")
         if load or sample.button(say("Keep the sample"), key="dpcore.go_on"):
             del st.query_params[links.OWN]
@@ -303,7 +303,7 @@ def spending() -> None:
             totals.append(f"{in_full(line)}{relation}{for_person(line, unit)}")
         else:
             costs = [price(other, line) for other in accounts if other.relation is line.relation]
-            total, cap = line.currency.epsilon(sum(costs)), float(line.cap)  # as the cap counts
+            total, cap = line.measure.epsilon(sum(costs)), float(line.cap)  # as the cap counts
             shown = say("Spent at most: {spent} of {cap}", spent=in_full(line, total), cap=number(cap))
             text = f":small[{shown}{relation}{for_person(line, unit)}]"
             st.progress(min(total / cap, 1.0) if cap else 1.0, text=text)
@@ -312,8 +312,8 @@ def spending() -> None:
         own = phrase("Spent at most: {spent} · no cap set") if totals else phrase("Spent: {spent}")
         shown = "; ".join(totals) or say("nothing yet")
         st.caption(say(lesson if session.laid_aside() else own, spent=shown))
-    if apart := sum(line.apart for line in accounts):
-        shown = plural("{n:,} release without a guarantee", "{n:,} releases without a guarantee", apart)
+    if difference := sum(line.apart for line in accounts):
+        shown = plural("{n:,} release without a guarantee", "{n:,} releases without a guarantee", difference)
         st.caption(f":red[:material/gpp_bad: {shown}]")
 
 
@@ -332,7 +332,7 @@ def in_full(line: Line, epsilon: float | None = None) -> str:
     return say("{epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}") if line.delta else shown
 
 
-def known(name: str) -> None:
+def check_page(name: str) -> None:
     """DataError if there is no page of that file name."""
     if name not in TITLES:
         raise DataError("These are settings of a page that is not here.", "Was the file made by another version?")
@@ -350,19 +350,19 @@ def mendable() -> Iterator[None]:
     try:
         yield
     except DPCoreError as error:
-        refused(error)
+        show_error(error)
 
 
-def refused(error: DPCoreError) -> None:
+def show_error(error: DPCoreError) -> None:
     """Why something cannot be done, and what to do."""
     from dpcore.charts.base import REAL_DATA  # the first page does without pictures
 
-    remedy = say("**What to do:** {remedy}", remedy=escaped(retold(error.remedy)))
+    remedy = say("**What to do:** {remedy}", remedy=escape(retold(error.remedy)))
     mark = f" {say(REAL_DATA)}." if error.private else ""
-    st.error(f"{escaped(retold(error.private or error.cause))}{mark}\n\n{remedy}", icon=":material/error:")
+    st.error(f"{escape(retold(error.private or error.cause))}{mark}\n\n{remedy}", icon=":material/error:")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """A user's text as literal Markdown: no markup, no links, no math, no directives.
 
     Addresses are linked even when escaped, so the signs that make one are followed by a space of no

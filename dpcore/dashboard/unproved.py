@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.dashboard import jobs, session
-from dpcore.dashboard.shell import escaped, mendable, open_page
+from dpcore.dashboard.shell import escape, mendable, open_page
 from dpcore.dashboard.widgets import markdown
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
@@ -23,28 +23,28 @@ NO_GUARANTEE = phrase(
 
 def agree(name: str, what: str, data: Dataset) -> None:
     """Note that someone asked for work on these data though no guarantee can come of it."""
-    if jobs.requested(name) == what and data.schema.source != "declared":
-        session.kept("dpcore.agreed", set[str]).add(data.token)
+    if jobs.waiting_run(name) == what and data.schema.source != "declared":
+        session.keep_once("dpcore.agreed", set[str]).add(data.token)
 
 
 def button(
-    label: str, name: str, what: str, data: Dataset, place: jobs.Place = None, charge: str = "", **look: Any
+    label: str, name: str, what: str, data: Dataset, container: jobs.Container = None, charge: str = "", **look: Any
 ) -> None:
     """A button of `jobs` for work on these data; without a declared schema it is called otherwise, and asks first.
 
     With a `charge`, in words, every press asks whether that may be charged.
     """
-    declared, agreed = data.schema.source == "declared", session.kept("dpcore.agreed", set[str])
+    declared, agreed = data.schema.source == "declared", session.keep_once("dpcore.agreed", set[str])
     if not declared:
         label = say("{label} without a guarantee", label=label)
         agree(name, what, data)
     free = declared or data.token in agreed
     if free and not charge:
-        jobs.button(label, name, what, place, **look)
+        jobs.button(label, name, what, container, **look)
         return
     key = f"{name}.{what}.asks:{session.tickets().get(name, 0)}"
-    with place or nullcontext(), st.popover(label, key=key, **look):
-        markdown(CHARGES if free else NO_GUARANTEE, charge=charge, data=escaped(data.name))
+    with container or nullcontext(), st.popover(label, key=key, **look):
+        markdown(CHARGES if free else NO_GUARANTEE, charge=charge, data=escape(data.name))
         with st.container(horizontal=True):
             if free:
                 jobs.ask(say("Charge and run"), name, what, type="primary")

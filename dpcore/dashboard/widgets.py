@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.dashboard import links, session
-from dpcore.language import ENGLISH, phrase, retold, say, spoken
+from dpcore.language import ENGLISH, current_language, phrase, retold, say
 
 MADE, OUTDATED = "made", "outdated"
 UNSAID: Any = object()
@@ -38,9 +38,9 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual:
 
     What is `usual` may hang on other controls, and is chosen until someone chooses.
     """
-    now, state, untouched = links.drawing(), st.session_state, session.kept("dpcore.untouched", dict[str, Any])
+    now, state, untouched = links.drawing(), st.session_state, session.keep_once("dpcore.untouched", dict[str, Any])
     now.labels[key] = label
-    session.known(session.CONTROLS).add(key)
+    session.keys_of_kind(session.CONTROLS).add(key)
     several = draw is st.multiselect or look.get("selection_mode") == "multi"
     able = partial(fits, bounds=bounds, several=several, typed=look.get("accept_new_options", False))
     if key in state and not able(state[key]):
@@ -94,10 +94,10 @@ def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, 
 
 def seed_button(key: str, label: str) -> int:
     """A button that draws anew, and the seed of what is drawn now."""
-    place = f"{key}.seed"
-    seed = session.kept(place, int)
+    state_key = f"{key}.seed"
+    seed = session.keep_once(state_key, int)
     if st.button(label, icon=":material/casino:", key=f"{key}.redraw", width="stretch"):
-        seed = st.session_state[place] = seed + 1
+        seed = st.session_state[state_key] = seed + 1
     return seed
 
 
@@ -119,11 +119,11 @@ def focus(key: str) -> None:
     st.html(script, unsafe_allow_javascript=True)
 
 
-def outdated() -> None:
+def note_outdated() -> None:
     """Say that the result below, which stands in a container called `MADE`, is not what the settings say now."""
     with st.container(key=OUTDATED):
-        told = say("**What is shown below was made with other settings.** Press Run to use these.")
-        st.markdown(f":orange[:material/update:] {told}")
+        text = say("**What is shown below was made with other settings.** Press Run to use these.")
+        st.markdown(f":orange[:material/update:] {text}")
 
 
 def figures(shown: Mapping[str, str], *, beside: bool = True, **look: Any) -> None:
@@ -134,9 +134,9 @@ def figures(shown: Mapping[str, str], *, beside: bool = True, **look: Any) -> No
         cell.metric(label, value, border=True, **look)
 
 
-def worded(frame: pd.DataFrame) -> pd.DataFrame:
+def translate_table(frame: pd.DataFrame) -> pd.DataFrame:
     """A table of ours for the screen: what its columns are called, and texts of ours in it, as the screen says them."""
-    if spoken() == ENGLISH:
+    if current_language() == ENGLISH:
         return frame
     ours = (
         OURS & {*frame} if {"epsilon_nominal", "rho_nominal"} & {*frame} else ()

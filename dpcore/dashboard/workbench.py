@@ -16,14 +16,14 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell, unproved
 from dpcore.dashboard.panels import accuracy, download, forecast, marginals, paper, privacy, summary
-from dpcore.dashboard.session import Shown
-from dpcore.dashboard.widgets import MADE, focus, outdated, settings_drawer
+from dpcore.dashboard.session import ShownRelease
+from dpcore.dashboard.widgets import MADE, focus, note_outdated, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
 from dpcore.errors import BookError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import facts, protection
-from dpcore.export.artifacts import Rows
+from dpcore.export.artifacts import SyntheticRows
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, parameters
@@ -34,7 +34,7 @@ STRENGTHS = ("epsilon", "p0", "theta", "privacy")
 Parts = Mapping[str, Callable[[], None]]
 
 
-def no_parts(_: Shown, __: Dataset) -> Parts:
+def no_parts(_: ShownRelease, __: Dataset) -> Parts:
     """No parts of a tab."""
     return {}
 
@@ -53,8 +53,8 @@ class Workbench:
     title: str
     paper: str
     _: KW_ONLY
-    model: Callable[[Shown, Dataset], Parts] = no_parts
-    redraws: Callable[[str, Shown], None] | None = None  # where not those of synthetic rows or of a classifier
+    model: Callable[[ShownRelease, Dataset], Parts] = no_parts
+    redraws: Callable[[str, ShownRelease], None] | None = None  # where not those of synthetic rows or of a classifier
     variants: Callable[[], None] | None = None
     drawers: Callable[[Dataset], None] = lambda _: None
     explained: Callable[[PrivateEstimator, int | None], None] = lambda *_: None
@@ -75,7 +75,7 @@ class Workbench:
         if not working:
             with area.container():
                 controls.run_button(self.page, data)
-        shown: Shown | None = session.shown(self.page)
+        shown: ShownRelease | None = session.current_release(self.page)
         if shown is not None:
             with st.container(key=MADE):
                 summary.notices(shown)
@@ -84,7 +84,7 @@ class Workbench:
             focus("verdict")
         self.drawers(data)
 
-    def tabs(self, shown: Shown, data: Dataset) -> Parts:
+    def tabs(self, shown: ShownRelease, data: Dataset) -> Parts:
         """What is shown of a release."""
         page, model = self.page, self.model(shown, data)
         variation = self.redraws or paper.redraws
@@ -112,7 +112,7 @@ class Workbench:
 
         The spending is in the ledger, and a failure leaves the earlier release in place.
         """
-        name, given, *rows = asked = st.session_state[f"{self.page}.chosen"]
+        name, given, *rows = chosen_run = st.session_state[f"{self.page}.chosen"]
         page, shelf, spending = self.page, session.shelf(), session.spending()
         known = {"name": page, "settings": links.settings_of(page)}
 
@@ -124,20 +124,20 @@ class Workbench:
             try:
                 method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:
-                raise jobs.CanceledError(paid(ledger)) from stopped
+                raise jobs.CanceledError(describe_spent(ledger)) from stopped
             copy = [method.sample(rows[0] or most_made(method, data.schema))] if rows else []
             made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
             writes = method if copy and not data.held else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
             before = comparable(shelf.get(page), made, data)
-            shelf[page] = Shown(made, data, asked, method=writes, previous=before)
+            shelf[page] = ShownRelease(made, data, chosen_run, method=writes, previous=before)
 
         return work
 
     def settings(self, data: Dataset) -> None:
         """All settings; moving one draws nothing and spends nothing."""
-        page, shown = self.page, session.shown(self.page)
-        with links.of(page, data):
+        page, shown = self.page, session.current_release(self.page)
+        with links.draw_settings(page, data):
             strength, odds, choose = st.columns([9.3, 7.6, 13.1], gap="medium")
             with choose:
                 name, preset = controls.method_select(page)
@@ -162,13 +162,13 @@ class Workbench:
                 if waits:
                     accuracy.rare_class(page, method, data, known)
             if shown is not None and shown.asked not in (None, made):
-                outdated()
+                note_outdated()
             with advanced:
                 self.explained(own, public)
                 grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.noise_of(method))
-                told = [own.foretold(public), *(f"**{what}:** {shell.escaped(why)}" for what, why in grounds)]
-                st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, told)))
-        controls.lacking(page, lacks)
+                text = [own.foretold(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
+                st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, text)))
+        controls.note_missing(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with advanced:
@@ -204,11 +204,11 @@ def most_made(method: Synthesizer, schema: Schema) -> int:
     return min(method.estimated_rows(), controls.MOST_ROWS, most_rows(schema))
 
 
-def comparable(before: Shown | None, made: export.Release, data: Dataset) -> Shown | None:
+def comparable(before: ShownRelease | None, made: export.Release, data: Dataset) -> ShownRelease | None:
     """The release of the run before, if both are of rows, and of the same data and schema; it forgets its own."""
     if before is None or before.data.token != data.token or before.release.schema != made.schema:
         return None
-    if not all(isinstance(one.artifact, Rows) for one in (before.release, made)):
+    if not all(isinstance(one.artifact, SyntheticRows) for one in (before.release, made)):
         return None
     before.previous = None
     return before
@@ -216,8 +216,8 @@ def comparable(before: Shown | None, made: export.Release, data: Dataset) -> Sho
 
 def data_in_use(data: Dataset) -> str:
     """The data in use, and whose rows a run protects."""
-    whose = say(protection.protects(data.schema.unit))
-    return say("{data} · protects a {whose}", data=shell.escaped(data.name), whose=whose)
+    unit_text = say(protection.protects(data.schema.unit))
+    return say("{data} · protects a {whose}", data=shell.escape(data.name), whose=unit_text)
 
 
 def require_room(run: PrivateEstimator, data: Dataset) -> None:
@@ -228,14 +228,14 @@ def require_room(run: PrivateEstimator, data: Dataset) -> None:
         session.books().require_room(data, run.relation, run.epsilon, run.delta)
 
 
-def paid(ledger: Ledger) -> str:
+def describe_spent(ledger: Ledger) -> str:
     """What a run that was canceled has spent."""
     if not ledger.epsilon_bound:
         return phrase("The run was stopped before its first query: **nothing was charged.**")
     if math.isinf(ledger.epsilon_bound):
         return phrase("The run was stopped. Its queries until then **stay charged: without a bound.**")
-    told = phrase("The run was stopped. Its queries until then **stay charged: epsilon {price}.**")
-    return told.format(price=protection.headline(None, ledger.epsilon_bound, ledger.delta))
+    text = phrase("The run was stopped. Its queries until then **stay charged: epsilon {price}.**")
+    return text.format(price=protection.headline(None, ledger.epsilon_bound, ledger.delta))
 
 
 def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:

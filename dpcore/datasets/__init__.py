@@ -21,7 +21,7 @@ from dpcore.arguments import check_public
 from dpcore.datasets.proposals import propose_schema
 from dpcore.datasets.published import BANK_CARDS, TABLES, adult_schema, big5_schema, declared_schema, known_rows
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
-from dpcore.domain.cells import typed
+from dpcore.domain.cells import parse_columns
 from dpcore.domain.schema import Schema, join_flags
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
@@ -318,7 +318,7 @@ def read(
     elif target is not None:
         schema = replace(schema, target=target)
     frame = join_flags(frame, schema)
-    frame = typed(frame, [column.name for column in schema if column.is_plain_number and column.name in frame])
+    frame = parse_columns(frame, [column.name for column in schema if column.is_plain_number and column.name in frame])
     seed = secret_seed() if split_seed is None else split_seed
     train, test = split(frame, test_share, seed, persons=schema.persons)
     shares = f"{1 - test_share:.0%} of the rows for training, {test_share:.0%} for testing."
@@ -390,9 +390,9 @@ def split(
         raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try test_share=0.3.")
     if seed is not None and seed < 0:
         raise ParameterError(f"`seed` must be 0 or more; got {seed}.", "Leave it out, or use 1.")
-    whose = np.arange(len(frame)) if persons is None else persons.persons(frame)
-    lots = np.random.default_rng(secret_seed() if seed is None else seed).random(whose.max(initial=-1) + 1)
-    test = lots[whose] < test_share
+    owners = np.arange(len(frame)) if persons is None else persons.persons(frame)
+    draws = np.random.default_rng(secret_seed() if seed is None else seed).random(owners.max(initial=-1) + 1)
+    test = draws[owners] < test_share
     return frame[~test].reset_index(drop=True), frame[test].reset_index(drop=True)
 
 

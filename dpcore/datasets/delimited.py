@@ -65,7 +65,7 @@ def check_marks(delimiter: str | None, decimal: str | None) -> None:
         raise DataError("The decimal mark is not known.", "Use a point or a comma.")
 
 
-def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str, str, list[str]]:
+def read_header(table: str, delimiter: str | None, decimal: str | None) -> tuple[str, str, list[str]]:
     """Delimiter, decimal mark and header names of a text that begins with its header."""
     first = re.split("[\r\n]", QUOTED.sub("", table[:BLOCK]), maxsplit=1)[0]
     delimiter = delimiter or max(DELIMITERS, key=first.count)
@@ -127,9 +127,9 @@ def other_encoding(raw: bytes, declared: str | None = None) -> DataError:
     if len(wrong) < len(lines) and named[0] in WESTERN:
         cause = "Some lines of the text are valid UTF-8 and others are not: two encodings are mixed"
     heads = {name: re.split("[\r\n]", _text(raw, name).lstrip("\r\n"), maxsplit=1)[0][:SHOWN] for name in named}
-    told = "; ".join(name if head.isascii() else f"{name}, with the header {head!r}" for name, head in heads.items())
+    text = "; ".join(name if head.isascii() else f"{name}, with the header {head!r}" for name, head in heads.items())
     lead = "Likeliest first, it may be" if len(named) > 1 else "It seems to be"
-    return DataError(f"{cause}. {lead} {told}.", "Declare its encoding, in which all reads well, or save it as UTF-8.")
+    return DataError(f"{cause}. {lead} {text}.", "Declare its encoding, in which all reads well, or save it as UTF-8.")
 
 
 def _text(raw: bytes, encoding: str) -> str:
@@ -146,9 +146,9 @@ def _wide(raw: bytes) -> str | None:
 
 def sure_encoding(raw: bytes) -> str | None:
     """The name of an encoding that bytes without a mark tell beyond doubt, although they may be valid UTF-8."""
-    if (place := raw.find(b"\x1b")) < 0 or not raw.isascii():
+    if (offset := raw.find(b"\x1b")) < 0 or not raw.isascii():
         return _wide(raw)
-    texts = {name: _text(raw[place:], name) for name in ESCAPED}
+    texts = {name: _text(raw[offset:], name) for name in ESCAPED}
     return next((name for name, text in texts.items() if not text.isascii() and "\ufffd" not in text), None)
 
 
@@ -164,8 +164,8 @@ def _likely_encodings(raw: bytes, sample: bytes) -> list[str]:
     others = [one.encoding for one in charset_normalizer.from_bytes(lines, cp_isolation=[*SCRIPTS, *WESTERN[:3]])]
     # Western texts have accented letters among others; other scripts have runs, which alone the detector tells apart
     runs = [len(run) for run in re.findall(rb"[\x80-\xff]+", sample)]
-    apart = len(re.findall(rb"(?<![a-z\x80-\xff])[\x80-\xff]{2,}(?![a-z\x80-\xff])", sample))
-    many = 2 * apart > len(runs) or 2 * sum(run for run in runs if run > 2) > sum(runs)
+    words_beyond_ascii = len(re.findall(rb"(?<![a-z\x80-\xff])[\x80-\xff]{2,}(?![a-z\x80-\xff])", sample))
+    many = 2 * words_beyond_ascii > len(runs) or 2 * sum(run for run in runs if run > 2) > sum(runs)
     ranked = dict.fromkeys([*others[: FEW - 1], *western] if many else [*western, *others])
     found = [name for name in ranked if "\ufffd" not in read.get(name, "\ufffd")]
     odd = {name: sum(not (one.isalpha() or one in PUNCTUATION) for one in read[name]) for name in found}
@@ -298,7 +298,7 @@ class TextBlocks:
             raise DataError("The file is empty.", "Choose a file with a header line and rows.")
         self._before = head[: len(head) - len(table)].count("\n")
         self._check_text(table.partition("\n")[0])
-        self.delimiter, self.decimal, self.headers = headed(table, delimiter, decimal)
+        self.delimiter, self.decimal, self.headers = read_header(table, delimiter, decimal)
         quotes, last = 0, ""
         for text in self._pieces():
             watch()

@@ -88,7 +88,7 @@ def table_of(
     kind, packing = format_of(name)
     if packing:
         check_signature(raw, packing)
-        kind, raw = unpacked(raw, packing, kind, limit)
+        kind, raw = unpack(raw, packing, kind, limit)
     check_signature(raw, kind)
     read = READERS.get(kind)
     table, read_as = read(raw, missing, limit) if read else text_table(raw, missing, **written)
@@ -105,7 +105,7 @@ def table_of(
         read_as["skipped"] = f"{first + last:,} rows at the ends left out"
     if seen := list(doubts_of_ends(table)):
         read_as["doubts"] = "\n".join(filter(None, [read_as.get("doubts", ""), *seen]))
-    return store_texts(table, limit), {"format": kind, **{key: told for key, told in read_as.items() if told}}
+    return store_texts(table, limit), {"format": kind, **{key: text for key, text in read_as.items() if text}}
 
 
 def store_texts(table: pa.Table, limit: int) -> pa.Table:
@@ -144,14 +144,14 @@ def check_signature(raw: bytes, kind: str) -> None:
             return
     elif RECORDS.match(raw[:SAMPLE]):
         raise DataError(f"The file is JSON, although it is called {kind}.", "Save the table as CSV, xlsx or Parquet.")
-    for signature, told in SIGNATURES.items():
+    for signature, text in SIGNATURES.items():
         if head.startswith(signature) or (signature[:1] == b"<" and head.lower().startswith(signature)):
             raise DataError(
-                f"The file is {told}, although it is called {kind}.", "Give it its own extension, or save it as CSV."
+                f"The file is {text}, although it is called {kind}.", "Give it its own extension, or save it as CSV."
             )
 
 
-def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, bytes]:
+def unpack(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, bytes]:
     """Format and unpacked bytes. Reads one byte more than the limit at most: a small file may unpack to terabytes."""
     with opened_text(io.BytesIO(raw), packing) as file:
         text = file.read(limit + 1)

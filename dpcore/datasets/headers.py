@@ -27,7 +27,7 @@ def parts(header: str) -> list[str]:
     return [part.lower() for part in PART.findall(plain)]
 
 
-def meant(header: str) -> set[str]:
+def kinds_of_header(header: str) -> set[str]:
     """What a header says: some of the kinds in `headers.toml`."""
     said = parts(header)
     last = {word.removesuffix("s") for word in said[-1:]} | {*said[-1:]}
@@ -46,24 +46,24 @@ def meant(header: str) -> set[str]:
 def of_people(header: str) -> bool:
     """Whether a header has a word for people."""
     words = {word.removesuffix("s") for word in parts(header)}
-    return not words.isdisjoint(HOLDERS) or "holder" in meant(header)
+    return not words.isdisjoint(HOLDERS) or "holder" in kinds_of_header(header)
 
 
 def is_name(header: str) -> bool:
     """Whether a header says that its values are names, which several people can share."""
     said = {*parts(header)}
-    return ("name" in said and said.isdisjoint(WORDS["things"])) or "person" in meant(header)
+    return ("name" in said and said.isdisjoint(WORDS["things"])) or "person" in kinds_of_header(header)
 
 
 def is_person_key(header: str) -> bool:
     """Whether a header says that its values reach or number people, and nothing else."""
-    return "contact" in meant(header) or {*parts(header)}.issubset([*HOLDERS, *NUMBERED, *ANY["identifier"]])
+    return "contact" in kinds_of_header(header) or {*parts(header)}.issubset([*HOLDERS, *NUMBERED, *ANY["identifier"]])
 
 
 def tells_people(header: str) -> bool:
     """Whether a header says that a value can be a person: an id, a name, a patient, a customer's number."""
     numbered = of_people(header) and not {*parts(header)[-1:]}.isdisjoint(NUMBERED + ANY["code"])
-    return numbered or is_name(header) or not meant(header).isdisjoint(("holder", "identifier"))
+    return numbered or is_name(header) or not kinds_of_header(header).isdisjoint(("holder", "identifier"))
 
 
 def class_rank(header: str, values: int) -> tuple[bool, bool, int]:

@@ -22,7 +22,7 @@ import pandas as pd
 
 from dpcore.arguments import Floats
 from dpcore.datasets.headers import TABLES, parts, public_range
-from dpcore.datasets.recognition import ABSENT, Recognized, class_column, recognize
+from dpcore.datasets.recognition import ABSENT, RecognizedColumn, class_column, recognize
 from dpcore.domain.cells import as_numbers, distinct
 from dpcore.domain.column import MAX_CATEGORIES, Column, Origin, unlike
 from dpcore.domain.rules import listed_values
@@ -45,7 +45,7 @@ MADE_OF = 0.5  # share of two columns' cells that are empty where one is made of
 
 def propose_schema(
     frame: pd.DataFrame,
-    found: Sequence[Recognized] | None = None,
+    found: Sequence[RecognizedColumn] | None = None,
     *,
     target: str | None = None,
     keep: Sequence[str] = (),
@@ -72,14 +72,14 @@ def propose_schema(
     return Schema(columns=tuple(columns), target=chosen, source="inferred", notes=tuple(notes))
 
 
-def left_out(one: Recognized) -> str:
+def left_out(one: RecognizedColumn) -> str:
     """A column that is no part of a schema, and why."""
     if not is_writable(one.name):
         return "A column is left out: its name has a control character, or half of a character."
     return f"{one.name!r} is left out: {one.reason}. {one.doubt}".rstrip()
 
 
-def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE) -> tuple[Column | None, int]:
+def column_of(found: RecognizedColumn, values: "pd.Series[Any]", *, least: int = RARE) -> tuple[Column | None, int]:
     """A column as it was recognized, whether or not it is left out by default, and how many values it does not list.
 
     None if it can be no column. Numbers and dates get their own extremes as bounds; all others the
@@ -105,12 +105,12 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
 
 def holders(values: "pd.Series[Any]", persons: "pd.Series[Any] | None" = None) -> dict[str, int]:
     """How many rows have each value, as it is written shortest; how many persons, where `persons` says whose rows."""
-    places, texts = distinct(values)
+    indices, texts = distinct(values)
     shortest: dict[str, str] = {}  # of the ways in which a value is written
     for text in sorted(texts, key=lambda text: (len(text), text)):
         shortest.setdefault(canonical(text), text)
-    code = {key: place for place, key in enumerate(shortest)}
-    held = pd.Series(np.array([*(code[canonical(text)] for text in texts), -1])[places])
+    code = {key: rank for rank, key in enumerate(shortest)}
+    held = pd.Series(np.array([*(code[canonical(text)] for text in texts), -1])[indices])
     if persons is not None:
         held = held[~pd.DataFrame({"value": held, "whose": pd.factorize(persons)[0]}).duplicated()]
     many = np.bincount(held + 1, minlength=len(code) + 1)[1:]
@@ -128,7 +128,7 @@ def column_of_flags(flags: Sequence[str], headers: Collection[str]) -> Column:
     return Column(name=name, kind="categorical", categories=categories, flags=tuple(flags), origin="proposed")
 
 
-def changed(column: Column, before: Column) -> bool:
+def was_edited(column: Column, before: Column) -> bool:
     """Whether somebody gave a column other bounds or categories."""
     return (column.lower, column.upper, {*column.categories}) != (before.lower, before.upper, {*before.categories})
 
@@ -139,7 +139,7 @@ def edited_origin(column: Column, before: Column | None) -> Origin:
     Bins, and what else is no bound and no category, change nothing. Neither does rounding outward
     (`outward`), nor a rare value that is ticked: the program proposed these too.
     """
-    if before is None or not changed(column, before):
+    if before is None or not was_edited(column, before):
         return "declared" if before is None else before.origin
     return "changed" if before.origin in PROPOSED else "declared"
 
@@ -160,7 +160,7 @@ def with_value(column: Column, value: str) -> Column:
     return replace(column, categories=categories, taxonomy=None)
 
 
-def undeclared(schema: Schema, base: Schema, read_off: Iterable[str], said: Iterable[str]) -> tuple[str, ...]:
+def undeclared_columns(schema: Schema, base: Schema, read_off: Iterable[str], said: Iterable[str]) -> tuple[str, ...]:
     """The columns of an edited schema whose lines are still as rows say, in order.
 
     `read_off`: those that were so in the schema before the edits, `base`; `said`: those that
@@ -173,7 +173,7 @@ def undeclared(schema: Schema, base: Schema, read_off: Iterable[str], said: Iter
 def is_unsaid(column: Column, before: Column) -> bool:
     """Whether a line still says something that was read off rows: its bounds, marks of a missing number, or step."""
     marks = column.missing_values and column.missing_values == before.missing_values
-    return bool(not changed(column, before) or marks or (column.step and column.step == before.step))
+    return bool(not was_edited(column, before) or marks or (column.step and column.step == before.step))
 
 
 def outward(column: Column) -> Column:
@@ -184,7 +184,7 @@ def outward(column: Column) -> Column:
     return column.round_outward(known)
 
 
-def rounded(schema: Schema, names: Iterable[str]) -> Schema:
+def round_columns(schema: Schema, names: Iterable[str]) -> Schema:
     """The schema with some of its columns rounded outward."""
     wanted = {*names}
     return replace(schema, columns=tuple(outward(one) if one.name in wanted else one for one in schema))

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Floats
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
-from dpcore.domain.cells import typed
+from dpcore.domain.cells import parse_columns
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
@@ -54,7 +54,7 @@ TABLES = read_toml(FOLDER / "published.toml")
 FILES = TABLES["files"]
 BANK_CARDS = {"bank cards": False, "bank cards, dependent": True}  # whether columns hang together within a class
 BIG5_PAGE = "https://openpsychometrics.org/_rawdata/"
-Groups: TypeAlias = "dict[str, Groups | str]"
+GroupNames: TypeAlias = "dict[str, GroupNames | str]"
 """Groups in groups, down to texts of values; the values under "" belong to no smaller group."""
 
 
@@ -70,10 +70,10 @@ def known_rows(name: str, download: bool) -> tuple[list[pd.DataFrame], list[byte
     written: dict[str, Any] = {"encoding": "utf-8", "decimal": ".", "trusted": True}
     if name == "big5":  # "NA" is Namibia here; only an empty cell is missing
         frame = read_frame(raws[0], "data.tsv", delimiter="\t", missing=("",), **written)
-        return [typed(frame, frame.columns)], raws
+        return [parse_columns(frame, frame.columns)], raws
     names = declared_schema(name).names
     frames = [read_frame(",".join(names).encode() + b"\n" + raw, delimiter=",", **written) for raw in raws]
-    train, test = (typed(frame, names).dropna().reset_index(drop=True) for frame in frames)
+    train, test = (parse_columns(frame, names).dropna().reset_index(drop=True) for frame in frames)
     return [train, test.assign(income=test["income"].str.removesuffix("."))], raws
 
 
@@ -177,7 +177,7 @@ def declared_schema(name: str) -> Schema:
 
 
 def _column(
-    name: str, *, bounds: Sequence[float] = (), values: str = "", groups: Groups | None = None, **more: Any
+    name: str, *, bounds: Sequence[float] = (), values: str = "", groups: GroupNames | None = None, **more: Any
 ) -> Column:
     """A column of numbers, or of values in the order in which they are said, else in that of their groups."""
     fields: dict[str, Any] = {"kind": "integer"} | dict(zip(("lower", "upper"), bounds, strict=False))
@@ -188,7 +188,7 @@ def _column(
     return Column(name=name, origin="document", **(fields | more))
 
 
-def _paths(groups: Groups | str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _paths(groups: GroupNames | str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The way up from each value to the root."""
     if isinstance(groups, str):
         yield from ((leaf, *above) for leaf in groups.split())
@@ -203,7 +203,7 @@ FACTORS = ("wealth", "thrift", "habit", "age")
 ROWS, TEST_ROWS = 50_000, 5_000
 
 
-class Attribute(NamedTuple):
+class SimulatedColumn(NamedTuple):
     """A column, and how it is drawn."""
 
     column: Column
@@ -214,7 +214,7 @@ class Attribute(NamedTuple):
 
 
 ATTRIBUTES = tuple(
-    Attribute(declared_schema("bank cards")[name], **how) for name, how in TABLES["bank cards"]["drawn"].items()
+    SimulatedColumn(declared_schema("bank cards")[name], **how) for name, how in TABLES["bank cards"]["drawn"].items()
 )
 
 
@@ -240,13 +240,13 @@ def _draw(rows: int, rng: np.random.Generator, dependent: bool) -> pd.DataFrame:
     return pd.DataFrame(cells)
 
 
-def _values(attribute: Attribute, score: Floats, classes: NDArray[np.int64]) -> NDArray[Any]:
+def _values(attribute: SimulatedColumn, score: Floats, classes: NDArray[np.int64]) -> NDArray[Any]:
     """The numbers or categories of rows with these scores and classes, shape (rows,)."""
     column = attribute.column
     if not column.numeric:
         ends = np.cumsum(attribute.classes, axis=1)[:, :-1]
-        cuts = np.array([[NormalDist().inv_cdf(end) for end in row] for row in ends])
-        values: NDArray[Any] = np.array(column.categories)[np.sum(score[:, None] > cuts[classes], axis=1)]
+        points = np.array([[NormalDist().inv_cdf(end) for end in row] for row in ends])
+        values: NDArray[Any] = np.array(column.categories)[np.sum(score[:, None] > points[classes], axis=1)]
         return values
     whole = column.kind == "integer"
     means, deviations = np.array(attribute.classes)[classes].T

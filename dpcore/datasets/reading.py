@@ -82,7 +82,7 @@ def read_frame(
     raw = source_bytes(source, max_bytes)
     if not raw.strip():
         raise DataError("The file is empty.", "Choose a file with a header line and rows.")
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "delimiter": delimiter,
         "encoding": encoding,
         "decimal": decimal,
@@ -91,7 +91,7 @@ def read_frame(
         "limit": max_bytes * UNPACKED,
         "max_shape": list(max_shape),
     }
-    table, read_as = table_of(raw, name, **asked) if trusted else table_from(raw, name, asked)
+    table, read_as = table_of(raw, name, **request) if trusted else table_from(raw, name, request)
     frame: pd.DataFrame = table.to_pandas(self_destruct=True)  # no column is there twice
     frame.attrs["read_as"] = read_as
     return frame

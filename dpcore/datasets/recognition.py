@@ -25,9 +25,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.arguments import Flags, Floats, Ints, require_frame
-from dpcore.datasets.headers import class_rank, limits, meant, tells_people
+from dpcore.datasets.headers import class_rank, kinds_of_header, limits, tells_people
 from dpcore.datasets.spread import NumberSpread, first_days, spread_of, usual
-from dpcore.domain.cells import NAME, Form, as_numbers, distinct, form_of, parsed, worded
+from dpcore.domain.cells import NAME, Form, as_numbers, distinct, distinct_trimmed, form_of, parse_numbers
 from dpcore.domain.column import MAX_CATEGORIES, Kind
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.dates import form_of as form_of_days
@@ -64,7 +64,7 @@ CENTURIES = (day_of("1850-01-01") or 0.0, day_of("2100-12-31") or 0.0)  # eight 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recognized:
+class RecognizedColumn:
     """What one column seems to be.
 
     Parameters
@@ -111,7 +111,7 @@ class Recognized:
         return some and self.what not in ("empty", "unreadable")
 
 
-def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
+def recognize(frame: pd.DataFrame) -> tuple[RecognizedColumn, ...]:
     """What every column of a table seems to be, in their order. Looks at all rows: for the screen alone."""
     found = [recognize_column(name, frame[name]) for name in require_frame(frame, texts=True).columns]
     for group, (seen, proposed) in flag_groups(frame, found):
@@ -121,7 +121,7 @@ def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
     return tuple(found)
 
 
-def flag_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tuple[list[int], tuple[str, str]]]:
+def flag_groups(frame: pd.DataFrame, found: Sequence[RecognizedColumn]) -> Iterator[tuple[list[int], tuple[str, str]]]:
     """Positions of columns of 0 and 1, neighbors among such, of which each row has one 1; and why.
 
     Or at most one, where their headers begin alike: one of them was left out. Rows in which all of
@@ -156,25 +156,27 @@ def flag_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tu
                 flags = {j: cells for j, cells in flags.items() if j not in group}
 
 
-def class_column(found: Sequence[Recognized]) -> str | None:
+def class_column(found: Sequence[RecognizedColumn]) -> str | None:
     """The column that is likeliest the class by its header; None if there is none.
 
     A whole header comes first, then two values; `vehicle_class` is one with two values alone.
     """
     fits = [one for one in found if one.kept and one.what == "category" and 2 <= one.values <= MOST_CLASSES]
-    ranks = {one.name: class_rank(one.name, one.values) for one in reversed(fits) if "class" in meant(one.name)}
+    ranks = {
+        one.name: class_rank(one.name, one.values) for one in reversed(fits) if "class" in kinds_of_header(one.name)
+    }
     name = min(ranks, key=ranks.__getitem__, default="")
     return name if name and not all(ranks[name][:2]) else None
 
 
-def recognize_column(name: str, values: pd.Series[Any]) -> Recognized:
+def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
     """What one column seems to be."""
     if not name.strip() or not is_writable(name):
         reason = "its name has characters that no file can hold" if name.strip() else "it has no name"
-        return Recognized(name=name, what="unreadable", kept=False, reason=reason)
-    seen = Seen.of(name, values)
+        return RecognizedColumn(name=name, what="unreadable", kept=False, reason=reason)
+    seen = ColumnSummary.of(name, values)
     if not seen.rows:
-        return Recognized(name=name, what="empty", kept=False, reason="every cell is missing")
+        return RecognizedColumn(name=name, what="empty", kept=False, reason="every cell is missing")
     if seen.different == 1 and seen.rows == len(values):
         found = seen.called("constant", "one value in every row: it tells nothing", kept=False)
     else:
@@ -192,7 +194,7 @@ def recognize_column(name: str, values: pd.Series[Any]) -> Recognized:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ColumnSummary:
     """What one look at a column's cells gives: its different values, and how many rows have each."""
 
     name: str
@@ -205,7 +207,7 @@ class Seen:
     has_times: bool = False  # whether days have a time of day, other than midnight
 
     @classmethod
-    def of(cls, name: str, values: pd.Series[Any]) -> Seen:
+    def of(cls, name: str, values: pd.Series[Any]) -> ColumnSummary:
         """Of a column as it was read."""
         words, plain, blank, has_times = None, None, False, False
         days: Floats | None = None
@@ -217,13 +219,13 @@ class Seen:
             cells = as_numbers(values)
             plain, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
         else:
-            places, words = worded(values)
-            counts = np.bincount(places[places >= 0], minlength=len(words))
+            indices, words = distinct_trimmed(values)
+            counts = np.bincount(indices[indices >= 0], minlength=len(words))
             there = np.asarray(pc.not_equal(words, ""))
             if blank := not there.all():
                 words, counts = words.filter(pa.array(there)), counts[there]
             has_times = bool(pc.any(pc.match_substring_regex(words, TIMED)).as_py())
-        return cls(name, meant(name), words, plain, days, counts, blank, has_times)
+        return cls(name, kinds_of_header(name), words, plain, days, counts, blank, has_times)
 
     @property
     def rows(self) -> int:
@@ -245,13 +247,13 @@ class Seen:
         """Whether there are more values than a category has, or, in a small table, as many as rows."""
         return self.different > SOME or (self.different >= FEW and self.share >= 0.9)
 
-    def called(self, what: What, reason: str, **more: Any) -> Recognized:
+    def called(self, what: What, reason: str, **more: Any) -> RecognizedColumn:
         """The column as something."""
         more["fields"] = {**(ABSENT if self.blank else {}), **more.get("fields", {})}
         more |= {"values": self.different, "most_rows": int(self.counts.max())}
-        return Recognized(name=self.name, what=what, reason=reason, **more)
+        return RecognizedColumn(name=self.name, what=what, reason=reason, **more)
 
-    def spread(self, what: What, by: NumberSpread, at: Flags, form: str, *words: str) -> Recognized:
+    def spread(self, what: What, by: NumberSpread, at: Flags, form: str, *words: str) -> RecognizedColumn:
         """The column as numbers, dates or levels of them, which the cells `at` say."""
         days, written = what == "date", Form.of(form)
         if not days and written is not None and not written.bare:
@@ -278,7 +280,7 @@ class Seen:
             reason += f", all of them {many} {by.step if days else short(float(by.step))}"
         return self.called(what, reason, **more)
 
-    def identifier(self, why: str = "", **more: Any) -> Recognized:
+    def identifier(self, why: str = "", **more: Any) -> RecognizedColumn:
         """The column as an identifier."""
         values = f"{self.different:,} different values in {self.rows:,} rows"
         if self.different == self.rows:
@@ -294,7 +296,7 @@ class Seen:
         return numbered or (several and not self.meant.isdisjoint(("identifier", "contact", "person", "holder")))
 
 
-def _date(seen: Seen) -> Recognized | None:
+def _date(seen: ColumnSummary) -> RecognizedColumn | None:
     """A column of dates: all of its values are, in one order of day and month."""
     doubt, form = "", ""
     if seen.days is not None:
@@ -320,7 +322,7 @@ def count_equal(numbers: Floats, counts: Ints) -> tuple[Floats, Ints]:
     return different, np.bincount(index, counts).astype(int)
 
 
-def _compact(seen: Seen) -> Floats:
+def _compact(seen: ColumnSummary) -> Floats:
     """The days of numbers such as 20210305, if they all are."""
     assert seen.numbers is not None
     ends = seen.numbers[[0, -1]] if len(seen.numbers) else np.zeros(1)
@@ -329,7 +331,7 @@ def _compact(seen: Seen) -> Floats:
     return days_of(pa.array(seen.numbers.astype(np.int64).astype(str).tolist(), pa.large_string()))
 
 
-def _said_days(seen: Seen, words: pa.Array) -> tuple[Floats, str, str]:
+def _said_days(seen: ColumnSummary, words: pa.Array) -> tuple[Floats, str, str]:
     """The days that texts say, NaN for a few that say none, in which order of day and month, and what is doubtful."""
     none = np.empty(0)
     if np.isnan(np.fmax(days_of(words[:FEW], "d/m/y"), days_of(words[:FEW], "m/d/y"))).sum() > 1:
@@ -357,7 +359,7 @@ def _said_days(seen: Seen, words: pa.Array) -> tuple[Floats, str, str]:
     return days, form_of_days(words.filter(pa.array(~np.isnan(days))), order), doubt
 
 
-def _unread(seen: Seen) -> Recognized | None:
+def _unread(seen: ColumnSummary) -> RecognizedColumn | None:
     """A column of dates or amounts in a form that is not read: it is left out, with what to write in its place."""
     words, dated = seen.words, "moment" in seen.meant
     looks = [one for one in UNREAD if dated or not one.get("dated")] if seen.different > FEW else []
@@ -377,7 +379,7 @@ def _unread(seen: Seen) -> Recognized | None:
     return None
 
 
-def _number(seen: Seen) -> Recognized | None:
+def _number(seen: ColumnSummary) -> RecognizedColumn | None:
     """A column of numbers, and of a few words; None if its values are none, or are codes and names made of digits."""
     form, doubt, found = None, "", seen.numbers
     if found is None and seen.words is not None:
@@ -415,13 +417,13 @@ def _number(seen: Seen) -> Recognized | None:
     return seen.spread(what, spread, said, str(form or ""), doubt, evenly)
 
 
-def _said_numbers(seen: Seen) -> tuple[Floats | None, Form | None, str]:
+def _said_numbers(seen: ColumnSummary) -> tuple[Floats | None, Form | None, str]:
     """The numbers that texts say, NaN for a few that say none, in which form, and what is doubtful about it."""
     words = seen.words
     assert words is not None
     if pc.any(pc.match_substring_regex(words, NAME)).as_py():
         return None, None, ""
-    found, form, doubt = parsed(words), None, ""
+    found, form, doubt = parse_numbers(words), None, ""
     if np.isnan(found).any() and not _mostly(seen, ~np.isnan(found)):
         digits = pc.match_substring_regex(words, "[0-9]")
         written = form_of(words.filter(digits)) if _mostly(seen, np.asarray(digits)) else None
@@ -432,12 +434,12 @@ def _said_numbers(seen: Seen) -> tuple[Floats | None, Form | None, str]:
     return found, form, doubt
 
 
-def _mostly(seen: Seen, there: Flags, most: int = MOST_ODD) -> bool:
+def _mostly(seen: ColumnSummary, there: Flags, most: int = MOST_ODD) -> bool:
     """Whether nine of ten cells have one of these values, and the others few different ones."""
     return bool(there.all()) or bool(seen.counts[there].sum() >= MOSTLY * seen.rows and (~there).sum() <= most)
 
 
-def _evenly(seen: Seen) -> str:
+def _evenly(seen: ColumnSummary) -> str:
     """What is suspicious about whole numbers that may be numbers of persons; empty if nothing is."""
     if seen.different == seen.rows > MANY:
         return "Every row has another number: it may tell persons apart, and then belongs to no release."
@@ -455,7 +457,7 @@ def _decimals(found: Floats) -> Form | None:
     return None
 
 
-def _words(seen: Seen) -> Recognized:
+def _words(seen: ColumnSummary) -> RecognizedColumn:
     """A column of texts, truth values, or digits that are names."""
     words = seen.words if seen.words is not None else pa.array(["?"] * seen.different, pa.large_string())
     for pattern, why in ((EMAIL, "addresses"), (UUID, "an identifier")):
@@ -479,7 +481,7 @@ def _words(seen: Seen) -> Recognized:
         least = 0.9
     if seen.different > SOME and even and seen.share >= least:
         return seen.identifier()
-    texts = int(seen.counts[np.isnan(parsed(words))].sum())
+    texts = int(seen.counts[np.isnan(parse_numbers(words))].sum())
     found = _category(seen, "" if texts else "codes made of digits")
     if 0 < texts < seen.rows:
         some = f"{seen.rows - texts:,} rows hold numbers, and all others text"
@@ -489,7 +491,7 @@ def _words(seen: Seen) -> Recognized:
     return found
 
 
-def _category(seen: Seen, why: str = "") -> Recognized:
+def _category(seen: ColumnSummary, why: str = "") -> RecognizedColumn:
     """A column of categories, if they are not too many."""
     reason = f"{seen.different:,} different values" + (f": {why}" if why else "")
     if seen.different <= MAX_CATEGORIES:

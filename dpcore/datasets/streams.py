@@ -62,13 +62,13 @@ def check_path(path: Path) -> None:
         raise DataError(f"The path of {writable(path.name)!r} is not UTF-8 text.", "Rename the file and its folders.")
 
 
-def sources(place: str | PathLike[str]) -> list[Source]:
+def sources(location: str | PathLike[str]) -> list[Source]:
     """The files of a table: one, or all below a folder in the order of their names.
 
     Names that begin with a point or an underscore are left out. DataError if there is none, or
     another kind of file.
     """
-    path = Path(fspath(place))
+    path = Path(fspath(location))
     if not path.exists():
         raise DataError(f"There is no file or folder {path.name!r} at this path.", "Check the path.")
     found = [Source(path, path.name)] if path.is_file() else list(_below(path))
@@ -123,13 +123,13 @@ class ArrowStream:
         kinds = {name: self._reader.schema.field(j).type for name, j in self._positions.items()}
         for name in names:
             check_plain(name, kinds[name])
-        told = [name for name, kind in kinds.items() if is_plain(kind)]
-        self._sum.update(repr(told).encode())
+        plain = [name for name, kind in kinds.items() if is_plain(kind)]
+        self._sum.update(repr(plain).encode())
         while (batch := read_stream(partial(next, self._reader, None))) is not None:
             for start in range(0, batch.num_rows, ROWS):
                 part = batch.slice(start, ROWS)
                 found = {
-                    name: read_stream(partial(cells, part.column(self._positions[name]), missing)) for name in told
+                    name: read_stream(partial(cells, part.column(self._positions[name]), missing)) for name in plain
                 }
                 self._sum.update(np.column_stack([*map(sums, found.values())]).tobytes())  # row by row
                 self.rows += part.num_rows
@@ -174,13 +174,13 @@ class Head:
     rows: int | None
 
 
-def head(place: str | PathLike[str], **reading: str | None) -> Head:
+def head(location: str | PathLike[str], **reading: str | None) -> Head:
     """The first rows of a file, or of a folder's first file; `reading` is how a text is written, as for `read_frame`.
 
     DataError if there is nothing that can be read.
     """
     try:
-        files = sources(place)
+        files = sources(location)
         sizes = [file.path.stat().st_size for file in files]
     except (OSError, ValueError) as error:
         if isinstance(error, DataError):
@@ -189,14 +189,14 @@ def head(place: str | PathLike[str], **reading: str | None) -> Head:
     first = files[0]
     kind, packing = format_of(first.name)
     if kind == "parquet":
-        return Head(read_frame(of_parquet(first.path), "head.parquet"), about(files, sizes, "", 0.0))
+        return Head(read_frame(of_parquet(first.path), "head.parquet"), estimate_rows(files, sizes, "", 0.0))
     text, taken = of_text(first.path, reading.get("encoding"))
     how: dict[str, Any] = {name: value for name, value in reading.items() if name != "encoding"}
     frame = read_frame(text.encode(), f"head.{kind}", **how)
-    return Head(frame, about(files, sizes, "" if packing else kind, len(frame) / max(taken, 1)))
+    return Head(frame, estimate_rows(files, sizes, "" if packing else kind, len(frame) / max(taken, 1)))
 
 
-def about(files: Sequence[Source], sizes: Sequence[int], kind: str, rows: float) -> int | None:
+def estimate_rows(files: Sequence[Source], sizes: Sequence[int], kind: str, rows: float) -> int | None:
     """How many rows files have: Parquet says it, and texts of this kind have so many in a byte; None of others."""
     found = 0.0
     for file, size in zip(files, sizes, strict=True):
@@ -245,26 +245,26 @@ def of_text(path: Path, declared: str | None) -> tuple[str, int]:
 WRITERS = {".parquet": pq.ParquetWriter, ".csv": arrow_csv.CSVWriter}
 
 
-def check_place(path: str | PathLike[str], *, replace: bool) -> Path:
+def output_path(path: str | PathLike[str], *, replace: bool) -> Path:
     """Where a file of rows can be written; ParameterError or DataError if it cannot be there, or be such a file."""
-    place = Path(fspath(path))
-    if place.suffix.lower() not in WRITERS:
+    location = Path(fspath(path))
+    if location.suffix.lower() not in WRITERS:
         raise ParameterError("The file's extension is not known.", "Use .parquet or .csv.")
-    if not place.absolute().parent.is_dir():
-        raise DataError(f"The folder of {place.name!r} does not exist.", "Create it, or choose another.")
-    if place.is_dir() or (place.exists() and not replace):
-        raise DataError(f"{place.name!r} is there already.", "Choose another name, or pass replace=True.")
-    return place
+    if not location.absolute().parent.is_dir():
+        raise DataError(f"The folder of {location.name!r} does not exist.", "Create it, or choose another.")
+    if location.is_dir() or (location.exists() and not replace):
+        raise DataError(f"{location.name!r} is there already.", "Choose another name, or pass replace=True.")
+    return location
 
 
-def write_frames(place: Path, frames: Iterable[pd.DataFrame]) -> None:
+def write_frames(location: Path, frames: Iterable[pd.DataFrame]) -> None:
     """Write frames of the same columns one below the other, so that others see the whole file or nothing.
 
     Parquet keeps their types; CSV has a header line, quotes around text, and nothing where a cell
     is missing.
     """
-    part = place.with_name(f".{place.name}.{token_hex(4)}")
-    kind = place.suffix.lower()
+    part = location.with_name(f".{location.name}.{token_hex(4)}")
+    kind = location.suffix.lower()
     try:
         with ExitStack() as stack:
             writer: Any = None
@@ -277,9 +277,9 @@ def write_frames(place: Path, frames: Iterable[pd.DataFrame]) -> None:
                 if writer is None:
                     writer = stack.enter_context(WRITERS[kind](part, table.schema))
                 writer.write_table(table)
-        part.replace(place)
+        part.replace(location)
     except OSError:
-        raise DataError(f"{place.name!r} cannot be written.", "Choose a folder that has room.") from None
+        raise DataError(f"{location.name!r} cannot be written.", "Choose a folder that has room.") from None
     finally:
         part.unlink(missing_ok=True)
 

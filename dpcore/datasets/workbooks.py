@@ -72,9 +72,9 @@ def check_archive(raw: bytes, limit: int) -> None:
     except (zipfile.BadZipFile, ValueError, NotImplementedError):  # a name that is no text; a version newer than Python
         raise DataError("The workbook is cut short or damaged.", MEND) from None
     names = {member.filename for member in members}
-    for name, told in OTHERS.items():
+    for name, text in OTHERS.items():
         if name in names:
-            raise DataError(f"The file is {told}, although it is called xlsx.", "Save it as xlsx or CSV.")
+            raise DataError(f"The file is {text}, although it is called xlsx.", "Save it as xlsx or CSV.")
     if sum(member.file_size for member in members) > limit:
         raise too_large(limit)
 

@@ -91,7 +91,7 @@ def table_from(raw: bytes, name: str, asked: Mapping[str, Any]) -> tuple[pa.Tabl
 
 def places() -> bytes:
     """Where the process finds modules: where this one does."""
-    return json.dumps([[os.fspath(Path(place).absolute()) for place in sys.path], PACKAGES]).encode() + b"\n"
+    return json.dumps([[os.fspath(Path(path).absolute()) for path in sys.path], PACKAGES]).encode() + b"\n"
 
 
 def time_out() -> DataError:
@@ -102,11 +102,11 @@ def time_out() -> DataError:
 
 def serve() -> None:
     """The process: read one table from the standard input, and write it, or why not, to the standard output."""
-    memory, seconds, wall, asked = json.loads(sys.stdin.buffer.readline())
+    memory, seconds, wall, options = json.loads(sys.stdin.buffer.readline())
     limit_this_process(memory, seconds, wall)
     out = sys.stdout.buffer
     try:
-        table, read_as = table_of(sys.stdin.buffer.read(), **asked)
+        table, read_as = table_of(sys.stdin.buffer.read(), **options)
         table = table.replace_schema_metadata({"read_as": json.dumps(read_as)})
         with pa.ipc.new_stream(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
             stream.write_table(table)

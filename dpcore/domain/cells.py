@@ -60,25 +60,25 @@ def distinct(values: pd.Series[Any], *, unused: bool = False) -> tuple[Ints, lis
     if values.dtype == object or getattr(values.dtype, "storage", "") == "python":
         # Text by text: to pandas True equals 1, and before 3.1 "a\0" equals "a".
         cells = [None if absent else as_text(v) for v, absent in zip(values, values.isna(), strict=True)]
-        order = {text: place for place, text in enumerate(dict.fromkeys(text for text in cells if text is not None))}
+        order = {text: index for index, text in enumerate(dict.fromkeys(text for text in cells if text is not None))}
         return np.array([-1 if text is None else order[text] for text in cells], dtype=np.intp), list(order)
-    places, found = pd.factorize(values)
-    return places, [value if type(value) is str else as_text(value) for value in found.tolist()]
+    indices, found = pd.factorize(values)
+    return indices, [value if type(value) is str else as_text(value) for value in found.tolist()]
 
 
 def _read_categories(read: Callable[[pd.Series[Any]], tuple[Ints, Any]], values: pd.Series[Any]) -> tuple[Ints, Any]:
     """What is read of the categories that occur, in the order of their first cells, and every cell's place in it."""
-    places, found = cast(tuple[Ints, Any], pd.factorize(values))
+    indices, found = cast(tuple[Ints, Any], pd.factorize(values))
     inner, texts = read(pd.Series(found.categories.take(found.codes)))
-    return np.append(inner, -1)[places], texts
+    return np.append(inner, -1)[indices], texts
 
 
 def as_numbers(values: pd.Series[Any]) -> Floats:
     """The cells' numbers, shape (n,); NaN where a cell is missing or no number."""
     if pd.api.types.is_any_real_numeric_dtype(values.dtype):
         return values.to_numpy(dtype=float, na_value=np.nan)
-    places, words = worded(values)
-    return np.append(parsed(words), np.nan)[places]
+    indices, words = distinct_trimmed(values)
+    return np.append(parse_numbers(words), np.nan)[indices]
 
 
 def plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
@@ -87,44 +87,44 @@ def plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
     For people, and for guesses at a schema: it looks at all cells at once. Codes stay what they
     are.
     """
-    places, words = worded(values)
+    indices, words = distinct_trimmed(values)
     if not len(words) or pc.any(pc.match_substring_regex(words, NAME)).as_py():
         return None
-    numbers = np.append(parsed(words), np.nan)
+    numbers = np.append(parse_numbers(words), np.nan)
     if not np.isfinite(numbers[:-1]).all():
         return None
-    whole = pc.all(pc.match_substring_regex(words, WHOLE)).as_py() and places.min() >= 0
-    return pd.Series(numbers[places].astype(np.int64 if whole else float), index=values.index, name=values.name)
+    whole = pc.all(pc.match_substring_regex(words, WHOLE)).as_py() and indices.min() >= 0
+    return pd.Series(numbers[indices].astype(np.int64 if whole else float), index=values.index, name=values.name)
 
 
-def typed(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+def parse_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """The frame with these columns of text as numbers where they are plain ones, for people to work with."""
     kinds = {name: getattr(frame[name].dtype, "categories", frame[name]).dtype for name in names}
     found = {name: plain_numbers(frame[name]) for name, kind in kinds.items() if pd.api.types.is_string_dtype(kind)}
     return frame.assign(**{name: numbers for name, numbers in found.items() if numbers is not None})
 
 
-def worded(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
+def distinct_trimmed(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
     """As `distinct`, without surrounding spaces."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return _read_categories(worded, values)
+        return _read_categories(distinct_trimmed, values)
     if isinstance(values.dtype, pd.StringDtype) and values.dtype.storage == "pyarrow":  # a million different ones
         column = pa.array(values, from_pandas=True).cast(pa.large_string())
         return _trim(*_factorize(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column))
-    places, texts = distinct(values)
+    indices, texts = distinct(values)
     try:
         words = pa.array(texts, pa.large_string())
     except UnicodeEncodeError:  # halves of a character, which no number holds
         words = pa.array([text.encode("utf-8", "replace").decode() for text in texts], pa.large_string())
-    return _trim(places, words)
+    return _trim(indices, words)
 
 
-def _trim(places: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
+def _trim(indices: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
     """Texts without surrounding spaces, each once."""
     if all(pc.utf8_trim_whitespace(block).equals(block) for block in _blocks(words)):
-        return places, words
+        return indices, words
     again = pc.utf8_trim_whitespace(words).dictionary_encode()
-    return np.append(again.indices.to_numpy(), -1)[places], again.dictionary
+    return np.append(again.indices.to_numpy(), -1)[indices], again.dictionary
 
 
 def _factorize(column: pa.Array) -> tuple[Ints, pa.Array]:
@@ -133,10 +133,10 @@ def _factorize(column: pa.Array) -> tuple[Ints, pa.Array]:
         encoded = column.dictionary_encode()
         return encoded.indices.fill_null(-1).to_numpy().astype(np.intp), encoded.dictionary
     # Most texts are different: to sort them takes a fifth of the memory that a dictionary does while it is made.
-    places, ranks = np.full(len(column), -1), pc.rank(column.drop_null(), tiebreaker="dense")
-    places[np.asarray(column.is_valid())] = pd.factorize(ranks.to_numpy())[0]
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(places), prepend=-1))
-    return places, column if len(first) == len(column) else column.take(pa.array(first))
+    indices, ranks = np.full(len(column), -1), pc.rank(column.drop_null(), tiebreaker="dense")
+    indices[np.asarray(column.is_valid())] = pd.factorize(ranks.to_numpy())[0]
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(indices), prepend=-1))
+    return indices, column if len(first) == len(column) else column.take(pa.array(first))
 
 
 def _blocks(words: pa.Array) -> Iterator[pa.Array]:
@@ -154,7 +154,7 @@ def in_blocks(read: Callable[Concatenate[pa.Array, More], Floats]) -> Callable[C
 
 
 @in_blocks
-def parsed(words: pa.Array) -> Floats:
+def parse_numbers(words: pa.Array) -> Floats:
     """The numbers that texts say, NaN for those that say none."""
     try:
         numbers = words.cast(pa.float64())  # what Arrow takes is a number here too, but its own NaN
@@ -225,8 +225,8 @@ class Form:
                 found[~texts] = as_numbers(values[~texts])
                 found[texts] = self.numbers(values[texts])
                 return found
-        places, words = worded(values)
-        return np.append(self.of_words(words), np.nan)[places]
+        indices, words = distinct_trimmed(values)
+        return np.append(self.of_words(words), np.nan)[indices]
 
     def of_words(self, words: pa.Array) -> Floats:
         """The numbers that texts say, NaN for those that say none."""
@@ -243,7 +243,7 @@ class Form:
         known = pc.and_(parts.is_valid(), pc.less(pc.binary_length(signs), 2))
         found = pc.if_else(known, joined, None).cast(pa.float64()).to_numpy(zero_copy_only=False)
         found = np.where(np.asarray(pc.equal(signs, "-").fill_null(False)), -found, found)
-        return found if self.mark == "," else np.where(np.isnan(found), parsed(words), found)
+        return found if self.mark == "," else np.where(np.isnan(found), parse_numbers(words), found)
 
 
 def form_of(words: pa.Array) -> tuple[Form, str] | None:

@@ -37,12 +37,12 @@ DEFAULT_BINS = 16
 MISSING = "(missing)"
 Kind = Literal["categorical", "ordered", "integer", "continuous", "date"]
 Bound = float | str | date | None
-Cuts = int | str | Sequence[float | str | date]
+BinEdges = int | str | Sequence[float | str | date]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Origin = Literal["declared", "document", "proposed", "changed"]
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """Codes of cells, shape (n,); a numeric column's numbers, shape (n,); and how many cells do not fit, by why."""
 
     codes: Codes
@@ -139,7 +139,14 @@ class Column:
     if TYPE_CHECKING:  # bounds and cuts of dates may be texts, which the fields then are not
 
         def __init__(
-            self, name: str, kind: Kind, *, lower: Bound = None, upper: Bound = None, bins: Cuts = ..., **fields: Any
+            self,
+            name: str,
+            kind: Kind,
+            *,
+            lower: Bound = None,
+            upper: Bound = None,
+            bins: BinEdges = ...,
+            **fields: Any,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -187,12 +194,12 @@ class Column:
                 cause = f"Column {self.name!r}: a bound or cut point is no date."
                 raise SchemaError(cause, "Write 2021-03-05.")
             object.__setattr__(self, name, days)
-        cuts = self.bins if isinstance(self.bins, tuple) else ()
+        points = self.bins if isinstance(self.bins, tuple) else ()
         bounds = [bound for bound in (self.lower, self.upper) if bound is not None]
         texts = isinstance(self.categories, tuple) and all(isinstance(c, str | int | float) for c in self.categories)
         for name, sound, remedy in (
             ("lower and upper", all(map(is_number, bounds)), "Give numbers."),
-            ("bins", all(map(is_number, cuts)), "Give a whole number of bins, or a tuple of numbers."),
+            ("bins", all(map(is_number, points)), "Give a whole number of bins, or a tuple of numbers."),
             ("missing", isinstance(self.missing, bool), "Use True or False."),
             ("missing_values", all(map(is_number, self.missing_values)), "Give a tuple of numbers, such as (999,)."),
             ("origin", self.origin in get_args(Origin), f"Use one of {', '.join(get_args(Origin))}."),
@@ -372,7 +379,7 @@ class Column:
         self.refuse(found.misfits)
         return found.codes
 
-    def encode_counting_misfits(self, values: pd.Series[Any], times: Ints | None = None) -> Coded:
+    def encode_counting_misfits(self, values: pd.Series[Any], times: Ints | None = None) -> CodedColumn:
         """Encode cells as `encode` does, with their numbers, but count what does not fit.
 
         Parameters
@@ -389,15 +396,15 @@ class Column:
         """
         if self.numeric:
             return self.coded_numbers(self._scale.read(values), values.isna().to_numpy(dtype=bool), times)
-        places, texts = distinct(values, unused=True)
+        indices, texts = distinct(values, unused=True)
         known = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
-        codes, absent = np.append(known, self.size - 1)[places], places < 0
+        codes, absent = np.append(known, self.size - 1)[indices], indices < 0
         unknown = codes < 0
         codes[unknown] = self.size - 1
         misfits = tally(times, unknown=unknown & (self.outside == "refuse"), absent=absent & (not self.missing))
-        return Coded(codes.astype(code_dtype(self.size)), None, misfits)
+        return CodedColumn(codes.astype(code_dtype(self.size)), None, misfits)
 
-    def encode_arrow(self, cells: pa.Array) -> Coded:
+    def encode_arrow(self, cells: pa.Array) -> CodedColumn:
         """Encode cells in Arrow's memory as `encode_counting_misfits` does.
 
         A code hangs on its own cell alone. So equal cells are understood once: a dictionary costs a
@@ -421,12 +428,14 @@ class Column:
         if not pa.types.is_dictionary(cells.type):
             cells = cells.dictionary_encode()
         words = cells.dictionary
-        places = cells.indices.fill_null(len(words)).to_numpy()
+        indices = cells.indices.fill_null(len(words)).to_numpy()
         values = pa.concat_arrays([words, pa.nulls(1, words.type)]).to_pandas()  # the last is of missing cells
-        found = self.encode_counting_misfits(values, np.bincount(places, minlength=len(values)))
-        return Coded(found.codes[places], None if found.numbers is None else found.numbers[places], found.misfits)
+        found = self.encode_counting_misfits(values, np.bincount(indices, minlength=len(values)))
+        return CodedColumn(
+            found.codes[indices], None if found.numbers is None else found.numbers[indices], found.misfits
+        )
 
-    def coded_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> Coded:
+    def coded_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> CodedColumn:
         """Encode a numeric column's cells that are numbers already, and count what does not fit.
 
         Parameters
@@ -443,17 +452,17 @@ class Column:
         Coded
             As of `encode_counting_misfits`.
         """
-        moved, misfits = self._moved(numbers, absent, times)
-        cuts, dtype = self.edges[1:-1], code_dtype(self.size)
-        if len(cuts) > FEW_CUTS:  # below, comparing with each is faster
-            codes: Codes = np.searchsorted(cuts, moved, side="right").astype(dtype)
+        shifted, misfits = self._shift(numbers, absent, times)
+        points, dtype = self.edges[1:-1], code_dtype(self.size)
+        if len(points) > FEW_CUTS:  # below, comparing with each is faster
+            codes: Codes = np.searchsorted(points, shifted, side="right").astype(dtype)
         else:
-            codes = np.zeros(len(moved), dtype=dtype)
-            for cut in cuts.tolist():
-                codes += moved >= cut
+            codes = np.zeros(len(shifted), dtype=dtype)
+            for point in points.tolist():
+                codes += shifted >= point
         if self.missing:
-            codes[np.isnan(moved)] = self.size - 1
-        return Coded(codes, moved, misfits)
+            codes[np.isnan(shifted)] = self.size - 1
+        return CodedColumn(codes, shifted, misfits)
 
     def numbers(self, values: pd.Series[Any]) -> Floats:
         """Return a numeric column's cells as the numbers that they are coded by.
@@ -473,11 +482,11 @@ class Column:
         DataError
             As for `encode`.
         """
-        found, misfits = self._moved(self.to_numbers(values), values.isna().to_numpy(dtype=bool))
+        found, misfits = self._shift(self.to_numbers(values), values.isna().to_numpy(dtype=bool))
         self.refuse(misfits)
         return found
 
-    def _moved(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> tuple[Floats, Counter[str]]:
+    def _shift(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> tuple[Floats, Counter[str]]:
         """Numbers moved into the declaration, and how many cells do not fit as they are."""
         low, high, misfits = cast(float, self.lower), cast(float, self.upper), Counter[str]()
         if self.missing_values:

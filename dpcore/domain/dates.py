@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.arguments import Flags, Floats, is_number
-from dpcore.domain.cells import in_blocks, worded
+from dpcore.domain.cells import distinct_trimmed, in_blocks
 
 UNITS = ("day", "week", "month", "quarter", "year")
 FIRST, LAST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
@@ -140,8 +140,8 @@ def as_days(values: pd.Series[Any], form: str = "") -> Floats:
         local = values.dt.tz_localize(None) if isinstance(values.dtype, pd.DatetimeTZDtype) else values
         found = local.to_numpy(dtype="datetime64[us]", na_value=np.datetime64("NaT")).astype("datetime64[D]")
         return np.where(np.isnat(found), np.nan, found.astype(np.int64))
-    places, words = worded(values)
-    return np.append(days_of(words, form), np.nan)[places]
+    indices, words = distinct_trimmed(values)
+    return np.append(days_of(words, form), np.nan)[indices]
 
 
 @in_blocks

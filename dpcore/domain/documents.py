@@ -53,9 +53,9 @@ def json_value(
     if len(text) > most:
         refuse(f"it has more than {most / 2**20:,.1f} MiB")
     try:
-        told = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        words = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         how: Any = {"object_pairs_hook": once} if unique else {}
-        found = json.loads(told, parse_int=whole, parse_float=fraction, parse_constant=constant, **how)
+        found = json.loads(words, parse_int=whole, parse_float=fraction, parse_constant=constant, **how)
     except DPCoreError:
         raise
     except UnicodeDecodeError:
@@ -71,7 +71,7 @@ def json_value(
             refuse("it is nested too deep")
         below = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
         level = [one for values in below for one in values]
-    if ESCAPED.search(told) and HALF.search(json_text(found)):
+    if ESCAPED.search(words) and HALF.search(json_text(found)):
         refuse("a text has half of a character (a lone surrogate)")
     return found
 

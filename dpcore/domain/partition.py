@@ -91,12 +91,12 @@ class Partition:
 
     def parents(self, coarser: Partition) -> Ints:
         """For every cell the one of a coarser partition that holds it, shape (size,)."""
-        place = np.zeros(1, dtype=np.intp)
+        index = np.zeros(1, dtype=np.intp)
         for fine, coarse in zip(self.axes, coarser.axes, strict=True):  # flat at once: an array has 64 axes
             above = np.empty(len(fine.names), dtype=np.intp)
             above[fine.blocks] = coarse.blocks
-            place = np.add.outer(place * len(coarse.names), above).ravel()
-        return place
+            index = np.add.outer(index * len(coarse.names), above).ravel()
+        return index
 
     def weights(self, sets: dict[str, Flags]) -> Floats:
         """Which share of every cell a product of sets of codes covers, if values are uniform within; shape (size,)."""
@@ -124,10 +124,10 @@ class Partition:
     def recoding(self) -> tuple[Schema, list[tuple[str, Ints]]]:
         """What `PrivateTable.recode` needs for a table of block numbers."""
         axes = zip(self.schema.names, self.axes, strict=True)
-        return numbered(self.schema, [(name, name, axis.blocks) for name, axis in axes])
+        return block_columns(self.schema, [(name, name, axis.blocks) for name, axis in axes])
 
 
-def numbered(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> tuple[Schema, list[tuple[str, Ints]]]:
+def block_columns(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> tuple[Schema, list[tuple[str, Ints]]]:
     """What `PrivateTable.recode` needs for columns of block numbers: names, the columns divided, every code's block."""
     columns = []
     for name, _, blocks in divided:
@@ -170,8 +170,8 @@ class Binarization:
         exists = np.empty(codes.shape, dtype=bool, order="F")
         for j, (group, size) in enumerate(zip(self.groups, sizes, strict=True)):
             code: NDArray[Any] = np.zeros(len(bits), dtype=np.int64)
-            for place in group:
-                code = code << 1 | bits[:, place]
+            for index in group:
+                code = code << 1 | bits[:, index]
             exists[:, j] = code < size
             codes[:, j] = np.where(exists[:, j], code, 0)
         return codes, exists

@@ -123,4 +123,4 @@ def query_names(queries: Sequence[RangeQuery], schema: Schema) -> list[str]:
         listed = [column.labels[code] for code in codes[:3]]
         return f"{name} " + " or ".join(listed if len(codes) <= 3 else [*listed[:2], f"{len(codes) - 2:,} more"])
 
-    return [query.name or ", ".join(part(*asked) for asked in query.codes) or "all rows" for query in queries]
+    return [query.name or ", ".join(part(*wanted) for wanted in query.codes) or "all rows" for query in queries]

@@ -20,7 +20,7 @@ import pandas as pd
 from dpcore.arguments import Floats, Ints, is_number
 from dpcore.domain import dates
 from dpcore.domain.cells import MOST_DECIMALS, Form, as_numbers
-from dpcore.text import as_text, short, told_apart
+from dpcore.text import as_text, distinct_texts, short
 
 MAX_BINS = 10_000
 MOST_ROUND = 20  # bins of a round width
@@ -142,7 +142,7 @@ class Reals:
     def ends(self) -> tuple[list[str], list[str]]:
         """The texts of the bins' lower and upper ends."""
         edges = self.edges.tolist()
-        texts = told_apart(edges) if self.written is None else [self.written.write(edge) for edge in edges]
+        texts = distinct_texts(edges) if self.written is None else [self.written.write(edge) for edge in edges]
         return texts[:-1], texts[1:]
 
     def interval(self, first: int, end: int) -> str:

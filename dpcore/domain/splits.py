@@ -2,7 +2,7 @@
 
 Five kinds. `Groups` has a child per group of values: per value, or per child in the column's
 taxonomy, whose own children can divide a node further down. `OneValue` sets one value apart from
-all others. `CodeCut` cuts an order of values or of public bins in two, `NumberCut` a number
+all others. `CodeSplit` cuts an order of values or of public bins in two, `NumberSplit` a number
 anywhere in its range. `Blocks` parts groups that were released. What a node may still be divided by
 is its `range`, two numbers that tighten on the way down: a place in the taxonomy, the first code
 (or group) and the one behind the last, or two ticks of a grid.
@@ -41,13 +41,13 @@ class Attribute(ABC):
     def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
         """The child of each record, shape (n,), by its code or tick, given the cut and the range of its node."""
 
-    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+    def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
         """The range of some children, given those of their parents."""
-        return np.where(child == 0, low, cuts), np.where(child == 0, cuts, high)
+        return np.where(child == 0, low, points), np.where(child == 0, points, high)
 
-    def settled(self, cuts: Floats) -> Floats:
+    def settled(self, points: Floats) -> Floats:
         """Cuts as they are released: the same one for all that part what trees learn from alike."""
-        return cuts
+        return points
 
     @abstractmethod
     def text(self, low: float, cut: float, child: int) -> str:
@@ -59,24 +59,24 @@ class Groups(Attribute):
 
     def __init__(self, column: Column, tree: Hierarchy) -> None:
         super().__init__(column, (0.0, 0.0))
-        places = len(tree.nodes)
+        indices = len(tree.nodes)
         self.names = [node.name for node in tree.nodes]
-        self.children = [[tree.fork(child) for child in tree.children[tree.fork(place)]] for place in range(places)]
+        self.children = [[tree.fork(child) for child in tree.children[tree.fork(index)]] for index in range(indices)]
         self.fans = np.array([len(found) for found in self.children], dtype=np.intp)
-        self.below = np.full((places, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
-        self.child_of = np.full((places, tree.size), -1, dtype=np.intp)
-        for place, found in enumerate(self.children):
-            self.below[place, : len(found)] = found
+        self.below = np.full((indices, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
+        self.child_of = np.full((indices, tree.size), -1, dtype=np.intp)
+        for index, found in enumerate(self.children):
+            self.below[index, : len(found)] = found
             for i, child in enumerate(found):
-                self.child_of[place, list(tree.nodes[child].codes)] = i
+                self.child_of[index, list(tree.nodes[child].codes)] = i
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
         return np.asarray(self.fans[low.astype(np.intp)])
 
-    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
+    def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
         return np.asarray(self.child_of[low.astype(np.intp), values])
 
-    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+    def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
         return self.below[low.astype(np.intp), child].astype(float), high
 
     def text(self, low: float, cut: float, child: int) -> str:
@@ -89,24 +89,24 @@ class OneValue(Attribute):
     def __init__(self, column: Column) -> None:
         super().__init__(column, (0.0, float(column.size)))
 
-    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        return np.asarray(values != cuts, dtype=np.intp)
+    def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
+        return np.asarray(values != points, dtype=np.intp)
 
-    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
-        return np.where(child == 0, cuts, low), np.where(child == 0, cuts + 1, high)
+    def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
+        return np.where(child == 0, points, low), np.where(child == 0, points + 1, high)
 
     def text(self, low: float, cut: float, child: int) -> str:
         return f"{'not ' if child else ''}{self.column.labels[int(cut)]}"
 
 
-class CodeCut(Attribute):
+class CodeSplit(Attribute):
     """Codes below the cut go left, the others and "missing" right."""
 
     def __init__(self, column: Column) -> None:
         super().__init__(column, (0.0, float(column.size - column.missing)))
 
-    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        return (values >= cuts).astype(np.intp)
+    def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
+        return (values >= points).astype(np.intp)
 
     def text(self, low: float, cut: float, child: int) -> str:
         if self.column.numeric:
@@ -114,7 +114,7 @@ class CodeCut(Attribute):
         return f"{self.column.labels[int(cut)]} or above" if child else f"below {self.column.labels[int(cut)]}"
 
 
-class NumberCut(Attribute):
+class NumberSplit(Attribute):
     """Numbers up to the cut go left, larger and missing ones right.
 
     Numbers are told apart by a fine public grid: `ticks` sends each to one of 0 to `GRID`, in their
@@ -143,8 +143,8 @@ class NumberCut(Attribute):
         """Where trees learn from numbers: the next step at or above their ticks."""
         return np.asarray(np.ceil(self.ticks(numbers) / STEP) * STEP)
 
-    def settled(self, cuts: Floats) -> Floats:
-        return np.asarray(np.maximum(np.floor(cuts / STEP) * STEP, self.start[0]))
+    def settled(self, points: Floats) -> Floats:
+        return np.asarray(np.maximum(np.floor(points / STEP) * STEP, self.start[0]))
 
     def at(self, ticks: Floats) -> Floats:
         """The numbers of some places, for people."""
@@ -158,8 +158,8 @@ class NumberCut(Attribute):
             found[self._whole(high) <= first] = 0
         return found
 
-    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        return (~(values <= cuts)).astype(np.intp)  # NaN goes right
+    def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
+        return (~(values <= points)).astype(np.intp)  # NaN goes right
 
     def text(self, low: float, cut: float, child: int) -> str:
         tick = np.array([cut])
@@ -186,14 +186,14 @@ class Blocks(Attribute):
         self.ordered = column.numeric or self.many == 2
         super().__init__(column, (0.0, float(self.many)))
 
-    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
+    def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
         groups = self.blocks[values]
-        return np.asarray(groups >= cuts if self.ordered else groups == cuts, dtype=np.intp)
+        return np.asarray(groups >= points if self.ordered else groups == points, dtype=np.intp)
 
-    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+    def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
         if self.ordered:
-            return super().ranges(low, high, cuts, child)
-        return np.where(child == 0, low, cuts), np.where(child == 0, high, cuts + 1)
+            return super().ranges(low, high, points, child)
+        return np.where(child == 0, low, points), np.where(child == 0, high, points + 1)
 
     def left(self, cut: float) -> list[int]:
         """The groups that go left."""
@@ -241,13 +241,13 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
         if children == "halves":
             found[position] = Groups(column, halves(column))
         elif column.numeric and cuts != "values":
-            found[position] = CodeCut(column) if cuts == "bins" else NumberCut(column, by_length=cuts == "lengths")
+            found[position] = CodeSplit(column) if cuts == "bins" else NumberSplit(column, by_length=cuts == "lengths")
         elif children == "one_vs_rest" and not column.numeric:
             found[position] = OneValue(column)
         elif children == "values" or column.numeric:
             found[position] = Groups(column, flat(column))
         elif column.kind == "ordered":
-            found[position] = CodeCut(column)
+            found[position] = CodeSplit(column)
         elif column.taxonomy is not None:
             found[position] = Groups(column, Hierarchy.of(column))
         else:
@@ -263,5 +263,5 @@ def flat(column: Column) -> Hierarchy:
 
 def ticks_of(frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
     """The ticks of a frame's cells; NaN if missing. Cells are moved, or refused, as `Schema.encode` does it."""
-    cuts = {position: one for position, one in attributes.items() if isinstance(one, NumberCut)}
-    return {position: one.ticks(one.column.numbers(frame[one.column.name])) for position, one in cuts.items()}
+    points = {position: one for position, one in attributes.items() if isinstance(one, NumberSplit)}
+    return {position: one.ticks(one.column.numbers(frame[one.column.name])) for position, one in points.items()}

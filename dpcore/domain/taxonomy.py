@@ -56,8 +56,8 @@ class Taxonomy:
             self._check(row, path, first)
             for child, above in pairwise(path):
                 if parent.setdefault(child, above) != above:
-                    told = f"puts {_named(child)} below {_named(above)}, but an earlier row below "
-                    raise _wrong(row, told + _named(parent[child]), "Keep one parent per node.")
+                    text = f"puts {_named(child)} below {_named(above)}, but an earlier row below "
+                    raise _wrong(row, text + _named(parent[child]), "Keep one parent per node.")
 
     def _check(self, row: int, path: tuple[str, ...], first: dict[str, int]) -> None:
         if len(path) > MAX_LEVELS:
@@ -68,15 +68,15 @@ class Taxonomy:
             if not node.strip():
                 raise _wrong(row, f"has an empty name at level {level}", "Name every node between leaf and root.")
         if path[-1] != self.root:
-            told = f"ends in another root, {_named(path[-1])}, than row 1, which ends in {_named(self.root)}"
-            raise _wrong(row, told, "End every path in one root.")
+            text = f"ends in another root, {_named(path[-1])}, than row 1, which ends in {_named(self.root)}"
+            raise _wrong(row, text, "End every path in one root.")
         if len(set(path)) != len(path):
-            again = next(node for place, node in enumerate(path) if node in path[:place])
+            again = next(node for index, node in enumerate(path) if node in path[:index])
             raise _wrong(row, f"repeats the node {_named(again)}", "Name every node once per path.")
         inner = next((node for node in path[1:] if node in first), None)
         if inner is not None:
-            told = f"uses {_named(inner)}, the leaf of row {first[inner]}, as an inner node"
-            raise _wrong(row, told, "Give inner nodes other names.")
+            text = f"uses {_named(inner)}, the leaf of row {first[inner]}, as an inner node"
+            raise _wrong(row, text, "Give inner nodes other names.")
 
     @classmethod
     def flat(cls, leaves: Iterable[str], root: str = "(any)") -> Self:

@@ -21,7 +21,7 @@ FEW = 3  # names that are listed
 
 
 @dataclass(frozen=True)
-class Node:
+class TaxonomyNode:
     """A set of codes with a name."""
 
     name: str
@@ -43,16 +43,16 @@ class Hierarchy:
             for end in range(1, len(path) + 1):
                 members.setdefault(tuple(path[:end]), []).append(code)
         found = sorted(members, key=len)
-        place = {path: i for i, path in enumerate(found)}
+        index = {path: i for i, path in enumerate(found)}
         self.nodes = tuple(  # the root first, parents before their children
-            Node(path[-1], tuple(members[path]), len(path) - 1, place.get(path[:-1], -1)) for path in found
+            TaxonomyNode(path[-1], tuple(members[path]), len(path) - 1, index.get(path[:-1], -1)) for path in found
         )
         below: list[list[int]] = [[] for _ in found]
         for i, node in enumerate(self.nodes):
             if node.parent >= 0:
                 below[node.parent].append(i)
         # Per node the places of its children, in the order of their codes.
-        self.children = tuple(tuple(sorted(places, key=lambda i: self.nodes[i].codes)) for places in below)
+        self.children = tuple(tuple(sorted(indices, key=lambda i: self.nodes[i].codes)) for indices in below)
         self.depth = max(node.depth for node in self.nodes)
         self.size = len(paths)
 
@@ -76,11 +76,11 @@ class Hierarchy:
             paths = [(ANY, value) for value in values]
         return cls([*paths, (paths[0][0], column.labels[-1])] if column.missing else paths)
 
-    def fork(self, place: int) -> int:
+    def fork(self, index: int) -> int:
         """The first node from a place down that has no single child; those above it divide nothing."""
-        while len(self.children[place]) == 1:
-            place = self.children[place][0]
-        return place
+        while len(self.children[index]) == 1:
+            index = self.children[index][0]
+        return index
 
     @property
     def levels(self) -> range:
@@ -99,9 +99,9 @@ class Hierarchy:
     def blocks(self, cut: Sequence[int]) -> Ints:
         """For every code the position, in `cut`, of the node that holds it; ParameterError if not each has one."""
         held = np.full(self.size, -1, dtype=np.intp)
-        for position, place in enumerate(cut):
-            held[list(self.nodes[place].codes)] = position
-        if sum(len(self.nodes[place].codes) for place in cut) != self.size or (held < 0).any():
+        for position, index in enumerate(cut):
+            held[list(self.nodes[index].codes)] = position
+        if sum(len(self.nodes[index].codes) for index in cut) != self.size or (held < 0).any():
             raise ParameterError("These nodes do not divide the column.", "Take every code's node once.")
         return held
 
@@ -119,8 +119,8 @@ def intervals(column: Column, fanout: int = 2) -> Taxonomy:
         name = column.interval(first, end)
         for path in paths[first:end]:
             path.insert(1, name)
-        cuts = np.linspace(first, end, min(fanout, end - first) + 1).round().astype(int)
-        spans += [(a, b) for a, b in pairwise(cuts.tolist()) if b - a > 1]
+        points = np.linspace(first, end, min(fanout, end - first) + 1).round().astype(int)
+        spans += [(a, b) for a, b in pairwise(points.tolist()) if b - a > 1]
     return Taxonomy(tuple(map(tuple, paths)))
 
 

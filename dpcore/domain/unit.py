@@ -146,9 +146,9 @@ class PrivacyUnit:
                 "Use data with that column, or declare a unit without it.",
             )
         cells = frame[self.id_column]
-        places, names = distinct(cells)
+        indices, names = distinct(cells)
         blank = np.array([not name.strip() for name in names] + [True], dtype=bool)  # the last is of missing cells
-        if blank[places].any():
+        if blank[indices].any():
             raise DataError(
                 f"In the column {self.id_column!r}, which identifies persons, a cell is missing.",
                 "Name the person of every row, or leave out rows of no person.",
@@ -159,7 +159,7 @@ class PrivacyUnit:
                 "Read it as text.",
             )
         _, rank = np.unique(np.array(names, dtype=object), return_inverse=True)
-        return np.asarray(rank[places], dtype=np.intp)
+        return np.asarray(rank[indices], dtype=np.intp)
 
     def kept(self, persons: Ints, lots: Floats, *, fill: bool) -> Ints:
         """Choose which rows count, person by person.

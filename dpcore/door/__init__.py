@@ -10,7 +10,7 @@ can be proved of the noise. `prices` has the lemmas.
 
 from dpcore.door.door import Door
 from dpcore.door.network_growth import Growth
-from dpcore.door.nodes import Division, PrivateNodes
+from dpcore.door.nodes import PrivateNodes, Split
 from dpcore.door.table import PrivateTable
 
-__all__ = ["Division", "Door", "Growth", "PrivateNodes", "PrivateTable"]
+__all__ = ["Door", "Growth", "PrivateNodes", "PrivateTable", "Split"]

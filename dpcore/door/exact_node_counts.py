@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, Floats, Ints
-from dpcore.domain.splits import GRID, STEP, Attribute, CodeCut, Groups, NumberCut, OneValue
+from dpcore.domain.splits import GRID, STEP, Attribute, CodeSplit, Groups, NumberSplit, OneValue
 from dpcore.mechanisms.noise import Noise
 from dpcore.rows import HeldRows, Rows, exact_counts
 
@@ -130,7 +130,7 @@ class Pile:
 
 
 @dataclass(frozen=True, eq=False)
-class Cuts:
+class SplitPoints:
     """Candidates of one attribute, m in all: the node of each, the counts of its children, and where it cuts.
 
     Nodes are in increasing order for numbers; tables have the shape (children, classes, m). The cut
@@ -188,7 +188,7 @@ class NodeRows:
 
     def only(self, keep: Ints) -> Self:
         """Some of the nodes, by their numbers, ascending; they are numbered anew in that order."""
-        found = replace(self, number=renumbered(self.number, self.size, keep), size=len(keep), piles={})
+        found = replace(self, number=renumber(self.number, self.size, keep), size=len(keep), piles={})
         found.__dict__["classes"] = self.classes[keep]
         return found
 
@@ -207,15 +207,15 @@ class NodeRows:
         ]
         classes = self.records.classes
         counts = np.zeros(size * classes, dtype=np.int64)
-        for query, (block, place), node, side, label in self._met(queries):
+        for query, (block, index), node, side, label in self._met(queries):
             child, part = first[query.nodes].take(node) + side, children[block]
-            part[np.divmod(place, part.shape[1]) if len(part) > 1 else (0, place)] = child
+            part[np.divmod(index, part.shape[1]) if len(part) > 1 else (0, index)] = child
             counts += np.bincount(child * classes + label, minlength=len(counts))
-        found = type(self)(self.records, children, self.times, unchanged(size), size)
+        found = type(self)(self.records, children, self.times, same_numbers(size), size)
         found.__dict__["classes"] = counts.reshape(size, classes)
         return found
 
-    def lots(self, offered: Flags, known: Flags, cuts: Floats, low: Floats) -> Iterator[tuple[int, int, Self]]:
+    def lots(self, offered: Flags, known: Flags, points: Floats, low: Floats) -> Iterator[tuple[int, int, Self]]:
         """Nodes whose candidates are asked for together: the first, the one behind the last, and what counts them.
 
         Arrays are those of `PrivateNodes.choose`; `known` says of which columns the cuts are given.
@@ -225,7 +225,7 @@ class NodeRows:
 
         def query(position: int, nodes: Ints) -> Query:
             if known[position]:
-                return self._by_side(position, nodes, cuts[nodes, position], low[nodes, position])
+                return self._by_side(position, nodes, points[nodes, position], low[nodes, position])
             return self._by_value(position, nodes)
 
         every, classes, records = np.arange(self.size), self.records.classes, self.classes.sum(axis=1)
@@ -246,8 +246,8 @@ class NodeRows:
             if not first:
                 counted += [query(position, every[offered[:, position]]) for position in few.tolist()]
             piles |= {one.position: (one, pile) for one, pile in self._piled(counted)}
-            for lot in spans(first, end, offered[:, positions], records, sizes, together):
-                yield *lot, found
+            for span in spans(first, end, offered[:, positions], records, sizes, together):
+                yield *span, found
             for position in others.tolist():
                 del piles[position]  # whoever was given it asks no more
 
@@ -258,7 +258,7 @@ class NodeRows:
 
     def candidates(
         self, position: int, nodes: Ints, low: Floats, high: Floats, split_points: Floats | None = None
-    ) -> Iterator[Cuts]:
+    ) -> Iterator[SplitPoints]:
         """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups.
 
         Where `split_points` are given, these are all.
@@ -266,26 +266,26 @@ class NodeRows:
         attribute = self.records.attributes[position]
         if split_points is not None:
             sides = self._table(self._by_side(position, nodes, split_points, low))
-            yield Cuts(nodes, np.moveaxis(sides, 0, -1), split_points, split_points)
+            yield SplitPoints(nodes, np.moveaxis(sides, 0, -1), split_points, split_points)
         elif isinstance(attribute, Groups):
             yield from self._groups(attribute, position, nodes, low)
-        elif isinstance(attribute, CodeCut):
+        elif isinstance(attribute, CodeSplit):
             yield self._codes(position, nodes, low, high, one=False)
         elif isinstance(attribute, OneValue):
             yield self._codes(position, nodes, low, high, one=True)
-        elif isinstance(attribute, NumberCut):
+        elif isinstance(attribute, NumberSplit):
             yield self._intervals(position, nodes, low, high)
 
-    def _groups(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[Cuts]:
+    def _groups(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[SplitPoints]:
         tables = self.tables(position, nodes)
-        places = low.astype(np.intp)
-        for place in np.unique(places).tolist():
-            here, nothing = np.flatnonzero(places == place), np.full((places == place).sum(), np.nan)
-            inside = np.arange(attribute.fans[place])[:, None] == attribute.child_of[place]  # children x codes
+        indices = low.astype(np.intp)
+        for index in np.unique(indices).tolist():
+            here, nothing = np.flatnonzero(indices == index), np.full((indices == index).sum(), np.nan)
+            inside = np.arange(attribute.fans[index])[:, None] == attribute.child_of[index]  # children x codes
             summed = inside.astype(np.int64) @ tables[here]
-            yield Cuts(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
+            yield SplitPoints(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
 
-    def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats, *, one: bool) -> Cuts:
+    def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats, *, one: bool) -> SplitPoints:
         """One code against all others, or the codes below one of the range against those from it on."""
         tables = self.tables(position, nodes)
         lefts = tables if one else np.cumsum(tables, axis=1)  # codes below the range hold no records here
@@ -294,10 +294,10 @@ class NodeRows:
         width = end - start
         number = np.repeat(np.arange(len(nodes)), width)
         index = start[number] + np.arange(len(number)) - (np.cumsum(width) - width)[number]
-        left, cut = lefts[number, index], index + (0.0 if one else 1.0)
-        return Cuts(nodes[number], np.stack([left.T, (self.classes[nodes][number] - left).T]), cut, cut)
+        left, point = lefts[number, index], index + (0.0 if one else 1.0)
+        return SplitPoints(nodes[number], np.stack([left.T, (self.classes[nodes][number] - left).T]), point, point)
 
-    def _intervals(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
+    def _intervals(self, position: int, nodes: Ints, low: Floats, high: Floats) -> SplitPoints:
         """Intervals between the numbers that occur, those at both ends included; also where a node has no records."""
         many, tick, counts = self._numbers(position, nodes)
         m, wide = len(nodes), many + 1  # one more candidate per node, in front of its numbers: everything goes right
@@ -314,7 +314,7 @@ class NodeRows:
         upper = np.append(lower[1:], 0.0)
         ends = first + many
         upper[ends] = high
-        return Cuts(np.repeat(nodes, wide), tables, lower, upper)
+        return SplitPoints(np.repeat(nodes, wide), tables, lower, upper)
 
     def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
         """The steps of a column that occur in some nodes: how many in each, which, and counts of classes x steps."""
@@ -343,7 +343,7 @@ class NodeRows:
 
     def _by_value(self, position: int, nodes: Ints) -> Query:
         """By the codes of a column, or by the steps of one that is cut anywhere."""
-        if not isinstance(attribute := self.records.attributes[position], NumberCut):
+        if not isinstance(attribute := self.records.attributes[position], NumberSplit):
             return Query(position, nodes, attribute.column.size, as_they_are)
 
         def rank(values: NDArray[Any], _: Ints) -> NDArray[Any]:
@@ -390,7 +390,7 @@ class NodeRows:
             rows, many = len(labels), min(max(SAMPLES * exact_counts.BLOCK // len(labels), 1), samples)
             for first in range(0, samples, many):
                 block, last = np.s_[first : first + many, start : start + rows], None
-                place, low, starts = self._by_node(block)
+                index, low, starts = self._by_node(block)
                 for one, values in zip(ordered, columns, strict=True):
                     if last is None or not np.array_equal(one.nodes, last):
                         last, nodes = one.nodes, own[one.nodes] - low
@@ -398,7 +398,7 @@ class NodeRows:
                         begin, end = (starts.take(nodes[here] + more) for more in (0, 1))
                         node = np.repeat(np.arange(len(nodes))[here], end - begin)
                         at = np.arange(len(node)) + np.repeat(end - np.cumsum(end - begin), end - begin)
-                        at = place.take(at).astype(np.intp)
+                        at = index.take(at).astype(np.intp)
                         row = at - at // rows * rows  # in half of the time of a remainder
                         label = labels.take(row)
                     yield one, (block, at), node, one.rank(values.take(row), node), label
@@ -425,12 +425,12 @@ def as_they_are(values: NDArray[Any], _: Ints) -> NDArray[Any]:
     return values
 
 
-def unchanged(size: int) -> Ints:
+def same_numbers(size: int) -> Ints:
     """Numbers of nodes as they are; the last is of `NOWHERE`."""
     return np.append(np.arange(size), NOWHERE)
 
 
-def renumbered(number: Ints, size: int, keep: Ints) -> Ints:
+def renumber(number: Ints, size: int, keep: Ints) -> Ints:
     """Numbers of nodes among some that are kept."""
     new = np.full(size + 1, NOWHERE)
     new[keep] = np.arange(len(keep))
@@ -453,23 +453,23 @@ def roots(records: Records, noise: Noise, trees: int, resample: str, rate: float
     n, rate, kind = len(records.rows), floor(rate * 2.0**53) / 2.0**53, np.min_scalar_type(-trees)
     if resample == "disjoint":
         node = np.zeros((1, n), dtype=kind)
-        for here, lots in uniform_blocks(noise, n) if trees > 1 else ():
-            node[0, here] = np.minimum(lots * trees, trees - 1)
-        return NodeRows(records, node, None, unchanged(trees), trees)
+        for here, draws in uniform_blocks(noise, n) if trees > 1 else ():
+            node[0, here] = np.minimum(draws * trees, trees - 1)
+        return NodeRows(records, node, None, same_numbers(trees), trees)
     node = np.repeat(np.arange(trees, dtype=kind)[:, None], n, axis=1)
     times = np.zeros(node.shape, dtype=np.uint8) if resample == "bootstrap" else None
     for tree in range(trees) if resample != "full" else ():
-        for here, lots in uniform_blocks(noise, n):
+        for here, draws in uniform_blocks(noise, n):
             if times is None:
-                node[tree, here][lots >= rate] = NOWHERE
+                node[tree, here][draws >= rate] = NOWHERE
             else:  # more than 255 of one row: less likely than 1 in 10^500
-                np.add.at(times[tree], np.minimum(lots * n, n - 1).astype(np.intp), np.uint8(1))
-    return NodeRows(records, node, times, unchanged(trees), trees)
+                np.add.at(times[tree], np.minimum(draws * n, n - 1).astype(np.intp), np.uint8(1))
+    return NodeRows(records, node, times, same_numbers(trees), trees)
 
 
 def uniform_blocks(noise: Noise, rows: int) -> Iterator[tuple[slice, Floats]]:
     """One lot of every row, and where these rows are, some at a time."""
     start = 0
-    for lots in noise.lots_by_blocks(rows):
-        yield slice(start, start + len(lots)), lots
-        start += len(lots)
+    for draws in noise.lots_by_blocks(rows):
+        yield slice(start, start + len(draws)), draws
+        start += len(draws)

@@ -36,18 +36,18 @@ from numpy.typing import NDArray
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Flags, Floats, Ints
-from dpcore.domain.splits import NumberCut
+from dpcore.domain.splits import NumberSplit
 from dpcore.door import prices
 from dpcore.door.door import Door
 from dpcore.door.exact_node_counts import NodeRows
-from dpcore.door.prices import Claim, Claimed
+from dpcore.door.prices import ClaimedValues, QueryClaim
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Weights
 from dpcore.mechanisms.scores import SplitScore
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class Split:
     """How nodes are divided: each by the column at a position, and for numbers at a cut (else NaN)."""
 
     column: Ints
@@ -97,20 +97,20 @@ class PrivateNodes:
         """Some nodes apart from others, each lot with an account of its own: they hold different records."""
         group = self.ledger.parallel("", by="value")
         doors = {name: self._door.on(group.part(name)) for name in chosen}
-        return [PrivateNodes(doors[name], self._rows.only(places)) for name, places in chosen.items()]
+        return [PrivateNodes(doors[name], self._rows.only(indices)) for name, indices in chosen.items()]
 
     def let_go(self) -> None:
         """Forget the records, as many as there are rows: from now on there is only the account."""
         del self._rows
 
-    def only(self, places: Ints) -> PrivateNodes:
+    def only(self, indices: Ints) -> PrivateNodes:
         """Some of the nodes, under the same account."""
-        return PrivateNodes(self._door, self._rows.only(places))
+        return PrivateNodes(self._door, self._rows.only(indices))
 
-    def divide(self, division: Division, low: Floats, first: Ints, size: int) -> PrivateNodes:
+    def divide(self, split: Split, low: Floats, first: Ints, size: int) -> PrivateNodes:
         """The children, numbered from `first` on for each node, `size` in all; `low` as in `choose`."""
-        own = low[np.arange(self.size), division.column]
-        rows = self._rows.divided(division.column, division.cut, own, first, size)
+        own = low[np.arange(self.size), split.column]
+        rows = self._rows.divided(split.column, split.cut, own, first, size)
         return PrivateNodes(self._door, rows)
 
     def counts(self, name: str, *, epsilon: Epsilon) -> Floats:
@@ -135,10 +135,10 @@ class PrivateNodes:
             column = self._records.attributes[position].column
             # One by one, a column's share goes evenly to the counts of both its tables.
             cells = (column.size, column.size * self._records.classes) if one_by_one else (1, 1)
-            paid = [share * part / sum(cells) for part in cells]
+            spent = [share * part / sum(cells) for part in cells]
             label, table = f"{name}: {column.name}", self._rows.tables
-            plain = self._counted(label, paid[0], cells[0], partial(table, position, every, by_class=False))
-            crossed = self._counted(f"{label} × class", paid[1], cells[1], partial(table, position, every))
+            plain = self._counted(label, spent[0], cells[0], partial(table, position, every, by_class=False))
+            crossed = self._counted(f"{label} × class", spent[1], cells[1], partial(table, position, every))
             found.append((plain, crossed))
         return found
 
@@ -152,8 +152,8 @@ class PrivateNodes:
         *,
         epsilon: Epsilon,
         cuts: Floats | None = None,
-        **claimed: Unpack[Claimed],
-    ) -> Division:
+        **claimed: Unpack[ClaimedValues],
+    ) -> Split:
         """One exponential mechanism in every node over its ways to divide.
 
         All arrays are of shape (nodes, columns): by which columns each node may be divided (one or
@@ -162,19 +162,19 @@ class PrivateNodes:
         """
         if offered.shape != (self.size, low.shape[1]) or not offered.any(axis=1).all():
             raise ParameterError("A node has no column to be divided by.", "Offer one or more to every node.")
-        entry, factor = self._choice(score, epsilon, Claim(**claimed))
+        entry, factor = self._choice(score, epsilon, QueryClaim(**claimed))
         named = replace(entry, name=f"{name}, by {score.name}")
         draw = partial(self._drawn, score, offered, low, high, cuts, factor)
         return self._door.answer("choose", [named], draw)
 
     def choice_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
         """What a choice would be booked with that is made as `choose` makes it; public, no question."""
-        entry, _ = self._choice(score, epsilon, Claim(claimed_sensitivity=claimed_sensitivity))
+        entry, _ = self._choice(score, epsilon, QueryClaim(claimed_sensitivity=claimed_sensitivity))
         return entry.epsilon_nominal
 
     def leave_unasked(self, name: str, claimed: Epsilon, bound: Epsilon) -> None:
         """Book questions that these rows did not call for, but others would have: a guarantee is for all."""
-        self.ledger.charge(prices.unasked(name, claimed, bound))
+        self.ledger.charge(prices.unused_entry(name, claimed, bound))
 
     def pure(self, reason: str) -> Flags:
         """Which nodes hold records of at most one class, exactly. Nothing bounds that; published mode only."""
@@ -185,15 +185,15 @@ class PrivateNodes:
         entry = prices.counts(name, relation, mechanism, epsilon, one_by_one=one_by_one)
         return self._door.answer("counts", [entry], lambda: self._door.noisy_counts([count()], [entry.scale])[0])
 
-    def _choice(self, score: SplitScore, epsilon: Epsilon, claim: Claim) -> tuple[Entry, float]:
+    def _choice(self, score: SplitScore, epsilon: Epsilon, claim: QueryClaim) -> tuple[Entry, float]:
         """The price of a choice, and the factor of its exponent; for any number of children that columns allow."""
         most = max([2, *(attribute.column.size for attribute in self._records.attributes.values())])
         return self._door.choice(score, [(most, self.classes)], epsilon, claim)
 
     def _drawn(
-        self, score: SplitScore, offered: Flags, low: Floats, high: Floats, cuts: Floats | None, factor: float
-    ) -> Division:
-        given = np.full(low.shape, np.nan) if cuts is None else cuts
+        self, score: SplitScore, offered: Flags, low: Floats, high: Floats, points: Floats | None, factor: float
+    ) -> Split:
+        given = np.full(low.shape, np.nan) if points is None else points
         known = np.asarray(~(offered & np.isnan(given)).any(axis=0))
         chosen = []
         for start, stop, rows in self._rows.lots(offered, known, given, low):
@@ -201,16 +201,16 @@ class PrivateNodes:
             for position in np.flatnonzero(offered[start:stop].any(axis=0)).tolist():
                 at = start + np.flatnonzero(offered[start:stop, position])
                 fixed = given[at, position] if known[position] else None
-                by_length = fixed is None and isinstance(self._records.attributes[position], NumberCut)
+                by_length = fixed is None and isinstance(self._records.attributes[position], NumberSplit)
                 for batch in rows.candidates(position, at, low[at, position], high[at, position], fixed):
                     values = score.of_many(batch.tables, Relation.ADD_REMOVE)
                     found.append(Offer(position, by_length, batch.nodes, values, batch.low, batch.high))
             chosen.append(self._best(found, high - low, factor, start, stop))
         column, lows, highs = (np.concatenate(each) for each in zip(*chosen, strict=True))
-        cut, several = lows.copy(), highs > lows + 1
+        point, several = lows.copy(), highs > lows + 1
         if several.any():
-            cut[several] = self._door.noise.between(lows[several], highs[several])
-        return Division(column, cut)
+            point[several] = self._door.noise.between(lows[several], highs[several])
+        return Split(column, point)
 
     def _best(
         self, offers: list[Offer], wide: Floats, factor: float, first: int, end: int

@@ -24,18 +24,18 @@ from typing import TypedDict
 
 import numpy as np
 
-from dpcore.accounting.currency import PURE, Currency
+from dpcore.accounting.currency import PURE, PrivacyMeasure
 from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import Bounds
 
-Family = Sequence[str]
+Names = Sequence[str]
 NAMED = 4  # tables that an entry names
 GRID_BITS = 20  # noisy scores are whole multiples of some 2^-20 of their sensitivity
 
 
-class Claimed(TypedDict, total=False):
+class ClaimedValues(TypedDict, total=False):
     """What a source says of a question, where it differs from what is true."""
 
     claimed_epsilon: Epsilon | None
@@ -47,20 +47,22 @@ class Claimed(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
-    """`Claimed`, as it was given to a question."""
+class QueryClaim:
+    """`ClaimedValues`, as it was given to a question."""
 
     claimed_epsilon: Epsilon | None = None
     claimed_sensitivity: float | None = None
     reason: str = ""
-    currency: Currency = PURE
+    measure: PrivacyMeasure = PURE
 
     def scaled_to(self, sensitivity: float) -> float:
         """The sensitivity that the noise is scaled to."""
         if self.claimed_sensitivity is None:
             return sensitivity
         if not 0 < self.claimed_sensitivity < np.inf:
-            raise ParameterError("A claimed sensitivity is not positive.", "A method without noise asks `unprotected`.")
+            raise ParameterError(
+                "A claimed sensitivity is not positive.", "A method without noise asks `unprotected_entry`."
+            )
         return self.claimed_sensitivity
 
     def entry(
@@ -77,7 +79,7 @@ class Claim:
             scale=scale,
             draws=draws,
             reason=self.reason,
-            unit=self.currency.unit,
+            unit=self.measure.unit,
         )
 
 
@@ -87,15 +89,15 @@ def bound_of(epsilon: Epsilon, sensitivity: float, scaled_to: float) -> Epsilon:
 
 
 def tables(
-    families: Sequence[Family],
+    families: Sequence[Names],
     relation: Relation,
     mechanism: str,
     epsilon: Epsilon,
     weights: list[float] | None,
-    claim: Claim,
+    claim: QueryClaim,
 ) -> list[Entry]:
     """One entry per noisy contingency table; its `scale` is the noise to draw."""
-    sensitivity = claim.currency.histogram(relation)
+    sensitivity = claim.measure.histogram(relation)
     scaled_to = claim.scaled_to(sensitivity)
     parts = len(families) if weights is None else weights
     shares = shares_of(epsilon, parts)
@@ -103,14 +105,14 @@ def tables(
     entries = []
     for family, share, claimed_share in zip(families, shares, claimed, strict=True):
         name = f"counts of {' × '.join(family)}" if family else "number of rows"
-        scale = claim.currency.scale(share, scaled_to)
+        scale = claim.measure.scale(share, scaled_to)
         bound = bound_of(share, sensitivity, scaled_to)
         own = replace(claim, claimed_epsilon=claimed_share)
         entries.append(own.entry(name, mechanism, sensitivity, scale, paid=share, bound=bound, draws=1))
     return entries
 
 
-def histograms(families: Sequence[Family], relation: Relation, epsilon: Epsilon) -> Entry:
+def histograms(families: Sequence[Names], relation: Relation, epsilon: Epsilon) -> Entry:
     """The entry of tables that are asked for at once, with noise for all together."""
     names = [" × ".join(family) for family in families]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
@@ -121,11 +123,11 @@ def counts(name: str, relation: Relation, mechanism: str, epsilon: Epsilon, *, o
     """The entry of counts, as of disjoint nodes; `one_by_one` counts of a record are paid for one after the other."""
     total, sensitivity = exact(epsilon), relation.histogram_l1
     scale = PURE.scale(total, sensitivity, one_by_one)
-    return Claim().entry(name, mechanism, sensitivity, scale, paid=total, bound=total, draws=one_by_one)
+    return QueryClaim().entry(name, mechanism, sensitivity, scale, paid=total, bound=total, draws=one_by_one)
 
 
 def choice(
-    name: str, bounds: Bounds, per_draw: Epsilon, draws: int, claim: Claim, *, exactly: bool
+    name: str, bounds: Bounds, per_draw: Epsilon, draws: int, claim: QueryClaim, *, exactly: bool
 ) -> tuple[Entry, float]:
     """The entry of an exponential mechanism, and the factor of the score in its exponent (0: choose uniformly).
 
@@ -134,16 +136,16 @@ def choice(
     """
     sensitivity, loss, rounding = bounds
     divisor = loss if claim.claimed_sensitivity is None else 2 * claim.scaled_to(sensitivity)
-    factor = claim.currency.exponent(per_draw) / divisor if divisor else 0.0
+    factor = claim.measure.exponent(per_draw) / divisor if divisor else 0.0
     bound = draws * (per_draw if divisor == loss else exact(factor * loss))
     if exactly and loss:
         factor /= 1 + 2 * rounding / loss
-    name, scale, paid = f"choice by {name}", 1 / factor if factor else np.inf, draws * per_draw
-    return claim.entry(name, "exponential", sensitivity, scale, paid=paid, bound=bound, draws=draws), factor
+    name, scale, spent = f"choice by {name}", 1 / factor if factor else np.inf, draws * per_draw
+    return claim.entry(name, "exponential", sensitivity, scale, paid=spent, bound=bound, draws=draws), factor
 
 
 def noisy_values(
-    name: str, bounds: Bounds, values: int, epsilon: Epsilon, claim: Claim, *, exactly: bool
+    name: str, bounds: Bounds, values: int, epsilon: Epsilon, claim: QueryClaim, *, exactly: bool
 ) -> tuple[Entry, float]:
     """The entry of noise on the scores of all candidates, and the grid that it is drawn on.
 
@@ -155,17 +157,17 @@ def noisy_values(
     scaled_to, total = claim.scaled_to(sensitivity), exact(epsilon)
     grid = 2.0 ** (floor(log2(sensitivity)) - GRID_BITS) if sensitivity else 1.0  # dividing by it is exact
     wider = 1 + (rounding + grid) / sensitivity if exactly and sensitivity else 1.0
-    scale = wider * claim.currency.scale(total, scaled_to, values)
+    scale = wider * claim.measure.scale(total, scaled_to, values)
     name, bound = f"{values} values of {name}", bound_of(total, sensitivity, scaled_to)
-    law = claim.currency.law
-    return claim.entry(name, law, sensitivity, scale, paid=total, bound=bound, draws=values), grid
+    distribution = claim.measure.distribution
+    return claim.entry(name, distribution, sensitivity, scale, paid=total, bound=bound, draws=values), grid
 
 
-def unasked(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
+def unused_entry(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
     """The entry of questions that a run has room for, and that its rows did not call for."""
-    return Claim().entry(name, "none", 0.0, 0.0, paid=exact(claimed_epsilon), bound=exact(bound), draws=0)
+    return QueryClaim().entry(name, "none", 0.0, 0.0, paid=exact(claimed_epsilon), bound=exact(bound), draws=0)
 
 
-def unprotected(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
+def unprotected_entry(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
     """The entry of noiseless answers, and no bound at all."""
-    return replace(unasked(name, claimed_epsilon, np.inf), sensitivity=np.inf, draws=1, reason=reason)
+    return replace(unused_entry(name, claimed_epsilon, np.inf), sensitivity=np.inf, draws=1, reason=reason)

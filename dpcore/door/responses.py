@@ -24,11 +24,11 @@ from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.schema import Schema
-from dpcore.door.prices import Claim
+from dpcore.door.prices import QueryClaim
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
-from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, Lots
-from dpcore.postprocess.reports import Family, Questionnaire, Reports
+from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, UniformDraws
+from dpcore.postprocess.reports import Item, Questionnaire, Reports
 from dpcore.rows import Rows
 
 
@@ -39,25 +39,31 @@ def check(questions: Questionnaire, schema: Schema, numbered: Collection[int], r
     for family, channel in questions.channels.items():
         sizes = [schema[name].size for name in family]
         if isinstance(channel, CategoryChannel) and channel.size != np.prod(sizes):
-            raise ParameterError(f"The randomizer of {told(family)} has another number of values.", "Correct it.")
+            raise ParameterError(
+                f"The randomizer of {describe_family(family)} has another number of values.", "Correct it."
+            )
         if not isinstance(channel, CategoryChannel | TRR):
-            raise ParameterError(f"There is no randomizer for {told(family)}.", "Use a channel of this package.")
+            raise ParameterError(
+                f"There is no randomizer for {describe_family(family)}.", "Use a channel of this package."
+            )
         if isinstance(channel, TRR) and (len(family) != 1 or schema.index(family[0]) not in numbered):
-            raise ParameterError(f"{told(family)} is not a number to be randomized.", "Use its values or bins.")
+            raise ParameterError(
+                f"{describe_family(family)} is not a number to be randomized.", "Use its values or bins."
+            )
 
 
-def entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[Family, str]) -> list[Entry]:
+def entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[Item, str]) -> list[Entry]:
     """What the reports of one record cost."""
     channels, optional = questions.channels, questions.optional
     tied = [group for group in questions.together if len(group) > 1]
-    apart = {*optional, *(family for group in tied for family in group)}
+    listed = {*optional, *(family for group in tied for family in group)}
     found = [
-        entry(told(family), [channel], exact(channel.epsilon), claimed, reasons.get(family, ""))
+        entry(describe_family(family), [channel], exact(channel.epsilon), claimed, reasons.get(family, ""))
         for family, channel in channels.items()
-        if family not in apart
+        if family not in listed
     ]
     for group in tied:
-        name = ", ".join(map(told, group)) + ", kept or changed together"
+        name = ", ".join(map(describe_family, group)) + ", kept or changed together"
         reason = " ".join(dict.fromkeys(reasons.get(family, "") for family in group))
         found.append(entry(name, [channels[family] for family in group], inf, claimed, reason))
     if optional:
@@ -74,11 +80,11 @@ def entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsil
     mechanism = " and ".join(dict.fromkeys(channel.mechanism for channel in channels))
     mechanism += "" if only else ", several"
     scale = only.scale if isinstance(only, TRR) else np.nan
-    claim = Claim(claimed_epsilon=claimed, reason=reason)
+    claim = QueryClaim(claimed_epsilon=claimed, reason=reason)
     return claim.entry(f"report of {name}", mechanism, width, scale, paid=bound, bound=bound, draws=1)
 
 
-def told(family: Family) -> str:
+def describe_family(family: Item) -> str:
     """A family in words."""
     return " × ".join(family)
 
@@ -86,15 +92,15 @@ def told(family: Family) -> str:
 def answers(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) -> Reports:
     """Everybody's reports."""
     people, optional = len(rows), questions.optional
-    chosen: dict[Family, Ints] = {}
+    chosen: dict[Item, Ints] = {}
     if optional:
-        lots = noise.lots(people * len(optional)).reshape(people, len(optional))
-        drawn = np.argpartition(lots, questions.asked - 1, axis=1)[:, : questions.asked]
+        draws = noise.lots(people * len(optional)).reshape(people, len(optional))
+        drawn = np.argpartition(draws, questions.asked - 1, axis=1)[:, : questions.asked]
         chosen = {family: np.flatnonzero((drawn == i).any(axis=1)) for i, family in enumerate(optional)}
-    shared: dict[Family, Lots] = {}
+    shared: dict[Item, UniformDraws] = {}
     for group in questions.together:
-        shared |= dict.fromkeys(group, given(noise.lots(people)))
-    values: dict[Family, NDArray[Any]] = {}
+        shared |= dict.fromkeys(group, given_draws(noise.lots(people)))
+    values: dict[Item, NDArray[Any]] = {}
     for family, channel in questions.channels.items():
         at: Any = chosen.get(family, slice(None))
         positions = [schema.index(name) for name in family]
@@ -106,6 +112,6 @@ def answers(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) 
     return Reports(schema, people, questions.channels, values, chosen, questions.together)
 
 
-def given(lots: Floats) -> Lots:
+def given_draws(lots: Floats) -> UniformDraws:
     """Lots that were drawn before."""
     return lambda _: lots

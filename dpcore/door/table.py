@@ -11,7 +11,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.currency import Amount
+from dpcore.accounting.currency import PrivacyLoss
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Flags, Floats, Ints
@@ -22,7 +22,7 @@ from dpcore.door import nodes, prices, responses
 from dpcore.door.door import Door
 from dpcore.door.exact_node_counts import Records, roots
 from dpcore.door.network_growth import FamilySearch, Growth
-from dpcore.door.prices import Claimed, Family
+from dpcore.door.prices import ClaimedValues, Names
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.noise.histograms import WIDEST, Spread
@@ -75,7 +75,7 @@ class PrivateTable:
 
     # Record by record, or a division by values: free
 
-    def derive(self, column: Column, sources: Family, rule: NDArray[np.integer[Any]]) -> Self:
+    def derive(self, column: Column, sources: Names, rule: NDArray[np.integer[Any]]) -> Self:
         """The table with one more column, `rule[codes of the sources]`: record by record, hence free.
 
         The rule is a public look-up table, with one axis per source, from the sources' codes to the
@@ -116,7 +116,7 @@ class PrivateTable:
             part._strata += (self._sources.get(by, by),)
         return made
 
-    def expect(self, families: Sequence[Family]) -> None:
+    def expect(self, families: Sequence[Names]) -> None:
         """Have tables counted in one pass over the rows that questions are going to need; no answer, hence free."""
         self._rows.expect([self.schema.index(name) for name in family] for family in families)
 
@@ -124,11 +124,11 @@ class PrivateTable:
 
     def counts(
         self,
-        families: Sequence[Family],
+        families: Sequence[Names],
         *,
-        epsilon: Amount,
+        epsilon: PrivacyLoss,
         weights: list[float] | None = None,
-        **claimed: Unpack[Claimed],
+        **claimed: Unpack[ClaimedValues],
     ) -> list[Floats]:
         """Noisy contingency tables, one axis per column; the families share `epsilon`.
 
@@ -150,7 +150,7 @@ class PrivateTable:
         scales = [entry.scale for entry in entries]
         return self._door.answer("counts", entries, lambda: self._door.noisy_counts(self._count(families), scales))
 
-    def histograms(self, families: Sequence[Family], *, epsilon: Epsilon) -> list[Floats]:
+    def histograms(self, families: Sequence[Names], *, epsilon: Epsilon) -> list[Floats]:
         """Noisy contingency tables for `epsilon` together: closer than with noise for each, if sizes are alike.
 
         In pure epsilon only. All have one total, under replace that of the rows, which is public
@@ -166,14 +166,14 @@ class PrivateTable:
 
         return self._door.answer("histograms", [entry], draw)
 
-    def histogram_spreads(self, families: Sequence[Family], epsilon: Epsilon) -> list[Spread]:
+    def histogram_spreads(self, families: Sequence[Names], epsilon: Epsilon) -> list[Spread]:
         """About how large the noise of each such table is; public, no question."""
         _, factor = self._at_once(families, epsilon)
         sizes = [prod(self._shape(family)) for family in families]
         found = self._door.noise.histogram_spreads(sizes, factor, public_total=self._public_total)
         return [found[size] for size in sizes]
 
-    def _at_once(self, families: Sequence[Family], epsilon: Epsilon) -> tuple[Entry, float]:
+    def _at_once(self, families: Sequence[Names], epsilon: Epsilon) -> tuple[Entry, float]:
         """The entry of histograms, and the factor of a vector's length in its probability; with 0 nothing is drawn."""
         self._need_pure("Histograms at once")
         entry = self._counting(prices.histograms(families, self.relation, epsilon), families)
@@ -184,18 +184,18 @@ class PrivateTable:
         """Whether the number of rows is public. Parts by value are under add_remove, whatever the table is under."""
         return self.relation is Relation.REPLACE  # neighbors have as many rows
 
-    def cell_variance(self, epsilon: Amount) -> float:
+    def cell_variance(self, epsilon: PrivacyLoss) -> float:
         """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""
         scale = self._cell_scale(epsilon)
         return self._door.noise.variance(scale) if np.isfinite(scale) else np.inf
 
-    def cell_error(self, epsilon: Amount) -> float:
+    def cell_error(self, epsilon: PrivacyLoss) -> float:
         """How far such a cell is from the true count in the mean, roughly; public, no question."""
-        return self.ledger.currency.error(self._cell_scale(epsilon))
+        return self.ledger.measure.error(self._cell_scale(epsilon))
 
-    def _cell_scale(self, epsilon: Amount) -> float:
-        currency = self.ledger.currency
-        return currency.scale(epsilon, currency.histogram(self.relation))
+    def _cell_scale(self, epsilon: PrivacyLoss) -> float:
+        measure = self.ledger.measure
+        return measure.scale(epsilon, measure.histogram(self.relation))
 
     @property
     def whole_noise(self) -> bool:
@@ -205,11 +205,11 @@ class PrivateTable:
     def choose(
         self,
         score: Score,
-        candidates: Sequence[Family],
+        candidates: Sequence[Names],
         *,
-        epsilon: Amount,
+        epsilon: PrivacyLoss,
         draws: int = 1,
-        **claimed: Unpack[Claimed],
+        **claimed: Unpack[ClaimedValues],
     ) -> Ints:
         """Exponential mechanism: positions of candidates, more probable the higher their score and public weight.
 
@@ -243,7 +243,7 @@ class PrivateTable:
         return self._door.answer("choose", [entry], draw)
 
     def noisy_scores(
-        self, score: Score, candidates: Sequence[Family], *, epsilon: Amount, **claimed: Unpack[Claimed]
+        self, score: Score, candidates: Sequence[Names], *, epsilon: PrivacyLoss, **claimed: Unpack[ClaimedValues]
     ) -> Floats:
         """Scores of all candidates with noise, shape (len(candidates),); `epsilon` is for all together."""
         if not candidates:
@@ -264,7 +264,7 @@ class PrivateTable:
 
         return self._door.answer("noisy_scores", [entry], draw)
 
-    def growth(self, score: TableScore, columns: Family, *, max_parents: int, related: Flags | None = None) -> Growth:
+    def growth(self, score: TableScore, columns: Names, *, max_parents: int, related: Flags | None = None) -> Growth:
         """A network over some columns of 0 and 1 that grows by exponential mechanisms, each charged when it is asked.
 
         `related`, of shape (len(columns), len(columns)), is public: which column (first axis) may
@@ -274,8 +274,8 @@ class PrivateTable:
             raise ParameterError("Only columns of 0 and 1 can grow into such a network.", "Binarize the schema first.")
         if max_parents < 1 or len(set(columns)) < len(columns):
             raise ParameterError("A network needs different columns and room for a parent.", "Try max_parents=3.")
-        places = [self.schema.index(name) for name in columns]
-        search = FamilySearch(self._rows.bits, places, score, self.relation, max_parents=max_parents, related=related)
+        indices = [self.schema.index(name) for name in columns]
+        search = FamilySearch(self._rows.bits, indices, score, self.relation, max_parents=max_parents, related=related)
         return Growth(self._door, self.schema, search, columns)
 
     def randomize(
@@ -354,8 +354,8 @@ class PrivateTable:
         self._need_pure("Trees")
         way = trees, exact(epsilon), resample, rate, len(self._rows)
         part, budget = nodes.tree_budget(self.ledger, *way, plainly_claimed=plainly_claimed)
-        place, classes = self.schema.index(target), self.schema[target].size
-        records = Records(self._rows, dict(attributes), place, classes)
+        index, classes = self.schema.index(target), self.schema[target].size
+        records = Records(self._rows, dict(attributes), index, classes)
         rows = roots(records, self._door.noise, trees, resample, rate)
         return nodes.PrivateNodes(self._door.on(part), rows), budget
 
@@ -363,17 +363,17 @@ class PrivateTable:
         if self.ledger.delta:
             raise ParameterError(f"{what} are priced in pure epsilon only.", "Use delta=0.")
 
-    def _count(self, families: Sequence[Family]) -> list[Counts]:
+    def _count(self, families: Sequence[Names]) -> list[Counts]:
         position = {name: j for j, name in enumerate(self.schema.names)}
         return self._rows.tables([[position[name] for name in family] for family in families])
 
-    def _counting(self, entry: Entry, families: Sequence[Family]) -> Entry:
+    def _counting(self, entry: Entry, families: Sequence[Names]) -> Entry:
         """The entry with the tables that it is about; unknown columns are refused, before anything is charged."""
         named = [zip(family, self._shape(family), strict=True) for family in families]
         tables = [tuple((self._sources.get(name, name), size) for name, size in table) for table in named]
         return replace(entry, tables=tuple(tables), strata=self._strata)
 
-    def _shape(self, family: Family) -> tuple[int, ...]:
+    def _shape(self, family: Names) -> tuple[int, ...]:
         sizes = self._sizes  # the schema raises, with what to do
         return tuple(sizes[name] if name in sizes else self.schema[name].size for name in family)
 

@@ -35,12 +35,12 @@ from dpcore.evaluate.distances import row_numbers
 from dpcore.evaluate.learners import MODELS, again, fit_predict, require_rows
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 
-__all__ = ["advantage", "cap", "in_out_advantage", "padded"]
+__all__ = ["advantage", "cap", "in_out_advantage", "pad_rows"]
 
 MATCH = "match"
 OWN_ANSWER = "the model's answer"
 ATTACKS = (MATCH, *MODELS)
-Places = NDArray[np.int64]
+RowIndices = NDArray[np.int64]
 Quasi = Sequence[str] | None
 
 
@@ -89,9 +89,9 @@ def cap(
     """
     if not 0 < tau <= 1:
         raise ParameterError("The 'tau' parameter is not a share above 0.", "Try tau=0.8.")
-    asked, known, _ = _encoded((targets, synthetic), schema, sensitive, quasi_identifiers)
-    matches = _frequencies(*row_numbers(asked[:, :-1], known[:, :-1]))
-    agreeing = _frequencies(*row_numbers(asked, known))
+    targets_coded, known, _ = _encoded((targets, synthetic), schema, sensitive, quasi_identifiers)
+    matches = _frequencies(*row_numbers(targets_coded[:, :-1], known[:, :-1]))
+    agreeing = _frequencies(*row_numbers(targets_coded, known))
     return float((agreeing / np.maximum(matches, 1) >= tau).mean())
 
 
@@ -264,7 +264,7 @@ def in_out_advantage(
     return pd.DataFrame([columns])
 
 
-def tried(
+def try_in_out(
     method: Synthesizer | PrivateClassifier, data: Dataset, schema: Schema, sensitive: str, most: int, **how: Any
 ) -> pd.DataFrame:
     """Estimate `in_out_advantage` for at most so many training rows, which `set_apart` chooses.
@@ -367,7 +367,7 @@ def of_other_persons(targets: pd.DataFrame, frame: pd.DataFrame, schema: Schema,
     return named
 
 
-def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+def pad_rows(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return a frame's rows as they are, then uniformly random ones up to a number.
 
     Every code of a column is equally likely, "missing" included; numbers are then uniform inside
@@ -404,7 +404,7 @@ def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Genera
     codes = rng.integers(0, schema.sizes, size=(rows - len(frame), len(schema)), dtype=np.uint32)
     real, random = frame[list(schema.names)], schema.decode(codes, rng)
     if (unit := schema.persons) is not None:
-        names = {str(unit.id_column): [f"random row {place:,}" for place in range(len(random))]}
+        names = {str(unit.id_column): [f"random row {number:,}" for number in range(len(random))]}
         real, random = real.assign(**{str(unit.id_column): frame[unit.id_column]}), random.assign(**names)
     return pd.concat([real, random], ignore_index=True)
 
@@ -429,14 +429,14 @@ def correct(
     ParameterError
         If the attack is not known; all else as for `advantage`.
     """
-    asked, rows, sizes = _encoded((targets, synthetic), schema, sensitive, known)
+    targets_coded, rows, sizes = _encoded((targets, synthetic), schema, sensitive, known)
     if attack not in ATTACKS:
         raise ParameterError(f"The attack {attack!r} is not known.", f"Choose from {', '.join(ATTACKS)}.")
     if attack == MATCH:
-        guess: NDArray[Any] = _match(asked, rows)
+        guess: NDArray[Any] = _match(targets_coded, rows)
     else:
-        guess, _ = fit_predict(attack, rows, asked, sizes, len(sizes) - 1)
-    return np.asarray(guess == asked[:, -1])
+        guess, _ = fit_predict(attack, rows, targets_coded, sizes, len(sizes) - 1)
+    return np.asarray(guess == targets_coded[:, -1])
 
 
 def _encoded(
@@ -456,12 +456,12 @@ def _encoded(
     return part.encode(tables[0]), part.encode(tables[1]), part.sizes
 
 
-def _frequencies(asked: Places, known: Places) -> Places:
+def _frequencies(asked: RowIndices, known: RowIndices) -> RowIndices:
     """How often each of `asked` occurs in `known`, shape of `asked`."""
     return np.bincount(known, minlength=int(asked.max()) + 1)[asked]
 
 
-def _match(asked: Codes, known: Codes) -> Places:
+def _match(asked: Codes, known: Codes) -> RowIndices:
     """The most frequent of the matching rows' sensitive values; of all rows' where none matches."""
     (of_target, of_row), values = row_numbers(asked[:, :-1], known[:, :-1]), known[:, -1]
     answers = np.full(max(of_target.max(), of_row.max()) + 1, np.bincount(values).argmax())

@@ -25,13 +25,13 @@ from dpcore.domain.column import Codes, Column
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.evaluate.learners import Table, counted, require_rows
+from dpcore.evaluate.learners import TableLike, as_rows, require_rows
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.rows import HeldRows, Rows
 from dpcore.text import Verdict, canonical
 
-Subset = tuple[int, ...]
-Places = NDArray[np.int64]
+ColumnSet = tuple[int, ...]
+CellIndices = NDArray[np.int64]
 MERGED = 1 << 20  # cells of blocks that are put together
 MAX_CELLS = 1 << 18  # larger tables are nearly empty; their occupied cells are compared instead
 
@@ -45,8 +45,8 @@ OFF, OFF_SHARE = 0.25, 0.1  # of the interquartile range, and of the rows: how f
 
 
 def marginal_avd(
-    real: Table | Rows,
-    synthetic: Table,
+    real: TableLike | Rows,
+    synthetic: TableLike,
     schema: Schema,
     degree: int = 2,
     *,
@@ -98,7 +98,7 @@ def marginal_avd(
     >>> bool(found["avd"].max() < 0.1)
     True
     """
-    (first, second), schema = _on(on, (counted(real, schema), counted(synthetic, schema)), schema)
+    (first, second), schema = _on(on, (as_rows(real, schema), as_rows(synthetic, schema)), schema)
     chosen = subsets(len(schema), degree, max_subsets, seed)
     # counts are compared as whole numbers, so equal shares differ by exactly 0
     n, m, counts = len(first), len(second), tables(chosen, first, second)
@@ -116,13 +116,13 @@ def _on(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows]
     return [rows.recoded(binary.schema.sizes, rules) for rows in tables], binary.schema
 
 
-def _by_subset(schema: Schema, chosen: Sequence[Subset], avd: Sequence[float]) -> pd.DataFrame:
+def _by_subset(schema: Schema, chosen: Sequence[ColumnSet], avd: Sequence[float]) -> pd.DataFrame:
     names = schema.names
-    return pd.DataFrame({"attributes": [tuple(names[j] for j in subset) for subset in chosen], "avd": avd})
+    return pd.DataFrame({"attributes": [tuple(names[j] for j in clique) for clique in chosen], "avd": avd})
 
 
 def noise_floor(
-    real: Table | Rows,
+    real: TableLike | Rows,
     schema: Schema,
     degree: int = 2,
     *,
@@ -160,7 +160,7 @@ def noise_floor(
     ParameterError, DataError
         As for `marginal_avd`, and if `rows` or `repeats` is no positive whole number.
     """
-    known = counted(real, schema)
+    known = as_rows(real, schema)
     rows = len(known) if rows is None else rows
     if not is_whole(rows, 1) or not is_whole(repeats, 1):
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
@@ -182,7 +182,7 @@ def off_by_chance(shares: Floats, rows: int) -> Floats:
     return np.asarray(2 * shares * (1 - shares) * pmf)
 
 
-def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str) -> Statistics:
+def marginals(real: TableLike | Rows, synthetic: TableLike, schema: Schema, column: str) -> Statistics:
     """Compare one column's shares, with the range that resampling alone explains. Not private.
 
     A resample's count is binomial, so its quantiles are exact and nothing is drawn.
@@ -222,7 +222,7 @@ def with_floors(frame: pd.DataFrame, rows: Any) -> Statistics:
     return statistics(frame.assign(**found))
 
 
-def pair_marginal(real: Table | Rows, synthetic: Table, schema: Schema, x: str, y: str) -> Statistics:
+def pair_marginal(real: TableLike | Rows, synthetic: TableLike, schema: Schema, x: str, y: str) -> Statistics:
     """Return the shares of two columns' value pairs. Reads real rows: not private.
 
     Parameters
@@ -288,17 +288,17 @@ def validity(synthetic: pd.DataFrame, schema: Schema) -> float:
     return float(np.mean(shares))
 
 
-def _shares(real: Table | Rows, synthetic: Table, schema: Schema, names: Sequence[str]) -> list[Floats]:
+def _shares(real: TableLike | Rows, synthetic: TableLike, schema: Schema, names: Sequence[str]) -> list[Floats]:
     """Shares of all cells of some columns' joint table, flat, in the real and in the released rows."""
     shares = []
     for table in (real, synthetic):
         family = [schema.index(name) for name in names] if isinstance(table, Rows) else range(len(names))
-        rows = counted(table, schema, names)
+        rows = as_rows(table, schema, names)
         shares.append(rows.tables([family])[0].ravel() / len(rows))
     return shares
 
 
-def subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[Subset]:
+def subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[ColumnSet]:
     """All `degree`-subsets of d columns in lexicographic order, or a sample of them in the same order."""
     if not is_whole(degree, 1, d):
         raise ParameterError(f"There are no {degree!r}-way marginals of {d} columns.", f"Choose between 1 and {d}.")
@@ -311,14 +311,14 @@ def subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[Sub
     return [_subset(int(rank), d, degree) for rank in np.sort(ranks)]
 
 
-def pairs_of(schema: Schema, most: int, seed: int = 0) -> list[Subset]:
+def pairs_of(schema: Schema, most: int, seed: int = 0) -> list[ColumnSet]:
     """Pairs of columns, a sample if there are more than so many; without those of very many cells."""
     chosen = subsets(len(schema), 2, most, seed) if len(schema) > 1 else []
     return [pair for pair in chosen if prod(schema.sizes[j] for j in pair) <= MAX_CELLS]
 
 
 @lru_cache(maxsize=1 << 14)
-def _subset(rank: int, d: int, degree: int) -> Subset:
+def _subset(rank: int, d: int, degree: int) -> ColumnSet:
     """The subset that `itertools.combinations` yields at place `rank`."""
     chosen: list[int] = []
     for j in range(d):
@@ -331,34 +331,34 @@ def _subset(rank: int, d: int, degree: int) -> Subset:
     return tuple(chosen)
 
 
-def tables(chosen: Sequence[Subset], *data: Rows) -> Iterator[tuple[NDArray[np.int64], ...]]:
+def tables(chosen: Sequence[ColumnSet], *data: Rows) -> Iterator[tuple[NDArray[np.int64], ...]]:
     """Every subset's counts in one or two data sets; of large tables, those of occupied cells."""
     for batch in batches(data[0].sizes, chosen):
         if prod(data[0].sizes[j] for j in batch[0]) <= MAX_CELLS:
             yield from zip(*(rows.tables(batch) for rows in data), strict=True)
         else:
-            yield occupied(data[0], data[-1], batch[0])[: len(data)]
+            yield occupied_counts(data[0], data[-1], batch[0])[: len(data)]
 
 
-def occupied(first: Rows, second: Rows, subset: Subset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def occupied_counts(first: Rows, second: Rows, clique: ColumnSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two tables' counts of the cells that occur in either."""
-    sizes = [first.sizes[j] for j in subset]
+    sizes = [first.sizes[j] for j in clique]
     if prod(sizes) >= 2**63:  # too many for numbers that name each
         both = [
-            np.column_stack([np.concatenate(parts) for parts in zip(*rows.blocks(subset), strict=True)])
+            np.column_stack([np.concatenate(parts) for parts in zip(*rows.blocks(clique), strict=True)])
             for rows in (first, second)
         ]
         numbers = row_numbers(both[0], both[1])
         cells = max(int(each.max()) for each in numbers) + 1
         return np.bincount(numbers[0], minlength=cells), np.bincount(numbers[1], minlength=cells)
-    p, q = _cells(first, subset, sizes).align(_cells(second, subset, sizes), fill_value=0)
+    p, q = _cells(first, clique, sizes).align(_cells(second, clique, sizes), fill_value=0)
     return p.to_numpy(dtype=np.int64), q.to_numpy(dtype=np.int64)
 
 
-def _cells(rows: Rows, subset: Subset, sizes: Sequence[int]) -> pd.Series[int]:
+def _cells(rows: Rows, clique: ColumnSet, sizes: Sequence[int]) -> pd.Series[int]:
     """The counts of a flat table's occupied cells, in order; block by block."""
     parts: list[pd.Series[int]] = []
-    for block in rows.blocks(subset):
+    for block in rows.blocks(clique):
         flat = np.ravel_multi_index([codes.astype(np.intp) for codes in block], sizes)
         parts.append(pd.Series(flat).value_counts(sort=False))
         if sum(map(len, parts[1:])) >= max(MERGED, len(parts[0])):
@@ -366,22 +366,22 @@ def _cells(rows: Rows, subset: Subset, sizes: Sequence[int]) -> pd.Series[int]:
     return pd.concat(parts).groupby(level=0).sum()
 
 
-def batches(sizes: Sequence[int], chosen: Sequence[Subset]) -> Iterator[list[Subset]]:
+def batches(sizes: Sequence[int], chosen: Sequence[ColumnSet]) -> Iterator[list[ColumnSet]]:
     """Consecutive subsets whose tables together have at most `MAX_CELLS` cells; a larger table is alone."""
-    batch: list[Subset] = []
+    batch: list[ColumnSet] = []
     held = 0
-    for subset in chosen:
-        cells = prod(sizes[j] for j in subset)
+    for clique in chosen:
+        cells = prod(sizes[j] for j in clique)
         if batch and held + cells > MAX_CELLS:
             yield batch
             batch, held = [], 0
-        batch.append(subset)
+        batch.append(clique)
         held += cells
     if batch:
         yield batch
 
 
-def row_numbers(first: Codes, second: Codes) -> tuple[Places, Places]:
+def row_numbers(first: Codes, second: Codes) -> tuple[CellIndices, CellIndices]:
     """Numbers of two tables' rows, equal if and only if the rows are equal."""
     both = pd.DataFrame(np.concatenate([first, second]))
     numbers = np.asarray(both.groupby(list(both), sort=False).ngroup(), dtype=np.int64)
@@ -397,9 +397,9 @@ def _inside(values: pd.Series[Any], column: Column) -> Flags:
         if column.whole:
             inside[inside] = numbers[inside] % 1 == 0
     else:
-        places, texts = distinct(values)
+        indices, texts = distinct(values)
         categories = {canonical(category) for category in column.categories}
-        inside = np.array([*(canonical(text) in categories for text in texts), False], dtype=bool)[places]
+        inside = np.array([*(canonical(text) in categories for text in texts), False], dtype=bool)[indices]
     return np.where(absent, column.missing, inside)
 
 
@@ -490,7 +490,9 @@ def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple
     return tuple(found)
 
 
-def fidelity(real: Table | Rows, synthetic: Table, schema: Schema, *, distant: tuple[Center, ...] = ()) -> Fidelity:
+def fidelity(
+    real: TableLike | Rows, synthetic: TableLike, schema: Schema, *, distant: tuple[Center, ...] = ()
+) -> Fidelity:
     """Judge a release by its columns, pairs and groups.
 
     Two columns are tied as far as their joint shares are from the product of their own, ½ Σ |P(a,
@@ -512,12 +514,12 @@ def fidelity(real: Table | Rows, synthetic: Table, schema: Schema, *, distant: t
     DataError
         If a table is empty or does not fit the schema.
     """
-    rows = counted(real, schema), counted(synthetic, schema)
+    rows = as_rows(real, schema), as_rows(synthetic, schema)
     names, sizes, n = schema.names, schema.sizes, [*map(len, rows)]
     columns = [(j,) for j in range(len(schema)) if sizes[j] <= MAX_CELLS]
     chosen = pairs_of(schema, MOST_PAIRS)
     wrong = {center.column for center in distant}
-    alone = [apart(p / n[0], q / n[1]) for p, q in tables(columns, *rows)]
+    alone = [total_variation(p / n[0], q / n[1]) for p, q in tables(columns, *rows)]
     alone = [1.0 if names[j] in wrong else far for (j,), far in zip(columns, alone, strict=True)]
     pairs: list[float] = []
     ties: list[Tie] = []
@@ -526,8 +528,8 @@ def fidelity(real: Table | Rows, synthetic: Table, schema: Schema, *, distant: t
     shares: dict[int, Floats] = {}
     for (a, b), counted_pair in zip(chosen, tables(chosen, *rows), strict=True):
         p, q = (each / many for each, many in zip(counted_pair, n, strict=True))
-        pairs.append(apart(p, q))
-        ties.append(Tie(names[a], names[b], tied(p, n[0]), kept_tie(p, q)))
+        pairs.append(total_variation(p, q))
+        ties.append(Tie(names[a], names[b], dependence(p, n[0]), kept_tie(p, q)))
         for group, joint, released in ((a, p, q), (b, p.T, q.T)):
             if group in grouped:
                 shares[group] = joint.sum(axis=1)
@@ -553,7 +555,7 @@ def fidelity(real: Table | Rows, synthetic: Table, schema: Schema, *, distant: t
     )
 
 
-def apart(p: Floats, q: Floats) -> float:
+def total_variation(p: Floats, q: Floats) -> float:
     """½ Σ |P - Q|."""
     return float(np.abs(p - q).sum() / 2)
 
@@ -575,13 +577,13 @@ def apart_within(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Flo
     return np.where((rows[0] > 0).ravel() & (rows[1] > 0).ravel(), found, 1.0)
 
 
-def tied(p: Floats, rows: int) -> float:
+def dependence(p: Floats, rows: int) -> float:
     """How far joint shares are from the product of their margins, beyond what chance gives so many rows."""
     alone = np.outer(p.sum(axis=1), p.sum(axis=0))
     mean = alone * rows  # of a Poisson number, E |X - m| = 2 m P(X = k), with k the whole part of m
     k = np.floor(mean)
     chance = float((alone * np.exp(xlogy(k, mean) - mean - gammaln(k + 1))).sum())
-    return max(apart(p, alone) - chance, 0.0)
+    return max(total_variation(p, alone) - chance, 0.0)
 
 
 def kept_tie(p: Floats, q: Floats) -> float:

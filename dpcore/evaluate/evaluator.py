@@ -33,12 +33,12 @@ from dpcore.evaluate.learners import (
     MODELS,
     Assessment,
     Label,
-    Model,
-    Table,
+    PredictFunction,
+    TableLike,
     add_sample_notes,
+    as_rows,
     assess,
-    counted,
-    judged,
+    assess_probabilities,
     misclassification,
     one_hot,
     real_data_baseline,
@@ -54,7 +54,7 @@ from dpcore.methods.local.ppnb import NonPrivateNaiveBayes
 from dpcore.rows import HeldRows, Rows
 
 Method = Synthesizer | PrivateClassifier
-Pair = tuple[str, str]
+MetricModel = tuple[str, str]
 """A metric and the model that it is of, "" where there is none."""
 SCORES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}  # and the columns that hold them
 AVDS = {
@@ -99,7 +99,7 @@ def check_measures(
     method: Method,
     *,
     skip: bool = False,
-) -> list[Pair]:
+) -> list[MetricModel]:
     """What a method is measured by, if it and the data can give that; ParameterError otherwise.
 
     With `skip`, measures that exist but are not of the method's kind are left out, as
@@ -115,23 +115,23 @@ def check_measures(
         )
     if not measures or [measure for measure in unknown if not (skip and measure in MEASURES)]:
         raise ParameterError("A measure is not known.", f"Choose from {', '.join(known)}.")
-    asked = [measure for measure in dict.fromkeys(measures) if measure in known]
-    if not asked:
+    pairs = [measure for measure in dict.fromkeys(measures) if measure in known]
+    if not pairs:
         raise ParameterError(f"{method.title} has none of these measures.", f"Add one of {', '.join(known)}.")
     target = getattr(method, "target", None) if classifies else None
-    if set(asked) & set(SCORES) and (not data.sizes[1] or (target or data.schema.target) is None):
+    if set(pairs) & set(SCORES) and (not data.sizes[1] or (target or data.schema.target) is None):
         raise ParameterError("Accuracy needs a class column and test rows.", "Choose both with the data.")
-    if label is None and set(asked) & set(PROTOCOLS):
+    if label is None and set(pairs) & set(PROTOCOLS):
         raise ParameterError("The SVM needs a label to predict.", "Pass label=Label(column=..., equals=...).")
-    if not data.sizes[1] and "tstr" in (PROTOCOLS.get(measure) for measure in asked):
+    if not data.sizes[1] and "tstr" in (PROTOCOLS.get(measure) for measure in pairs):
         raise ParameterError("The SVM's error on real rows needs test rows.", "Set some aside with the data.")
-    degree = max((AVDS[measure][0] for measure in asked if measure in AVDS and "bits" not in measure), default=0)
+    degree = max((AVDS[measure][0] for measure in pairs if measure in AVDS and "bits" not in measure), default=0)
     if degree > len(data.schema):
         raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Measure fewer ways.")
     trained = [""] if classifies else list(models)
-    if set(asked) & set(SCORES) and not (trained and {*trained} <= {"", *MODELS}):
+    if set(pairs) & set(SCORES) and not (trained and {*trained} <= {"", *MODELS}):
         raise ParameterError("A model is not known.", f"Choose from {', '.join(MODELS)}.")
-    return [(measure, model) for measure in asked for model in (trained if measure in SCORES else [""])]
+    return [(measure, model) for measure in pairs for model in (trained if measure in SCORES else [""])]
 
 
 class Evaluator:
@@ -159,7 +159,7 @@ class Evaluator:
     def rows(self) -> Rows:
         """All training rows, to be counted wherever they are."""
         data, schema = self.data, self.data.schema
-        return HeldRows(self.train, schema.sizes) if data.held else counted(data.train, schema)
+        return HeldRows(self.train, schema.sizes) if data.held else as_rows(data.train, schema)
 
     def first_rows(self, names: Sequence[str], most: int) -> pd.DataFrame:
         """Some columns of the first training rows, which are for the screen of their owner alone."""
@@ -192,27 +192,29 @@ class Evaluator:
         queries = random_queries(self.data.schema, **QUERIES)
         return queries, self.answers(queries) / len(self.rows)
 
-    def judged(self, model: Model, target: str) -> Assessment:
+    def judged(self, model: PredictFunction, target: str) -> Assessment:
         """How well a model tells the class of the test rows."""
         schema = self.data.schema
-        return judged(model(self.data.test_sample), self.test[:, schema.index(target)], schema[target].size)
+        return assess_probabilities(
+            model(self.data.test_sample), self.test[:, schema.index(target)], schema[target].size
+        )
 
     def truthful(self, target: str, schema: Schema, *, normal: bool) -> NonPrivateNaiveBayes:
         """Naive Bayes from the true rows, with normal distributions of numbers or their bins."""
         method = NonPrivateNaiveBayes(numbers="moments" if normal else "bins", target=target)
         return method.fit(self.data.train_sample, schema=schema, ledger=Ledger(method.relation))
 
-    def scores(self, models: Mapping[str, Model], target: str) -> Statistics:
+    def scores(self, models: Mapping[str, PredictFunction], target: str) -> Statistics:
         """`model`, `accuracy` and `balanced_accuracy` of models on the test rows."""
         rows = [(name, *self.judged(model, target)[:2]) for name, model in models.items()]
         return statistics(pd.DataFrame(rows, columns=["model", *SCORES.values()]))
 
-    def of_classifier(self, fitted: PrivateClassifier, asked: Sequence[Pair]) -> list[float]:
+    def of_classifier(self, fitted: PrivateClassifier, asked: Sequence[MetricModel]) -> list[float]:
         """Some `CLASSIFIER_MEASURES` of a released classifier on the test rows."""
         found = self.judged(fitted.predict_proba, fitted.target_)
         return [float(getattr(found, SCORES[metric])) for metric, _ in asked]
 
-    def of_rows(self, fitted: Synthesizer, synthetic: pd.DataFrame, asked: Sequence[Pair]) -> list[float]:
+    def of_rows(self, fitted: Synthesizer, synthetic: pd.DataFrame, asked: Sequence[MetricModel]) -> list[float]:
         """Some `MEASURES` of a release of rows; NaN where nothing could be learned from them.
 
         Distances are means over the subsets of columns. The range-query error is the mean over a
@@ -235,7 +237,7 @@ class Evaluator:
 
         return [float(value(*pair)) for pair in asked]
 
-    def learned(self, released: Table, target: str | None = None, **how: Any) -> Statistics:
+    def learned(self, released: TableLike, target: str | None = None, **how: Any) -> Statistics:
         """`tstr` on the test rows, of some rows."""
         schema, train, test = self.data.schema, self.train, self.test
         found = tstr(train, test, released, schema, target or schema.target or "", **how)
@@ -248,12 +250,12 @@ class Evaluator:
         return sample_note(len(self.data.test_sample), self.data.sizes[1], ASKED)
 
     def distances(
-        self, released: Table, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS
+        self, released: TableLike, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS
     ) -> pd.DataFrame:
         """`marginal_avd` of some rows from the training rows, in at most so many subsets."""
         return marginal_avd(self.rows, released, self.data.schema, degree, on=on, max_subsets=most)
 
-    def beside_floors(self, released: Table, degree: int, most: int | None) -> Statistics:
+    def beside_floors(self, released: TableLike, degree: int, most: int | None) -> Statistics:
         """`distances` and, as `floor`, `floors` of as many rows; of pairs, their columns `a` and `b` as well."""
         floor = self.floors(degree, most=most, rows=len(released)).rename(columns={"avd": "floor"})
         found = self.distances(released, degree, most=most).merge(floor, on="attributes")
@@ -261,12 +263,12 @@ class Evaluator:
             found["a"], found["b"] = found["attributes"].str[0], found["attributes"].str[1]
         return statistics(found.assign(attributes=found["attributes"].map(" × ".join)))
 
-    def fidelity(self, released: Table) -> Fidelity:
+    def fidelity(self, released: TableLike) -> Fidelity:
         """`fidelity` of some rows."""
         distant = tuple(center for center in self.centers(released) if center.distant)
         return fidelity(self.rows, released, self.data.schema, distant=distant)
 
-    def centers(self, released: Table) -> tuple[Center, ...]:
+    def centers(self, released: TableLike) -> tuple[Center, ...]:
         """`centers` of some rows; none where codes alone are at hand."""
         rows, schema = self.data.train_sample, self.data.schema
         return centers(rows, released, schema) if isinstance(released, pd.DataFrame) else ()
@@ -311,7 +313,7 @@ def baselines(
     *,
     models: Sequence[str] = MODELS[:1],
     target: str | None = None,
-    plain: Model | None = None,
+    plain: PredictFunction | None = None,
     n_trees: int = TREES,
     tree_depth: int = DEPTH,
 ) -> pd.DataFrame:
@@ -362,11 +364,11 @@ def baselines(
     rows: list[tuple[str, str, str, float]] = []
     if FLOOR in kinds:
         rows += [(name, "", FLOOR, evaluator.floor(name)) for name in measures if name in (*AVDS, RANGE_ERROR)]
-    asked = [metric for metric in measures if metric in SCORES]
-    if asked and target is not None:
-        train, test, place = evaluator.train, evaluator.test, schema.index(target)
+    pairs = [metric for metric in measures if metric in SCORES]
+    if pairs and target is not None:
+        train, test, index = evaluator.train, evaluator.test, schema.index(target)
         require_rows(train, test)
-        truth, classes = test[:, place], schema[target].size
+        truth, classes = test[:, index], schema[target].size
         forests = {
             FOREST: RandomForestClassifier(n_estimators=n_trees, max_depth=DEEP, random_state=0),
             TREE: DecisionTreeClassifier(max_depth=tree_depth, random_state=0),
@@ -376,13 +378,13 @@ def baselines(
         found[REAL] = [(str(one["model"]), one) for _, one in real.iloc[:-1].iterrows()]
         found[PLAIN] = [("", evaluator.judged(plain, target))] if plain else []
         for kind in {*kinds} & {*forests} if len(schema) > 1 else ():
-            grown = forests[kind].fit(inputs(data.train_sample, train, schema, place), train[:, place])
-            predicted = grown.predict(inputs(data.test_sample, test, schema, place))
+            grown = forests[kind].fit(inputs(data.train_sample, train, schema, index), train[:, index])
+            predicted = grown.predict(inputs(data.test_sample, test, schema, index))
             found[kind] = [("", assess(truth, predicted, classes))]
         rows += [
             (metric, model, kind, float(getattr(one, SCORES[metric])))
             for kind in (*kinds, PLAIN)
-            for metric in asked
+            for metric in pairs
             for model, one in found.get(kind, ())
         ]
     return pd.DataFrame(rows, columns=["metric", "model", "reference", "value"])
@@ -391,13 +393,13 @@ def baselines(
 def inputs(frame: pd.DataFrame, codes: Codes, schema: Schema, target: int) -> Floats:
     """The rows as scikit-learn's trees take them, shape (n, inputs); NaN for missing numbers."""
     parts = []
-    for place, column in enumerate(schema):
-        if place == target:
+    for index, column in enumerate(schema):
+        if index == target:
             continue
         if column.numeric:
             parts.append(column.numbers(frame[column.name])[:, None])
         elif column.kind == "ordered":
-            parts.append(codes[:, [place]].astype(float))
+            parts.append(codes[:, [index]].astype(float))
         else:
-            parts.append(one_hot(codes[:, [place]], [column.size]).toarray())
+            parts.append(one_hot(codes[:, [index]], [column.size]).toarray())
     return np.concatenate(parts, axis=1, dtype=np.float32)

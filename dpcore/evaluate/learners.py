@@ -34,7 +34,7 @@ from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateEstimator
 from dpcore.rows import Folder, HeldRows, Rows, rows_of
-from dpcore.rows.data import MOST_DRAWN, drawn
+from dpcore.rows.data import MOST_DRAWN, sample_rows
 from dpcore.text import canonical
 
 MOST_CLASSES = 20  # of a linear model: with hundreds it learns for minutes
@@ -52,9 +52,9 @@ MODELS = (*LINEAR, BAYES_NET)
 MAJORITY = phrase("majority class")
 SAMPLED = phrase("Learned from {some:,} rows, a uniform sample of {all:,}.")
 ASKED = phrase("All are asked about {some:,} test rows, a uniform sample of {all:,}.")
-Table = pd.DataFrame | Codes | Folder
+TableLike = pd.DataFrame | Codes | Folder
 """Rows of a schema; or their codes, for callers who encode once; or a folder of these, larger than memory."""
-Model = Callable[[pd.DataFrame], Floats]
+PredictFunction = Callable[[pd.DataFrame], Floats]
 """What gives rows' probabilities, shape (n, classes)."""
 M = TypeVar("M", bound=PrivateEstimator)
 
@@ -62,9 +62,9 @@ PROTOCOLS = {"tstr": ("tstr",), "published": ("published",), "both": ("tstr", "p
 
 
 def tstr(
-    train: Table,
-    test: Table,
-    synthetic: Table,
+    train: TableLike,
+    test: TableLike,
+    synthetic: TableLike,
     schema: Schema,
     target: str,
     *,
@@ -115,12 +115,12 @@ def tstr(
     >>> found["trained_on"].tolist()
     ['released', 'real', 'real']
     """
-    real, asked, released = (encoded(table, schema) for table in (train, test, synthetic))
-    require_rows(real, asked)
+    real, tested, released = (as_codes(table, schema) for table in (train, test, synthetic))
+    require_rows(real, tested)
     tables = {"released": released} | ({"real": real} if include_real else {})
     sizes = {"released": (len(released), len(synthetic)), "real": (len(real), len(train))}
-    found = _scores(tables, [asked], schema, target, models, progress)
-    return add_sample_notes(found, sizes, (len(asked), len(test)))
+    found = _scores(tables, [tested], schema, target, models, progress)
+    return add_sample_notes(found, sizes, (len(tested), len(test)))
 
 
 def add_sample_notes(
@@ -140,7 +140,7 @@ def sample_note(some: int, every: int, text: str = SAMPLED) -> str:
 
 
 def real_data_baseline(
-    train: Table, test: Table, schema: Schema, target: str, *, models: Sequence[str] = MODELS
+    train: TableLike, test: TableLike, schema: Schema, target: str, *, models: Sequence[str] = MODELS
 ) -> pd.DataFrame:
     """Return the baselines of `tstr`: real training rows, and their majority class. Not private.
 
@@ -164,9 +164,9 @@ def real_data_baseline(
     DataError, ParameterError, SchemaError
         As for `tstr`.
     """
-    real, asked = encoded(train, schema), encoded(test, schema)
-    require_rows(real, asked)
-    return _scores({"real": real}, [asked], schema, target, models, no_progress)
+    real, tested = as_codes(train, schema), as_codes(test, schema)
+    require_rows(real, tested)
+    return _scores({"real": real}, [tested], schema, target, models, no_progress)
 
 
 def _scores(
@@ -221,7 +221,7 @@ def assess(truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> Assess
     return Assessment(float(hits.sum() / len(truth)), float(recall.mean()), confusion)
 
 
-def judged(probability: Floats, truth: NDArray[Any], classes: int) -> Assessment:
+def assess_probabilities(probability: Floats, truth: NDArray[Any], classes: int) -> Assessment:
     """Probabilities, shape (n, classes), against class codes; the most probable class counts, the first of several."""
     if probability.shape != (len(truth), classes):
         raise ParameterError("There is not one probability per row and class.", "Pass an array (rows, classes).")
@@ -281,19 +281,19 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
     if model in LINEAR and sizes[target] > MOST_CLASSES:
         raise DataError(f"Linear models take at most {MOST_CLASSES} classes.", "Use a Bayes net, or another class.")
     widths = [sizes[j] for j in attributes]
-    known, asked = train[:, attributes], test[:, attributes]
+    known, tested = train[:, attributes], test[:, attributes]
     if model == BAYES_NET:
-        return bayes_net(known, labels, widths, sizes[target]).predict(asked), ""
+        return bayes_net(known, labels, widths, sizes[target]).predict(tested), ""
     estimator = LINEAR[model]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said in the remark instead
         estimator.fit(one_hot(known, widths), labels)
     stopped = np.max(estimator.n_iter_) >= estimator.max_iter
     remark = f"Stopped after {estimator.max_iter:,} steps, before it converged." if stopped else ""
-    return estimator.predict(one_hot(asked, widths)), remark
+    return estimator.predict(one_hot(tested, widths)), remark
 
 
-def counted(table: Table | Rows, schema: Schema, names: Sequence[str] = ()) -> Rows:
+def as_rows(table: TableLike | Rows, schema: Schema, names: Sequence[str] = ()) -> Rows:
     """A table's rows, to be counted wherever they are; DataError if there are none.
 
     They are of some of the schema's columns, or of all; `Rows` are of all.
@@ -304,18 +304,18 @@ def counted(table: Table | Rows, schema: Schema, names: Sequence[str] = ()) -> R
     wanted = schema.select(names) if names else schema
     if not isinstance(table, np.ndarray):
         return rows_of(table, wanted, {})
-    codes = encoded(table, schema)
+    codes = as_codes(table, schema)
     return HeldRows(codes[:, [schema.index(name) for name in names]] if names else codes, wanted.sizes)
 
 
-def encoded(table: Table, schema: Schema) -> Codes:
+def as_codes(table: TableLike, schema: Schema) -> Codes:
     """A table's codes, or the table if it is some; DataError if it does not fit the schema.
 
     Of a folder those of at most `MOST_DRAWN` rows, a uniform sample.
     """
     if isinstance(table, Folder):
         rows_of(table, schema, {})
-        return schema.encode(drawn(table, schema, MOST_DRAWN))
+        return schema.encode(sample_rows(table, schema, MOST_DRAWN))
     codes = isinstance(table, np.ndarray) and table.dtype.kind == "u"
     if codes and table.shape[1:] == (len(schema),) and (table < schema.sizes).all():
         return cast(Codes, table)
@@ -328,7 +328,7 @@ def again(method: M, repeat: int) -> M:
     return copy if method.random_state is None else copy.set_params(random_state=method.random_state + repeat)
 
 
-def require_rows(*tables: Table | Rows) -> None:
+def require_rows(*tables: TableLike | Rows) -> None:
     """Raise DataError if a table is none, or empty: its shares are not defined."""
     for table in tables:
         if not isinstance(table, np.ndarray | Folder | Rows):
@@ -426,9 +426,9 @@ class Label:
         if self.below is not None:
             plainly = as_days if isinstance(self.below, str) else as_numbers
             return np.asarray((plainly(cells) if column is None else column.to_numbers(cells)) < self.threshold)
-        places, texts = distinct(cells)  # -1, a missing cell, reads the last place
+        indices, texts = distinct(cells)  # -1, a missing cell, reads the last place
         yes = [canonical(text) == canonical(self.equals) for text in texts]
-        return np.array([*yes, False], dtype=bool)[places]
+        return np.array([*yes, False], dtype=bool)[indices]
 
 
 def misclassification(
@@ -498,9 +498,9 @@ def misclassification(
     require_rows(synthetic, *([] if protocol == "published" else [test]))
     answer = Column(name=label.column, kind="categorical", categories=("no", "yes"))
     labeled = replace(schema, columns=tuple(answer if c.name == label.column else c for c in schema), rules=())
-    place, (real, released) = schema.index(label.column), (schema.encode(table) for table in (test, synthetic))
+    index, (real, released) = schema.index(label.column), (schema.encode(table) for table in (test, synthetic))
     for codes, table in ((real, test), (released, synthetic)):
-        codes[:, place] = label.of(table, schema[label.column])  # 1 = yes
+        codes[:, index] = label.of(table, schema[label.column])  # 1 = yes
     aside = max(1, round(test_share * len(released)))
     names, rows = PROTOCOLS[protocol], []
     for repeat in range(repeats):
@@ -510,7 +510,7 @@ def misclassification(
         known, selected = {"released": released[order[aside:]]}, [tests[name] for name in names]
         found = _scores(known, selected, labeled, label.column, [model], no_progress)
         for name, accuracy, note in zip(names, found["accuracy"], found["note"], strict=True):
-            share = float(tests[name][:, place].mean())
+            share = float(tests[name][:, index].mean())
             rows.append((name, model, repeat, 1 - accuracy, min(share, 1 - share), note))
     progress(1.0, "done")
     return pd.DataFrame(rows, columns=["protocol", "model", "repeat", "error", "majority_error", "note"])

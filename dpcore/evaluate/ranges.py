@@ -14,7 +14,7 @@ from dpcore.arguments import Floats
 from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.evaluate.learners import Table, counted, require_rows
+from dpcore.evaluate.learners import TableLike, as_rows, require_rows
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.language import phrase
 from dpcore.methods.base import Synthesizer
@@ -123,7 +123,7 @@ def uniform_baseline_answers(
     if not 0 < epsilon < np.inf:
         raise ParameterError("The 'epsilon' parameter is not a finite number above 0.", "Try epsilon=1.0.")
     try:
-        cells = np.array([float(covered(query, schema)) for query in queries])
+        cells = np.array([float(cells_covered(query, schema)) for query in queries])
     except OverflowError:
         raise ParameterError("The domain has too many cells even to count.", "Use fewer columns.") from None
     rng = np.random.default_rng(seed)
@@ -134,14 +134,14 @@ def uniform_baseline_answers(
     return np.asarray(truth + scale * np.where(cells < NEARLY_NORMAL, noise, normal))
 
 
-def covered(query: RangeQuery, schema: Schema) -> int:
+def cells_covered(query: RangeQuery, schema: Schema) -> int:
     """How many cells of the domain a query covers."""
     sets = query.sets(schema)
     return prod(int(sets[column.name].sum()) if column.name in sets else column.size for column in schema)
 
 
 def range_queries(
-    real: Table | Rows,
+    real: TableLike | Rows,
     answers: Mapping[str, Sequence[float] | NDArray[Any]],
     schema: Schema,
     queries: Sequence[RangeQuery],
@@ -173,11 +173,11 @@ def range_queries(
         If the data set is empty or does not fit the schema, or queries and answers are none, or do
         not fit each other.
     """
-    rows = counted(real, schema)
+    rows = as_rows(real, schema)
     if not queries or not answers:
         raise ParameterError("There is nothing to compare.", "Give one query and one release or more.")
     truth = true_answers(rows, schema, queries)
-    asked = pd.DataFrame(
+    queries_frame = pd.DataFrame(
         {
             "query": range(len(queries)),
             "name": query_names(queries, schema),
@@ -193,7 +193,7 @@ def range_queries(
             raise ParameterError("A release's answers do not fit the queries.", "Give one finite number for each.")
         absolute = np.abs(estimate - truth)
         relative = absolute / np.maximum(truth, SANE * len(rows))
-        frames.append(asked.assign(release=release, estimate=estimate, absolute=absolute, relative=relative))
+        frames.append(queries_frame.assign(release=release, estimate=estimate, absolute=absolute, relative=relative))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -240,7 +240,7 @@ def errors_by_query_size(frame: pd.DataFrame) -> Statistics:
     runs = per_run.reset_index().groupby(keys)
     found = runs.agg(size=("size", "mean"), queries=("query", "max"), runs=("query", "size")).reset_index()
     found["size"] = np.exp(found["size"])
-    found.insert(2, "bin", [BINS[place] for place in found["place"]])
+    found.insert(2, "bin", [BINS[index] for index in found["place"]])
     width = student.ppf(0.975, found["runs"] - 1) / np.sqrt(found["runs"])
     for error in ("absolute", "relative"):
         mean, half = runs[error].mean().to_numpy(), runs[error].std().to_numpy() * width

@@ -20,7 +20,7 @@ from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
 from dpcore.methods.local.dtcrd import cells_of
 from dpcore.methods.local.dtpd import Booleans
 from dpcore.postprocess.naive_bayes import Bayes
-from dpcore.postprocess.reports import Cells, Distribution, Family, Reports, reconstruct
+from dpcore.postprocess.reports import Cells, Distribution, Item, Reports, reconstruct
 
 SURE = 1.96
 INTERVALS = 40
@@ -42,11 +42,11 @@ class Truth:
 
 def columns(reports: Reports) -> list[str]:
     """The columns that people reported, in the schema's order."""
-    told = {name for family in reports.channels for name in family}
-    return [name for name in reports.schema.names if name in told]
+    reported = {name for family in reports.channels for name in family}
+    return [name for name in reports.schema.names if name in reported]
 
 
-def families_of(reports: Reports, column: str) -> list[Family]:
+def families_of(reports: Reports, column: str) -> list[Item]:
     """The reports that tell of a column: its own; one in which it is the last; or all in which it is another."""
     if (column,) in reports.channels:
         return [(column,)]
@@ -54,7 +54,7 @@ def families_of(reports: Reports, column: str) -> list[Family]:
     return last[:1] or [family for family in reports.channels if column in family]
 
 
-def family_of(reports: Reports, column: str) -> Family:
+def family_of(reports: Reports, column: str) -> Item:
     """The first of `families_of`."""
     return families_of(reports, column)[0]
 
@@ -71,8 +71,8 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame | Truth | None, colum
     values), `reconstructed` (unbiased: it can be below 0 or above 1), and `low` to `high`, its 95%
     interval for the share of these people: luck is in their lots, and in who was asked.
     """
-    told = (margin(reports, family, column) for family in families_of(reports, column))
-    people, said, found, spread = (np.array(each, dtype=float) for each in zip(*told, strict=True))
+    reported = (margin(reports, family, column) for family in families_of(reports, column))
+    people, said, found, spread = (np.array(each, dtype=float) for each in zip(*reported, strict=True))
     sure = np.isfinite(spread).all(axis=1)  # the others tell nothing
     if sure.any():
         weights = 1 / np.maximum(spread[sure], TINY)
@@ -88,7 +88,7 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame | Truth | None, colum
     return statistics(pd.DataFrame(shares))
 
 
-def margin(reports: Reports, family: Family, column: str) -> tuple[int, Floats, Floats, Floats]:
+def margin(reports: Reports, family: Item, column: str) -> tuple[int, Floats, Floats, Floats]:
     """What one kind of report tells of a column: so many people; by value what they said, shares and variances."""
     channel, shape, axis = reports.category(family), reports.shape(family), family.index(column)
     people = len(reports.values[family])
@@ -137,7 +137,7 @@ def densities(
     range, and at least all reports but the outermost hundredth on either side.
     """
     known, said = reports.schema[column], reports.values[family_of(reports, column)]
-    cells = drawn(reports, column)
+    cells = intervals_to_draw(reports, column)
     ends = np.quantile(said, [TAIL, 1 - TAIL]) if len(said) else np.array([cells.lower, cells.upper])
     beyond = [max(0, ceil(gap / cells.width)) for gap in (cells.lower - ends[0], ends[1] - cells.upper)]
     coarser = max(1, sum(beyond) // MOST_BEYOND)  # wide noise would make needles of what lies inside
@@ -157,7 +157,7 @@ def densities(
         made /= np.diff(edges) / cells.width
     else:
         made = np.full(len(edges) - 1, np.nan)
-        made[before : before + cells.intervals] = deconvolved(reports, column).shares[0]
+        made[before : before + cells.intervals] = deconvolve(reports, column).shares[0]
     frame = frame.true_rows if isinstance(frame, Truth) else frame
     true = np.empty(0) if frame is None else known.numbers(frame[column])
     real = np.full(len(edges) - 1, np.nan) if frame is None else shares(true[~np.isnan(true)])
@@ -171,7 +171,7 @@ def normal_shares(moments: Floats, edges: Floats) -> Floats:
     return np.diff(below, axis=1)
 
 
-def drawn(reports: Reports, column: str) -> Cells:
+def intervals_to_draw(reports: Reports, column: str) -> Cells:
     """Intervals to draw; each has as many whole numbers as any other, and the last may go beyond the public range."""
     known = reports.schema[column]
     cells = cells_of(known, reports.channels[family_of(reports, column)], INTERVALS)
@@ -183,15 +183,15 @@ def drawn(reports: Reports, column: str) -> Cells:
     return replace(cells, upper=cells.lower + each * intervals, intervals=intervals)
 
 
-def deconvolved(reports: Reports, column: str) -> Distribution:
+def deconvolve(reports: Reports, column: str) -> Distribution:
     """The distribution of a number over `INTERVALS` intervals of its range, for all classes together, and the steps."""
-    cells, said = drawn(reports, column), reports.values[family_of(reports, column)]
+    cells, said = intervals_to_draw(reports, column), reports.values[family_of(reports, column)]
     return reconstruct(cells.counts(said, np.zeros(len(said), dtype=np.intp), 1), cells.kernel)
 
 
 def steps(reports: Reports, column: str) -> pd.DataFrame:
     """By step of the reconstruction, from 0: the log of how much likelier reports are than at the start, per person."""
-    likelihood = deconvolved(reports, column).likelihood[:, 0]
+    likelihood = deconvolve(reports, column).likelihood[:, 0]
     gain = (likelihood - likelihood[0]) / max(len(reports.values[family_of(reports, column)]), 1)
     return pd.DataFrame({"step": np.arange(len(gain)), "gain": gain})
 
@@ -211,10 +211,10 @@ def boolean_data(data: Dataset, target: str) -> Dataset:
     bits = Booleans(data.schema, target)
     kept = [column for column, (source, _) in zip(bits.schema, bits.rules, strict=True) if source != target]
     schema = replace(data.schema, columns=(*kept, data.schema[target]), target=target, rules=())
-    beside = [target] if schema.persons is None else [target, str(schema.persons.id_column)]
+    kept_columns = [target] if schema.persons is None else [target, str(schema.persons.id_column)]
 
     def rows(frame: pd.DataFrame) -> pd.DataFrame:
         found = as_bits(frame, data.schema, target)[[column.name for column in kept]]
-        return found.assign(**{name: frame[name] for name in beside})
+        return found.assign(**{name: frame[name] for name in kept_columns})
 
     return replace(data, schema=schema, train=rows(data.train_sample), test=rows(data.test_sample))

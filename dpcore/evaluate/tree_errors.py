@@ -17,7 +17,7 @@ from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.reconstruction import normal_shares
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.postprocess.count_tree import ReleasedTree, level_names
-from dpcore.postprocess.forest import Forest, recounted
+from dpcore.postprocess.forest import Forest, with_counts
 from dpcore.postprocess.forest_frames import side_of
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.rows import Rows
@@ -40,7 +40,7 @@ def true_counts(tree: ReleasedTree, rows: Rows) -> list[Floats]:
 
 def with_truth(frame: pd.DataFrame, truth: Sequence[Floats]) -> Statistics:
     """`nodes` with the true counts (`true`) and what the noise added to them (`noise`)."""
-    true = np.array([truth[level][place] for level, place in zip(frame["level"], frame["place"], strict=True)])
+    true = np.array([truth[level][index] for level, index in zip(frame["level"], frame["place"], strict=True)])
     return statistics(frame.assign(true=true, noise=frame["noisy"] - true))
 
 
@@ -84,7 +84,7 @@ def with_true_counts(forest: Forest, train: pd.DataFrame) -> Forest:
     flat = np.zeros(size * width)
     for leaves in forest.apply(train).T:
         flat += np.bincount(leaves * width + truth, minlength=size * width)
-    return recounted(forest, flat.reshape(size, width))
+    return with_counts(forest, flat.reshape(size, width))
 
 
 def model_marginals(model: Forest | Bayes, data: Dataset) -> Statistics:

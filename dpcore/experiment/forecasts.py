@@ -82,7 +82,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.base import clone
 
-from dpcore.accounting.currency import Currency
+from dpcore.accounting.currency import PrivacyMeasure
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats, Progress, is_whole, no_progress
@@ -90,7 +90,7 @@ from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.evaluate.distances import CLOSE, HALF, TIED, apart, kept_tie, pairs_of, tied
+from dpcore.evaluate.distances import CLOSE, HALF, TIED, dependence, kept_tie, pairs_of, total_variation
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods.base import Measurement, PrivateEstimator, Synthesizer
@@ -118,7 +118,7 @@ NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 AT = phrase("at epsilon {epsilon:g}")  # how far it is
 LEAST_DISTANCE = 1e-6  # distance that is told from none
 
-Pair = tuple[str, str]
+ColumnPair = tuple[str, str]
 
 STRENGTHS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # of the ties in a made-up table
 MOST_STEEP = 3.5  # categories: the power of a value's rank by which its share falls
@@ -234,12 +234,12 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
 
 def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> PrivateTable:
     """A table of which all that is public is known; its rows are made up, all of them alike."""
-    measure, published = Currency.of(method.delta), method.mode == "published"
-    plan = None if published else measure.amount(method.epsilon)
+    measure, published = PrivacyMeasure.of(method.delta), method.mode == "published"
+    plan = None if published else measure.loss_of(method.epsilon)
     ledger = Ledger(Relation.parse(method.relation), plan=plan, delta=method.delta)
     codes = np.broadcast_to(np.uint8(0), (rows, len(schema)))
     known = replace(schema, unit=None, max_rows=rows)
-    return PrivateTable(codes, known, ledger, make_noise("laplace", None, 0, measure.law))
+    return PrivateTable(codes, known, ledger, make_noise("laplace", None, 0, measure.distribution))
 
 
 def column_error(measured: Sequence[Measurement], column: int, size: int, rows: int) -> float:
@@ -326,11 +326,11 @@ class Band(NamedTuple):
 
     def towards(self, other: Band, part: float) -> Band:
         """The band on the way to another one."""
-        return Band(*(between(own, theirs, part) for own, theirs in zip(self, other, strict=True)))
+        return Band(*(interpolate(own, theirs, part) for own, theirs in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedUtility:
     """What to expect of a run at one epsilon.
 
     `pairs` is None where there is one column; `group` is the smallest group that stands out, as a
@@ -342,10 +342,10 @@ class Expected:
     columns: Band
     pairs: Band | None
     group: float | None
-    kept: Mapping[Pair, float]
+    kept: Mapping[ColumnPair, float]
 
     @property
-    def lost(self) -> tuple[Pair, ...]:
+    def lost(self) -> tuple[ColumnPair, ...]:
         """The pairs that are lost even if one column is a function of the other."""
         return tuple(pair for pair, share in self.kept.items() if share < HALF)
 
@@ -365,10 +365,10 @@ class Forecast:
     """
 
     rows: int
-    steps: tuple[Expected, ...]
-    noiseless: Expected
+    steps: tuple[ExpectedUtility, ...]
+    noiseless: ExpectedUtility
 
-    def at(self, epsilon: float) -> Expected:
+    def at(self, epsilon: float) -> ExpectedUtility:
         """Return what to expect at an epsilon.
 
         Parameters
@@ -389,12 +389,12 @@ class Forecast:
         part = math.log(epsilon / before.epsilon) / whole if whole else 0.0
         near = after if part > 0.5 else before
         pairs = before.pairs.towards(after.pairs, part) if before.pairs and after.pairs else None
-        group = near.group if None in (before.group, after.group) else between(before.group, after.group, part)
+        group = near.group if None in (before.group, after.group) else interpolate(before.group, after.group, part)
         columns = before.columns.towards(after.columns, part)
-        return Expected(epsilon, columns, pairs, group, near.kept)
+        return ExpectedUtility(epsilon, columns, pairs, group, near.kept)
 
 
-def between(first: float | None, second: float | None, part: float) -> float:
+def interpolate(first: float | None, second: float | None, part: float) -> float:
     """A value between two others, on a line of logarithms."""
     return float(max(first or 0.0, LEAST_DISTANCE) ** (1 - part) * max(second or 0.0, LEAST_DISTANCE) ** part)
 
@@ -451,11 +451,11 @@ def forecast(
     method.check(replace(schema, unit=None))
     stage = Stage(method, schema, rows, made or rows, seed)
     steps = []
-    for place, epsilon in enumerate((*epsilons, NO_NOISE)):
+    for step, epsilon in enumerate((*epsilons, NO_NOISE)):
 
-        def within(part: float, place: int = place, epsilon: float = epsilon) -> None:
-            told = AT.format(epsilon=epsilon) if epsilon < NO_NOISE else phrase("without noise")
-            progress((place + part) / (len(epsilons) + 1), told)
+        def within(part: float, step: int = step, epsilon: float = epsilon) -> None:
+            text = AT.format(epsilon=epsilon) if epsilon < NO_NOISE else phrase("without noise")
+            progress((step + part) / (len(epsilons) + 1), text)
 
         steps.append(stage.expected(epsilon, within))
     return Forecast(rows, tuple(steps[:-1]), steps[-1])
@@ -468,8 +468,8 @@ class Stage:
         self.method, self.schema, self.rows, self.made, self.seed = method, schema, rows, made, seed
         self.chosen = pairs_of(schema, MOST_PAIRS, seed)
         rounds = list(matchings(len(schema)))
-        lots = np.random.default_rng([seed, 1]).permutation(len(rounds))[:TRIALS]
-        self.rounds = [rounds[i] for i in np.sort(lots)]
+        chosen = np.random.default_rng([seed, 1]).permutation(len(rounds))[:TRIALS]
+        self.rounds = [rounds[i] for i in np.sort(chosen)]
         self.tables = [
             made_up(schema, self.size(ROWS), strength, self.lots(2, i)) for i, strength in enumerate(STRENGTHS)
         ]
@@ -477,9 +477,9 @@ class Stage:
             functions(schema, self.size(TRIAL_ROWS), round, self.lots(3, i)) for i, round in enumerate(self.rounds)
         ]
 
-    def lots(self, *place: int) -> np.random.Generator:
+    def lots(self, *step: int) -> np.random.Generator:
         """Lots of their own for every place."""
-        return np.random.default_rng([self.seed, *place])
+        return np.random.default_rng([self.seed, *step])
 
     def size(self, most: int) -> int:
         """How many rows are rehearsed, at most so many."""
@@ -495,14 +495,14 @@ class Stage:
         method = clone(self.method).set_params(noise="laplace", random_state=self.seed + place)
         noiseless = epsilon == NO_NOISE  # of the sizes that it has at an epsilon of 1
         # noise is as large beside this share of the rows as it is beside all of them
-        method.set_params(epsilon=Currency.of(method.delta).for_rows(1.0 if noiseless else epsilon, 1 / share))
+        method.set_params(epsilon=PrivacyMeasure.of(method.delta).for_rows(1.0 if noiseless else epsilon, 1 / share))
         method = method.at_epsilon(NO_NOISE) if noiseless else method
         method.set_params(**method.implied(count))
         frame = bound.decode(codes, self.lots(4, place))
         method.fit(frame, schema=bound, ledger=Ledger(method.relation, delta=method.delta))
         return bound.encode(method.sample(count))
 
-    def expected(self, epsilon: float, progress: Callable[[float], None] = lambda _: None) -> Expected:
+    def expected(self, epsilon: float, progress: Callable[[float], None] = lambda _: None) -> ExpectedUtility:
         """What the rehearsals at an epsilon come to."""
         alone: list[float] = []
         pairs: list[float] = []
@@ -512,9 +512,9 @@ class Stage:
             progress(i / steps)
             released = self.run(codes, epsilon, i)
             for p, q in shares(codes, released, self.schema, [(j,) for j in range(len(self.schema))]):
-                alone.append(apart(p, q))
+                alone.append(total_variation(p, q))
                 groups.append(np.array([p, np.abs(p - q)]))
-            pairs += [apart(p, q) for p, q in shares(codes, released, self.schema, self.chosen)]
+            pairs += [total_variation(p, q) for p, q in shares(codes, released, self.schema, self.chosen)]
         tried: dict[tuple[int, int], bool] = {}
         for i, (codes, round) in enumerate(zip(self.trials, self.rounds, strict=True)):
             if epsilon == NO_NOISE:
@@ -522,9 +522,9 @@ class Stage:
             progress((len(self.tables) + i) / steps)
             released = self.run(codes, epsilon, len(STRENGTHS) + i)
             for pair, (p, q) in zip(round, shares(codes, released, self.schema, round), strict=True):
-                if (real := tied(p, len(codes))) >= TIED:
+                if (real := dependence(p, len(codes))) >= TIED:
                     tried[pair] = kept_tie(p, q) >= HALF * real
-        return Expected(
+        return ExpectedUtility(
             epsilon,
             Band.of(alone),
             Band.of(pairs) if pairs else None,
@@ -532,7 +532,7 @@ class Stage:
             self.kept(tried),
         )
 
-    def kept(self, tried: Mapping[tuple[int, int], bool]) -> dict[Pair, float]:
+    def kept(self, tried: Mapping[tuple[int, int], bool]) -> dict[ColumnPair, float]:
         """For every pair whether its tie was kept, or how often those of the pairs that are most like it were."""
         if not tried:
             return {}
@@ -545,7 +545,7 @@ class Stage:
 
         known = np.array([looks(pair) for pair in tried])
         held = np.array(list(tried.values()), dtype=float)
-        found: dict[Pair, float] = {}
+        found: dict[ColumnPair, float] = {}
         for pair in combinations([j for j, size in enumerate(schema.sizes) if size > 1], 2):
             alike = np.argsort(np.abs(known - looks(pair)).sum(axis=1), kind="stable")[:ALIKE]
             first, second = (schema.names[j] for j in pair)
@@ -577,11 +577,11 @@ def smallest_group(found: Floats) -> float | None:
 
 def matchings(columns: int) -> Iterator[list[tuple[int, int]]]:
     """Ways to put columns two by two, in which every pair is in one: the circle of a tournament."""
-    places = list(range(columns + columns % 2))
-    for _ in places[1:]:
-        pairs = zip(places[: len(places) // 2], reversed(places), strict=False)
+    quantiles = list(range(columns + columns % 2))
+    for _ in quantiles[1:]:
+        pairs = zip(quantiles[: len(quantiles) // 2], reversed(quantiles), strict=False)
         yield [(min(pair), max(pair)) for pair in pairs if max(pair) < columns]
-        places.insert(1, places.pop())
+        quantiles.insert(1, quantiles.pop())
 
 
 def functions(schema: Schema, rows: int, pairs: Sequence[tuple[int, int]], rng: np.random.Generator) -> Codes:
@@ -601,18 +601,18 @@ def made_up(schema: Schema, rows: int, strength: float, rng: np.random.Generator
     for j, column in enumerate(schema):
         loading = strength * rng.random() ** 0.3 * rng.choice((-1, 1))
         score = loading * rng.choice(factors) + (1 - loading**2) ** 0.5 * rng.standard_normal(rows)
-        codes[:, j] = np.searchsorted(np.cumsum(margin(column, rng))[:-1], norm.cdf(score))
+        codes[:, j] = np.searchsorted(np.cumsum(marginal_of(column, rng))[:-1], norm.cdf(score))
     return codes
 
 
-def margin(column: Column, rng: np.random.Generator) -> Floats:
+def marginal_of(column: Column, rng: np.random.Generator) -> Floats:
     """The shares of a column's values: a hill for what has an order, steps for what has none, of any steepness."""
     size = column.size - column.missing
     if column.kind == "categorical":
         shares = rng.permutation((1.0 + np.arange(size)) ** -rng.uniform(0, MOST_STEEP))
     else:
-        places = (np.arange(size) + 0.5) / size
+        quantiles = (np.arange(size) + 0.5) / size
         wide = math.exp(rng.uniform(math.log(WIDTHS[0]), math.log(WIDTHS[1])))
-        shares = np.exp(-(np.abs((places - rng.random()) / wide) ** rng.uniform(PEAKS[0], PEAKS[1]))) + 1e-6
+        shares = np.exp(-(np.abs((quantiles - rng.random()) / wide) ** rng.uniform(PEAKS[0], PEAKS[1]))) + 1e-6
     absent = rng.uniform(0, MOST_MISSING) if column.missing else 0.0
     return np.append(shares / shares.sum() * (1 - absent), [absent] * column.missing)

@@ -31,7 +31,7 @@ from dpcore.accounting.ledger import EPSILONS, Ledger
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
-from dpcore.evaluate.evaluator import Evaluator, Method, Pair
+from dpcore.evaluate.evaluator import Evaluator, Method, MetricModel
 from dpcore.evaluate.learners import Label
 from dpcore.methods.base import PrivateClassifier
 
@@ -74,7 +74,7 @@ class Study:
     runs: Sequence[Run] = ()
     rows: int | None = None  # to sample; by default what each method gives, and with 0 none
     # measures, by the runs' methods
-    asked: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
+    asked: Mapping[str, Sequence[MetricModel]] = field(default_factory=dict)
     label: Label | None = None  # what an SVM is to tell
 
     @cached_property
@@ -100,7 +100,7 @@ class Study:
         """The same of a run that could not be made; or `reason`, raised, if nothing is to go on without it."""
         return table_of(self.pairs(run), np.nan)
 
-    def pairs(self, run: Run) -> Sequence[Pair]:
+    def pairs(self, run: Run) -> Sequence[MetricModel]:
         """What a run is scored by."""
         return self.asked.get(run.labels.get("method", ""), ())
 
@@ -134,7 +134,7 @@ class Study:
                 within(0.0, "")
                 yield one_run(self, index, run, new_ledger, within)
             return
-        with hired(wanted) as allowed:
+        with hire(wanted) as allowed:
             workers = loky.ProcessPoolExecutor(allowed, initializer=begin, initargs=(self,), env=THREADS)
             waiting = (workers.submit(work, *job) for job in jobs)
             try:
@@ -151,7 +151,7 @@ class Study:
                 workers.shutdown(kill_workers=True)
 
 
-def table_of(pairs: Sequence[Pair], values: Sequence[float] | float) -> pd.DataFrame:
+def table_of(pairs: Sequence[MetricModel], values: Sequence[float] | float) -> pd.DataFrame:
     """What was scored, as rows; one row of nothing if nothing was."""
     found = pd.DataFrame(pairs, columns=["metric", "model"]).assign(value=values)
     return found if pairs else pd.DataFrame(index=[0])
@@ -163,7 +163,7 @@ _sent: list[Study] = []  # to a worker, with what it has worked out for it
 
 
 @contextmanager
-def hired(wanted: int) -> Iterator[int]:
+def hire(wanted: int) -> Iterator[int]:
     """How many workers a loop may have: what it wants, and less, down to one, while others have some."""
     global _hired
     with _hiring:

@@ -38,7 +38,7 @@ from dpcore.datasets import Content, Dataset
 from dpcore.domain.documents import json_ready, json_value
 from dpcore.domain.former_names import LABELS, renamed_fields, renamed_parameters
 from dpcore.errors import DataError, DPCoreError, ParameterError
-from dpcore.evaluate.evaluator import MEASURES, Method, Pair, check_measures
+from dpcore.evaluate.evaluator import MEASURES, Method, MetricModel, check_measures
 from dpcore.evaluate.learners import MODELS, Label, again
 from dpcore.experiment.study import NewLedger, Run, Study
 from dpcore.language import phrase
@@ -46,7 +46,7 @@ from dpcore.methods import METHODS
 from dpcore.methods.registry import advise
 from dpcore.text import finite_or_text
 
-Place = Path | dict[str, bytes]
+Location = Path | dict[str, bytes]
 """Where finished runs are kept: a folder, or memory, by what would be the files' names."""
 
 FORMAT = "dpcore sweep 1"
@@ -109,7 +109,7 @@ class Config:
             for epsilon in self.epsilons
         ]
 
-    def pairs(self, data: Dataset) -> dict[str, list[Pair]]:
+    def pairs(self, data: Dataset) -> dict[str, list[MetricModel]]:
         """Return what each method is scored by.
 
         Parameters
@@ -328,17 +328,17 @@ def digest(document: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def yardstick_of(config: Config, data: Dataset, place: Place) -> str:
+def yardstick_of(config: Config, data: Dataset, location: Location) -> str:
     """A hash of all that a run's values depend on besides its method, epsilon and repeat.
 
     The training and test rows, in this order, are keyed with the folder's secret. In memory the
     data's token stands for them: nobody else looks there.
     """
     document, rows = config.to_dict(data), data.token
-    if isinstance(place, Path) and data.held:
-        rows = Content.of_rows(data.train_sample, data.test_sample).keyed(kept_secret(place))
-    elif isinstance(place, Path):  # rows in a folder; how they are split is another secret for each reading
-        rows = digest([data.token, data.sizes, data.key(kept_secret(place))])
+    if isinstance(location, Path) and data.held:
+        rows = Content.of_rows(data.train_sample, data.test_sample).keyed(kept_secret(location))
+    elif isinstance(location, Path):  # rows in a folder; how they are split is another secret for each reading
+        rows = digest([data.token, data.sizes, data.key(kept_secret(location))])
     kept = ("dpcore", "schema", "measures", "models", "label", "rows", "skip")
     return digest({**{name: document[name] for name in kept}, "data": rows})
 
@@ -364,7 +364,7 @@ class Store:
         If the folder cannot be read or written.
     """
 
-    def __init__(self, place: Place, config: Config, data: Dataset) -> None:
+    def __init__(self, place: Location, config: Config, data: Dataset) -> None:
         self.place = place
         with refuse_unusable(place):
             self.name = f"{yardstick_of(config, data, place)}.jsonl"
@@ -435,7 +435,7 @@ class Store:
 
 
 @contextmanager
-def refuse_unusable(path: Place) -> Iterator[None]:
+def refuse_unusable(path: Location) -> Iterator[None]:
     """Refuse a folder that fails: DataError."""
     try:
         yield
@@ -457,7 +457,7 @@ def sound(record: Mapping[str, Any]) -> bool:
     return all(isinstance(one, list) and len(one) == 3 and number(one[2], None) for one in values)
 
 
-def restored(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequence[Pair]) -> pd.DataFrame | None:
+def restore(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequence[MetricModel]) -> pd.DataFrame | None:
     """The rows of a finished run; None if they are not those that are asked for."""
     if [tuple(one[:2]) for one in record["values"]] != list(asked):
         return None
@@ -477,15 +477,15 @@ def keys_of(runs: Sequence[Run]) -> list[str]:
     return keys
 
 
-def find_finished_runs(config: Config, data: Dataset, store: Place) -> dict[int, pd.DataFrame]:
+def find_finished_runs(config: Config, data: Dataset, store: Location) -> dict[int, pd.DataFrame]:
     """The rows of those runs of a sweep that a place holds already, by their places in its plan."""
     study, records = config.study(data), Store(store, config, data).read()
     found = {
-        place: restored(records[key], run.shared, study.pairs(run))
-        for place, (run, key) in enumerate(zip(study.runs, keys_of(study.runs), strict=True))
+        location: restore(records[key], run.shared, study.pairs(run))
+        for location, (run, key) in enumerate(zip(study.runs, keys_of(study.runs), strict=True))
         if key in records
     }
-    return {place: frame for place, frame in found.items() if frame is not None}
+    return {location: frame for location, frame in found.items() if frame is not None}
 
 
 def stream(
@@ -494,7 +494,7 @@ def stream(
     *,
     epsilons: Sequence[float],
     ledgers: Mapping[str, NewLedger] | None = None,
-    store: Place | None = None,
+    store: Location | None = None,
     n_jobs: int = -1,
     progress: Progress = no_progress,
     **how: Any,
@@ -528,8 +528,8 @@ def stream(
     runs, keys = study.runs, keys_of(study.runs)
     for table in (data.train_sample, data.test_sample):
         data.schema.encode(table)  # what does not fit is said here, once
-    place = {} if store is None else store
-    kept, earlier = Store(place, config, data), find_finished_runs(config, data, place)
+    location = {} if store is None else store
+    kept, earlier = Store(location, config, data), find_finished_runs(config, data, location)
     for done, frame in enumerate(earlier.values(), 1):
         yield done / len(runs), frame
     missing = [index for index in range(len(runs)) if index not in earlier]
@@ -553,7 +553,7 @@ def sweep(
     rows: int | None = None,
     skip: bool = False,
     ledgers: Mapping[str, NewLedger] | None = None,
-    store: Place | None = None,
+    store: Location | None = None,
     n_jobs: int = -1,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:

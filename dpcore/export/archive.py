@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from dpcore.datasets import SKIPPED
 from dpcore.domain.documents import json_text, json_value
 from dpcore.errors import DataError, ParameterError
-from dpcore.export.artifacts import CountTree, Model, Rows, Table
+from dpcore.export.artifacts import CountTree, Model, SyntheticRows, TableFormat
 from dpcore.export.collection import Collection
 from dpcore.export.facts import Facts, facts
 from dpcore.export.release import Release
@@ -48,7 +48,7 @@ TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
 CELL = re.compile(r"^# %%(?: \[markdown\])?\n", re.MULTILINE)
 
 
-def bundle(release: Release, *, table: Table = "csv", told: Report | None = None) -> bytes:
+def bundle(release: Release, *, table: TableFormat = "csv", told: Report | None = None) -> bytes:
     """Return a release as the bytes of a zip file.
 
     It holds what was released, the schema, the configuration, the ledger, a script and a notebook
@@ -156,10 +156,10 @@ def file_name(release: Release, *, real: bool = False, ending: str = "zip") -> s
     return f"{stem}-{kind}-{proven}{'-do-not-publish' * real}.{ending}"
 
 
-def readme(known: Facts, table: Table, report: Report, files: Iterable[str] = ()) -> str:
+def readme(known: Facts, table: TableFormat, report: Report, files: Iterable[str] = ()) -> str:
     """What the zip says of itself; `files` are those beside it."""
     release, artifact = known.release, known.release.artifact
-    cells = spreadsheet_safe(artifact.synthetic)[1] if isinstance(artifact, Rows) and table == "csv" else 0
+    cells = spreadsheet_safe(artifact.synthetic)[1] if isinstance(artifact, SyntheticRows) and table == "csv" else 0
     return render("README.md", facts=known, release=release, table=table, report=report, files={*files}, escaped=cells)
 
 
@@ -170,7 +170,7 @@ class ReplayStep(NamedTuple):
     code: str
 
 
-def show_code(release: Release, *, data: str = DATA, table: Table | None = None) -> str:
+def show_code(release: Release, *, data: str = DATA, table: TableFormat | None = None) -> str:
     """Return the code that fits the same method with the same parameters, for a person to read.
 
     With a seed, and the release's files at hand (`table`), it also says whether it made the same
@@ -193,7 +193,7 @@ def show_code(release: Release, *, data: str = DATA, table: Table | None = None)
     return "\n".join(step.code for step in steps(facts(release), literal(data), table))
 
 
-def script_of(known: Facts, table: Table = "csv") -> str:
+def script_of(known: Facts, table: TableFormat = "csv") -> str:
     """The same for a command line that names the file; what came out is told in a sentence.
 
     Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends
@@ -206,7 +206,7 @@ def script_of(known: Facts, table: Table = "csv") -> str:
     )
 
 
-def steps(known: Facts, file: str, table: Table | None, **shown: bool) -> list[ReplayStep]:
+def steps(known: Facts, file: str, table: TableFormat | None, **shown: bool) -> list[ReplayStep]:
     """The parts of a replay, imports first; `file` is how the rows' file is told in Python.
 
     `screen` is whether a person looks at it, and `notebook` whether they see charts.
@@ -222,7 +222,7 @@ def steps(known: Facts, file: str, table: Table | None, **shown: bool) -> list[R
     return [ReplayStep(text.strip(), code) for text, code in zip(cells[::2], cells[1::2], strict=True)]
 
 
-def make_notebook(release: Release, table: Table = "csv") -> str:
+def make_notebook(release: Release, table: TableFormat = "csv") -> str:
     """Return the notebook that does what `show_code` does, as JSON (nbformat 4.5).
 
     An introduction, then a cell of text and one of code for each step.

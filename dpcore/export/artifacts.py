@@ -33,7 +33,7 @@ from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Reports
 from dpcore.text import finite_or_text
 
-Table = Literal["csv", "parquet"]
+TableFormat = Literal["csv", "parquet"]
 Picture = tuple[Any, pd.DataFrame]
 """A chart, and the numbers behind it."""
 
@@ -79,7 +79,7 @@ class Artifact(ABC):
         """Return what `config.json` says of it."""
 
     @abstractmethod
-    def files(self, table: Table) -> dict[str, str | bytes]:
+    def files(self, table: TableFormat) -> dict[str, str | bytes]:
         """Return the files that hold it.
 
         Parameters
@@ -95,7 +95,7 @@ class Artifact(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rows(Artifact):
+class SyntheticRows(Artifact):
     """Synthetic rows; a replay makes `replay_rows`, or as many as it says itself."""
 
     title = phrase("Synthetic data")
@@ -110,7 +110,7 @@ class Rows(Artifact):
     def config(self) -> dict[str, Any]:
         return {} if self.replay_rows is None else {"rows": self.replay_rows}
 
-    def files(self, table: Table) -> dict[str, str | bytes]:
+    def files(self, table: TableFormat) -> dict[str, str | bytes]:
         rows = self.synthetic
         written = spreadsheet_csv(rows) if table == "csv" else rows.to_parquet(index=False)
         found: dict[str, str | bytes] = {f"synthetic.{table}": written}
@@ -120,7 +120,7 @@ class Rows(Artifact):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Network(Rows):
+class Network(SyntheticRows):
     """Synthetic rows, and the network that they were drawn from."""
 
     @cached_property
@@ -130,8 +130,8 @@ class Network(Rows):
         `epsilon` is what each was charged, which is of rho where there is a column `rho`.
         """
         frame = pd.DataFrame(self.released["families"])
-        prices = pd.to_numeric(frame["rho" if "rho" in frame else "epsilon"], errors="coerce")
-        return frame.assign(epsilon=prices.where(np.isfinite(prices), 0.0))
+        losses = pd.to_numeric(frame["rho" if "rho" in frame else "epsilon"], errors="coerce")
+        return frame.assign(epsilon=losses.where(np.isfinite(losses), 0.0))
 
     @property
     def clusters(self) -> list[list[str]]:
@@ -167,7 +167,7 @@ class Network(Rows):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CountTree(Rows):
+class CountTree(SyntheticRows):
     """Synthetic rows, and the tree of noisy counts that they were drawn from."""
 
     @property
@@ -187,7 +187,7 @@ class CountTree(Rows):
         """The generalized rows with their counts."""
         return self.tree.rows(self.leaf_counts)
 
-    def files(self, table: Table) -> dict[str, str | bytes]:
+    def files(self, table: TableFormat) -> dict[str, str | bytes]:
         own = {"structure.json": json_text(self.structure), "generalized.csv": spreadsheet_csv(self.generalized)}
         return super().files(table) | own
 
@@ -244,7 +244,7 @@ class Model(Artifact):
     def config(self) -> dict[str, Any]:
         return {"target": self.target, "classes": self.classes_.tolist(), "sizes": dict(self.sizes)}
 
-    def files(self, table: Table) -> dict[str, str | bytes]:
+    def files(self, table: TableFormat) -> dict[str, str | bytes]:
         return {"model.json": self.to_json()}
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
@@ -364,12 +364,12 @@ class Model(Artifact):
         try:
             if document["format"] != FORMAT or not isinstance(document["structure"], dict):
                 raise ValueError
-            schema, told = Schema.from_json(json.dumps(document["schema"])), told_of(document["about"])
+            schema, values = Schema.from_json(json.dumps(document["schema"])), values_of(document["about"])
             released = {
                 name: PREDICTORS[name].from_dict(schema, part) if name in PREDICTORS else part
                 for name, part in document["structure"].items()
             }
-            found = cls(schema=schema, target=str(document["target"]), released=released, about=told)
+            found = cls(schema=schema, target=str(document["target"]), released=released, about=values)
             predictor = found.predictor
             deep = isinstance(predictor, Forest) and predictor.level.max() >= len(predictor.level)
             if predictor.target != found.target or schema[found.target].numeric or deep:
@@ -379,13 +379,16 @@ class Model(Artifact):
         return found
 
 
-def told_of(document: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """What a file says of how something was made; ValueError, KeyError or TypeError if it does not."""
     kinds = ABOUT | {"unit": str} if "unit" in document else ABOUT
-    told: dict[str, Any] = {key: math.inf if document[key] == "infinity" else document[key] for key in kinds}
-    if not all(isinstance(told[key], kind) and not isinstance(told[key], bool) for key, kind in kinds.items()):
+    values: dict[str, Any] = {key: math.inf if document[key] == "infinity" else document[key] for key in kinds}
+    if not all(isinstance(values[key], kind) and not isinstance(values[key], bool) for key, kind in kinds.items()):
         raise TypeError
-    if not (told["epsilon_claimed"] >= 0 and told["epsilon_bound"] >= 0):
+    if not (values["epsilon_claimed"] >= 0 and values["epsilon_bound"] >= 0):
         raise ValueError
-    now = {"mode": VALUES["mode"].get(told["mode"], told["mode"]), "method": LABELS.get(told["method"], told["method"])}
-    return told | now
+    now = {
+        "mode": VALUES["mode"].get(values["mode"], values["mode"]),
+        "method": LABELS.get(values["method"], values["method"]),
+    }
+    return values | now

@@ -26,12 +26,12 @@ from dpcore.domain.column import Column
 from dpcore.domain.documents import json_text, json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
-from dpcore.export.artifacts import Model, told_of
+from dpcore.export.artifacts import Model, values_of
 from dpcore.export.rendering import spreadsheet_csv, spreadsheet_safe
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, CategoryChannel, Channel, KeepOrDraw, Warner
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import WIDEST, LocalClassifier
-from dpcore.postprocess.reports import Family, Reports, bare
+from dpcore.postprocess.reports import Item, Reports, bare
 from dpcore.text import as_text, finite_or_text, number
 
 FORMAT = "dpcore reports 1"
@@ -87,7 +87,7 @@ class Collection:
             "questions": made.rules(),
         }
         frame = made.frame()
-        frame.insert(0, first_of(made), np.arange(made.people) // each(made.source) + 1)
+        frame.insert(0, first_of(made), np.arange(made.people) // rows_per_person(made.source) + 1)
         return {"reports.csv": spreadsheet_csv(frame), "rules.json": json_text(document, 2)}
 
     @classmethod
@@ -119,19 +119,19 @@ class Collection:
         """
         document = json_value(source_bytes(rules), SchemaError, CAUSE, REMEDY)
         try:
-            asked, about = asked_of(document), told_of(document["about"])
+            reports, about = reports_of(document), values_of(document["about"])
             many = [rule["people"] for rule in document["questions"]]
         except DPCoreError as error:
             raise SchemaError(f"{CAUSE}: {error.cause[:1].lower()}{error.cause[1:]}", REMEDY) from None
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
             raise SchemaError(f"{CAUSE}.", REMEDY) from None
-        found = answered(asked, tabled(table, name, header_of(asked), **limits))
+        found = fill_reports(reports, read_reports(table, name, header_of(reports), **limits))
         if [len(own) for own in found.values.values()] != many:
             raise DataError("The reports in the table do not belong to these rules.", MEND)
-        price = found.price() * each(found.source)
-        if price > about["epsilon_bound"] * (1 + ROUNDING):
-            told = f"By these rules a person's answers can cost epsilon {number(price)}"
-            raise SchemaError(f"{told}, and the file says less.", REMEDY)
+        epsilon = found.price() * rows_per_person(found.source)
+        if epsilon > about["epsilon_bound"] * (1 + ROUNDING):
+            text = f"By these rules a person's answers can cost epsilon {number(epsilon)}"
+            raise SchemaError(f"{text}, and the file says less.", REMEDY)
         return cls(found, about)
 
     @property
@@ -165,12 +165,12 @@ class Collection:
         return Model(released=fitted.released(), schema=fitted.schema_, target=fitted.target_, about=about)
 
 
-def each(rows: Schema) -> int:
+def rows_per_person(rows: Schema) -> int:
     """How many rows of reports a person has, one below another: one for every place of their rows."""
     return 1 if rows.persons is None else rows.persons.max_contributions
 
 
-def asked_of(document: Mapping[str, Any]) -> Reports:
+def reports_of(document: Mapping[str, Any]) -> Reports:
     """What people were asked, and by which rules they answer; nobody has yet. ValueError if it contradicts itself."""
     if document["format"] != FORMAT or not 0 < len(document["questions"]) <= MOST_QUESTIONS:
         raise ValueError
@@ -182,7 +182,7 @@ def asked_of(document: Mapping[str, Any]) -> Reports:
             raise ValueError
     if rows[document["class"]].numeric or not (recoded or replace(rows, unit=None) == schema):
         raise ValueError
-    channels: dict[Family, Channel] = {}
+    channels: dict[Item, Channel] = {}
     for rule in document["questions"]:
         family = tuple(map(str, rule["question"]))
         channels[family] = channel_of(rule, [schema[name] for name in family])
@@ -228,7 +228,7 @@ def header_of(asked: Reports) -> list[str]:
     return [str(name).strip() for name in named]
 
 
-def tabled(table: str | PathLike[str] | bytes, name: str, header: Sequence[str], **limits: Any) -> pd.DataFrame:
+def read_reports(table: str | PathLike[str] | bytes, name: str, header: Sequence[str], **limits: Any) -> pd.DataFrame:
     """The table of reports as texts: as it was written, or as a spreadsheet has saved it again."""
     for delimiter in (",", None):  # names of columns may hold what divides other files
         with suppress(DataError) if delimiter else nullcontext():
@@ -238,12 +238,12 @@ def tabled(table: str | PathLike[str] | bytes, name: str, header: Sequence[str],
     raise DataError("The columns of the table are not those of its rules.", MEND)
 
 
-def answered(asked: Reports, frame: pd.DataFrame) -> Reports:
+def fill_reports(asked: Reports, frame: pd.DataFrame) -> Reports:
     """The reports in a table with a row per person, to what was asked."""
-    values: dict[Family, NDArray[Any]] = {}
-    chosen: dict[Family, Ints] = {}
-    for place, (family, channel) in enumerate(asked.channels.items(), 1):
-        cells = frame.iloc[:, place]
+    values: dict[Item, NDArray[Any]] = {}
+    chosen: dict[Item, Ints] = {}
+    for question, (family, channel) in enumerate(asked.channels.items(), 1):
+        cells = frame.iloc[:, question]
         said = cells.dropna().map(as_text)
         if len(said) < len(frame):
             chosen[family] = np.flatnonzero(cells.notna())
@@ -256,7 +256,9 @@ def answered(asked: Reports, frame: pd.DataFrame) -> Reports:
             else:
                 values[family] = numbers(said, channel)
         except (ValueError, LookupError):
-            raise DataError(f"A cell of {frame.columns[place]!r} is no report that its rule can make.", MEND) from None
+            raise DataError(
+                f"A cell of {frame.columns[question]!r} is no report that its rule can make.", MEND
+            ) from None
     return replace(asked, people=len(frame), values=values, asked=chosen)
 
 

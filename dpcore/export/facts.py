@@ -20,13 +20,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from dpcore.accounting.currency import above
+from dpcore.accounting.currency import round_up
 from dpcore.accounting.relation import Relation
 from dpcore.datasets import DATASETS
 from dpcore.domain.rules import ORDER
 from dpcore.domain.schema import Schema
 from dpcore.export import protection
-from dpcore.export.artifacts import CountTree, Model, Rows
+from dpcore.export.artifacts import CountTree, Model, SyntheticRows
 from dpcore.export.release import Release
 from dpcore.export.rendering import SENTENCES, plain, sentence
 from dpcore.language import retold, say
@@ -124,12 +124,12 @@ def facts(release: Release) -> Facts:
         (say("Missing, or rare values"), mostly_missing(release)),
         (say("Guarantee"), guarantee(release, proved)),
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
-        (claimed, said(release, ledger.epsilon_claimed)),
+        (claimed, epsilon_sentence(release, ledger.epsilon_claimed)),
         (say("Epsilon that can be proved"), bound(release)),
         (say("Delta"), protection.of_delta(ledger.delta) if ledger.delta and proved < math.inf else ""),
         (say("In odds"), sure),
         (say("Trusted party"), sentence("trusted", where)),
-        (say("Protected against"), against(release, who)),
+        (say("Protected against"), against_whom(release, who)),
         *grounds_of(release),
         (say("Rules kept"), rules_kept(release)),
         (say("Source of noise"), sentence("card", "full_stop", sentence=noise)),
@@ -152,7 +152,7 @@ def facts(release: Release) -> Facts:
 
 def mostly_missing(release: Release) -> str:
     """The columns of released rows in which many cells are missing, and which share; rare values count so, too."""
-    shares = release.synthetic.isna().mean() if isinstance(release.artifact, Rows) else pd.Series(dtype=float)
+    shares = release.synthetic.isna().mean() if isinstance(release.artifact, SyntheticRows) else pd.Series(dtype=float)
     many = shares[shares >= LEAST_MISSING].sort_values(ascending=False)
     return in_short([f"{name} ({share:.0%})" for name, share in many.items()])
 
@@ -161,7 +161,7 @@ def verdict(release: Release, sure: str) -> str:
     """Claimed and proven epsilon in a sentence."""
     if release.guarantee_void:
         return release.guarantee_void
-    proved = sentence("card", "verdict", epsilon=said(release, release.ledger.epsilon_bound))
+    proved = sentence("card", "verdict", epsilon=epsilon_sentence(release, release.ledger.epsilon_bound))
     return f"{proved} {sure} {release.attackable}".strip()
 
 
@@ -170,7 +170,7 @@ def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) 
     return [
         (say("Noise"), say(noise)),
         (say("Schema"), provenance(schema)),
-        (say("Privacy unit"), protection.protected(schema.unit, relation, delta=delta)),
+        (say("Privacy unit"), protection.describe_unit(schema.unit, relation, delta=delta)),
         (say("Outside review"), sentence("publication", "review")),
     ]
 
@@ -183,7 +183,7 @@ def grounds_of(release: Release) -> list[tuple[str, str]]:
 
 def rules_kept(release: Release) -> str:
     """The rules that released rows keep; empty if there are none."""
-    if not (release.schema.rules and isinstance(release.artifact, Rows)):
+    if not (release.schema.rules and isinstance(release.artifact, SyntheticRows)):
         return ""
     rules = [plain(rule.replace(ORDER, "≤")) for rule in release.schema.rules]
     few = "; ".join(rules[:NAMED]) + (" …" if rules[NAMED:] else "")  # the schema's file has them all
@@ -212,19 +212,19 @@ def guarantee(release: Release, proved: float) -> str:
     if math.isinf(proved):
         return sentence("guarantee", "none")
     kind = "rho" if release.ledger.delta else "local" if is_local(release) else "pure"
-    rho = number(above(release.ledger.totals.bound))
-    promised = sentence("guarantee", kind, rho=rho, epsilon=said(release, proved))
+    rho = number(round_up(release.ledger.totals.bound))
+    promised = sentence("guarantee", kind, rho=rho, epsilon=epsilon_sentence(release, proved))
     return f"{promised} {release.attackable}".strip()
 
 
 def bound(release: Release) -> str:
     """The epsilon that can be proved; where there is none, also what the noise alone would give."""
     ledger = release.ledger
-    proved, of_noise = (said(release, each) for each in (ledger.epsilon_bound, ledger.epsilon_nominal))
+    proved, of_noise = (epsilon_sentence(release, each) for each in (ledger.epsilon_bound, ledger.epsilon_nominal))
     return proved if proved == of_noise else sentence("guarantee", "unbounded", epsilon=of_noise)
 
 
-def said(release: Release, epsilon: float) -> str:
+def epsilon_sentence(release: Release, epsilon: float) -> str:
     """An epsilon of a release in a sentence."""
     if math.isinf(epsilon):
         return sentence("guarantee", "nothing")
@@ -234,7 +234,7 @@ def said(release: Release, epsilon: float) -> str:
 def in_odds(release: Release, who: str) -> str:
     """What the most that log-odds move means, in the worst case but for a chance of delta."""
     unit, ledger = release.schema.unit, release.ledger
-    sure = odds(protection.gained(unit, ledger.currency, ledger.totals.bound))
+    sure = odds(protection.log_odds_gained(unit, ledger.measure, ledger.totals.bound))
     values = {"whom": sentence("odds", "row" if unit is None else "person"), "who": who}
     share = f"{100 * sure:.{1 if sure < 0.999 else 3}f}"
     values["limit"] = sentence("odds", "certain" if sure >= 0.99995 else "limit", sure=share)
@@ -242,7 +242,7 @@ def in_odds(release: Release, who: str) -> str:
     return sentence("odds", "delta" if ledger.delta else "pure", **values)
 
 
-def against(release: Release, who: str) -> str:
+def against_whom(release: Release, who: str) -> str:
     """Whom a guarantee holds against."""
     case = "exact" if release.attackable else "all"
     case = "none" if math.isinf(release.ledger.epsilon_bound) else case

@@ -1,6 +1,6 @@
 """Whom an epsilon protects, in words: a row, or a person who may have several. For cards, reports and screens."""
 
-from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
+from dpcore.accounting.currency import DELTA, PrivacyLoss, PrivacyMeasure, describe_measure
 from dpcore.accounting.relation import ProtectedUnit, Relation
 from dpcore.domain import unit
 from dpcore.export.rendering import plain, sentence
@@ -23,30 +23,30 @@ def headline(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0
     >>> headline(unit.PrivacyUnit(rows=3), 0.5)
     '0.5 per row, 3 × 0.5 = 1.5 per person'
     """
-    told, person = number(epsilon), for_person(declared, epsilon, delta)
+    epsilon_text, person = number(epsilon), for_person(declared, epsilon, delta)
     if person:
-        told = sentence("epsilon", "per_row", epsilon=told, person=person)
+        epsilon_text = sentence("epsilon", "per_row", epsilon=epsilon_text, person=person)
     elif declared is not None:
-        told = sentence("epsilon", "per_person", epsilon=told)
-    return sentence("epsilon", "at_delta", epsilon=told, delta=f"{delta:g}") if delta else told
+        epsilon_text = sentence("epsilon", "per_person", epsilon=epsilon_text)
+    return sentence("epsilon", "at_delta", epsilon=epsilon_text, delta=f"{delta:g}") if delta else epsilon_text
 
 
 def of_delta(delta: float) -> str:
     """What a delta means."""
-    return say(DELTA, **told_of(delta))
+    return say(DELTA, **describe_measure(delta))
 
 
 def of_one(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> float:
     """What a run's epsilon is for one person: of rho, k rows cost k^2 as much."""
     if declared is None or declared.id_column is not None:
         return epsilon
-    return Currency.of(delta).for_rows(epsilon, declared.max_contributions)
+    return PrivacyMeasure.of(delta).for_rows(epsilon, declared.max_contributions)
 
 
-def gained(declared: unit.PrivacyUnit | None, currency: Currency, amount: Amount) -> float:
+def log_odds_gained(declared: unit.PrivacyUnit | None, measure: PrivacyMeasure, budget: PrivacyLoss) -> float:
     """The most that a run moves the log-odds of whether one person is in the data, but for a chance of its delta."""
     rows = 1 if declared is None or declared.id_column is not None else declared.max_contributions
-    return currency.gained(amount * currency.rows(rows))
+    return measure.log_odds_gained(budget * measure.rows(rows))
 
 
 def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> str:
@@ -58,7 +58,7 @@ def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float =
     return sentence("epsilon", case, rows=declared.max_contributions, **values)
 
 
-def protected(declared: unit.PrivacyUnit | None, relation: Relation | str, delta: float = 0.0) -> str:
+def describe_unit(declared: unit.PrivacyUnit | None, relation: Relation | str, delta: float = 0.0) -> str:
     """The unit of protection, in a sentence or two."""
     if declared is None:
         return sentence("unit", "none")

@@ -14,8 +14,8 @@ import pandas as pd
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.export.artifacts import Artifact, CountTree, Model, Network, Rows
-from dpcore.export.protection import protected
+from dpcore.export.artifacts import Artifact, CountTree, Model, Network, SyntheticRows
+from dpcore.export.protection import describe_unit
 from dpcore.export.rendering import sentence
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import TEACHING, NoNoise
@@ -39,7 +39,7 @@ class Release:
     Parameters
     ----------
     artifact : Artifact
-        `Rows` (also `Network` and `CountTree`), or a `Model`.
+        `SyntheticRows` (also `Network` and `CountTree`), or a `Model`.
     method : str
         The method's title: as in `METHODS`, or as the caller calls it.
     class_name : str
@@ -73,7 +73,7 @@ class Release:
         Of the dashboard, if it is from there: `name`, `settings`.
     """
 
-    artifact: Artifact  # `Rows` (also `Network` and `CountTree`), or a `Model`
+    artifact: Artifact  # `SyntheticRows` (also `Network` and `CountTree`), or a `Model`
     method: str  # its title: as in `METHODS`, or as the caller calls it
     class_name: str
     parameters: dict[str, Any]
@@ -134,7 +134,7 @@ class Release:
     @property
     def synthetic(self) -> pd.DataFrame:
         """The synthetic rows of a release of rows."""
-        return self.artifact_as(Rows).synthetic
+        return self.artifact_as(SyntheticRows).synthetic
 
     @property
     def model(self) -> Model:
@@ -188,7 +188,7 @@ class Release:
             "method": self.method,
             "mode": self.parameters["mode"],
             "relation": str(self.ledger.relation),
-            **({} if unit is None else {"unit": protected(unit, self.ledger.relation, delta=self.ledger.delta)}),
+            **({} if unit is None else {"unit": describe_unit(unit, self.ledger.relation, delta=self.ledger.delta)}),
             "noise": f"{self.noise_label}. {self.attackable}" if self.attackable else self.noise_label,
             "guarantee_void": self.guarantee_void,
             "epsilon_claimed": self.ledger.epsilon_claimed,
@@ -294,6 +294,6 @@ def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Art
         return Model(released=released, reports=reports, schema=fitted.schema_, target=fitted.target_, sizes=sizes)
     if synthetic is None:
         raise ParameterError("A release of a synthesizer holds rows.", "Pass method.sample(n) after the name.")
-    kind = Network if "families" in released else CountTree if "tree" in released else Rows
+    kind = Network if "families" in released else CountTree if "tree" in released else SyntheticRows
     usual = isinstance(fitted, Synthesizer) and len(synthetic) == fitted.estimated_rows()
     return kind(released=released, synthetic=synthetic, replay_rows=None if usual else len(synthetic))

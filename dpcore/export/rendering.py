@@ -76,8 +76,8 @@ def plain(text: str) -> str:
     str
         The text without those characters, cut if it is too long.
     """
-    told = WEB.sub("www ", "".join(c for c in text if c.isprintable() and c not in "<>`*[]#|\\~$@:&"))
-    return CLOSING.sub("", told if len(told) <= MOST_LETTERS else f"{told[: MOST_LETTERS - 1]}…")
+    words = WEB.sub("www ", "".join(c for c in text if c.isprintable() and c not in "<>`*[]#|\\~$@:&"))
+    return CLOSING.sub("", words if len(words) <= MOST_LETTERS else f"{words[: MOST_LETTERS - 1]}…")
 
 
 def literal(value: Any) -> str:

@@ -23,11 +23,11 @@ import pandas as pd
 from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.charts.base import PAGE, REAL_DATA, for_files
-from dpcore.export.artifacts import Model, Network, Picture, Rows
+from dpcore.export.artifacts import Model, Network, Picture, SyntheticRows
 from dpcore.export.facts import facts
 from dpcore.export.release import Release
 from dpcore.export.rendering import part, render
-from dpcore.extras import lacking, there
+from dpcore.extras import is_installed, missing_package
 from dpcore.postprocess import count_tree, forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
@@ -75,21 +75,23 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
         `html`, and whether it is `real` (has comparisons with real rows) and its charts are
         `drawn`.
     """
-    known, artifact, ledger, drawn = facts(release), release.artifact, release.ledger, there("vl_convert")
+    known, artifact, ledger, drawn = facts(release), release.artifact, release.ledger, is_installed("vl_convert")
     both = charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound, delta=ledger.delta)
     costs = [figure(both, None, 1), figure(charts.epsilon_split(ledger.breakdown()), None, 2)]
     shown = charts.mark_real if math.isinf(ledger.epsilon_claimed) else lambda chart: chart
     released = [figure(shown(chart), frame, i) for i, (chart, frame) in enumerate(pictures_of(release), 10)]
     columns = columns_of(release)
-    begins = costs if known.void else columns if isinstance(artifact, Rows) else [*released, *columns]
-    rows = artifact.synthetic.iloc[:FIRST, :MOST_COLUMNS] if isinstance(artifact, Rows) else pd.DataFrame()
+    begins = costs if known.void else columns if isinstance(artifact, SyntheticRows) else [*released, *columns]
+    rows = artifact.synthetic.iloc[:FIRST, :MOST_COLUMNS] if isinstance(artifact, SyntheticRows) else pd.DataFrame()
     entries = entries_of(release)
     html = render(
         "report.html",
         title=known.title,
         facts=known,
         mark=REAL_DATA,
-        undrawn="" if drawn else " ".join(lacking("vl_convert", "Tables stand here in place of charts: drawing them")),
+        undrawn=""
+        if drawn
+        else " ".join(missing_package("vl_convert", "Tables stand here in place of charts: drawing them")),
         first=begins[0],
         released=[one for one in released if one is not begins[0]],
         columns=[one for one in columns if one is not begins[0]],
@@ -113,7 +115,7 @@ def entries_of(release: Release) -> pd.DataFrame:
     ledger, frame = release.ledger, release.ledger.to_frame()
     words = LEDGER | (IN_RHO if ledger.delta else IN_EPSILON)
     if ledger.guarantee_void:
-        words[f"{ledger.currency.unit}_nominal"] = OF_NOISE
+        words[f"{ledger.measure.unit}_nominal"] = OF_NOISE
     columns = list(words)[0 if frame["scope"].any() else 1 :]
     return frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
 
@@ -147,11 +149,11 @@ def columns_of(release: Release) -> list[str]:
         return tables_of(artifact.predictor) if isinstance(artifact.predictor, Bayes) else []
     codes = schema.encode(release.synthetic)
     target = release.parameters.get("target") or schema.target
-    order = sorted(range(len(schema)), key=lambda place: schema.names[place] != target)
+    order = sorted(range(len(schema)), key=lambda index: schema.names[index] != target)
     found: list[str] = []
-    for place in order[:MOST_COLUMNS]:
-        column = schema.columns[place]
-        share = np.bincount(codes[:, place], minlength=column.size) / max(len(codes), 1)
+    for index in order[:MOST_COLUMNS]:
+        column = schema.columns[index]
+        share = np.bincount(codes[:, index], minlength=column.size) / max(len(codes), 1)
         title = f"{column.name}: shares in the {len(codes):,} synthetic rows" if not found else column.name
         found.append(shares(title, column.labels, {"share": share}))
     return found
@@ -180,7 +182,7 @@ def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> st
     most = np.max([np.asarray(part, dtype=float) for part in parts.values()], axis=0)
     kept = np.sort(np.argsort(-most, kind="stable")[:MOST_VALUES])
     longest = max(float(most.max(initial=0.0)), 1e-9) if len(parts) <= MOST_BARS else 0
-    lines = [(str(labels[place]), [float(part[place]) for part in parts.values()]) for place in kept]
+    lines = [(str(labels[index]), [float(part[index]) for part in parts.values()]) for index in kept]
     more = [rest(len(labels) - len(kept), "rarer values are not drawn"), untold]
     return part("shares", title, list(parts), lines, longest, more)
 
@@ -192,17 +194,17 @@ def rest(many: int, told: str) -> str:
     return f"{many:,} {told}." if many > 0 else ""
 
 
-def figure(chart: Any, frame: pd.DataFrame | None, place: int) -> str:
+def figure(chart: Any, frame: pd.DataFrame | None, index: int) -> str:
     """A chart, and the table behind it; without a renderer what the chart shows in words, and the table open."""
-    drawn = there("vl_convert")
-    seen = svg(chart, place) if drawn else part("caption", chart.description)
+    drawn = is_installed("vl_convert")
+    seen = svg(chart, index) if drawn else part("caption", chart.description)
     if frame is None:
         return part("figure", seen)
     more = rest(len(frame) - MOST_ROWS, "more rows are not shown")
     return part("figure", seen, table(frame.head(MOST_ROWS)), not drawn, more)
 
 
-def svg(chart: Any, place: int) -> str:
+def svg(chart: Any, index: int) -> str:
     """A chart as an SVG element on white, as wide as the page; its names are its own in a page of several."""
     import vl_convert
 
@@ -215,7 +217,7 @@ def svg(chart: Any, place: int) -> str:
     spec.setdefault("config", {}).setdefault("view", {})["stroke"] = None
     drawn = as_wide_as_measured(str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])))
     for i, name in enumerate(dict.fromkeys(NAMED.findall(drawn))):  # the library counts on from chart to chart
-        drawn = drawn.replace(f'id="{name}"', f'id="p{place}-{i}"').replace(f"url(#{name})", f"url(#p{place}-{i})")
+        drawn = drawn.replace(f'id="{name}"', f'id="p{index}-{i}"').replace(f"url(#{name})", f"url(#p{index}-{i})")
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.description)}" ', 1)
 
 

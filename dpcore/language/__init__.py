@@ -33,13 +33,13 @@ def ask(wanted: Callable[[], str]) -> None:
     _wanted = wanted
 
 
-def spoken() -> str:
+def current_language() -> str:
     """The language, a key of `LANGUAGES`."""
     return _forced.get() or _wanted()
 
 
 @contextmanager
-def speaking(language: str) -> Iterator[None]:
+def use_language(language: str) -> Iterator[None]:
     """Another language for a while: files that are made on a screen are English."""
     token = _forced.set(language)
     try:
@@ -61,13 +61,13 @@ def say(message: str, /, **values: Any) -> str:
     >>> say("{share:.0%} of all", share=0.5)
     '50% of all'
     """
-    told = _catalog(spoken()).gettext(message) if message else ""  # the empty one is a catalog's heading
-    return told.format(**values) if values else told
+    text = _catalog(current_language()).gettext(message) if message else ""  # the empty one is a catalog's heading
+    return text.format(**values) if values else text
 
 
 def plural(one: str, many: str, n: int, /, **values: Any) -> str:
     """The same of a message that has another form for one; both may name the number `n`."""
-    return _catalog(spoken()).ngettext(one, many, n).format(n=n, **values)
+    return _catalog(current_language()).ngettext(one, many, n).format(n=n, **values)
 
 
 def retold(text: str) -> str:
@@ -76,15 +76,15 @@ def retold(text: str) -> str:
     What was not written by this program, such as words in a file, stays as it is, and so does what
     is longer than ours.
     """
-    return text if len(text) > LONGEST else _retold(text, spoken(), len(_forms))
+    return text if len(text) > LONGEST else _retold(text, current_language(), len(_forms))
 
 
 @lru_cache(maxsize=4096)
 def _retold(text: str, language: str, _: int) -> str:
     """The same; of all phrases with values that one of which the text has the most."""
-    told = _catalog(language).gettext(text) if text else ""
-    if told != text or language == ENGLISH:
-        return told
+    words = _catalog(language).gettext(text) if text else ""
+    if words != text or language == ENGLISH:
+        return words
     for form in sorted(_forms, key=lambda form: (-len(FIELD.sub("", form)), form)):
         if found := re.fullmatch(_pattern(form), text, re.DOTALL):
             values = {

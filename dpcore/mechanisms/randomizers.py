@@ -33,17 +33,27 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.amplification import LOTS
+from dpcore.accounting.amplification import DRAW_GRID
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats, check_public, is_number
 from dpcore.errors import ParameterError
 
 __all__ = [
-    "ERRPH", "OLH", "OUE", "RRPH", "TRR", "CategoryChannel", "Channel", "KeepOrDraw", "Lots", "Noised", "Warner",
+    "ERRPH",
+    "OLH",
+    "OUE",
+    "RRPH",
+    "TRR",
+    "AdditiveNoise",
+    "CategoryChannel",
+    "Channel",
+    "KeepOrDraw",
+    "UniformDraws",
+    "Warner",
     "best_channel",
 ]  # fmt: skip
 
-Lots = Callable[[int], Floats]  # that many independent uniform numbers of [0, 1)
+UniformDraws = Callable[[int], Floats]  # that many independent uniform numbers of [0, 1)
 SMALLEST_RATIO = 700.0  # beyond it, e^-epsilon is nearly no number any more
 ONE_OF = ("A randomizer is set by p0, or by epsilon, not by both.", "Give one of them.")
 ROUNDING = 1e-9
@@ -51,7 +61,7 @@ AT_ONCE = 1 << 22  # bits that are drawn at once
 PRIME = (1 << 31) - 1
 NO_BIT = "none"
 HASHED = re.compile(r"([0-9]{1,10})·v\+([0-9]{1,10}) → ([0-9]{1,4})")
-MOST_PLACES = 1024
+MOST_BUCKETS = 1024
 SMALLEST = 2.0**-54  # half of the smallest lot above 0
 STEP, SMALLEST_STEP = 2.0**-20, 2.0**-1000
 
@@ -89,7 +99,7 @@ class CategoryChannel(Channel):
         """How much more often a report supports the true value than its base says; 0 if reports tell nothing."""
 
     @abstractmethod
-    def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
+    def report(self, codes: NDArray[Any], lots: UniformDraws) -> NDArray[Any]:
         """Randomize true codes.
 
         Parameters
@@ -212,7 +222,7 @@ def lie_probability(epsilon: Epsilon, size: int = 2) -> float:
     whatever epsilon says.
     """
     ratio = exp(-min(float(epsilon), SMALLEST_RATIO)) if epsilon < inf else 0.0  # so that a large epsilon does no harm
-    return ceil(ratio / (1 + (size - 1) * ratio) * LOTS) / LOTS
+    return ceil(ratio / (1 + (size - 1) * ratio) * DRAW_GRID) / DRAW_GRID
 
 
 def checked_size(size: int) -> int:
@@ -313,14 +323,14 @@ class ERRPH(KeepOrDraw):
         if size == 1 or not p0:
             self.epsilon = exact(0)
         else:
-            self.epsilon = log1p(p0 / self.base.min()) if self.base.min() >= 1 / LOTS else inf
+            self.epsilon = log1p(p0 / self.base.min()) if self.base.min() >= 1 / DRAW_GRID else inf
 
     @property
     def gain(self) -> float:
         """p_0."""
         return self.p0
 
-    def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
+    def report(self, codes: NDArray[Any], lots: UniformDraws) -> NDArray[Any]:
         """Randomize codes with one uniform number each, as `CategoryChannel.report` has it.
 
         Below p_0 it is the truth, above it the value at that position.
@@ -388,7 +398,7 @@ class Warner(KeepOrDraw):
         """2p - 1, negative where lies are more frequent."""
         return 2 * self.p - 1
 
-    def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
+    def report(self, codes: NDArray[Any], lots: UniformDraws) -> NDArray[Any]:
         """Randomize codes with one uniform number each, as `CategoryChannel.report` has it.
 
         Below p it is the truth.
@@ -430,7 +440,7 @@ class OUE(CategoryChannel):
     def rule(self) -> dict[str, Any]:
         return {"report": "places of the values whose bits are set, from 1"}
 
-    def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
+    def report(self, codes: NDArray[Any], lots: UniformDraws) -> NDArray[Any]:
         """Randomize codes to bits of shape (n, size), as `CategoryChannel.report` has it."""
         bits = np.empty((len(codes), self.size), dtype=bool)
         step = max(AT_ONCE // self.size, 1)
@@ -454,10 +464,10 @@ class OUE(CategoryChannel):
         """Read reports from texts, as `CategoryChannel.read` has it."""
         bits = np.zeros((len(texts), self.size), dtype=bool)
         for row, text in zip(bits, texts, strict=True):
-            places = [] if text == NO_BIT else [int(word) for word in text.split(" ")]
-            if places != sorted({*places}) or (places and not 1 <= places[0] <= places[-1] <= self.size):
+            indices = [] if text == NO_BIT else [int(word) for word in text.split(" ")]
+            if indices != sorted({*indices}) or (indices and not 1 <= indices[0] <= indices[-1] <= self.size):
                 raise ValueError
-            row[[place - 1 for place in places]] = True
+            row[[index - 1 for index in indices]] = True
         return bits
 
 
@@ -486,7 +496,7 @@ class OLH(CategoryChannel):
     def __init__(self, size: int, *, epsilon: Epsilon) -> None:
         self.size, self.epsilon = checked_size(size), exact(epsilon)
         self.given = {"epsilon": str(self.epsilon)}
-        self.places = min(round(exp(min(float(epsilon), 20.0))) + 1, MOST_PLACES)
+        self.places = min(round(exp(min(float(epsilon), 20.0))) + 1, MOST_BUCKETS)
         self.inner = ERRPH(self.places, epsilon=self.epsilon)
         # as often as a report supports a value that is not the person's
         self.base = np.full(size, 1 / self.places)
@@ -500,7 +510,7 @@ class OLH(CategoryChannel):
     def rule(self) -> dict[str, Any]:
         return {"report": "a·v+b → hash, v from 0", "modulo": [PRIME, self.places]}
 
-    def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
+    def report(self, codes: NDArray[Any], lots: UniformDraws) -> NDArray[Any]:
         """Randomize codes to shape (n, 3): a, b and the reported hash."""
         n = len(codes)
         a, b = 1 + np.floor(lots(n) * (PRIME - 1)).astype(np.int64), np.floor(lots(n) * PRIME).astype(np.int64)
@@ -587,7 +597,7 @@ class TRR(Channel):
                 raise ParameterError("Noise of a finite epsilon needs public bounds.", "Declare them, lower first.")
             self.epsilon, self.mechanism = exact(epsilon), "laplace"
             self.given = {"lower": lower, "upper": upper, "epsilon": str(self.epsilon)}
-            self.scale = (upper - lower) / float(epsilon) if epsilon * LOTS >= 1 else inf
+            self.scale = (upper - lower) / float(epsilon) if epsilon * DRAW_GRID >= 1 else inf
             self.moments = 1.0, 0.0, 0.0, 2 * self.scale * self.scale
             return
         if epsilon is not None or factors is None or offsets is None:
@@ -623,7 +633,7 @@ class TRR(Channel):
         factors, offsets = (mean + np.sqrt(variance) * rng.standard_normal(size) for mean, variance in (a, b))
         return cls(factors=factors, offsets=offsets)
 
-    def report(self, numbers: Floats, lots: Lots, laplace: Callable[..., Floats]) -> Floats:
+    def report(self, numbers: Floats, lots: UniformDraws, laplace: Callable[..., Floats]) -> Floats:
         """Randomize true numbers.
 
         Parameters
@@ -675,14 +685,14 @@ class TRR(Channel):
         a, _, b, _ = self.moments
         return float((reports.mean() - b) / a)
 
-    def variance(self, reports: Floats, *, as_printed: bool = False) -> float:
+    def variance(self, reports: Floats, *, as_published: bool = False) -> float:
         """Estimate the variance of the true numbers; it may be negative.
 
         Parameters
         ----------
         reports : float array of shape (n,)
             The reports, 2 or more.
-        as_printed : bool, default=False
+        as_published : bool, default=False
             As printed (paper 004, formula 3), the square of the reports' mean stands for that of
             its expectation, which is less by Var(y) / n: a bias of -S_A^2 Var(y) / (n A^2 (S_A^2 +
             A^2)). Otherwise without bias.
@@ -694,7 +704,7 @@ class TRR(Channel):
         """
         a, var_a, b, var_b = self.moments
         spread, squared = float(reports.var(ddof=1)), float(reports.mean() - b) ** 2
-        squared -= 0.0 if as_printed else spread / len(reports)
+        squared -= 0.0 if as_published else spread / len(reports)
         return (spread - var_b - var_a * squared / a**2) / (var_a + a**2)
 
     def mean_variance(self, reports: Floats) -> float:
@@ -742,7 +752,7 @@ class TRR(Channel):
         return sqrt(max(of_spread + share**2 * of_square - 2 * share * of_both, 0.0)) / (var_a + a**2)
 
 
-class Noised(TRR):
+class AdditiveNoise(TRR):
     """x, moved into public bounds, with uniform or normal noise (Agrawal and Srikant 2000). No finite epsilon.
 
     Two x next to the bounds have other largest reports (uniform), or densities whose ratio has no
@@ -758,7 +768,7 @@ class Noised(TRR):
         self.given = {}
         self.moments = 1.0, 0.0, 0.0, self.scale**2 / (3 if kind == "uniform" else 1)
 
-    def report(self, numbers: Floats, lots: Lots, laplace: Callable[..., Floats]) -> Floats:
+    def report(self, numbers: Floats, lots: UniformDraws, laplace: Callable[..., Floats]) -> Floats:
         """See `TRR.report`; one lot per person, through the inverse distribution function."""
         from scipy.special import ndtri  # here, because it takes longer to load than all channels
 

@@ -40,7 +40,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import Weights
 
 __all__ = [
-    "Bounds", "ClassLogScore", "ConditionalEntropy", "DistanceFromMargins", "Entropy", "Gini", "InfoGain",
+    "Bounds", "ClassLogScore", "ConditionalEntropy", "DistanceFromMarginals", "Entropy", "Gini", "InfoGain",
     "IntervalSplit", "Jaccard", "LinearF", "Max", "MutualInformation", "R", "Score", "Specialization", "SplitScore",
     "TableScore",
 ]  # fmt: skip
@@ -122,8 +122,8 @@ class TableScore(Score):
         for i, table in enumerate(tables):
             by_shape[table.shape].append(i)
         scores = np.empty(len(tables))
-        for places in by_shape.values():
-            scores[places] = self.of_many(np.stack([tables[i] for i in places], axis=-1), relation)
+        for widths in by_shape.values():
+            scores[widths] = self.of_many(np.stack([tables[i] for i in widths], axis=-1), relation)
         return scores
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
@@ -204,8 +204,8 @@ class MutualInformation(TableScore):
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
         children, parents = tables.sum(axis=1), tables.sum(axis=0)
         totals = parents.sum(axis=0)
-        margins = xlog2(children).sum(axis=0) + xlog2(parents).sum(axis=0)
-        return per_record(xlog2(totals) + xlog2(tables).sum(axis=(0, 1)) - margins, totals, relation)
+        marginal_terms = xlog2(children).sum(axis=0) + xlog2(parents).sum(axis=0)
+        return per_record(xlog2(totals) + xlog2(tables).sum(axis=(0, 1)) - marginal_terms, totals, relation)
 
     def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
         """See the class, and `information_rounding`."""
@@ -278,10 +278,10 @@ class LinearF(TableScore):
         lack, more = np.empty_like(shortfall), np.empty_like(shortfall)
         # Gray code: one parent value changes sides per step
         for step in range(1, 2 ** tables.shape[1]):
-            place = (step & -step).bit_length() - 1
-            to_zero = (step ^ step >> 1) >> place & 1
-            (np.subtract if to_zero else np.add)(zero, cells[0, place], out=zero)
-            (np.add if to_zero else np.subtract)(one, cells[1, place], out=one)
+            bit = (step & -step).bit_length() - 1
+            to_zero = (step ^ step >> 1) >> bit & 1
+            (np.subtract if to_zero else np.add)(zero, cells[0, bit], out=zero)
+            (np.add if to_zero else np.subtract)(one, cells[1, bit], out=one)
             np.add(np.maximum(zero, 0, out=lack), np.maximum(one, 0, out=more), out=lack)
             np.minimum(shortfall, lack, out=shortfall)
         return per_record(-shortfall.astype(float), totals, relation)
@@ -349,7 +349,7 @@ def binary_information_step(n: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceFromMargins(Score):
+class DistanceFromMarginals(Score):
     r"""½ sum |M - m| - penalty * cells: how far a table M of counts is from a released one, m.
 
     Only M is private: m is made of noisy answers, and the penalty is public. So the score is half
@@ -649,20 +649,20 @@ class Specialization(OwnCandidates):
     def weights(self) -> Weights | None:
         if self.intervals is None:
             return None
-        places = [high - low - 1 for _, low, high in self.intervals]
-        sharing = np.append(np.ones(len(self.divisions), dtype=np.int64), np.repeat(places, places))
+        widths = [high - low - 1 for _, low, high in self.intervals]
+        sharing = np.append(np.ones(len(self.divisions), dtype=np.int64), np.repeat(widths, widths))
         return Weights(np.ones_like(sharing), sharing)
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         tables = count([(column, self.target) for column, _ in self.divisions])
         divided = zip(tables, self.divisions, strict=True)
-        rated = [self.rated_by.of(grouped(table, groups), relation) for table, (_, groups) in divided]
+        rated = [self.rated_by.of(sum_by_group(table, groups), relation) for table, (_, groups) in divided]
         how: dict[str, Any] = {"target": self.target, "classes": self.classes, "rated_by": self.rated_by}
         splits = (IntervalSplit(**how, column=name, low=low, high=high) for name, low, high in self.intervals or ())
         return np.concatenate([rated, *(split.values(count, candidates, relation) for split in splits)])
 
 
-def grouped(table: Counts, groups: NDArray[np.integer[Any]]) -> Counts:
+def sum_by_group(table: Counts, groups: NDArray[np.integer[Any]]) -> Counts:
     """Rows of a table added up by group; rows of group -1 are left out."""
     inside = groups >= 0
     summed = np.zeros((int(groups.max()) + 1, table.shape[1]), dtype=table.dtype)

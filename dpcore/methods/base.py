@@ -24,12 +24,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
+from dpcore.accounting.currency import DELTA, PrivacyLoss, PrivacyMeasure, describe_measure
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
 from dpcore.accounting.spending import OPEN, block_ledger, this_process
 from dpcore.arguments import Floats, Progress, check_arguments, is_whole, no_progress, one_per_row, plain, require_frame
-from dpcore.datasets.streams import check_place, write_frames
+from dpcore.datasets.streams import output_path, write_frames
 from dpcore.domain.column import Codes
 from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema, require_schema
@@ -42,14 +42,14 @@ from dpcore.methods.parameters import (
     INFERRED,
     Choice,
     Control,
-    Declared,
+    ParameterClass,
     Preset,
     choice,
     controls_of,
+    fitted_field,
     is_learned,
-    learned,
     number,
-    taught,
+    teaching_note,
     text,
     whole,
 )
@@ -102,7 +102,7 @@ def public_total(table: PrivateTable, otherwise: Any = None) -> Any:
     return table.public_rows if table.relation is Relation.REPLACE else otherwise
 
 
-def count_rows(table: PrivateTable, share: Amount) -> tuple[float, Amount]:
+def count_rows(table: PrivateTable, share: PrivacyLoss) -> tuple[float, PrivacyLoss]:
     """The number of rows, noisy unless it is public, and what it cost."""
     public = public_total(table)
     return (float(table.counts([()], epsilon=share)[0]), share) if public is None else (float(public), 0)
@@ -110,10 +110,10 @@ def count_rows(table: PrivateTable, share: Amount) -> tuple[float, Amount]:
 
 def said_of_delta(method: Any, _: Schema) -> str:
     """What is risked."""
-    return say(DELTA, **told_of(method.delta)) if method.delta else ""
+    return say(DELTA, **describe_measure(method.delta)) if method.delta else ""
 
 
-class PrivateEstimator(Declared, BaseEstimator, ABC):
+class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
     """Base of synthesizers and private classifiers: parameters, `fit`, and what it charges.
 
     Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be
@@ -154,7 +154,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
     modes: ClassVar[Collection[str]]  # the options of `mode`
     best_for: ClassVar[str] = ""  # in a few words
-    provable_printed: ClassVar[str] = ""  # of the source's epsilon, as printed
+    provable_published: ClassVar[str] = ""  # of the source's epsilon, as printed
     provable: ClassVar[str] = "epsilon"  # corrected
     page: ClassVar[str] = ""  # where the dashboard offers it
     presets: ClassVar[tuple[Preset, ...]] = ()
@@ -164,14 +164,14 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     artifacts: ClassVar[tuple[str, ...]] = ()
     # why published mode is this project's reading of its source, in a sentence
     reconstructed: ClassVar[str] = ""
-    printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of published mode, if not all
+    published_relations: ClassVar[tuple[Relation, ...]] = ()  # of published mode, if not all
     # table 1 of paper 003: mechanisms, noise, framework, data
     survey_row: ClassVar[tuple[str, ...]] = ()
     # for a table of 200,000 cells, corrected and as printed
     seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)
     seen: ClassVar[str] = phrase("the release")  # what somebody gets to see of a person
     controls: ClassVar[tuple[Control, ...]] = controls_of(
-        PAGES["PrivateEstimator"], delta={"note": said_of_delta}, random_state={"note": taught}
+        PAGES["PrivateEstimator"], delta={"note": said_of_delta}, random_state={"note": teaching_note}
     )
 
     # the process that pickled it inside a `dp.spending` block
@@ -184,10 +184,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     noise: str = text(default="auto", kind="{'auto', 'geometric', 'laplace'}")
     random_state: int | None = whole(default=None, least=0)
 
-    schema_: Schema = learned()
-    ledger_: Ledger = learned()
-    noise_label_: str = learned()
-    exactly_sampled_: bool = learned()
+    schema_: Schema = fitted_field()
+    ledger_: Ledger = fitted_field()
+    noise_label_: str = fitted_field()
+    exactly_sampled_: bool = fitted_field()
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
@@ -246,13 +246,13 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         if not isinstance(ledger, Ledger | None):
             raise ParameterError("`ledger` must be a dp.Ledger.", "Pass dp.Ledger(relation), or leave it out.")
         ledger = block_ledger(self._sender) if ledger is None else ledger
-        currency = Currency.of(self.delta)
-        source = make_noise(self.noise, self.random_state, 0, currency.law)
+        measure = PrivacyMeasure.of(self.delta)
+        source = make_noise(self.noise, self.random_state, 0, measure.distribution)
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
                 raise DataError("Rows in a folder do not identify persons.", "Fit on a DataFrame, or by rows.")
-            lots = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
-            rows = rows.at(unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE))
+            draws = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
+            rows = rows.at(unit.kept(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
                 "The table has more rows than the schema's max_rows.",
@@ -262,22 +262,22 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise ParameterError(
                 f"The ledger counts under {ledger.relation}, the method under {relation}.", "Use one relation per run."
             )
-        if ledger is not None and ledger.currency != currency:
+        if ledger is not None and ledger.measure != measure:
             raise ParameterError(
-                f"The ledger counts {ledger.currency}, the method {currency}.", "Give both the same delta."
+                f"The ledger counts {ledger.measure}, the method {measure}.", "Give both the same delta."
             )
-        whose = None if unit is None else unit.id_column
+        id_column = None if unit is None else unit.id_column
         if ledger is not None:
-            ledger.set_privacy_unit(whose)
-        plan = None if self._published else currency.amount(self.epsilon)
+            ledger.set_privacy_unit(id_column)
+        plan = None if self._published else measure.loss_of(self.epsilon)
         own = Ledger(relation, plan=plan, name=self.title, delta=self.delta)
         run = own if ledger is None else ledger.child(self.title, plan=plan)
-        run.set_privacy_unit(whose)
+        run.set_privacy_unit(id_column)
         method, account = self, run
         if unit is not None:
             method = self.for_rows(unit.max_contributions)
             account = run.group(
-                unit.max_contributions, plan=None if plan is None else plan / currency.rows(unit.max_contributions)
+                unit.max_contributions, plan=None if plan is None else plan / measure.rows(unit.max_contributions)
             )
         # the door knows rows, and no persons
         known = schema if schema.unit is None else replace(schema, unit=None)
@@ -304,7 +304,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         self.exactly_sampled_ = source.exactly_sampled and self.noise_label_ != NoNoise.label.capitalize()
         return self
 
-    def _budget(self, table: PrivateTable) -> Amount:
+    def _budget(self, table: PrivateTable) -> PrivacyLoss:
         """What may be spent on a table, in the run's currency; as printed nothing is planned, and it is epsilon."""
         return exact(self.epsilon) if table.ledger.plan is None else table.ledger.plan
 
@@ -326,8 +326,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         PrivateEstimator
             The copy.
         """
-        currency = Currency.of(self.delta)
-        share = currency.epsilon(currency.amount(self.epsilon) / currency.rows(rows)) if self.delta else None
+        measure = PrivacyMeasure.of(self.delta)
+        share = measure.epsilon(measure.loss_of(self.epsilon) / measure.rows(rows)) if self.delta else None
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
         return copy
 
@@ -404,11 +404,11 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             parameter.check(name, getattr(self, name), self, schema)
         relation, known = Relation.parse(self.relation), self.relations_in(self.mode)
         if relation not in known:
-            told = f"{self.title}{' as published' * self._published} is not defined under {relation}."
-            raise ParameterError(told, f"Use the relation {' or '.join(known)}.")
+            words = f"{self.title}{' as published' * self._published} is not defined under {relation}."
+            raise ParameterError(words, f"Use the relation {' or '.join(known)}.")
         if self._published and self.delta:
             raise ParameterError(f"{self.title} as published has no delta.", "Use delta=0, or mode='corrected'.")
-        Currency.of(self.delta)
+        PrivacyMeasure.of(self.delta)
         self._check(schema)
         return relation
 
@@ -473,7 +473,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         tuple of Relation
             The relations.
         """
-        return (mode == "published" and cls.printed_relations) or cls.relations
+        return (mode == "published" and cls.published_relations) or cls.relations
 
     @property
     def _estimate(self) -> float:
@@ -589,8 +589,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts
     target: str | None = text(default=None)
-    target_: str = learned()
-    classes_: NDArray[Any] = learned()
+    target_: str = fitted_field()
+    classes_: NDArray[Any] = fitted_field()
 
     def fit(
         self,
@@ -750,8 +750,8 @@ class Synthesizer(PrivateEstimator):
         self._check_rows(rows)
         if rows > (most := most_rows(self.schema_)):
             noise = " The release says that there are so many, which is mostly noise." if n is None else ""
-            told = f"{rows:,} rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do.{noise}"
-            raise ParameterError(told, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
+            words = f"{rows:,} rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do.{noise}"
+            raise ParameterError(words, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
         rng = generator(self.random_state, 2)
         return decode_with_rules(self.schema_, self._sample(rows, rng), rng)
 
@@ -793,7 +793,7 @@ class Synthesizer(PrivateEstimator):
         """
         self._check_fitted()
         self._check_rows(n)
-        place, rng = check_place(path, replace=replace), generator(self.random_state, 2)
+        location, rng = output_path(path, replace=replace), generator(self.random_state, 2)
 
         def frames() -> Iterator[pd.DataFrame]:
             made = 0
@@ -802,9 +802,9 @@ class Synthesizer(PrivateEstimator):
                 yield decode_with_rules(self.schema_, codes, rng)
                 made += len(codes)
 
-        write_frames(place, frames())
+        write_frames(location, frames())
         progress(1.0, phrase("Done"))
-        return place
+        return location
 
     def _check_rows(self, n: object) -> None:
         if not is_whole(n, 1):
@@ -830,9 +830,9 @@ class Synthesizer(PrivateEstimator):
         """
         self._check_fitted()
         # in which a person has several
-        unit, places = self.schema_.persons, self.relation == Relation.REPLACE
-        rows = max(round(self._estimate / (unit.max_contributions if places and unit else 1)), 1)
-        return rows if places or self.schema_.max_rows is None else min(rows, self.schema_.max_rows)
+        unit, bounded = self.schema_.persons, self.relation == Relation.REPLACE
+        rows = max(round(self._estimate / (unit.max_contributions if bounded and unit else 1)), 1)
+        return rows if bounded or self.schema_.max_rows is None else min(rows, self.schema_.max_rows)
 
     @abstractmethod
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:

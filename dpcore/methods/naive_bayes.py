@@ -56,13 +56,13 @@ from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.prices import Claimed
+from dpcore.door.prices import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ClassLogScore, class_log_scores
 from dpcore.methods.base import MOST_DELTA, PAGES, Measurement, Synthesizer, clique, most_rows, public_total
-from dpcore.methods.parameters import choice, controls_of, learned, number, presets_of, text, whole
+from dpcore.methods.parameters import choice, controls_of, fitted_field, number, presets_of, text, whole
 from dpcore.postprocess.bayes_net import uniform_codes
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 from dpcore.rows import joint_counts
@@ -114,7 +114,7 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     reference = phrase("Chen et al. 2015")
     best_for = "quick synthetic data around one target"
-    provable_printed = "thousands of times epsilon, or none"
+    provable_published = "thousands of times epsilon, or none"
     page = "naive_bayes"
     presets = presets_of(PAGES, "NaiveBayesSynthesizer")
     compared = {  # noqa: RUF012
@@ -132,9 +132,9 @@ class NaiveBayesSynthesizer(Synthesizer):
     rows: int | None = whole(default=None)
     log_base: str = choice(default="e", options=LOG_BASES)
     prior: str = choice(default="smoothed", options=("smoothed", "frequency"))
-    tables_: list[Floats] = learned()
-    class_totals_: Floats = learned()
-    released_codes_: Codes = learned()
+    tables_: list[Floats] = fitted_field()
+    class_totals_: Floats = fitted_field()
+    released_codes_: Codes = fitted_field()
 
     @property
     def _variant(self) -> str:
@@ -218,7 +218,7 @@ class NaiveBayesSynthesizer(Synthesizer):
             scores = self.epsilon / (2 * sensitivity) * self._scores(table, queries, FREQUENCY, self.epsilon)
             labels = (scores + generator(self.random_state, 2).gumbel(size=scores.shape)).argmax(axis=1)
         else:
-            claim: Claimed = {"claimed_epsilon": self.epsilon, "reason": LABELS.format(size=size)}
+            claim: ClaimedValues = {"claimed_epsilon": self.epsilon, "reason": LABELS.format(size=size)}
             claim["claimed_sensitivity"] = sensitivity
             labels = table.choose(score, [], epsilon=self.epsilon, draws=size, **claim)
         self.released_codes_ = self._assemble(schema, queries, labels)

@@ -3,12 +3,12 @@
     class DiffPRF(ForestClassifier):
         n_trees: int = whole(default=25, most=1_000)
 
-`Declared` makes a keyword-only constructor of all fields of a class and of those above it, as
+`ParameterClass` makes a keyword-only constructor of all fields of a class and of those above it, as
 scikit-learn wants it. A field that is declared again has another default or range there. A
 parameter's kind has its check, also against the columns of a schema; what hangs on several
-parameters is the method's own to check. What `fit` sets is declared beside them (`learned`). What
+parameters is the method's own to check. What `fit` sets is declared beside them (`fitted_field`). What
 its own are, a class says in its docstring, in the sections that scikit-learn's classes have; of an
-attribute also its kind. `Declared` writes those of the classes above there, too, and each
+attribute also its kind. `ParameterClass` writes those of the classes above there, too, and each
 parameter's kind and default. Which parameters a page asks for, and in which words, a family says
 once, by their names, in `pages.toml` of its folder; by which widget, the dashboard knows of each
 kind:
@@ -290,7 +290,7 @@ flag, text, numbers = declaring(Flag), declaring(Free), declaring(NumberList)
 weights, pairs = declaring(WeightList), declaring(PairList)
 
 
-def learned(*, init: Literal[False] = False) -> Any:
+def fitted_field(*, init: Literal[False] = False) -> Any:
     """No parameter: what `fit` sets."""
     return field(init=init)
 
@@ -303,10 +303,10 @@ def is_learned(name: str) -> bool:
 @dataclass_transform(
     kw_only_default=True,
     eq_default=False,
-    field_specifiers=(whole, number, choice, flag, numbers, weights, pairs, text, learned),
+    field_specifiers=(whole, number, choice, flag, numbers, weights, pairs, text, fitted_field),
 )
 @dataclass(kw_only=True, eq=False, repr=False)
-class Declared:
+class ParameterClass:
     """Base of classes whose fields are their parameters, checked and described in one place."""
 
     controls: ClassVar[tuple[Control, ...]] = ()
@@ -321,8 +321,8 @@ class Declared:
         cls._check_names_of(cls.__init__)
         for each in fields(cls):
             if each.init and "parameter" not in each.metadata:
-                told = f"{cls.__name__}.{each.name} is neither a parameter nor learned."
-                raise TypeError(f"{told} Write `= whole(...)`, `= learned()`, or ClassVar.")
+                words = f"{cls.__name__}.{each.name} is neither a parameter nor learned."
+                raise TypeError(f"{words} Write `= whole(...)`, `= learned()`, or ClassVar.")
         said, kinds = cls.descriptions(), dict[str, str]()
         for name, parameter in cls.parameters().items():
             usual = "optional" if parameter.default is None else f"default={parameter.default!r}"
@@ -421,7 +421,7 @@ def void_reason(method: Any, schema: Schema) -> str:
         return phrase("none: the schema was read off the rows.")
     if method.random_state is not None:
         return phrase("none: anyone who knows the seed can subtract the noise.")
-    if method.mode == "published" and not any(offer.holds and offered(method, offer) for offer in method.presets):
+    if method.mode == "published" and not any(offer.holds and is_offer(method, offer) for offer in method.presets):
         return phrase("not as published: the ledger will show what can be proven.")
     return ""
 
@@ -443,13 +443,13 @@ def grade(noiseless: bool, sampled: bool, mode: str) -> str:
     return phrase("exactly sampled noise.")
 
 
-def offered(method: Any, offer: Preset) -> bool:
+def is_offer(method: Any, offer: Preset) -> bool:
     """Whether a method's mode, relation and parameters are those of an offer."""
     fits = offer.mode == method.mode and offer.within in ("", method.relation)
     return fits and all(getattr(method, name) == value for name, value in offer.parameters.items())
 
 
-def taught(method: Any, _: Schema) -> str:
+def teaching_note(method: Any, _: Schema) -> str:
     """What a source of noise is not good for."""
     if method.noise in ("laplace", "geometric"):
         return TEACHING

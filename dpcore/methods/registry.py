@@ -10,9 +10,9 @@ OTHER_LIBRARIES = Path(__file__).with_name("other_libraries.toml")
 Kind = TypeVar("Kind")
 
 
-def load(place: str) -> Any:
+def load(location: str) -> Any:
     """What stands at "module:Name", or the module at "module", below `dpcore`; imported if it was not."""
-    module, _, name = place.partition(":")
+    module, _, name = location.partition(":")
     found = import_module(f"dpcore.{module}")
     return getattr(found, name) if name else found
 
@@ -43,11 +43,11 @@ class Registry(Mapping[str, Kind]):
     def __init__(self, places: Mapping[str, str]) -> None:
         self._places = dict(places)  # "module:Class", below `dpcore`, by printed name
         # by the classes' own names
-        self.classes = {place.partition(":")[2]: place for place in self._places.values()}
+        self.classes = {location.partition(":")[2]: location for location in self._places.values()}
 
     def name_of(self, kind: object, otherwise: str) -> str:
         """The printed name of a class, by the class's own name; another one if there is no such class."""
-        return next((name for name, place in self._places.items() if place.partition(":")[2] == kind), otherwise)
+        return next((name for name, location in self._places.items() if location.partition(":")[2] == kind), otherwise)
 
     def __getitem__(self, name: str) -> Kind:
         if name not in self._places:

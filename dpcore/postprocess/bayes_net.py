@@ -33,12 +33,12 @@ def conditional(table: Floats, smoothing: float = 0.0) -> Floats:
     return rows_to_one(cells, rows_to_one(cells.sum(axis=0, keepdims=True), 1 / len(table)))
 
 
-def contained(family: Family, other: Family) -> bool:
+def is_contained(family: Family, other: Family) -> bool:
     """Whether a family's table is a margin of another's."""
     return set(family) <= set(other)
 
 
-def margin(table: Floats, of: tuple[Any, ...], wanted: tuple[Any, ...]) -> Floats:
+def marginal_of(table: Floats, of: tuple[Any, ...], wanted: tuple[Any, ...]) -> Floats:
     """The table of some columns from a table that holds them, axes in the wanted order."""
     summed = table.sum(axis=tuple(i for i, name in enumerate(of) if name not in wanted))
     left = [name for name in of if name in wanted]
@@ -54,14 +54,14 @@ def sample_network(
     smoothing: float = 0.0,
 ) -> Codes:
     """n rows of the columns in this order, parents first; counts of a child given its parents are rounded."""
-    place = {name: j for j, name in enumerate(names)}
+    axis = {name: j for j, name in enumerate(names)}
     largest = max(len(table) for table in tables)
     codes: Codes = np.empty((n, len(names)), dtype=code_dtype(largest), order="F")
     for (child, *parents), table in zip(families, tables, strict=True):
         given = np.zeros(n, dtype=np.intp)
         for parent, size in zip(parents, table.shape[1:], strict=True):
-            given = given * size + codes[:, place[parent]]
-        codes[:, place[child]] = draw_given(conditional(table, smoothing), given, rng)
+            given = given * size + codes[:, axis[parent]]
+        codes[:, axis[child]] = draw_given(conditional(table, smoothing), given, rng)
     return codes
 
 

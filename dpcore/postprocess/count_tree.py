@@ -139,10 +139,10 @@ class ReleasedTree(ReleasedDocument):
             raise ParameterError("These counts are too large to round: they are mostly noise.", "Spend more epsilon.")
         counts = self.tree.whole_numbers(project(leaf_counts, leaf_counts.sum()))[-1]
         cells = np.flatnonzero(counts)
-        places = self.leaves.blocks(cells)
+        indices = self.leaves.blocks(cells)
         named = {
             name: np.array(axis.names, dtype=object)[blocks]
-            for name, axis, blocks in zip(self.schema.names, self.leaves.axes, places, strict=True)
+            for name, axis, blocks in zip(self.schema.names, self.leaves.axes, indices, strict=True)
             if len(axis.names) > 1
         }
         counted = "(rows)"  # no other column's name
@@ -188,7 +188,7 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
 
     `at` is the upper node's level, and its place there. One row per node, level by level, and in a
     level as a walk meets them, so that children are adjacent and below their parent: `level`,
-    `place` (the partition's cell), `parent` (its place; -1 for the upper node), `left` and `right`
+    `row_of` (the partition's cell), `parent` (its place; -1 for the upper node), `left` and `right`
     (the leaves below it, counted from the left), `divides` (the columns that its level divides),
     `label` (its part of those), `name` (all that is said of it), `measured`, `noisy` (NaN if not
     measured), `consistent`, and half the widths of their 95% intervals, `..._margin`.
@@ -210,9 +210,9 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
         frames.append(_rows(tree, level, shown, where))
         if level == len(tree.partitions) - 1:
             break
-        place = np.full(tree.tree.sizes[level], -1)
-        place[shown] = np.arange(len(shown))
-        parents = place[tree.tree.parents[level]]
+        row_of = np.full(tree.tree.sizes[level], -1)
+        row_of[shown] = np.arange(len(shown))
+        parents = row_of[tree.tree.parents[level]]
         below = np.flatnonzero(parents >= 0)
         below = below[np.argsort(parents[below], kind="stable")]
         level, above, shown = level + 1, shown[parents[below]], below
@@ -221,14 +221,14 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
     return pd.concat(frames, ignore_index=True)
 
 
-def _rows(tree: ReleasedTree, level: int, places: Ints, where: Mapping[str, Any]) -> pd.DataFrame:
+def _rows(tree: ReleasedTree, level: int, indices: Ints, where: Mapping[str, Any]) -> pd.DataFrame:
     """Names and counts of some nodes of a level, and where they are drawn."""
     partition, fitted = tree.partitions[level], tree.consistent
     new = set(_changed(tree.partitions[level - 1] if level else partition, partition))
     divided = [j for j, size in enumerate(partition.shape) if size > 1]
-    blocks = partition.blocks(places)
+    blocks = partition.blocks(indices)
     labels, names = [], []
-    for i in range(len(places)):
+    for i in range(len(indices)):
         parts = {j: partition.axes[j].names[blocks[j][i]] for j in divided}
         names.append(", ".join(f"{partition.schema.names[j]} {part}" for j, part in parts.items()) or ALL)
         labels.append(", ".join(part for j, part in parts.items() if j in new) or names[-1])
@@ -236,15 +236,15 @@ def _rows(tree: ReleasedTree, level: int, places: Ints, where: Mapping[str, Any]
     return pd.DataFrame(
         {
             "level": level,
-            "place": places,
+            "place": indices,
             **where,
             "label": labels,
             "name": names,
             "measured": measured,
-            "noisy": tree.noisy[level][places] if measured else np.nan,
+            "noisy": tree.noisy[level][indices] if measured else np.nan,
             "noisy_margin": tree.margin(tree.variances[level]) if measured else np.nan,
-            "consistent": fitted.counts[level][places],
-            "consistent_margin": tree.margin(fitted.variances[level][places]),
+            "consistent": fitted.counts[level][indices],
+            "consistent_margin": tree.margin(fitted.variances[level][indices]),
         }
     )
 

@@ -106,8 +106,8 @@ class _Tables:
         worse = np.einsum("smo,smo,s->mo", self.weights[cells], self.over[cells], 2 * COMES)
         worse += self.weights[cells].sum(axis=0)
         found = np.flatnonzero((worse * (here != there)).sum(axis=1) < 0)
-        moved = cells[:, found]
-        np.add.at(self.over, moved.ravel(), np.repeat(COMES, moved[0].size))
+        exchanged = cells[:, found]
+        np.add.at(self.over, exchanged.ravel(), np.repeat(COMES, exchanged[0].size))
         return found
 
 

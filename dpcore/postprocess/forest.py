@@ -3,7 +3,7 @@
 All trees stand in one table of nodes, level by level: the roots first, parents before their
 children, the children of a node side by side.
 
-`pruned` is C4.5's pruning, on released counts.
+`prune_forest` is C4.5's pruning, on released counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dpcore.domain.column import Codes
 from dpcore.domain.documents import json_value
 from dpcore.domain.former_names import VALUES
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import Attribute, Blocks, CodeCut, Groups, NumberCut, attributes_of, ticks_of
+from dpcore.domain.splits import Attribute, Blocks, CodeSplit, Groups, NumberSplit, attributes_of, ticks_of
 from dpcore.errors import SchemaError
 from dpcore.postprocess.simplex import rows_to_one
 
@@ -65,8 +65,8 @@ class ReleasedDocument(ABC):
             found = cls._read(schema, document)
             found._check()
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError, SchemaError):
-            told = f"This is no {cls.title} of this schema."
-            raise SchemaError(told, "Choose a file that this program exported.") from None
+            texts = f"This is no {cls.title} of this schema."
+            raise SchemaError(texts, "Choose a file that this program exported.") from None
         return found
 
     @classmethod
@@ -143,7 +143,7 @@ class Forest(Predictor):
     deepest: ClassVar[int] = 100  # no node of a file has more levels above it
 
     @classmethod
-    def from_parents(cls, parent: Ints, *, classes: Floats, **told: Any) -> Self:
+    def from_parents(cls, parent: Ints, *, classes: Floats, **texts: Any) -> Self:
         """Return a forest of nodes level by level, children side by side in their parents' order.
 
         Parameters
@@ -174,9 +174,9 @@ class Forest(Predictor):
             require(start < end and depth <= cls.deepest)
             level[start:end], tree[start:end] = depth, tree[parent[start:end]]
         first = np.where(fanout > 0, roots + np.cumsum(fanout) - fanout, 0)
-        places = {"parent": parent, "level": level, "tree": tree, "first": first, "fanout": fanout}
+        structure = {"parent": parent, "level": level, "tree": tree, "first": first, "fanout": fanout}
         counts = {"classes": classes, "counts": classes.sum(axis=1), "noisy": nothing, "spent": nothing}
-        found = cls(**{**places, **counts, "low": nothing.copy(), **told})
+        found = cls(**{**structure, **counts, "low": nothing.copy(), **texts})
         for _, here, low, _ in found.ranges():
             found.low[here] = low
         return found
@@ -244,9 +244,9 @@ class Forest(Predictor):
         moving = np.arange(len(flat_at))
         for _ in self.levels[1:]:
             moving = moving[self.column[flat_at[moving]] >= 0]
-            asked = self.column[flat_at[moving]]
+            columns = self.column[flat_at[moving]]
             for position, attribute in attributes.items():
-                here = moving[asked == position]
+                here = moving[columns == position]
                 node, who = flat_at[here], row[here]
                 side = attribute.side(values[position][who], self.cut[node], self.low[node])
                 flat_at[here] = self.first[node] + side
@@ -293,15 +293,17 @@ class Forest(Predictor):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forest without its schema as JSON-ready values."""
-        told = {name: getattr(self, name) for name in TEXTS}
-        return {"format": FORMAT, **told, "nodes": {name: encoded(getattr(self, name)) for name in ARRAYS}}
+        texts = {name: getattr(self, name) for name in TEXTS}
+        return {"format": FORMAT, **texts, "nodes": {name: encode_list(getattr(self, name)) for name in ARRAYS}}
 
     @classmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
         require(document["format"] == FORMAT)
         given: dict[str, Any] = {name: str(document[name]) for name in TEXTS}
         given["children"] = VALUES["categorical_splits"].get(given["children"], given["children"])
-        return cls(schema=schema, **given | {name: decoded(document["nodes"][name], ARRAYS[name]) for name in ARRAYS})
+        return cls(
+            schema=schema, **given | {name: decode_list(document["nodes"][name], ARRAYS[name]) for name in ARRAYS}
+        )
 
     def to_json(self) -> str:
         """Return the forest with its schema, as text that `from_json` reads back."""
@@ -394,8 +396,8 @@ def fits(attribute: Attribute, cut: Floats, low: Floats, high: Floats) -> bool:
     """Whether divisions of some ranges are such as trees make."""
     if isinstance(attribute, Groups):
         return bool(np.isnan(cut).all())
-    start, end = (low, high) if isinstance(attribute, NumberCut | Blocks) else (0, attribute.column.size)
-    if isinstance(attribute, CodeCut) or (isinstance(attribute, Blocks) and attribute.ordered):
+    start, end = (low, high) if isinstance(attribute, NumberSplit | Blocks) else (0, attribute.column.size)
+    if isinstance(attribute, CodeSplit) or (isinstance(attribute, Blocks) and attribute.ordered):
         start, end = low + 1, high
     return bool(((start <= cut) & (cut < end) & (cut == np.floor(cut))).all())
 
@@ -409,15 +411,15 @@ ARRAYS: dict[str, Any] = {
 }
 
 
-def encoded(values: NDArray[Any]) -> list[Any]:
+def encode_list(values: NDArray[Any]) -> list[Any]:
     """A list for JSON; NaN becomes null."""
     if values.dtype.kind != "f" or values.ndim > 1:
         return [*values.tolist()]
     return [None if np.isnan(v) else v for v in values.tolist()]
 
 
-def decoded(values: Any, kind: Any) -> NDArray[Any]:
-    """The inverse of `encoded`; ValueError if a value is no finite number of that kind."""
+def decode_list(values: Any, kind: Any) -> NDArray[Any]:
+    """The inverse of `encode_list`; ValueError if a value is no finite number of that kind."""
     rows = [v for row in values for v in row] if isinstance(values[0], list) else values
     if kind is float:
         require(all(type(v) in (int, float, type(None)) for v in rows))
@@ -428,7 +430,7 @@ def decoded(values: Any, kind: Any) -> NDArray[Any]:
     return np.array(values, dtype=kind)
 
 
-def recounted(forest: Forest, cells: Floats, shown: Floats | None = None) -> Forest:
+def with_counts(forest: Forest, cells: Floats, shown: Floats | None = None) -> Forest:
     """The same trees with other counts of classes in their leaves, shape (nodes, classes).
 
     Counts, classes and probabilities of all nodes follow; `shown` is what is shown, if it differs.
@@ -471,7 +473,7 @@ def pessimistic(counts: Floats, errors: Floats) -> Floats:
     return np.where(counts > 0, counts * limit, 0.0)
 
 
-def pruned(forest: Forest) -> Forest:
+def prune_forest(forest: Forest) -> Forest:
     """The forest with every subtree made a leaf that has no fewer pessimistic errors than a leaf in its place."""
     counts = forest.classes.sum(axis=1)
     own = pessimistic(counts, counts - forest.classes.max(axis=1))

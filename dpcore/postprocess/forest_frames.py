@@ -9,7 +9,7 @@ import pandas as pd
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.splits import CodeCut, NumberCut
+from dpcore.domain.splits import CodeSplit, NumberSplit
 from dpcore.errors import ParameterError
 from dpcore.postprocess.forest import Forest
 
@@ -18,19 +18,19 @@ NO_LEVEL = -1
 REST = "levels that no tree reached"
 LEVEL = re.compile(r"level (\d+): (records|division|classes in leaves)?")
 ASKED = dict(zip(("records", "division", "classes in leaves"), PURPOSES, strict=False))
-Spent = dict[tuple[int, str], Epsilon]
+LossByLevel = dict[tuple[int, str], Epsilon]
 
 
 def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
     """One tree, from 0, as many whole levels from the root as have at most `most` nodes together.
 
     Where not even the root's children are so few, the largest of them are kept. One row per node,
-    level by level, children side by side: `place` and `parent`
+    level by level, children side by side: `index` and `parent`
     (numbers in the forest; -1 above the root), `level`, `text` (the column that divides it; empty
     for leaves), `side` (the branch that leads here, such as "≤ 37") and `edge` ("age ≤ 37"),
     `noisy` (NaN if not asked) and consistent `counts`, the most probable `class` and its `share`,
     `spent` (the epsilon that a record has cost on its way, this node's questions included), `leaf`,
-    and `folded` (how many nodes below it are not kept).
+    and `count_folded` (how many nodes below it are not kept).
     """
     if not 0 <= tree < forest.trees:
         raise ParameterError("The forest has no such tree.", f"Choose a number from 0 to {forest.trees - 1}.")
@@ -42,7 +42,7 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
     best = shares.argmax(axis=1)
     labels = forest.schema[forest.target].labels
     names = forest.schema.names
-    sides = [side_of(forest, place) for place in kept.tolist()]
+    sides = [side_of(forest, index) for index in kept.tolist()]
     return pd.DataFrame(
         {
             "place": kept,
@@ -53,11 +53,11 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
             "edge": [edge for _, edge in sides],
             "noisy": forest.noisy[kept],
             "counts": forest.counts[kept],
-            "class": pd.Categorical([labels[place] for place in best.tolist()], categories=list(labels)),
+            "class": pd.Categorical([labels[index] for index in best.tolist()], categories=list(labels)),
             "share": shares[np.arange(len(kept)), best],
             "spent": forest.spent[kept],
             "leaf": forest.leaf[kept],
-            "folded": folded(forest.parent, every, kept),
+            "folded": count_folded(forest.parent, every, kept),
         }
     )
 
@@ -74,25 +74,25 @@ def upper(every: Ints, level: Ints, counts: Floats, most: int) -> Ints:
     return np.concatenate([every[:1], children[largest]])
 
 
-def folded(parent: Ints, every: Ints, kept: Ints) -> Ints:
+def count_folded(parent: Ints, every: Ints, kept: Ints) -> Ints:
     """How many nodes below each kept node are not kept."""
     below = np.zeros(len(parent), dtype=np.intp)
     below[np.setdiff1d(every, kept)] = 1
-    for place in every[:0:-1].tolist():  # children before their parents, and not the root
-        below[parent[place]] += below[place]
+    for index in every[:0:-1].tolist():  # children before their parents, and not the root
+        below[parent[index]] += below[index]
     return below[kept]
 
 
-def side_of(forest: Forest, place: int) -> tuple[str, str]:
+def side_of(forest: Forest, index: int) -> tuple[str, str]:
     """The branch that leads to a node, without and with the column's name."""
-    above = int(forest.parent[place])
+    above = int(forest.parent[index])
     if above < 0:
         return "", ""
     attribute = forest.attributes[int(forest.column[above])]
-    child = place - int(forest.first[above])
+    child = index - int(forest.first[above])
     side = attribute.text(float(forest.low[above]), float(forest.cut[above]), child)
-    cut = attribute.column.numeric and isinstance(attribute, CodeCut | NumberCut)
-    return side, f"{attribute.column.name}{'' if cut else ':'} {side}"
+    point = attribute.column.numeric and isinstance(attribute, CodeSplit | NumberSplit)
+    return side, f"{attribute.column.name}{'' if point else ':'} {side}"
 
 
 def budget(ledger: Ledger) -> pd.DataFrame:
@@ -115,11 +115,11 @@ def budget(ledger: Ledger) -> pd.DataFrame:
     # of rows, of which a person has several
     ledger = way[1] if ledger.unit_column and len(way) > 1 else ledger
     at, names = way[-1], [part.name for part in way[1:] if part.name]
-    claimed, paid = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_nominal", NO_LEVEL)
+    claimed, spent = largest_loss(at, "epsilon_claimed", NO_LEVEL), largest_loss(at, "epsilon_nominal", NO_LEVEL)
     part = (at.epsilon_claimed, at.epsilon_nominal) != (ledger.epsilon_claimed, ledger.epsilon_nominal)
-    keys = sorted({**claimed, **paid}, key=lambda key: (key[0] if key[0] >= 0 else math.inf, PURPOSES.index(key[1])))
+    keys = sorted({**claimed, **spent}, key=lambda key: (key[0] if key[0] >= 0 else math.inf, PURPOSES.index(key[1])))
     rows = [
-        (level, purpose, float(claimed.get((level, purpose), 0)), float(paid.get((level, purpose), 0)))
+        (level, purpose, float(claimed.get((level, purpose), 0)), float(spent.get((level, purpose), 0)))
         for level, purpose in keys
     ]
     frame = pd.DataFrame(rows, columns=["level", "purpose", "epsilon_claimed", "epsilon_nominal"])
@@ -134,30 +134,30 @@ def inward(ledger: Ledger) -> list[Ledger]:
     return way
 
 
-def dearest(ledger: Ledger, field: str, level: int) -> Spent:
+def largest_loss(ledger: Ledger, field: str, level: int) -> LossByLevel:
     """What the dearest way through an account costs; `level` is where its questions begin."""
-    spent: Spent = {}
+    spent: LossByLevel = {}
 
-    def add(more: Spent) -> None:
+    def add(more: LossByLevel) -> None:
         for key, epsilon in more.items():
             spent[key] = spent.get(key, exact(0)) + epsilon
 
     for entry in ledger.own_entries:
-        level, purpose = asked(entry, level)
+        level, purpose = level_and_purpose(entry, level)
         add({(NO_LEVEL if entry.name == REST else level, purpose): getattr(entry, field)})
-    ways = [dearest(child, field, level) for child in ledger.children]
+    ways = [largest_loss(child, field, level) for child in ledger.children]
     # Parts of a group hold disjoint records: a record is in one of them. Other children add up.
     for way in [max(ways, key=rank)] if ways and ledger.in_parallel else ways:
         add(way)
     return spent
 
 
-def rank(way: Spent) -> tuple[Epsilon, int]:
+def rank(way: LossByLevel) -> tuple[Epsilon, int]:
     """By what a way costs, then by how far it goes down."""
     return sum(way.values(), start=exact(0)), max((level for level, _ in way), default=NO_LEVEL)
 
 
-def asked(entry: Entry, level: int) -> tuple[int, str]:
+def level_and_purpose(entry: Entry, level: int) -> tuple[int, str]:
     """A question's level and purpose; one that does not say its level belongs to the last one that did."""
     found = LEVEL.match(entry.name)
     if found is None:

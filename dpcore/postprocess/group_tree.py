@@ -43,13 +43,13 @@ class GroupTree(Forest):
             left = int(self.first[order[-1]])
             coming += [] if self.leaf[order[-1]] else [left + 1, left]
         number, attributes, nodes = np.argsort(order), self.attributes, []
-        for place in order:
-            told = {"classes": self.classes[place].tolist(), "column": "", "goes_left": [], "left": 0, "right": 0}
-            if not self.leaf[place]:
-                asked, left = attributes[int(self.column[place])], self.first[place]
-                told |= {"column": asked.column.name, "goes_left": asked.left(self.cut[place])}
-                told |= {"left": int(number[left]), "right": int(number[left + 1])}
-            nodes.append(told)
+        for node in order:
+            fields = {"classes": self.classes[node].tolist(), "column": "", "goes_left": [], "left": 0, "right": 0}
+            if not self.leaf[node]:
+                attribute, left = attributes[int(self.column[node])], self.first[node]
+                fields |= {"column": attribute.column.name, "goes_left": attribute.left(self.cut[node])}
+                fields |= {"left": int(number[left]), "right": int(number[left + 1])}
+            nodes.append(fields)
         groups = {name: codes.tolist() for name, codes in self.groups.items()}
         return {"format": FORMAT, "target": self.target, "groups": groups, "nodes": nodes}
 
@@ -68,12 +68,15 @@ class GroupTree(Forest):
         below = [[int(node["left"]), int(node["right"])] if node["column"] else [] for node in nodes]
         # Every node but the first is the child of one in front of it, so that all walks end.
         require(sorted(child for pair in below for child in pair) == [*range(1, len(nodes))])
-        require(all(child > place for place, pair in enumerate(below) for child in pair))
+        require(all(child > index for index, pair in enumerate(below) for child in pair))
         order, parent = [0], [-1]
-        for at, place in enumerate(order):  # which grows
-            order += below[place]
-            parent += [at] * len(below[place])
-        stand, asked = [nodes[place] for place in order], {name: Blocks(schema[name], groups[name]) for name in groups}
+        for at, index in enumerate(order):  # which grows
+            order += below[index]
+            parent += [at] * len(below[index])
+        stand, attribute = (
+            [nodes[index] for index in order],
+            {name: Blocks(schema[name], groups[name]) for name in groups},
+        )
         classes = np.array([node["classes"] for node in stand], dtype=float)
         return cls.from_parents(
             np.array(parent),
@@ -84,7 +87,7 @@ class GroupTree(Forest):
             vote="probability",
             groups=groups,
             column=np.array([schema.index(node["column"]) if node["column"] else -1 for node in stand]),
-            cut=np.array([asked[n["column"]].cut(n["goes_left"]) if n["column"] else np.nan for n in stand]),
+            cut=np.array([attribute[n["column"]].cut(n["goes_left"]) if n["column"] else np.nan for n in stand]),
             classes=classes,
             probabilities=rows_to_one(classes, 1 / classes.shape[1]),
         )
@@ -99,35 +102,37 @@ def tree_of(leaves: Partition, counts: Floats, target: str, *, deviation: float)
     """
     schema, at = leaves.schema, leaves.schema.index(target)
     cells = np.flatnonzero(counts > 0)
-    places = leaves.blocks(cells)
+    blocks = leaves.blocks(cells)
     weights, total = counts[cells], float(counts[cells].sum())
     axes = {name: axis for name, axis in zip(schema.names, leaves.axes, strict=True) if name != target}
-    features = [(name, told) for name, axis in axes.items() for told in told_by(schema[name], len(axis.names))]
+    features = [
+        (name, fields) for name, axis in axes.items() for fields in group_indicators(schema[name], len(axis.names))
+    ]
     if not features or not total:
-        by_class = np.bincount(places[at], weights=weights, minlength=schema[target].size)
+        by_class = np.bincount(blocks[at], weights=weights, minlength=schema[target].size)
         return GroupTree.planted(schema, target, {}, [{"classes": by_class, "column": ""}])
-    told_rows = np.column_stack([told[places[schema.index(name)]].astype(np.float32) for name, told in features])
+    told_rows = np.column_stack([fields[blocks[schema.index(name)]].astype(np.float32) for name, fields in features])
     enough = min(DEVIATIONS * deviation / total, 0.5)
     # scikit-learn breaks ties between equally good questions by lot; the seed is public and always the same.
     stops: dict[str, Any] = {"min_weight_fraction_leaf": enough, "max_depth": GroupTree.deepest}
     model = DecisionTreeClassifier(criterion="entropy", random_state=0, **stops)
     with warnings.catch_warnings():  # which groups are left may hold as many classes as groups
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        tree = model.fit(told_rows, places[at], sample_weight=weights).tree_
+        tree = model.fit(told_rows, blocks[at], sample_weight=weights).tree_
     classes = np.zeros((tree.node_count, schema[target].size))
     classes[:, model.classes_] = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
-    asked = [features[i] if i >= 0 else ("", np.empty(0)) for i in tree.feature]
+    attribute = [features[i] if i >= 0 else ("", np.empty(0)) for i in tree.feature]
     nodes = [
-        {"classes": by_class, "column": name, "goes_left": np.flatnonzero(told <= at), "left": left, "right": right}
-        for (name, told), by_class, at, left, right in zip(
-            asked, classes, tree.threshold, tree.children_left, tree.children_right, strict=True
+        {"classes": by_class, "column": name, "goes_left": np.flatnonzero(fields <= at), "left": left, "right": right}
+        for (name, fields), by_class, at, left, right in zip(
+            attribute, classes, tree.threshold, tree.children_left, tree.children_right, strict=True
         )
     ]
-    names = {name for name, _ in asked}
+    names = {name for name, _ in attribute}
     return GroupTree.planted(schema, target, {name: axis.blocks for name, axis in axes.items() if name in names}, nodes)
 
 
-def told_by(column: Column, groups: int) -> list[Floats]:
+def group_indicators(column: Column, groups: int) -> list[Floats]:
     """What a tree may ask of a column: numbers for its groups, of shape (groups,) each.
 
     Whether it is a certain group; of numbers, whether it is up to a certain one (the last group may

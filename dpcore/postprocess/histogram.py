@@ -19,7 +19,7 @@ from math import sqrt
 import numpy as np
 from scipy.special import gammainc
 
-from dpcore.accounting.currency import Law
+from dpcore.accounting.currency import NoiseKind
 from dpcore.arguments import Floats
 from dpcore.postprocess.simplex import TRACE, project
 
@@ -34,25 +34,29 @@ MOST_CELLS = 1_000_000
 HALVINGS = 25  # of intervals in which a root is looked for
 
 
-def likely_histogram(noisy: Floats, scale: float, total: float, *, neighbors: int = 0, law: Law = "laplace") -> Floats:
+def likely_histogram(
+    noisy: Floats, scale: float, total: float, *, neighbors: int = 0, distribution: NoiseKind = "laplace"
+) -> Floats:
     """Positive counts of shape (values,) with that positive sum; the first `neighbors` values are in order."""
     nearest = project(noisy, total)
     if len(noisy) > 1 and np.isfinite(scale) and scale > 0:
         ends = _grid(noisy, scale)
         if len(ends) * len(noisy) <= MOST_CELLS:
-            noise = scale * (sqrt(2) if law == "laplace" else 1)
+            noise = scale * (sqrt(2) if distribution == "laplace" else 1)
             share = max(noise / (noise + total / len(noisy)), 0.5)
-            nearest = (1 - share) * nearest + share * _likely(noisy, ends, scale, total, neighbors, law)
+            nearest = (1 - share) * nearest + share * _likely(noisy, ends, scale, total, neighbors, distribution)
     found: Floats = nearest + TRACE
     found *= total / found.sum()
     return found
 
 
-def _likely(noisy: Floats, ends: Floats, scale: float, total: float, neighbors: int, law: Law = "laplace") -> Floats:
+def _likely(
+    noisy: Floats, ends: Floats, scale: float, total: float, neighbors: int, distribution: NoiseKind = "laplace"
+) -> Floats:
     counts = (ends[1:] + ends[:-1]) / 2
     groups = [*_halves(0, neighbors), *((j, j + 1) for j in range(neighbors, len(noisy)))]
     off = np.abs(noisy[:, None] - counts) / scale
-    logs_of_noise = -off if law == "laplace" else -(off**2) / 2
+    logs_of_noise = -off if distribution == "laplace" else -(off**2) / 2
     likelihood = np.cumsum(np.vstack([np.zeros(len(counts)), logs_of_noise]), axis=0)
     beliefs = []
     for shape in SHAPES:
@@ -116,24 +120,24 @@ class _Belief:
         self._normal = chances / sums[:, None]
         logs, means = best + np.log(sums), self._normal @ self.counts
         self._weights = np.zeros(len(self.groups))
-        evidence, expected, place = 0.0, 0.0, 0
-        while place < len(self.groups):
-            place, more, mean = self._weigh(place, logs, means)
+        evidence, expected, position = 0.0, 0.0, 0
+        while position < len(self.groups):
+            position, more, mean = self._weigh(position, logs, means)
             evidence, expected = evidence + more, expected + mean
         return evidence, expected
 
-    def _weigh(self, place: int, logs: Floats, means: Floats) -> tuple[int, float, float]:
+    def _weigh(self, position: int, logs: Floats, means: Floats) -> tuple[int, float, float]:
         """The place behind a group and all within it, their evidence, and the sum of their counts."""
-        whole, mean = float(logs[place]), float(means[place] * self.sizes[place])
-        if self.sizes[place] == 1:
-            self._weights[place] = 1.0
-            return place + 1, whole, mean
-        middle, first, one = self._weigh(place + 1, logs, means)
+        whole, mean = float(logs[position]), float(means[position] * self.sizes[position])
+        if self.sizes[position] == 1:
+            self._weights[position] = 1.0
+            return position + 1, whole, mean
+        middle, first, one = self._weigh(position + 1, logs, means)
         behind, second, other = self._weigh(middle, logs, means)
         evidence = float(np.logaddexp(whole, first + second))
         share = float(np.exp(whole - evidence))
-        self._weights[place] = share
-        self._weights[place + 1 : behind] *= 1 - share
+        self._weights[position] = share
+        self._weights[position + 1 : behind] *= 1 - share
         return behind, evidence - np.log(2), share * mean + (1 - share) * (one + other)
 
     def chances(self, values: int) -> Floats:

@@ -20,21 +20,21 @@ from dpcore.postprocess.bayes_net import conditional
 from dpcore.postprocess.simplex import draw_given, systematic_sample
 
 Edge = tuple[int, int]
-Scope = tuple[int, ...]
+Clique = tuple[int, ...]
 Graph = dict[int, set[int]]  # each column's neighbors
 
 
-def cells_of(scope: Iterable[int], sizes: Sequence[int]) -> int:
+def cells_of(clique: Iterable[int], sizes: Sequence[int]) -> int:
     """The number of cells of a scope's table; an exact integer, however large."""
-    return prod(sizes[j] for j in scope)
+    return prod(sizes[j] for j in clique)
 
 
-def pairs_within(scopes: Iterable[Scope]) -> set[Edge]:
+def pairs_within(cliques: Iterable[Clique]) -> set[Edge]:
     """All pairs of columns that share a scope."""
-    return {pair for scope in scopes for pair in combinations(scope, 2)}
+    return {pair for clique in cliques for pair in combinations(clique, 2)}
 
 
-def triangulate(edges: Iterable[Edge], sizes: Sequence[int]) -> list[Scope]:
+def triangulate(edges: Iterable[Edge], sizes: Sequence[int]) -> list[Clique]:
     """Maximal cliques of a triangulation of the graph on all columns, those without an edge included.
 
     Columns are eliminated by least fill-in, ties by the fewest cells. A graph that is triangulated
@@ -43,9 +43,9 @@ def triangulate(edges: Iterable[Edge], sizes: Sequence[int]) -> list[Scope]:
     return sorted(_eliminate(_graph(edges, range(len(sizes))), sizes))
 
 
-def joined(
-    pairs: Iterable[Edge], cliques: Sequence[Scope], parents: Sequence[int], sizes: Sequence[int]
-) -> Iterator[tuple[Edge, list[int], list[Scope]]]:
+def joined_cliques(
+    pairs: Iterable[Edge], cliques: Sequence[Clique], parents: Sequence[int], sizes: Sequence[int]
+) -> Iterator[tuple[Edge, list[int], list[Clique]]]:
     """Each pair, the positions of the cliques of a junction tree that joining it changes, and what comes instead.
 
     Only cliques between the two columns change: all others are eliminated first, without fill-in. A
@@ -73,7 +73,7 @@ def joined(
 
 
 def largest_with(
-    pairs: Iterable[Edge], cliques: Sequence[Scope], parents: Sequence[int], sizes: Sequence[int]
+    pairs: Iterable[Edge], cliques: Sequence[Clique], parents: Sequence[int], sizes: Sequence[int]
 ) -> dict[Edge, int]:
     """For each pair the cells of the largest clique that joining it would make, or that holds one of its columns."""
     held = dict.fromkeys(range(len(sizes)), 0)
@@ -82,22 +82,22 @@ def largest_with(
         held |= {j: max(cells, held[j]) for j in clique}
     return {
         (a, b): max(held[a], held[b], *(cells_of(clique, sizes) for clique in new))
-        for (a, b), _, new in joined(pairs, cliques, parents, sizes)
+        for (a, b), _, new in joined_cliques(pairs, cliques, parents, sizes)
     }
 
 
 def cells_with(
-    pairs: Iterable[Edge], cliques: Sequence[Scope], parents: Sequence[int], sizes: Sequence[int]
-) -> dict[Scope, int]:
+    pairs: Iterable[Edge], cliques: Sequence[Clique], parents: Sequence[int], sizes: Sequence[int]
+) -> dict[Clique, int]:
     """For each pair the cells of all cliques of a junction tree together, if it is joined."""
     cells = [cells_of(clique, sizes) for clique in cliques]
     return {
         pair: sum(cells) - sum(cells[i] for i in old) + sum(cells_of(clique, sizes) for clique in new)
-        for pair, old, new in joined(pairs, cliques, parents, sizes)
+        for pair, old, new in joined_cliques(pairs, cliques, parents, sizes)
     }
 
 
-def junction_tree(cliques: Sequence[Scope]) -> tuple[list[Scope], list[int]]:
+def junction_tree(cliques: Sequence[Clique]) -> tuple[list[Clique], list[int]]:
     """The cliques from a root downwards, and the position of each one's parent in that order (-1 for the root).
 
     Prim's algorithm for a spanning tree with the largest separators, which is a junction tree if
@@ -112,21 +112,21 @@ def junction_tree(cliques: Sequence[Scope]) -> tuple[list[Scope], list[int]]:
         chosen = max(outside, key=lambda c: (len(sets[c] & sets[order[outside[c]]]), -c))
         parents.append(outside.pop(chosen))
         order.append(chosen)
-        for c, place in outside.items():
-            if len(sets[c] & sets[chosen]) > len(sets[c] & sets[order[place]]):
+        for c, index in outside.items():
+            if len(sets[c] & sets[chosen]) > len(sets[c] & sets[order[index]]):
                 outside[c] = len(order) - 1
     return [cliques[c] for c in order], parents
 
 
-def merge_scopes(scopes: Sequence[Scope], sizes: Sequence[int], max_cells: int) -> list[Scope]:
+def merge_cliques(cliques: Sequence[Clique], sizes: Sequence[int], max_cells: int) -> list[Clique]:
     """Scopes merged pairwise, greedily, while that lowers m² Σ cells (m scopes) and no union is above `max_cells`.
 
     m tables that share an epsilon have noise variance proportional to m² in each cell: this is the
     variance of all cells together.
     """
-    merged = list(scopes)
+    merged = list(cliques)
     while True:
-        cells = [cells_of(scope, sizes) for scope in merged]
+        cells = [cells_of(clique, sizes) for clique in merged]
         best, chosen = len(merged) ** 2 * sum(cells), None
         for i, j in combinations(range(len(merged)), 2):
             union = tuple(sorted({*merged[i], *merged[j]}))
@@ -137,7 +137,7 @@ def merge_scopes(scopes: Sequence[Scope], sizes: Sequence[int], max_cells: int) 
         if chosen is None:
             return merged
         i, j, union = chosen
-        merged = [*(scope for k, scope in enumerate(merged) if k not in (i, j)), union]
+        merged = [*(clique for k, clique in enumerate(merged) if k not in (i, j)), union]
 
 
 def _graph(edges: Iterable[Edge], columns: Iterable[int]) -> Graph:
@@ -148,7 +148,7 @@ def _graph(edges: Iterable[Edge], columns: Iterable[int]) -> Graph:
     return graph
 
 
-def _eliminate(graph: Graph, sizes: Sequence[int]) -> list[Scope]:
+def _eliminate(graph: Graph, sizes: Sequence[int]) -> list[Clique]:
     """Maximal cliques of the least-fill triangulation; the graph is used up."""
     bags: list[set[int]] = []
     while graph:
@@ -173,7 +173,7 @@ def _next(graph: Graph, sizes: Sequence[int]) -> int:
     return min(ranks)[2]
 
 
-def parts(cliques: Sequence[Scope]) -> Graph:
+def parts(cliques: Sequence[Clique]) -> Graph:
     """The connected part of each column; columns of one part hold the same set."""
     part = {j: {j} for clique in cliques for j in clique}
     for clique in cliques:
@@ -183,7 +183,7 @@ def parts(cliques: Sequence[Scope]) -> Graph:
 
 
 def sample_rows(
-    cliques: Sequence[Scope], parents: Sequence[int], tables: Sequence[Floats], size: int, rng: np.random.Generator
+    cliques: Sequence[Clique], parents: Sequence[int], tables: Sequence[Floats], size: int, rng: np.random.Generator
 ) -> Ints:
     """Codes of `size` rows from a junction tree's tables, shape (size, d).
 

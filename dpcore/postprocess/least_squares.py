@@ -156,10 +156,10 @@ class Consistent:
         active = (variances > 0) & (left > 0)[above]
         while True:
             gap = left - self.tree._over_children(level, z * active)
-            moved = z + variances * _ratio(gap, self.tree._over_children(level, variances * active))[above]
-            if (moved[active] > 0).all():
-                return np.where(active, moved, fixed)
-            active &= moved > 0
+            adjusted = z + variances * _ratio(gap, self.tree._over_children(level, variances * active))[above]
+            if (adjusted[active] > 0).all():
+                return np.where(active, adjusted, fixed)
+            active &= adjusted > 0
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

@@ -48,11 +48,11 @@ import numpy as np
 from dpcore.arguments import Floats, Ints
 from dpcore.mechanisms.scores import merged_counts
 from dpcore.postprocess import junction_tree
-from dpcore.postprocess.bayes_net import margin
-from dpcore.postprocess.junction_tree import Edge, Scope
+from dpcore.postprocess.bayes_net import marginal_of
+from dpcore.postprocess.junction_tree import Clique, Edge
 from dpcore.postprocess.simplex import TRACE, project
 
-PartTables = dict[tuple[int, frozenset[int]], tuple[Floats, Scope]]
+PartTables = dict[tuple[int, frozenset[int]], tuple[Floats, Clique]]
 
 LEAST = 1e-300
 LEAST_VARIANCE, MOST_VARIANCE = 1e-12, 1e24  # with all but no noise, and with all but no epsilon
@@ -62,10 +62,10 @@ SMALL = 1e-5  # L1 distance of a table from what is given that is as good as non
 
 
 @dataclass
-class Given:
+class GivenTable:
     """A table of some columns, and for each of its axes the merged value of every value of the model."""
 
-    scope: Scope
+    scope: Clique
     merges: list[Ints]
     table: Floats
 
@@ -73,8 +73,8 @@ class Given:
 class MaximalEntropy:
     """A distribution over columns: at first independent with the given margins, or with a junction tree's tables."""
 
-    def __init__(self, tables: Sequence[Floats], cliques: Sequence[Scope] | None = None) -> None:
-        self.given: list[Given] = []
+    def __init__(self, tables: Sequence[Floats], cliques: Sequence[Clique] | None = None) -> None:
+        self.given: list[GivenTable] = []
         self._span(list(cliques or ((j,) for j in range(len(tables)))), list(tables))
 
     @property
@@ -84,7 +84,7 @@ class MaximalEntropy:
         found = {j: size for clique, belief in pairs for j, size in zip(clique, belief.shape, strict=True)}
         return [found[j] for j in range(len(found))]
 
-    def join(self, scope: Scope, merges: Sequence[Ints], table: Floats) -> None:
+    def join(self, scope: Clique, merges: Sequence[Ints], table: Floats) -> None:
         """Give a table of columns; until the next sweep the distribution is what it was.
 
         It takes the place of one of the same columns that is as coarse, or coarser, along every
@@ -97,7 +97,7 @@ class MaximalEntropy:
             for other in self.given
             if other.scope != scope or any(a > b for a, b in zip(other.table.shape, table.shape, strict=True))
         ]
-        self.given.append(Given(scope, list(merges), table))
+        self.given.append(GivenTable(scope, list(merges), table))
         self._span(cliques, [self.table(clique) for clique in cliques])
 
     def refine(self, column: int, within: Floats) -> None:
@@ -111,12 +111,12 @@ class MaximalEntropy:
                 axis = given.scope.index(column)
                 given.merges[axis] = given.merges[axis][within.argmax(axis=0)]
 
-    def _span(self, cliques: list[Scope], beliefs: list[Floats]) -> None:
+    def _span(self, cliques: list[Clique], beliefs: list[Floats]) -> None:
         """Hold the distribution over a tree of these cliques."""
         tables = dict(zip(cliques, beliefs, strict=True))
         self.cliques, self.parents = junction_tree.junction_tree(cliques)
         self.beliefs = [tables[clique] for clique in self.cliques]
-        self._shared: list[Scope] = [
+        self._shared: list[Clique] = [
             tuple(j for j in clique if parent >= 0 and j in self.cliques[parent])
             for clique, parent in zip(self.cliques, self.parents, strict=True)
         ]
@@ -125,29 +125,29 @@ class MaximalEntropy:
         for child in reversed(range(1, len(self.cliques))):
             self._children[self.parents[child]].insert(0, child)
             self._below[self.parents[child]] |= self._below[child]
-        self._held: list[list[Given]] = [[] for _ in self.cliques]
+        self._held: list[list[GivenTable]] = [[] for _ in self.cliques]
         for given in self.given:
             holders = [i for i, clique in enumerate(self.cliques) if set(given.scope) <= set(clique)]
             self._held[min(holders, key=lambda i: self.beliefs[i].size)].append(given)
 
-    def table(self, scope: Scope, known: PartTables | None = None) -> Floats:
+    def table(self, clique: Clique, known: PartTables | None = None) -> Floats:
         """The table of any columns, by summing the others out up the tree to where all have met."""
-        meet = max(i for i, below in enumerate(self._below) if below >= set(scope))
-        table, columns = self._towards(meet, frozenset(scope), {} if known is None else known)
-        return np.ascontiguousarray(table.transpose([columns.index(j) for j in scope]))
+        meet = max(i for i, below in enumerate(self._below) if below >= set(clique))
+        table, columns = self._towards(meet, frozenset(clique), {} if known is None else known)
+        return np.ascontiguousarray(table.transpose([columns.index(j) for j in clique]))
 
-    def _towards(self, i: int, wanted: frozenset[int], known: PartTables) -> tuple[Floats, Scope]:
+    def _towards(self, i: int, wanted: frozenset[int], known: PartTables) -> tuple[Floats, Clique]:
         """The table of the wanted columns in a subtree; `known` keeps those of its parts."""
-        operands: list[tuple[Floats, Scope]] = [(self.beliefs[i], self.cliques[i])]
+        operands: list[tuple[Floats, Clique]] = [(self.beliefs[i], self.cliques[i])]
         for child in self._children[i]:
             shared = self._shared[child]
             if own := (wanted & self._below[child]).difference(shared):
                 if (child, own) not in known:
-                    table, scope = self._towards(child, own.union(shared), known)
-                    given = _along(margin(self.beliefs[i], self.cliques[i], shared), shared, scope)
-                    known[child, own] = table / np.maximum(given, LEAST), scope
+                    table, clique = self._towards(child, own.union(shared), known)
+                    given = _along(marginal_of(self.beliefs[i], self.cliques[i], shared), shared, clique)
+                    known[child, own] = table / np.maximum(given, LEAST), clique
                 operands.append(known[child, own])
-        kept = tuple(dict.fromkeys(j for _, scope in operands for j in scope if j in wanted))
+        kept = tuple(dict.fromkeys(j for _, clique in operands for j in clique if j in wanted))
         return _summed(operands, kept), kept
 
     def pairs(self) -> dict[Edge, Floats]:
@@ -185,24 +185,24 @@ class MaximalEntropy:
             self._fit(i)
         return worst
 
-    def _tell(self, source: int, target: int, shared: Scope) -> None:
+    def _tell(self, source: int, target: int, shared: Clique) -> None:
         """Give a clique the margin that another one has on their separator."""
-        wanted = margin(self.beliefs[source], self.cliques[source], shared)
-        present = margin(self.beliefs[target], self.cliques[target], shared)
+        wanted = marginal_of(self.beliefs[source], self.cliques[source], shared)
+        present = marginal_of(self.beliefs[target], self.cliques[target], shared)
         ratio = wanted / np.maximum(present, LEAST)
         self.beliefs[target] = self.beliefs[target] * _along(ratio, shared, self.cliques[target])
 
     def _fit(self, i: int) -> float:
         worst, clique = 0.0, self.cliques[i]
         for given in self._held[i]:
-            present = merged(margin(self.beliefs[i], clique, given.scope), given.merges)
+            present = merge_values(marginal_of(self.beliefs[i], clique, given.scope), given.merges)
             worst = max(worst, float(np.abs(present - given.table).sum()))
             ratio = (given.table / np.maximum(present, LEAST))[np.ix_(*given.merges)]
             self.beliefs[i] = self.beliefs[i] * _along(ratio, given.scope, clique)
         return worst
 
 
-def merged(table: Floats, merges: Sequence[Ints]) -> Floats:
+def merge_values(table: Floats, merges: Sequence[Ints]) -> Floats:
     """The table of merged values: per axis, the new value of every value."""
     return merged_counts(table, merges, {})
 
@@ -212,18 +212,18 @@ def one_hot(merge: Ints) -> Floats:
     return np.asarray((np.arange(merge.max() + 1)[:, None] == merge).astype(float))
 
 
-def _summed(operands: Sequence[tuple[Floats, Scope]], kept: Scope) -> Floats:
+def _summed(operands: Sequence[tuple[Floats, Clique]], kept: Clique) -> Floats:
     """The product of tables, each with its columns, summed over all columns but some."""
-    columns = list(dict.fromkeys(j for _, scope in operands for j in scope))
-    labeled: list[Any] = [part for table, scope in operands for part in (table, [columns.index(j) for j in scope])]
+    columns = list(dict.fromkeys(j for _, clique in operands for j in clique))
+    labeled: list[Any] = [part for table, clique in operands for part in (table, [columns.index(j) for j in clique])]
     wanted = [columns.index(j) for j in kept]
     return np.asarray(np.einsum(*labeled, wanted, optimize=len(operands) > 1))
 
 
-def _along(table: Floats, scope: Scope, columns: Sequence[int]) -> Floats:
+def _along(table: Floats, clique: Clique, columns: Sequence[int]) -> Floats:
     """The table with an axis for each of some columns, of length 1 for those that it does not have."""
-    shape = [table.shape[scope.index(j)] if j in scope else 1 for j in columns]
-    return table.transpose([scope.index(j) for j in columns if j in scope]).reshape(shape)
+    shape = [table.shape[clique.index(j)] if j in clique else 1 for j in columns]
+    return table.transpose([clique.index(j) for j in columns if j in clique]).reshape(shape)
 
 
 class NoisyTables:
@@ -232,55 +232,57 @@ class NoisyTables:
     def __init__(self, public: float | None) -> None:
         self.public = public
         self.rows = float(public or 1)
-        self._cells: dict[Scope, Floats] = {}
-        self._precision: dict[Scope, Floats] = {}  # of every cell
+        self._cells: dict[Clique, Floats] = {}
+        self._precision: dict[Clique, Floats] = {}  # of every cell
 
-    def add(self, scope: Scope, cells: Floats, variance: float | Floats) -> None:
+    def add(self, clique: Clique, cells: Floats, variance: float | Floats) -> None:
         """One more table. All columns have one before the first `fit`."""
         new = 1 / np.clip(np.broadcast_to(variance, cells.shape), LEAST_VARIANCE, MOST_VARIANCE)
-        before = self._precision.get(scope, np.zeros(cells.shape))
-        self._precision[scope] = before + new
-        self._cells[scope] = (self._cells.get(scope, cells) * before + cells * new) / (before + new)
+        before = self._precision.get(clique, np.zeros(cells.shape))
+        self._precision[clique] = before + new
+        self._cells[clique] = (self._cells.get(clique, cells) * before + cells * new) / (before + new)
 
-    def agreed(self) -> dict[Scope, Floats]:
+    def agreed(self) -> dict[Clique, Floats]:
         """The tables of steps 1 to 3, as positive counts; `rows` is their total."""
         tables = consistent(self._cells, self._precision, self.public)
         self.rows = max(float(next(iter(tables.values())).sum()), 1.0)
-        found: dict[Scope, Floats] = {}
-        for scope in [*intersections(tables)[1:], *sorted(tables, key=len)]:
-            if scope not in found:
-                within = {other: table for other, table in found.items() if set(other) < set(scope)}
-                found[scope] = near(of(tables, scope), scope, within, self.rows)
-        return {scope: found[scope] for scope in tables}
+        found: dict[Clique, Floats] = {}
+        for clique in [*intersections(tables)[1:], *sorted(tables, key=len)]:
+            if clique not in found:
+                within = {other: table for other, table in found.items() if set(other) < set(clique)}
+                found[clique] = project_near(table_of(tables, clique), clique, within, self.rows)
+        return {clique: found[clique] for clique in tables}
 
-    def fit(self, sweeps: int, scopes: Iterable[Scope] | None = None) -> None:
+    def fit(self, sweeps: int, cliques: Iterable[Clique] | None = None) -> None:
         """Fit `model` to what the tables say now, of themselves or of some scopes within them.
 
         It keeps what it was fitted to before as its start.
         """
-        agreed = {scope: counts / self.rows for scope, counts in self.agreed().items()}
-        tables = {scope: of(agreed, scope) for scope in (agreed if scopes is None else scopes)}
+        agreed = {clique: counts / self.rows for clique, counts in self.agreed().items()}
+        tables = {clique: table_of(agreed, clique) for clique in (agreed if cliques is None else cliques)}
         if not hasattr(self, "model"):
-            self.model = MaximalEntropy([of(agreed, (j,)) for j in range(1 + max(max(scope) for scope in agreed))])
+            self.model = MaximalEntropy(
+                [table_of(agreed, (j,)) for j in range(1 + max(max(clique) for clique in agreed))]
+            )
         for given in self.model.given:
             given.table = tables.pop(given.scope)
-        for scope, table in tables.items():
-            self.model.join(scope, [np.arange(size) for size in table.shape], table)
+        for clique, table in tables.items():
+            self.model.join(clique, [np.arange(size) for size in table.shape], table)
         self.model.fit(sweeps)
 
-    def expected(self, scopes: Sequence[Scope]) -> list[Floats]:
+    def expected(self, cliques: Sequence[Clique]) -> list[Floats]:
         """The model's tables of columns and pairs, as counts."""
         pairs = self.model.pairs()
-        return [pairs[scope] * self.rows if scope in pairs else self.counts(scope) for scope in scopes]
+        return [pairs[clique] * self.rows if clique in pairs else self.counts(clique) for clique in cliques]
 
-    def counts(self, scope: Scope) -> Floats:
+    def counts(self, clique: Clique) -> Floats:
         """The model's table of some columns, as counts."""
-        return self.model.table(scope) * self.rows
+        return self.model.table(clique) * self.rows
 
 
-def near(table: Floats, scope: Scope, known: Mapping[Scope, Floats], total: float) -> Floats:
+def project_near(table: Floats, clique: Clique, known: Mapping[Clique, Floats], total: float) -> Floats:
     """A table without negative cells near a noisy one, of that total, with known positive margins, but for little."""
-    others = {shared: tuple(axis for axis, j in enumerate(scope) if j not in shared) for shared in known}
+    others = {shared: tuple(axis for axis, j in enumerate(clique) if j not in shared) for shared in known}
     for _ in range(TURNS if known else 0):
         for shared, axes in others.items():
             missing = np.expand_dims(known[shared] - table.sum(axis=axes), axes)
@@ -294,39 +296,39 @@ def near(table: Floats, scope: Scope, known: Mapping[Scope, Floats], total: floa
     return found
 
 
-def of(tables: Mapping[Scope, Floats], scope: Scope) -> Floats:
+def table_of(tables: Mapping[Clique, Floats], clique: Clique) -> Floats:
     """The table of some columns: the margin of the first one that holds them."""
-    holder = next(held for held in tables if set(scope) <= set(held))
-    return margin(tables[holder], holder, scope)
+    holder = next(held for held in tables if set(clique) <= set(held))
+    return marginal_of(tables[holder], holder, clique)
 
 
 def consistent(
-    tables: Mapping[Scope, Floats], precision: Mapping[Scope, Floats], total: float | None
-) -> dict[Scope, Floats]:
+    tables: Mapping[Clique, Floats], precision: Mapping[Clique, Floats], total: float | None
+) -> dict[Clique, Floats]:
     """Step 2: the tables moved so that any two agree on the columns that they share; cells may be negative.
 
     `precision` has every cell's inverse variance. `total` is the sum of every table, if it is
     known.
     """
-    moved = dict(tables)
+    weighted = dict(tables)
     for shared in intersections(tables):
-        held = {scope: 1 / precision[scope] for scope in tables if set(shared) <= set(scope)}
-        spread = {scope: margin(variance, scope, shared) for scope, variance in held.items()}
-        present = {scope: margin(moved[scope], scope, shared) for scope in held}
+        held = {clique: 1 / precision[clique] for clique in tables if set(shared) <= set(clique)}
+        spread = {clique: marginal_of(variance, clique, shared) for clique, variance in held.items()}
+        present = {clique: marginal_of(weighted[clique], clique, shared) for clique in held}
         weights = sum(1 / variance for variance in spread.values())
-        wanted = sum(present[scope] / variance for scope, variance in spread.items()) / weights
+        wanted = sum(present[clique] / variance for clique, variance in spread.items()) / weights
         if not shared and total is not None:
             wanted = np.asarray(float(total))
-        for scope, variance in held.items():
-            others = tuple(axis for axis, j in enumerate(scope) if j not in shared)
-            step = np.expand_dims((wanted - present[scope]) / spread[scope], others)
-            moved[scope] = moved[scope] + step * variance
-    return moved
+        for clique, variance in held.items():
+            others = tuple(axis for axis, j in enumerate(clique) if j not in shared)
+            step = np.expand_dims((wanted - present[clique]) / spread[clique], others)
+            weighted[clique] = weighted[clique] + step * variance
+    return weighted
 
 
-def intersections(scopes: Iterable[Scope]) -> list[Scope]:
+def intersections(cliques: Iterable[Clique]) -> list[Clique]:
     """Every set of columns in which two scopes or more meet, the empty set first, smaller ones before larger ones."""
-    sets = [frozenset(scope) for scope in scopes]
+    sets = [frozenset(clique) for clique in cliques]
     found: set[frozenset[int]] = {frozenset()}
     new = {a & b for a, b in combinations(sets, 2)} - found
     while new:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
-from dpcore.postprocess.forest import Predictor, decoded, require
+from dpcore.postprocess.forest import Predictor, decode_list, require
 from dpcore.postprocess.simplex import rows_to_one
 
 FORMAT = "dpcore naive bayes 1"
@@ -68,9 +68,9 @@ class Bayes(Predictor):
         return cls(
             schema=schema,
             target=str(document["target"]),
-            prior=decoded(document["prior"], float),
-            tables={str(name): decoded(table, float) for name, table in document["tables"].items()},
-            normals={str(name): decoded(pairs, float) for name, pairs in document["normals"].items()},
+            prior=decode_list(document["prior"], float),
+            tables={str(name): decode_list(table, float) for name, table in document["tables"].items()},
+            normals={str(name): decode_list(pairs, float) for name, pairs in document["normals"].items()},
         )
 
     def _check(self) -> None:

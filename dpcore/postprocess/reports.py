@@ -38,7 +38,7 @@ from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, KeepOrD
 from dpcore.postprocess.simplex import project_rows, rows_to_one
 from dpcore.text import finite_or_text
 
-Family = tuple[str, ...]
+Item = tuple[str, ...]  # the columns that one report tells
 Recoded = Sequence[tuple[str, NDArray[np.integer[Any]]]]  # as for `PrivateTable.recode`
 RECONSTRUCTIONS = ("clip", "project", "likelihood")
 ROUNDS, SETTLED = 2_000, 1e-9
@@ -61,10 +61,10 @@ class Questionnaire:
     answers, or change all.
     """
 
-    channels: Mapping[Family, Channel]
-    optional: Sequence[Family] = ()
+    channels: Mapping[Item, Channel]
+    optional: Sequence[Item] = ()
     asked: int = 0
-    together: Sequence[Sequence[Family]] = ()
+    together: Sequence[Sequence[Item]] = ()
 
     def __post_init__(self) -> None:
         tied = [family for group in self.together for family in group]
@@ -76,8 +76,8 @@ class Questionnaire:
             and bool(self.optional) <= self.asked <= len(self.optional)
             and all(isinstance(self.channels[family], KeepOrDraw) for family in tied)
         ):
-            told = "These questions do not fit each other, or share more than one random draw."
-            raise ParameterError(told, "Ask each once; only reports that are values share a draw.")
+            text = "These questions do not fit each other, or share more than one random draw."
+            raise ParameterError(text, "Ask each once; only reports that are values share a draw.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +93,10 @@ class Reports:
 
     schema: Schema
     people: int
-    channels: Mapping[Family, Channel]
-    values: Mapping[Family, NDArray[Any]]
-    asked: Mapping[Family, Ints] = field(default_factory=dict)
-    together: Sequence[Sequence[Family]] = ()
+    channels: Mapping[Item, Channel]
+    values: Mapping[Item, NDArray[Any]]
+    asked: Mapping[Item, Ints] = field(default_factory=dict)
+    together: Sequence[Sequence[Item]] = ()
     rows: Schema | None = None
     recoded: Recoded = ()
     target: str = ""
@@ -106,15 +106,15 @@ class Reports:
         """The schema of people's rows, which is that of what can be classified."""
         return self.rows or self.schema
 
-    def who(self, family: Family) -> Ints:
+    def who(self, family: Item) -> Ints:
         """The places of the people who were asked for it."""
         return self.asked[family] if family in self.asked else np.arange(self.people)
 
-    def shape(self, family: Family) -> tuple[int, ...]:
+    def shape(self, family: Item) -> tuple[int, ...]:
         """The columns' numbers of codes."""
         return tuple(self.schema[name].size for name in family)
 
-    def support(self, family: Family, by: Family | None = None) -> tuple[Floats, Floats]:
+    def support(self, family: Item, by: Item | None = None) -> tuple[Floats, Floats]:
         """How many reports support each value, shape (groups, values), and of how many people, shape (groups,).
 
         `by` groups people by their reports of another family, to which all of them must have been
@@ -129,7 +129,7 @@ class Reports:
         support = channel.support(self.values[family], group, groups)
         return support, np.bincount(group, minlength=groups).astype(float)
 
-    def counts(self, family: Family, by: Family | None = None) -> Floats:
+    def counts(self, family: Item, by: Item | None = None) -> Floats:
         """Unbiased numbers of people with each value among those asked, shape (groups, values).
 
         By a family that was randomized itself, this is the joint inversion M_by^-1 O M^-T.
@@ -138,11 +138,11 @@ class Reports:
         found = self.category(family).estimate(support, people)
         return found if by is None else self.regrouped(found, by)
 
-    def regrouped(self, sums: Floats, by: Family) -> Floats:
+    def regrouped(self, sums: Floats, by: Item) -> Floats:
         """Unbiased sums by true group, of sums by reported group; both have the groups first."""
         return self.grouping(by).estimate(sums.T, sums.sum(axis=0)).T
 
-    def grouping(self, by: Family) -> KeepOrDraw:
+    def grouping(self, by: Item) -> KeepOrDraw:
         """The channel of a family that can group people. Its inverse is that of counts: (sum_j - base_j all) / gain."""
         channel = self.category(by)
         if not isinstance(channel, KeepOrDraw):
@@ -151,24 +151,24 @@ class Reports:
             raise ParameterError("People can be grouped by what all of them were asked only.", "Ask everybody.")
         return channel
 
-    def category(self, family: Family) -> CategoryChannel:
+    def category(self, family: Item) -> CategoryChannel:
         """The channel of a family of categories."""
         channel = self.channels[family]
         if not isinstance(channel, CategoryChannel):
             raise ParameterError(f"{' × '.join(family)} was reported as a number.", "Ask for its moments.")
         return channel
 
-    def labels(self, family: Family) -> list[str]:
+    def labels(self, family: Item) -> list[str]:
         """A name for every value of a family."""
         rows = pd.MultiIndex.from_product([self.schema[name].labels for name in family])
         names = [" / ".join(row) for row in rows.tolist()]
         # some read alike in a file, or as nothing
         if len({bare(name) for name in names} - {""}) < len(names):
-            names = [f"{place}: {name}" for place, name in enumerate(names, 1)]
+            names = [f"{interval}: {name}" for interval, name in enumerate(names, 1)]
         return names
 
     @property
-    def clear(self) -> list[Family]:
+    def clear(self) -> list[Item]:
         """What was reported as it is."""
         return [family for family, channel in self.channels.items() if channel.truthful]
 
@@ -193,26 +193,26 @@ class Reports:
         found: list[str] = []
         times: dict[str, int] = {}
         for family in self.channels:
-            told = name = " × ".join(family)
+            text = name = " × ".join(family)
             while bare(name) in times:
-                times[bare(told)] += 1
-                name = f"{times[bare(told)]}: {told}"
+                times[bare(text)] += 1
+                name = f"{times[bare(text)]}: {text}"
             times[bare(name)] = 1
             found.append(name)
         return found
 
     def head(self, people: int) -> Reports:
         """The reports of the first people."""
-        asked = {family: who[who < people] for family, who in self.asked.items()}
-        values = {family: own[: len(asked.get(family, range(people)))] for family, own in self.values.items()}
-        return replace(self, people=min(people, self.people), values=values, asked=asked)
+        who_answers = {family: who[who < people] for family, who in self.asked.items()}
+        values = {family: own[: len(who_answers.get(family, range(people)))] for family, own in self.values.items()}
+        return replace(self, people=min(people, self.people), values=values, asked=who_answers)
 
     def price(self) -> float:
         """The largest sum of the local epsilons of one person's reports, without those that share a lot."""
-        paid = np.zeros(self.people)
+        losses = np.zeros(self.people)
         for family, channel in self.channels.items():
-            paid[self.who(family)] += float(channel.epsilon)
-        return float(paid.max(initial=0.0))
+            losses[self.who(family)] += float(channel.epsilon)
+        return float(losses.max(initial=0.0))
 
     def frame(self) -> pd.DataFrame:
         """The table of reports, one row per person, as it may be handed on; empty cells for what was not asked."""
@@ -268,13 +268,13 @@ def most_likely(matrix: Floats, reported: Floats, *, by: Floats | None = None) -
         expected = groups @ found @ matrix.T
         ratio = np.divide(seen, expected, out=np.zeros_like(seen), where=expected > 0)
         better = found * (groups.T @ ratio @ matrix)
-        moved, found = float(np.abs(better - found).sum()), better
-        if moved < SETTLED:
+        change, found = float(np.abs(better - found).sum()), better
+        if change < SETTLED:
             break
     return found[0] if by is None else found
 
 
-def families(names: Sequence[str]) -> list[Family]:
+def families(names: Sequence[str]) -> list[Item]:
     """A family of its own for every column."""
     return [(name,) for name in names]
 
@@ -330,8 +330,8 @@ class Cells:
     @property
     def kernel(self) -> Floats:
         """f_R(m_s - m_p) at [s, p], over f_R(0); cells that no midpoint reaches are left out at either end."""
-        apart = np.subtract.outer(np.arange(-self.beyond, self.intervals + self.beyond), np.arange(self.intervals))
-        found = density(self.kind, self.scale, apart * self.width)
+        gaps = np.subtract.outer(np.arange(-self.beyond, self.intervals + self.beyond), np.arange(self.intervals))
+        found = density(self.kind, self.scale, gaps * self.width)
         found[found < TINY] = 0.0
         reached = np.flatnonzero(found.any(axis=1))
         return found[reached[0] : reached[-1] + 1]
@@ -341,8 +341,8 @@ class Cells:
         cells = len(self.kernel)
         beyond = (cells - self.intervals) // 2  # as many on either side: densities are symmetric
         edges = self.lower + self.width * np.arange(1 - beyond, self.intervals + beyond)
-        place = np.searchsorted(edges, reports, side="left")
-        found = np.bincount(group * cells + place, minlength=groups * cells)
+        interval = np.searchsorted(edges, reports, side="left")
+        found = np.bincount(group * cells + interval, minlength=groups * cells)
         return found.reshape(groups, cells).astype(float)
 
 
@@ -400,7 +400,7 @@ def threshold(freedom: int) -> float:
     return float(chdtri(freedom, 0.05)) if freedom else inf
 
 
-def assigned(reports: Floats, shares: Floats) -> Ints:
+def assign_intervals(reports: Floats, shares: Floats) -> Ints:
     """An interval for every report, shape (n,): the lowest n f_1 go to the first, the next n f_2 to the next."""
     ends = np.rint(np.cumsum(shares) * len(reports))
     ends[-1] = len(reports)

@@ -20,7 +20,7 @@ from dpcore.postprocess.simplex import TRACE, merge_rare, project, rows_to_one
 
 ENOUGH = (4.0, 15.0, 60.0)  # noise scales that merged values count, by resolution
 MOST = 1e40  # a variance: nothing is known
-Rule = NDArray[np.integer[Any]]
+MergeRule = NDArray[np.integer[Any]]
 FLOOR = 1e-6
 FEWEST_BINS = 3  # with two, a class in the middle of the range cannot be told from the others
 MOST_EPSILON = 50.0
@@ -91,21 +91,21 @@ def neighbors(column: Column) -> int:
     return column.size - column.missing if column.numeric or column.kind == "ordered" else 0
 
 
-def merge_more(groups: Ints, margin: Floats, least: float, column: Column) -> Ints:
+def merge_more(groups: Ints, marginal: Floats, least: float, column: Column) -> Ints:
     """Groups of values merged until each counts so much (`merge_rare`); "missing" stays apart, or joins the last.
 
     Two groups are left at least, if there are two, and about `MOST_GROUPS` at most: ordered ones
     count a part of all rows each, of others the most frequent stay apart.
     """
-    counts = np.bincount(groups, weights=margin).astype(float)
+    counts = np.bincount(groups, weights=marginal).astype(float)
     if len(counts) < 3:
         return groups
     ordered = neighbors(column) > 0
     # the last group has "missing" alone until it is merged with others
-    apart = ordered and column.missing
+    missing_last = ordered and column.missing
     least = max(least, float(counts.sum()) / MOST_GROUPS) if ordered else least
-    merge = merge_rare(counts[:-1] if apart else counts, least, ordered=ordered, most=MOST_GROUPS - 1)
-    if apart:
+    merge = merge_rare(counts[:-1] if missing_last else counts, least, ordered=ordered, most=MOST_GROUPS - 1)
+    if missing_last:
         merge = np.append(merge, merge[-1] + (counts[-1] >= least / 2))
     if merge.max() == 0:
         merge = (np.cumsum(counts) > counts.sum() / 2).astype(np.intp)
@@ -126,7 +126,7 @@ def affordable_bins(people: float, epsilon: float, classes: int) -> int:
     return max(FEWEST_BINS, round(wanted))
 
 
-def merging(column: Column, bins: int) -> Rule:
+def merging(column: Column, bins: int) -> MergeRule:
     """The new code of every code: neighboring bins of a number together, `bins` in all; "missing" on its own."""
     codes = np.arange(column.size)
     inside = column.size - column.missing
@@ -135,17 +135,17 @@ def merging(column: Column, bins: int) -> Rule:
     return np.where(codes < inside, codes * bins // inside, bins)
 
 
-def merged(column: Column, rule: Rule) -> Column:
+def merge_bins(column: Column, rule: MergeRule) -> Column:
     """The column with its bins merged by such a rule; a taxonomy of bins goes."""
     inside = column.size - column.missing
     if not column.numeric or rule[-1] == column.size - 1:
         return column
-    cuts = column.edges[np.flatnonzero(np.diff(rule[:inside])) + 1]
-    whole = np.ceil(cuts) if column.whole else cuts  # the same integers above and below
+    points = column.edges[np.flatnonzero(np.diff(rule[:inside])) + 1]
+    whole = np.ceil(points) if column.whole else points  # the same integers above and below
     return replace(column, bins=tuple(whole.tolist()), taxonomy=None)
 
 
-def spread(table: Floats, rule: Rule) -> Floats:
+def spread(table: Floats, rule: MergeRule) -> Floats:
     """P(code | class) from P(new code | class): evenly over the codes that were merged."""
     return np.asarray((table / np.bincount(rule))[:, rule])
 
@@ -168,11 +168,11 @@ def shrunk(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:
     share = joint.sum(axis=0)
     values = share / share.sum()
     if np.isinf(noise).any():
-        return floored(np.tile(values, (len(prior), 1)))
+        return raise_to_floor(np.tile(values, (len(prior), 1)))
     before = values * (1 - values) / (alpha * len(values) + 1)
     total = before + noise
     kept = np.divide(before, total, out=np.zeros_like(total), where=total > 0)
-    return floored(values + kept * (joint / prior[:, None] - values))
+    return raise_to_floor(values + kept * (joint / prior[:, None] - values))
 
 
 def towards(noisy: Floats, before: Floats, variance: float) -> Floats:
@@ -188,6 +188,6 @@ def towards(noisy: Floats, before: Floats, variance: float) -> Floats:
     return before + kept * difference
 
 
-def floored(distributions: Floats) -> Floats:
+def raise_to_floor(distributions: Floats) -> Floats:
     """Rows that sum to 1, with nothing below `FLOOR` of it."""
     return rows_to_one(np.maximum(distributions, FLOOR))

@@ -1,4 +1,4 @@
-"""Arithmetic on noisy answers. No private input, no cost; knows NumPy and nothing else of the project."""
+"""Arithmetic on noisy answers. No private input, no cost."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dpcore.arguments import Floats
+
 TRACE = 1e-6
 
 
@@ -117,7 +118,7 @@ def merge_rare(counts: Floats, threshold: float, *, ordered: bool, most: int | N
     return groups
 
 
-def fit_margins(table: Floats, first: Floats, second: Floats, totals: Floats, rounds: int = 10) -> Floats:
+def fit_marginals(table: Floats, first: Floats, second: Floats, totals: Floats, rounds: int = 10) -> Floats:
     """A non-negative table near a noisy one, with given margins, by projection and iterative proportional fitting.
 
     The table has the shape (a, b, classes), its positive margins (a, classes) and (b, classes),

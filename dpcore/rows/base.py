@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpcore.arguments import Floats
 from dpcore.domain.column import Codes, Counts
 from dpcore.rows import exact_counts
-from dpcore.rows.exact_counts import Block, Family, PackedBits
+from dpcore.rows.exact_counts import Axes, CodeBlock, PackedBits
 
 REMEMBERED = 1 << 22  # cells; 32 MB
 Rule = NDArray[np.integer[Any]]
@@ -28,7 +28,7 @@ class Rows(ABC):
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
-        self._known: dict[Family, Counts] = {}
+        self._known: dict[Axes, Counts] = {}
         self._cells = 0
 
     @abstractmethod
@@ -41,7 +41,7 @@ class Rows(ABC):
         return frozenset(self._numbers)
 
     @abstractmethod
-    def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
+    def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[CodeBlock]:
         """The rows in order, `exact_counts.BLOCK` at a time, the rest at the end.
 
         A block has an array of shape (m,) for each of some columns' codes, of any unsigned type,
@@ -109,9 +109,9 @@ class Rows(ABC):
         if len(self) >= exact_counts.WORTH_JOINING and self._cells + cells <= REMEMBERED:
             self.tables(wanted)
 
-    def _counted(self, families: list[Family]) -> list[Counts]:
+    def _counted(self, families: list[Axes]) -> list[Counts]:
         """New tables of different families."""
-        packed: list[Family] = []
+        packed: list[Axes] = []
         if len(families) >= exact_counts.WORTH_PACKING and all(self.sizes[j] == 2 for f in families for j in f):
             packed = [family for family in families if len(family) <= exact_counts.MOST_PACKED]
         found = exact_counts.binary_tables(self.bits, packed) if packed else {}
@@ -119,7 +119,7 @@ class Rows(ABC):
         found |= zip(rest, self._streamed(rest), strict=True)
         return [found[family] for family in families]
 
-    def _streamed(self, families: list[Family]) -> list[Counts]:
+    def _streamed(self, families: list[Axes]) -> list[Counts]:
         """Tables counted block by block."""
         columns = sorted({j for family in families for j in family})
-        return exact_counts.streamed(self.blocks(columns), len(self), columns, self.sizes, families)
+        return exact_counts.count_streams(self.blocks(columns), len(self), columns, self.sizes, families)

@@ -72,7 +72,7 @@ class FolderData(Dataset):
         rows_of(whole, schema, {})
         seed = secret_seed() if split_seed is None else split_seed
         train, test = whole.split(test_share, seed)
-        samples = drawn(train, schema, MOST_DRAWN), drawn(test, schema, MOST_DRAWN)
+        samples = sample_rows(train, schema, MOST_DRAWN), sample_rows(test, schema, MOST_DRAWN)
         again = {"encoded": True, "test_share": test_share, "split_seed": seed}
         kept: dict[str, Any] = {"note": note, "reading": again, "content": whole.content}
         return cls(name or whole.name, train, test, schema, **kept, samples=samples)
@@ -98,14 +98,14 @@ class FolderData(Dataset):
         return str(self.train.key(secret))
 
 
-def drawn(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFrame:
+def sample_rows(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFrame:
     """Some columns of at most so many rows of a folder, chosen uniformly, in their order.
 
     Numbers are as they were read; if the folder does not have them, they are drawn inside their
     bins.
     """
     rng, rows = np.random.default_rng(seed), len(folder)
-    places = np.sort(rng.choice(rows, most, replace=False)) if rows > most else np.arange(rows)
+    indices = np.sort(rng.choice(rows, most, replace=False)) if rows > most else np.arange(rows)
     at = [folder.schema.index(name) for name in schema.names]
     has = frozenset[str]() if not folder.parts else frozenset.intersection(*(part.columns for part in folder.parts))
     numbered = [j for j in at if f"n{j}" in has]
@@ -114,7 +114,7 @@ def drawn(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFr
     first = 0
     for block in folder.blocks(names):
         size = len(block[names[0]])
-        here = places[slice(*np.searchsorted(places, [first, first + size]))] - first
+        here = indices[slice(*np.searchsorted(indices, [first, first + size]))] - first
         for name in names:
             found[name].append(block[name][here])
         first += size
@@ -125,7 +125,7 @@ def drawn(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFr
 
 
 def first(part: Path, schema: Schema, most: int) -> pd.DataFrame:
-    """The first rows of a file of codes, as `drawn` gives them; DataError if it cannot be read."""
+    """The first rows of a file of codes, as `sample_rows` gives them; DataError if it cannot be read."""
     try:
         with pq.ParquetFile(part) as file:
             table = pa.Table.from_batches([next(file.iter_batches(most))])

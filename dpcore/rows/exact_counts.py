@@ -3,7 +3,7 @@
 Counts are additive over blocks of rows: the counts of two blocks sum to the counts of their union.
 
 Sets of columns that lie in one small set are counted as one table of that, and summed up from it
-(`joined`): one pass over the rows of three columns gives all three pairs of them.
+(`join_families`): one pass over the rows of three columns gives all three pairs of them.
 
 Columns of 0 and 1 are counted as words of 64 rows, by AND and popcount (`PackedBits`). The table of
 k columns has 2^k cells. Only its corner "all ones" is counted, for the set and each of its subsets:
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from dpcore.arguments import Ints
 from dpcore.domain.column import Counts
 
-Family = tuple[int, ...]
-Block = list[NDArray[Any]]
+Axes = tuple[int, ...]
+CodeBlock = list[NDArray[Any]]
 """Some rows: an array of shape (m,) for each column that was asked for."""
 BLOCK = 1 << 16  # rows; a multiple of 64
 WORTH_PACKING = 16  # families
@@ -36,9 +36,9 @@ JOINT = 1 << 13  # cells of a joint set's table: what the processor's nearest ca
 JOINED = 256  # families that are joined among each other
 
 
-def even_blocks(pieces: Iterable[Block], size: int) -> Iterator[Block]:
+def even_blocks(pieces: Iterable[CodeBlock], size: int) -> Iterator[CodeBlock]:
     """The same rows in blocks of one size, the rest at the end."""
-    waiting: list[Block] = []
+    waiting: list[CodeBlock] = []
     held = 0
     for piece in pieces:
         start, rows = 0, len(piece[0])
@@ -53,29 +53,29 @@ def even_blocks(pieces: Iterable[Block], size: int) -> Iterator[Block]:
         yield _joined(waiting)
 
 
-def _joined(blocks: list[Block]) -> Block:
+def _joined(blocks: list[CodeBlock]) -> CodeBlock:
     return blocks[0] if len(blocks) == 1 else [np.concatenate(columns) for columns in zip(*blocks, strict=True)]
 
 
-def streamed(
-    blocks: Iterable[Block], rows: int, columns: Sequence[int], sizes: Sequence[int], families: Sequence[Family]
+def count_streams(
+    blocks: Iterable[CodeBlock], rows: int, columns: Sequence[int], sizes: Sequence[int], families: Sequence[Axes]
 ) -> list[Counts]:
     """The tables of families, over blocks of the given columns of so many rows."""
-    joint_of = joined(families, sizes) if rows >= WORTH_JOINING else {family: family for family in families}
+    joint_of = join_families(families, sizes) if rows >= WORTH_JOINING else {family: family for family in families}
     joints = sorted(set(joint_of.values()) - {()})
-    at = {column: place for place, column in enumerate(columns)}
+    at = {column: index for index, column in enumerate(columns)}
     flats = [np.zeros(prod(sizes[j] for j in joint), dtype=np.int64) for joint in joints]
     if joints:
         room: list[Ints] = []
         for block in blocks:
-            for flat, places in zip(flats, _places(block, at, sizes, joints, room), strict=True):
-                flat += np.bincount(places, minlength=len(flat))
+            for flat, indices in zip(flats, _places(block, at, sizes, joints, room), strict=True):
+                flat += np.bincount(indices, minlength=len(flat))
     tables = {joint: flat.reshape([sizes[j] for j in joint]) for joint, flat in zip(joints, flats, strict=True)}
     tables[()] = np.array(rows, dtype=np.int64)
     return [_part(tables[joint_of[family]], joint_of[family], family) for family in families]
 
 
-def joined(families: Sequence[Family], sizes: Sequence[int]) -> dict[Family, Family]:
+def join_families(families: Sequence[Axes], sizes: Sequence[int]) -> dict[Axes, Axes]:
     """For each family a set of columns that holds it: few sets, with tables of at most `JOINT` cells.
 
     Greedy: a set takes the column that completes most families. Larger families, and those that
@@ -103,7 +103,7 @@ def joined(families: Sequence[Family], sizes: Sequence[int]) -> dict[Family, Fam
     return joint_of
 
 
-def _part(table: Counts, joint: Family, family: Family) -> Counts:
+def _part(table: Counts, joint: Axes, family: Axes) -> Counts:
     """The table of some of a set's columns, in their order."""
     if family == joint:
         return table
@@ -113,7 +113,7 @@ def _part(table: Counts, joint: Family, family: Family) -> Counts:
 
 
 def _places(
-    block: Block, at: dict[int, int], sizes: Sequence[int], families: list[Family], room: list[Ints]
+    block: CodeBlock, at: dict[int, int], sizes: Sequence[int], families: list[Axes], room: list[Ints]
 ) -> Iterator[Ints]:
     """Per family the place of every row in its flat table; what consecutive families begin with is combined once.
 
@@ -122,7 +122,7 @@ def _places(
     rows = len(block[0])
     while len(room) < max(map(len, families)):
         room.append(np.empty(BLOCK, dtype=np.intp))
-    prefix: Family = ()
+    prefix: Axes = ()
     for family in families:
         shared = 0
         while shared < min(len(prefix), len(family)) and prefix[shared] == family[shared]:
@@ -137,9 +137,9 @@ def _places(
         yield room[len(family) - 1][:rows]
 
 
-def binary_tables(bits: PackedBits, families: Sequence[Family]) -> dict[Family, Counts]:
+def binary_tables(bits: PackedBits, families: Sequence[Axes]) -> dict[Axes, Counts]:
     """Counted on words, all families of one size together."""
-    tables: dict[Family, Counts] = {}
+    tables: dict[Axes, Counts] = {}
     for size in {len(family) for family in families}:
         alike = [family for family in families if len(family) == size]
         stacked = bits.tables(np.array(alike, dtype=np.intp).reshape(len(alike), size))
@@ -154,7 +154,7 @@ CHUNK = 1 << 17  # words per step: what the processor's cache holds
 class PackedBits:
     """Columns of 0 and 1 as words, from blocks of n rows."""
 
-    def __init__(self, blocks: Iterable[Block], rows: int, columns: int) -> None:
+    def __init__(self, blocks: Iterable[CodeBlock], rows: int, columns: int) -> None:
         padded = np.zeros((columns, -(-rows // 64) * 8), dtype=np.uint8)
         start = 0
         for block in blocks:
@@ -165,29 +165,29 @@ class PackedBits:
         self.rows = rows
         self.words: Words = padded.view(np.uint64)
 
-    def products(self, places: Ints) -> Words:
+    def products(self, indices: Ints) -> Words:
         """Rows that are 1 in all of k columns, as words: shape (m, k) to (m, words)."""
-        rows = self.words[places[:, 0]]
-        for column in places.T[1:]:
+        rows = self.words[indices[:, 0]]
+        for column in indices.T[1:]:
             rows &= self.words[column]
         return rows
 
-    def ones(self, places: Ints) -> NDArray[np.int64]:
+    def ones(self, indices: Ints) -> NDArray[np.int64]:
         """How many rows are 1 in all of k columns, for m sets of columns: shape (m, k) to (m,)."""
-        counts = np.full(len(places), self.rows, dtype=np.int64)
-        if places.shape[1]:
-            for part in self.chunks(len(places)):
-                counts[part] = popcounts(self.products(places[part]))
+        counts = np.full(len(indices), self.rows, dtype=np.int64)
+        if indices.shape[1]:
+            for part in self.chunks(len(indices)):
+                counts[part] = popcounts(self.products(indices[part]))
         return counts
 
-    def tables(self, places: Ints) -> NDArray[np.int64]:
+    def tables(self, indices: Ints) -> NDArray[np.int64]:
         """Contingency tables of m sets of k columns: shape (m, k) to (2, ..., 2, m)."""
-        m, k = places.shape
+        m, k = indices.shape
         corners = np.empty((2,) * k + (m,), dtype=np.int64)
         for size in range(k + 1):
             for chosen in combinations(range(k), size):
-                subsets, back = distinct_rows(np.sort(places[:, chosen], axis=1), len(self.words))
-                corners[tuple(int(i in chosen) for i in range(k))] = self.ones(subsets)[back]
+                distinct, back = distinct_rows(np.sort(indices[:, chosen], axis=1), len(self.words))
+                corners[tuple(int(i in chosen) for i in range(k))] = self.ones(distinct)[back]
         return cells_from_corners(corners)
 
     def chunks(self, m: int) -> Iterator[slice]:
@@ -209,15 +209,15 @@ def cells_from_corners(corners: NDArray[Any]) -> NDArray[Any]:
     return corners
 
 
-def distinct_rows(places: Ints, columns: int) -> tuple[Ints, Ints]:
+def distinct_rows(indices: Ints, columns: int) -> tuple[Ints, Ints]:
     """The different rows of an array, and for each row the position of its equal among them."""
-    if not places.shape[1]:
-        return places[:1], np.zeros(len(places), dtype=np.intp)
-    if columns ** places.shape[1] >= 2**63:  # too many for numbers that name each set
-        different, back = np.unique(places, axis=0, return_inverse=True)
+    if not indices.shape[1]:
+        return indices[:1], np.zeros(len(indices), dtype=np.intp)
+    if columns ** indices.shape[1] >= 2**63:  # too many for numbers that name each set
+        different, back = np.unique(indices, axis=0, return_inverse=True)
         return different, back.ravel()
-    keys = np.zeros(len(places), dtype=np.int64)
-    for column in places.T:
+    keys = np.zeros(len(indices), dtype=np.int64)
+    for column in indices.T:
         keys = keys * columns + column
     _, first, back = np.unique(keys, return_index=True, return_inverse=True)
-    return places[first], back
+    return indices[first], back

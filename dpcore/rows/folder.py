@@ -44,12 +44,12 @@ STARTED = f"{FORMAT}, unfinished"
 # this one may be somebody else's
 OTHER = "Choose a folder that dpcore encoded, or a new one."
 MOST = 1 << 26  # bytes of a manifest
-LOTS = 1 << 20  # rows whose lots are drawn together
+DRAW_BLOCK = 1 << 20  # rows whose lots are drawn together
 CHANGED = "Encode its source again, with replace=True or to another folder."
 
 
 @dataclass(frozen=True)
-class Lots:
+class RowDraws:
     """Which rows of a file are looked at, by a secret lot of each: those that `datasets.split` takes of all rows."""
 
     seed: int = field(repr=False)
@@ -73,7 +73,7 @@ class Part:
     size: int
     written: int  # in nanoseconds
     columns: frozenset[str]
-    lots: Lots | None = None
+    lots: RowDraws | None = None
 
     def check(self) -> None:
         """DataError if it is another file by now."""
@@ -130,15 +130,16 @@ class Folder:
             raise ParameterError("`test_share` must be in [0, 1).", "Try test_share=0.3.")
         if any(part.lots for part in self.parts):
             raise ParameterError("These rows are split already.", "Split the folder as it was opened.")
-        lots, first = secret_seed() if seed is None else seed, 0
+        row_seed, first = secret_seed() if seed is None else seed, 0
         parts: tuple[list[Part], list[Part]] = [], []
         for part in self.parts:
-            whose = Lots(lots, first, test_share, aside=True)
+            owner_draws = RowDraws(row_seed, first, test_share, aside=True)
             tested = sum(
-                int(whose.here(start, min(LOTS, part.rows - start)).sum()) for start in range(0, part.rows, LOTS)
+                int(owner_draws.here(start, min(DRAW_BLOCK, part.rows - start)).sum())
+                for start in range(0, part.rows, DRAW_BLOCK)
             )
-            parts[0].append(replace(part, rows=part.rows - tested, lots=replace(whose, aside=False)))
-            parts[1].append(replace(part, rows=tested, lots=whose))
+            parts[0].append(replace(part, rows=part.rows - tested, lots=replace(owner_draws, aside=False)))
+            parts[1].append(replace(part, rows=tested, lots=owner_draws))
             first += part.rows
         train, test = (replace(self, parts=tuple(some)) for some in parts)
         if not len(train):
@@ -255,7 +256,7 @@ def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
 
 
 @dataclass(frozen=True)
-class Begun:
+class PartialFolder:
     """What `encode` has written to a folder by now: by which schema, of which files, and whether it is whole."""
 
     folder: Path
@@ -288,21 +289,21 @@ class Begun:
         return next((name for name, was, now in sizes if now < 0 or was not in (None, now)), "")
 
 
-def begun(folder: str | PathLike[str]) -> Begun | None:
+def open_begun(folder: str | PathLike[str]) -> PartialFolder | None:
     """What is in a folder of codes, whole or not, without a look at them; None if it is none, or has no part yet."""
-    place = Path(fspath(folder))
-    name = next((name for name in (MANIFEST, UNFINISHED) if (place / name).is_file()), None)
+    path = Path(fspath(folder))
+    name = next((name for name in (MANIFEST, UNFINISHED) if (path / name).is_file()), None)
     if name is None:
         return None
-    cause = f"The folder {place.name!r} cannot be read as encoded rows"
-    there = document_of(place, name, cause, BEGIN)
+    cause = f"The folder {path.name!r} cannot be read as encoded rows"
+    there = document_of(path, name, cause, BEGIN)
     if there is None or (name == UNFINISHED and not there["parts"]):
         return None  # somebody else's, or none yet
     parts = {part["file"]: part.get("size") for part in there["parts"]}
     rows = sum(part["rows"] for part in there["parts"])
     reading = {key: value for key, value in there["reading"].items() if key in WRITTEN and value is not None}
     known = (Schema.from_document(there["schema"]), rows, name == MANIFEST, there["numbers"], reading)
-    return Begun(place, *known, there["sources"], parts, there["written"], state(place / name)[1])
+    return PartialFolder(path, *known, there["sources"], parts, there["written"], state(path / name)[1])
 
 
 def checksum(path: Path, watch: Callable[[], None] = lambda: None) -> str:

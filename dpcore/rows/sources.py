@@ -24,7 +24,7 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.rows import exact_counts
 from dpcore.rows.base import NumberRule, Rows, Rule
-from dpcore.rows.exact_counts import Block, Family
+from dpcore.rows.exact_counts import Axes, CodeBlock
 from dpcore.rows.folder import Folder
 
 
@@ -43,15 +43,15 @@ class HeldRows(Rows):
     def __len__(self) -> int:
         return len(self.codes)
 
-    def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
+    def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[CodeBlock]:
         every = [*(self.codes[:, j] for j in columns), *(self._numbers[j] for j in numbers)]
         for start in range(0, len(self), exact_counts.BLOCK):
             yield [values[start : start + exact_counts.BLOCK] for values in every]
 
-    def at(self, places: Ints) -> Self:
+    def at(self, indices: Ints) -> Self:
         """Rows at some places, in that order; one may come several times."""
-        numbers = {j: values[places] for j, values in self._numbers.items()}
-        return type(self)(np.asfortranarray(self.codes[places]), self.sizes, numbers)
+        numbers = {j: values[indices] for j, values in self._numbers.items()}
+        return type(self)(np.asfortranarray(self.codes[indices]), self.sizes, numbers)
 
     def look_up(self, sizes: Sequence[int], columns: Sequence[int | tuple[Sequence[int], Rule]]) -> Self:
         codes = np.empty((len(self), len(sizes)), dtype=code_dtype(max(sizes)), order="F")
@@ -117,13 +117,13 @@ class FolderRows(Rows):
     def __len__(self) -> int:
         return len(self.source) if self._rows is None else self._rows
 
-    def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
+    def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[CodeBlock]:
         return exact_counts.even_blocks(self._pieces(columns, numbers), exact_counts.BLOCK)
 
     def made(self, position: int, numbers: Floats) -> Floats:
         return self._numbers[position](numbers)
 
-    def _pieces(self, columns: Sequence[int], numbers: Sequence[int]) -> Iterator[Block]:
+    def _pieces(self, columns: Sequence[int], numbers: Sequence[int]) -> Iterator[CodeBlock]:
         """The rows in order, in blocks as they come."""
         looks = [self._columns[j] for j in columns]
         needed = sorted({j for look in (*looks, *(look for look, _ in self._kept)) for j in own_columns(look)})
@@ -163,7 +163,7 @@ class FolderRows(Rows):
         own: dict[str, Any] = {"source": self.source, "sizes": self.sizes, "columns": self._columns}
         return type(self)(**own | {"kept": self._kept, "rows": self._rows} | other)
 
-    def _streamed(self, families: list[Family]) -> list[Counts]:
+    def _streamed(self, families: list[Axes]) -> list[Counts]:
         """Over parts in several processes, if that pays; workers count, and nothing else.
 
         What a worker of this machine had not counted when it died, this process counts; a cluster
@@ -236,10 +236,10 @@ def rows_of(given: RowSource, schema: Schema, numbers: Mapping[int, NumberRule])
             f"The folder's rows were encoded with another column {other!r}.",
             "Use the folder's own schema, or encode its source again.",
         )
-    places = [folder.schema.index(name) for name in schema.names]
-    if not all(f"n{places[j]}" in part.columns for j in numbers for part in folder.parts):
+    indices = [folder.schema.index(name) for name in schema.names]
+    if not all(f"n{indices[j]}" in part.columns for j in numbers for part in folder.parts):
         raise DataError("The folder has codes only, and this method needs numbers.", "Encode again with numbers=True.")
-    return FolderRows(folder, numbers, sizes=schema.sizes, columns=places)
+    return FolderRows(folder, numbers, sizes=schema.sizes, columns=indices)
 
 
 def check_source(given: RowSource) -> None:

@@ -31,7 +31,7 @@ from dpcore.arguments import Progress, check_arguments, kind_of, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS, TextBlocks
 from dpcore.datasets.parquet import ParquetBlocks
 from dpcore.datasets.streams import ArrowStream, Source, Streamable, check_path, sources
-from dpcore.domain.column import Coded
+from dpcore.domain.column import CodedColumn
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase
@@ -51,7 +51,7 @@ from dpcore.rows.folder import (
     write_json,
 )
 
-Table = TextBlocks | ParquetBlocks | ArrowStream
+TableSource = TextBlocks | ParquetBlocks | ArrowStream
 STREAM = "(stream)"  # the name of a source that is no file
 GROUP = 1 << 17  # rows that are written together
 PART = 1 << 20  # rows; the first parts are shorter, so that whoever stops early keeps something
@@ -141,12 +141,12 @@ def encode_folder(
             "Fit on a table in memory; or leave at most that many rows of each person in the file, and declare a unit "
             "without a column: epsilon is then for a row, and as many times as much for a person.",
         )
-    place, files, stream = Path(fspath(folder)), list[Source](), None
+    target, files, stream = Path(fspath(folder)), list[Source](), None
     if isinstance(source, str | PathLike):
         files = sources(source)
-        _check_apart(place, [Path(fspath(source)), *(file.path for file in files)])
+        _check_apart(target, [Path(fspath(source)), *(file.path for file in files)])
     elif hasattr(source, "__arrow_c_stream__"):
-        check_path(place)
+        check_path(target)
         stream = ArrowStream(source)
     else:
         raise DataError(
@@ -155,21 +155,21 @@ def encode_folder(
         )
     written = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     if replace:
-        _drop(place)
+        _drop(target)
     watched = _Watched(files, progress)
-    asked = {
+    request = {
         "schema": schema.to_document(),
         # which is known at the end
         "sources": watched.sums if stream is None else {STREAM: {"sha256": ""}},
         "reading": {**written, "missing": sorted(missing)},
         "numbers": numbers,
     }
-    parts = _begun(place, asked)
+    parts = _begun(target, request)
     if parts is None:
-        return place
-    asked["written"] = watched.times
+        return target
+    request["written"] = watched.times
     watch = partial(progress, 0.0, LOOKING)
-    tables: list[Table] = [file.opened(watch, **written) for file in files] if stream is None else [stream]
+    tables: list[TableSource] = [file.opened(watch, **written) for file in files] if stream is None else [stream]
     for table in tables:
         schema.check_headers(table.headers)
     done = sum(part["rows"] for part in parts)
@@ -177,29 +177,29 @@ def encode_folder(
     found = _fitting(zip(tables, watched.sizes or [0], strict=True), schema, missing, done, misfits, progress)
     groups = _groups(found, schema, numbers)
     for head in islice(groups, 1):
-        write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
-        for part in _written(place, chain([head], groups), len(parts)):
+        write_json(target / UNFINISHED, {"format": STARTED, **request, "parts": parts})
+        for part in _written(target, chain([head], groups), len(parts)):
             watched.check()
             parts.append(part)
-            write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
+            write_json(target / UNFINISHED, {"format": STARTED, **request, "parts": parts})
     watched.check()
     for column, counts in zip(schema, misfits, strict=True):
         if counts:
-            _drop(place)
-            (place / UNFINISHED).unlink(missing_ok=True)
+            _drop(target)
+            (target / UNFINISHED).unlink(missing_ok=True)
             column.refuse(counts)
     if not parts and stream is None:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
     if not parts:
         raise DataError("The stream has no rows.", "Pass a stream with rows.")
     if stream is not None:
-        asked["sources"] = {STREAM: {"sha256": stream.checksum}}
+        request["sources"] = {STREAM: {"sha256": stream.checksum}}
     write_json(
-        place / MANIFEST, {"format": FORMAT, "rows": sum(part["rows"] for part in parts), **asked, "parts": parts}
+        target / MANIFEST, {"format": FORMAT, "rows": sum(part["rows"] for part in parts), **request, "parts": parts}
     )
-    (place / UNFINISHED).unlink()
+    (target / UNFINISHED).unlink()
     progress(1.0, phrase("Done"))
-    return place
+    return target
 
 
 class _Watched:
@@ -226,8 +226,8 @@ def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
     """DataError if codes would go where the table lies: into its folder, or into one that it is in; or nowhere."""
     check_path(folder)
     # of a link to itself, too
-    place, source, *files = (Path(os.path.realpath(path)) for path in (folder, *taken))
-    if place == source or source in place.parents or any(place in path.parents for path in (source, *files)):
+    target, source, *files = (Path(os.path.realpath(path)) for path in (folder, *taken))
+    if target == source or source in target.parents or any(target in path.parents for path in (source, *files)):
         raise DataError(
             f"The folder {folder.name!r} cannot be written to: it is the source, is inside it, or contains it.",
             "Choose a folder next to the source.",
@@ -296,13 +296,13 @@ def _drop(folder: Path) -> None:
 
 
 def _fitting(
-    tables: Iterable[tuple[Table, int]],
+    tables: Iterable[tuple[TableSource, int]],
     schema: Schema,
     missing: Sequence[str],
     skip: int,
     misfits: Sequence[Counter[str]],
     progress: Progress,
-) -> Iterator[list[Coded]]:
+) -> Iterator[list[CodedColumn]]:
     """The columns of tables, which come with their sizes, batch by batch and without the first `skip` rows.
 
     Until a cell does not fit; these are counted to the end.
@@ -325,7 +325,7 @@ def _fitting(
         before += size
 
 
-def _groups(found: Iterator[list[Coded]], schema: Schema, numbers: bool) -> Iterator[pa.Table]:
+def _groups(found: Iterator[list[CodedColumn]], schema: Schema, numbers: bool) -> Iterator[pa.Table]:
     """Rows as they are written, `GROUP` at a time, the rest at the end."""
     numeric = [j for j, column in enumerate(schema) if column.numeric and numbers]
     names = [f"c{j}" for j in range(len(schema))] + [f"n{j}" for j in numeric]

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpcore.accounting.ledger import Entry
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.errors import BookError
 
 ROOT = Path(__file__).parents[2]
@@ -30,27 +30,27 @@ def new_run(books, relation=ADD, purpose="a run", sha=SHA, delta=0.0):
 
 def charge_for_ever(path, log):
     """Charge 1/4, of which 1/2 is proved, and say so with a dot, as of an answer that is out."""
-    told = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    text = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     while True:
-        fit = new_run(Books(path), REPLACE, "a run " * 40).child("a fit")
+        fit = new_run(LedgerStore(path), REPLACE, "a run " * 40).child("a fit")
         for _ in range(5):
             fit.charge(entry(Fraction(1, 4), Fraction(1, 2)))
-            os.write(told, b".")
+            os.write(text, b".")
 
 
 def set_aside(path, _):
-    Books(path).set_aside()
+    LedgerStore(path).set_aside()
 
 
 def begin_as_nobody(path, log):
     """Begin a run where only the owner, or nobody, may write; what is said of that."""
-    told = os.open(log, os.O_WRONLY | os.O_CREAT)
+    text = os.open(log, os.O_WRONLY | os.O_CREAT)
     if os.geteuid() == 0:
         os.setuid(65534)
     try:
-        new_run(Books(path), REPLACE)
+        new_run(LedgerStore(path), REPLACE)
     except BookError as error:
-        os.write(told, str(error).encode())
+        os.write(text, str(error).encode())
 
 
 WORK = {work.__name__: work for work in (charge_for_ever, set_aside, begin_as_nobody)}

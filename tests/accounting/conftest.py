@@ -3,12 +3,12 @@
 import pytest
 from booked import Nursery
 
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 
 
 @pytest.fixture
 def books(in_memory):
-    return Books(in_memory / "deep" / "ledger.sqlite")
+    return LedgerStore(in_memory / "deep" / "ledger.sqlite")
 
 
 @pytest.fixture(scope="session")

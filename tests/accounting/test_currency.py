@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom, poisson
 
 from dpcore.accounting.amplification import LARGEST, bootstrap_loss, poisson_inside
-from dpcore.accounting.currency import PURE, Currency, above, epsilon_of, rho_of, rho_of_pure
+from dpcore.accounting.currency import PURE, PrivacyMeasure, epsilon_of, rho_of, rho_of_pure, round_up
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.errors import BudgetError, ParameterError
@@ -59,25 +59,25 @@ def test_no_order_says_less_and_the_way_back_is_never_too_much(rho, delta):
     assert epsilon_of(rho * 1.01, delta) >= found
     if found > 1e-3:
         back = rho_of(found, delta)
-        assert epsilon_of(above(back), delta) <= found
+        assert epsilon_of(round_up(back), delta) <= found
         assert float(back) == pytest.approx(rho, rel=1e-6)
 
 
 def test_nothing_next_to_nothing_and_everything():
-    rho = Currency.of(DELTA)
-    assert rho.amount(0.0) == rho.epsilon(Fraction(0)) == 0
-    assert rho.amount(math.inf) == rho.epsilon(math.inf) == math.inf
+    rho = PrivacyMeasure.of(DELTA)
+    assert rho.loss_of(0.0) == rho.epsilon(Fraction(0)) == 0
+    assert rho.loss_of(math.inf) == rho.epsilon(math.inf) == math.inf
     assert rho.scale(Fraction(0), 1.0) == PURE.scale(Fraction(0), 1.0) == math.inf
-    assert Currency.of(0) is PURE
-    assert Currency.of(0.0).amount(0.1) == Fraction(0.1)
+    assert PrivacyMeasure.of(0) is PURE
+    assert PrivacyMeasure.of(0.0).loss_of(0.1) == Fraction(0.1)
     assert Ledger("replace", epsilon=1e-158, delta=1e-200).delta == 1e-200  # which comes to an end
     for wrong in (-1e-9, 1.0, math.nan, "1e-9", 1e-310, True):
         with pytest.raises(ParameterError, match="delta"):
-            Currency.of(wrong)
+            PrivacyMeasure.of(wrong)
 
 
 def test_a_table_moves_by_one_or_by_the_root_of_two():
-    rho = Currency.of(DELTA)
+    rho = PrivacyMeasure.of(DELTA)
     assert [rho.histogram(relation) for relation in Relation] == [math.sqrt(2), 1.0]
     assert [PURE.histogram(relation) for relation in Relation] == [2, 1]
     for relation in Relation:
@@ -104,7 +104,7 @@ def test_an_exponential_mechanism_costs_an_eighth_of_the_square():
                 pair = exponential(scores, x), exponential(moved, x)
                 worst = max(worst, *(renyi(*pair, order) / order for order in ORDERS))
         assert 0.8 * x * x / 8 < worst <= x * x / 8 * (1 + 1e-9)
-        assert Currency.of(DELTA).exponent(Fraction(x) ** 2 / 8) == pytest.approx(x)
+        assert PrivacyMeasure.of(DELTA).exponent(Fraction(x) ** 2 / 8) == pytest.approx(x)
 
 
 def test_pure_epsilon_is_worth_half_its_square():
@@ -121,7 +121,7 @@ def test_rho_adds_up_exactly_and_the_totals_are_its_epsilons():
     for _ in range(3):
         asked(Fraction(1, 300), ledger)
     assert ledger.totals.bound == Fraction(1, 100)
-    assert ledger.epsilon_bound == epsilon_of(above(Fraction(1, 100)), DELTA)
+    assert ledger.epsilon_bound == epsilon_of(round_up(Fraction(1, 100)), DELTA)
     assert (ledger.delta, Ledger("replace").delta) == (DELTA, 0.0)
     frame = ledger.to_frame()
     assert frame["rho_nominal"].tolist() == [1 / 300] * 3
@@ -152,7 +152,7 @@ def test_rho_of_disjoint_rows_persons_and_repetitions():
     assert cost(lambda ledger: [ledger.group(5)]) == 25
     assert cost(lambda ledger: list(parts_by("value")(ledger.group(3)))) == 18
     pure = Ledger("replace").group(5)
-    assert pure._prices.bound(Fraction(1)) == 5
+    assert pure._losses.bound(Fraction(1)) == 5
 
 
 def test_currencies_and_deltas_are_not_mixed():
@@ -174,16 +174,16 @@ def test_currencies_and_deltas_are_not_mixed():
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (0.1, 1e-6)])
 def test_what_somebody_gains_is_more_than_epsilon_but_for_a_chance_of_delta(epsilon, delta):
     """One count with discrete Gaussian noise: the chance of a loss above, summed over all answers."""
-    currency = Currency.of(delta)
-    rho = currency.amount(epsilon)
-    sigma = currency.scale(rho, 1.0)
+    measure = PrivacyMeasure.of(delta)
+    rho = measure.loss_of(epsilon)
+    sigma = measure.scale(rho, 1.0)
     z = np.arange(-int(12 * sigma), int(12 * sigma) + 2)
     chances = np.exp(-(z.astype(float) ** 2) / (2 * sigma**2))
     chances /= chances.sum()
     loss = (1 - 2.0 * z) / (2 * sigma**2)  # of an answer z + n, beside the same answer with one more row
     assert chances[loss > epsilon].sum() > 2 * delta  # so that epsilon alone says nothing of what is gained
-    assert chances[loss > currency.gained(rho)].sum() <= delta
-    assert Currency.of(0.0).gained(rho) == float(rho)
+    assert chances[loss > measure.log_odds_gained(rho)].sum() <= delta
+    assert PrivacyMeasure.of(0.0).log_odds_gained(rho) == float(rho)
 
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
@@ -235,10 +235,10 @@ def largest_ratio(x, rows, most=12):
 
 def test_a_bootstraps_price_is_the_linear_programs():
     for x, rows in (*product((0.04, 0.3, 1.0), (1, 2, 5, 12)), *product((2.0, 3.5), (1, 3, 5))):
-        price = float(bootstrap_loss(x, REPLACE, rows))
-        assert math.exp(price) == pytest.approx(largest_ratio(x, rows), rel=1e-5), (x, rows)
-    for x, price in ((0.04, 0.0408), (0.1, 0.1054), (0.5, 0.6718), (1.0, 1.8626), (2.0, 7.1457)):
-        assert float(bootstrap_loss(x, REPLACE, 10**6)) == pytest.approx(price, abs=5e-5)
+        loss = float(bootstrap_loss(x, REPLACE, rows))
+        assert math.exp(loss) == pytest.approx(largest_ratio(x, rows), rel=1e-5), (x, rows)
+    for x, loss in ((0.04, 0.0408), (0.1, 0.1054), (0.5, 0.6718), (1.0, 1.8626), (2.0, 7.1457)):
+        assert float(bootstrap_loss(x, REPLACE, 10**6)) == pytest.approx(loss, abs=5e-5)
     for x in (1e-30, 0.5, 7.0, 9.0):  # one row is drawn once
         assert float(bootstrap_loss(x, REPLACE, 1)) == pytest.approx(x)
     assert bootstrap_loss(1.0, REPLACE, 0) == bootstrap_loss(1.0, REPLACE, 1)
@@ -255,18 +255,18 @@ def test_an_added_rows_price_is_the_poisson_sum_and_holds_for_every_number_of_ro
     for x, rows in product((0.01, 0.3, 1.0), (1, 2, 5, 50)):
         k = np.arange(rows + 1)
         p, differ = binom.pmf(k, rows, 1 / rows), np.maximum(1, 2 * k - 1)
-        price = float(bootstrap_loss(x, ADD, rows))
-        assert math.log(p @ np.exp(x * differ)) <= price + 1e-15
-        assert -math.log(p @ np.exp(-x * differ)) - 1e-15 <= x * (p @ differ) <= price
+        loss = float(bootstrap_loss(x, ADD, rows))
+        assert math.log(p @ np.exp(x * differ)) <= loss + 1e-15
+        assert -math.log(p @ np.exp(-x * differ)) - 1e-15 <= x * (p @ differ) <= loss
 
 
 def test_a_bootstraps_price_rises_and_is_at_least_one_draws():
     xs = [0, 5e-324, 1e-300, 1e-20, 1e-16, 1e-12, 1e-9, 1e-4, 0.0999, 0.1, 0.1001, 1, 5, LARGEST, 8.001, 20, 340, 1e4]
     for relation in Relation:
-        prices = [bootstrap_loss(x, relation, 60) for x in xs]
-        assert all(low <= high for low, high in pairwise(prices))
-        assert all(price >= x for price, x in zip(prices, xs, strict=True))
-        assert prices[0] == 0
+        losses = [bootstrap_loss(x, relation, 60) for x in xs]
+        assert all(low <= high for low, high in pairwise(losses))
+        assert all(loss >= x for loss, x in zip(losses, xs, strict=True))
+        assert losses[0] == 0
         assert bootstrap_loss(math.inf, relation, 60) == math.inf
     # A large one costs what all copies do.
     assert bootstrap_loss(9.0, REPLACE, 30) == 270

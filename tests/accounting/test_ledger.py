@@ -118,14 +118,14 @@ def test_what_questions_come_to_has_the_totals_as_its_sum():
         group = ledger.group(3).parallel("by value", by="value", plainly_claimed=True)
         group.part("a").charge(entry(0.25, name="count"), entry(0.25, name="choice"))
         group.part("b").charge(entry(1.0, 0.125, name="paper's"))
-        told = ledger.breakdown().set_index("name")
+        text = ledger.breakdown().set_index("name")
         costs = {"first": 0.5, "count": 0.75 * twice, "choice": 0.75 * twice, "paper's": 0.0}
-        assert told["epsilon_nominal"].to_dict() == costs
-        assert told["epsilon_claimed"].to_dict() == {"first": 0.5, "count": 0.0, "choice": 0.0, "paper's": 3.0}
-        assert (ledger.epsilon_claimed, ledger.epsilon_nominal) == tuple(told.sum(numeric_only=True)[:2])
+        assert text["epsilon_nominal"].to_dict() == costs
+        assert text["epsilon_claimed"].to_dict() == {"first": 0.5, "count": 0.0, "choice": 0.0, "paper's": 3.0}
+        assert (ledger.epsilon_claimed, ledger.epsilon_nominal) == tuple(text.sum(numeric_only=True)[:2])
         ledger.close()
         for record in (copy.copy(ledger), pickle.loads(pickle.dumps(copy.deepcopy(ledger)))):
-            pd.testing.assert_frame_equal(record.breakdown().set_index("name"), told)
+            pd.testing.assert_frame_equal(record.breakdown().set_index("name"), text)
 
 
 def test_what_is_void_rho_or_of_a_sample_comes_to_something_as_well():
@@ -133,9 +133,9 @@ def test_what_is_void_rho_or_of_a_sample_comes_to_something_as_well():
     group = ledger.parallel("by value", by="value")
     group.part("a").charge(entry(0.25))
     group.part("b").charge(entry(math.inf, name="raw"))
-    told = ledger.breakdown()
-    assert told.iloc[0, :3].tolist() == ["raw", math.inf, math.inf]
-    assert len(told) == 1
+    text = ledger.breakdown()
+    assert text.iloc[0, :3].tolist() == ["raw", math.inf, math.inf]
+    assert len(text) == 1
     assert list(Ledger(ADD, delta=1e-9).breakdown()) == ["name", "rho_claimed", "rho_nominal", "void"]
     sampled = Ledger(ADD)
     sampled.poisson_subsampled("a half", 0.5, 1.0).charge(entry(0.3))
@@ -179,8 +179,8 @@ def test_a_ledger_counts_for_rows_or_for_the_persons_of_one_column():
     for fit in "ab":
         shared.child(fit).set_privacy_unit("who")
     assert (shared.unit_column, shared.protects) == ("who", "person")
-    for other, told in ((None, "for rows"), ("household", "persons of 'household'")):
-        cause = f"'mine' counts for the persons of 'who', the run .*{told}"
+    for other, text in ((None, "for rows"), ("household", "persons of 'household'")):
+        cause = f"'mine' counts for the persons of 'who', the run .*{text}"
         with pytest.raises(ParameterError, match=cause):
             shared.child("c").set_privacy_unit(other)
     rows.set_privacy_unit(None)
@@ -255,8 +255,8 @@ def test_trees_on_bootstrap_samples_with_leaves_in_parallel():
         account.charge(entry(Fraction(1, 100)))
         leaves = account.parallel("", by="value")
         cheap, dear = leaves.part("cheap"), leaves.part("dear")
-        for place, cost in ((cheap, 1), (dear, 3), (cheap, 1)):
-            place.charge(entry(Fraction(cost, 100)))
+        for index, cost in ((cheap, 1), (dear, 3), (cheap, 1)):
+            index.charge(entry(Fraction(cost, 100)))
         inside = Fraction(4, 100)
         assert ledger.totals.claimed == 25 * inside
         assert ledger.totals.bound == 25 * bootstrap_loss(inside * moved, relation, 50)

@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from hypothesis.stateful import run_state_machine_as_test as run_as_test
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -68,7 +68,7 @@ class Programs(RuleBasedStateMachine):
     @initialize(relation=st.sampled_from([ADD, REPLACE]), cap=st.sampled_from([None, Fraction(3)]))
     def begin(self, relation, cap):
         self.folder = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
-        self.books = Books(Path(self.folder.name) / "ledger.sqlite")
+        self.books = LedgerStore(Path(self.folder.name) / "ledger.sqlite")
         self.books.set_cap(SHA, "people.csv", relation, None if cap is None else float(cap))
         self.cap = cap
         self.ledger = new_run(self.books, relation) if self.filed else Ledger(relation, epsilon=cap)
@@ -88,18 +88,18 @@ class Programs(RuleBasedStateMachine):
         self.below[id(above)].append(part)
         return part
 
-    def ask(self, place, cost, times=1):
+    def ask(self, index, cost, times=1):
         """A question through the door, refused or answered."""
-        source = Told(self.drawn, id(place), place.relation.histogram_l1)
-        table = PrivateTable(CODES, SCHEMA, place, source)
+        source = Told(self.drawn, id(index), index.relation.histogram_l1)
+        table = PrivateTable(CODES, SCHEMA, index, source)
         for _ in range(times):
             try:
                 table.counts([("a",)], epsilon=cost)
             except (BudgetError, ParameterError):
                 return
 
-    def at(self, where, places=None):
-        found = self.places if places is None else places
+    def at(self, where, indices=None):
+        found = self.places if indices is None else indices
         return found[where % len(found)]
 
     @rule(where=PLACES, cost=COSTS)
@@ -108,7 +108,7 @@ class Programs(RuleBasedStateMachine):
 
     @rule(where=st.lists(PLACES, min_size=2, max_size=4), cost=COSTS)
     def threads(self, where, cost):
-        work = [threading.Thread(target=self.ask, args=(self.at(place), cost / 8, 5)) for place in where]
+        work = [threading.Thread(target=self.ask, args=(self.at(index), cost / 8, 5)) for index in where]
         for thread in work:
             thread.start()
         for thread in work:
@@ -180,12 +180,12 @@ class Programs(RuleBasedStateMachine):
         self.ask(part, cost)
         assert len(self.drawn[id(part)]) == before
 
-    def spent(self, place):
+    def spent(self, index):
         """What was truly drawn at a place and below it, as it composes."""
-        how, times = self.form[id(place)]
-        below = [self.spent(part) for part in self.below[id(place)]]
+        how, times = self.form[id(index)]
+        below = [self.spent(part) for part in self.below[id(index)]]
         inside = max(below, default=0) if how == "largest" else sum(below)
-        return times * (sum(self.drawn[id(place)], start=Fraction(0)) + inside)
+        return times * (sum(self.drawn[id(index)], start=Fraction(0)) + inside)
 
     @invariant()
     def no_draw_is_unbooked(self):

@@ -18,7 +18,7 @@ from tables import make_frame
 from dpcore import NaiveBayesSynthesizer, datasets, export
 from dpcore.accounting.currency import epsilon_of, rho_of
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.store import Books, persistent_ledger, usual_path
+from dpcore.accounting.store import LedgerStore, persistent_ledger, usual_path
 from dpcore.accounting.store.file import NAME, witness_of
 from dpcore.arguments import no_progress
 from dpcore.dashboard import session
@@ -93,7 +93,7 @@ def test_nothing_is_charged_or_drawn_if_it_cannot_be_written(books, told, monkey
         raise BookError("no", "no")
 
     run = new_run(books)
-    monkeypatch.setattr(Books, "add", refused)
+    monkeypatch.setattr(LedgerStore, "add", refused)
     with pytest.raises(BookError):
         NaiveBayesSynthesizer().fit(small_frame, schema=small_schema, ledger=run)
     assert told[0] == run.entries == []
@@ -141,7 +141,7 @@ def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(boo
     data = dataclasses.replace(datasets.load("sample"), name="people.csv", token=SHA)
     method = NaiveBayesSynthesizer(x_source="model", epsilon=1.0).fit(data.train.head(90), schema=data.schema)
     release = export.make_release(method, "NB-Synth", method.sample(50), data_name=data.name)
-    on_a_page, spending = session.Shown(release, data), session.Spending(books, {})
+    on_a_page, spending = session.ShownRelease(release, data), session.Spending(books, {})
     told[0].clear()
     with pytest.raises(InterruptedError):
         redraw.draw_again(on_a_page, spending, progress)
@@ -179,10 +179,10 @@ def test_a_ledger_for_python_is_written_down_too(monkeypatch, in_memory):
     for day, split in (("day 1", data), ("day 2", other)):
         ledger = persistent_ledger(split, ADD, purpose=day)
         NaiveBayesSynthesizer(epsilon=0.5).fit(split.train, schema=data.schema, ledger=ledger)
-    (account,) = Books(path).accounts()
+    (account,) = LedgerStore(path).accounts()
     assert (account.name, account.looks, account.epsilon_bound) == ("people.csv", 2, 1.0)
-    assert [run.name for run in Books(path).runs(account.key, ADD)] == ["day 1", "day 2"]
-    Books(path).set_cap(account.key, account.name, ADD, 1.0)
+    assert [run.name for run in LedgerStore(path).runs(account.key, ADD)] == ["day 1", "day 2"]
+    LedgerStore(path).set_cap(account.key, account.name, ADD, 1.0)
     with pytest.raises(BudgetError, match="capped at 1"):
         persistent_ledger(data, ADD).charge(entry(Fraction(1)))
     monkeypatch.setenv("DPCORE_LEDGER", "session")
@@ -208,7 +208,7 @@ def test_rows_and_persons_of_one_file_have_accounts_of_their_own(books):
 
 
 def test_a_cap_refuses_across_sessions(books):
-    other = Books(books.path)  # another tab
+    other = LedgerStore(books.path)  # another tab
     books.set_cap(SHA, "people.csv", ADD, 1.0)
     first, second = new_run(books), new_run(other)
     first.child("a fit").charge(entry(Fraction(5, 8)))
@@ -236,9 +236,9 @@ def test_what_a_cap_would_stop_is_known_before_the_first_query(books):
     books.begin(key, data.name, ADD, "first").ledger().charge(entry(Fraction(1)))
     books.require_room(data, ADD, 0.5)
     books.require_room(data, REPLACE, 9.0)
-    for asked, epsilon, delta in ((data, 0.6, 0.0), (persons, 0.3, 0.0), (data, 0.1, 1e-6)):
+    for wanted, epsilon, delta in ((data, 0.6, 0.0), (persons, 0.3, 0.0), (data, 0.1, 1e-6)):
         with pytest.raises(BudgetError, match="Nothing was drawn"):
-            books.require_room(asked, ADD, epsilon, delta)
+            books.require_room(wanted, ADD, epsilon, delta)
     assert books.account(key, ADD).totals.bound == 1  # to ask charges nothing
 
 
@@ -278,7 +278,7 @@ def test_rho_has_an_account_of_its_own_and_its_sums_are_exact(books):
     assert rho.epsilon_bound == epsilon_of(3 / 512, DELTA)
     assert [one.epsilon_bound for one in books.runs(SHA, ADD, DELTA)] == [rho.epsilon_bound]
     assert [one.totals.bound for one in books.runs(SHA, ADD)] == [Fraction(1, 2)]
-    assert Books(books.path).accounts() == [pure, rho]
+    assert LedgerStore(books.path).accounts() == [pure, rho]
 
 
 def test_the_delta_of_a_data_set_is_chosen_once(books):
@@ -311,9 +311,9 @@ def test_no_cap_is_evaded_by_whoever_switches_the_currency(books):
     assert books.account(SHA, ADD, DELTA).epsilon_bound < 1
     books.set_cap(SHA, "people.csv", ADD, None, DELTA)
     books.set_cap(SHA, "people.csv", ADD, 100.0)
-    for run, asked in ((pure, {}), (rho, RHO)):
+    for run, wanted in ((pure, {}), (rho, RHO)):
         with pytest.raises(BudgetError, match="no pure epsilon bounds"):
-            run.charge(entry(Fraction(1, 1000), **asked))
+            run.charge(entry(Fraction(1, 1000), **wanted))
 
 
 def test_a_row_pays_four_times_the_rho_of_a_person_who_comes(books):
@@ -350,7 +350,7 @@ def test_another_process_charges_the_same_run_and_charges_at_once_wait_for_each_
     new_run(books)
 
     def spend(_):
-        run = new_run(Books(books.path))
+        run = new_run(LedgerStore(books.path))
         for _ in range(15):
             run.charge(entry(Fraction(1, 2)))
 
@@ -361,7 +361,7 @@ def test_another_process_charges_the_same_run_and_charges_at_once_wait_for_each_
 
 @posix
 def test_a_session_that_keeps_nothing_and_its_forks():
-    books = Books()
+    books = LedgerStore()
     path = books.path
     new_run(books).charge(entry(Fraction(1)))
     child = os.fork()
@@ -377,7 +377,7 @@ def test_a_session_that_keeps_nothing_and_its_forks():
 
 def test_a_file_is_synced_at_every_charge_and_its_owner_s_alone(books):
     """A kill loses nothing without that; a computer that loses its power would. A session's own need not be."""
-    for each, level in ((books, 2), (Books(), 0)):  # FULL, OFF
+    for each, level in ((books, 2), (LedgerStore(), 0)):  # FULL, OFF
         with each.transaction() as sheet:
             assert sheet.c.execute("PRAGMA synchronous").fetchone() == (level,)
     for file in (books.path, books.path.with_name("dpcore.secret")):
@@ -394,11 +394,11 @@ def test_a_ledger_that_others_could_read_is_their_owners_again(books, monkeypatc
     other.touch()
     for path in (*there, other):
         path.chmod(0o644)
-    Books(books.path)
+    LedgerStore(books.path)
     assert [path.name for path in there if path.stat().st_mode & 0o077] == []
     assert other.stat().st_mode & 0o777 == 0o644
     books.path.chmod(0o440)  # who may not write may not write afterwards, either
-    Books(books.path)
+    LedgerStore(books.path)
     assert books.path.stat().st_mode & 0o777 == 0o400
     books.path.chmod(0o640)
 
@@ -407,7 +407,7 @@ def test_a_ledger_that_others_could_read_is_their_owners_again(books, monkeypatc
 
     monkeypatch.setattr(type(books.path), "chmod", refused)
     with pytest.warns(UserWarning, match=r"Others may read .*ledger\.sqlite, and cannot be kept from it"):
-        assert Books(books.path).accounts() == []
+        assert LedgerStore(books.path).accounts() == []
 
 
 @posix
@@ -420,7 +420,7 @@ def test_a_file_that_cannot_be_written(tmp_path, books, nursery):
         path = tmp_path / what / "ledger.sqlite"
         path.parent.mkdir()
         if what != "nowhere":
-            new_run(Books(path))
+            new_run(LedgerStore(path))
             path.chmod(0o444)
         if what == "folder":
             for part in path.parent.iterdir():
@@ -428,9 +428,9 @@ def test_a_file_that_cannot_be_written(tmp_path, books, nursery):
         path.parent.chmod(0o555)
         log = tmp_path / f"{what}.log"
         nursery.bury(nursery.start(begin_as_nobody, path, log))
-        told = log.read_text()
-        assert "Nothing was drawn" in told, what
-        assert "may not be written to" in told or "cannot be opened" in told, what
+        text = log.read_text()
+        assert "Nothing was drawn" in text, what
+        assert "may not be written to" in text or "cannot be opened" in text, what
     books.path.mkdir(parents=True)
     with pytest.raises(BookError, match="cannot be opened"):
         books.accounts()
@@ -439,12 +439,12 @@ def test_a_file_that_cannot_be_written(tmp_path, books, nursery):
 def test_a_run_whose_file_was_set_aside_or_removed_draws_nothing(books):
     run = new_run(books)
     run.charge(entry(Fraction(1)))
-    aside = Books(books.path).set_aside()  # in another tab
-    new_run(Books(books.path), REPLACE, sha="b" * 64).charge(entry(Fraction(2)))
+    aside = LedgerStore(books.path).set_aside()  # in another tab
+    new_run(LedgerStore(books.path), REPLACE, sha="b" * 64).charge(entry(Fraction(2)))
     with pytest.raises(BookError, match="no longer has this run"):
         run.charge(entry(Fraction(1)))
     assert [(line.key[0], line.totals.bound) for line in books.accounts()] == [("b", 2)]
-    assert Books(aside).account(SHA, ADD).totals.bound == 1
+    assert LedgerStore(aside).account(SHA, ADD).totals.bound == 1
     for part in books.path.parent.glob("ledger.sqlite*"):
         part.unlink()
     with pytest.raises(BookError, match="no longer has this run"):
@@ -457,12 +457,12 @@ def test_a_kill_while_a_ledger_is_set_aside_loses_nothing(in_memory, nursery):
     moments = random.Random(3)
     for turn in range(6):
         path = in_memory / str(turn) / "ledger.sqlite"
-        books, totals = Books(path), []
+        books, totals = LedgerStore(path), []
         new_run(books).charge(entry(Fraction(3)))
         child = nursery.start(set_aside, path)
         time.sleep(moments.random() * 0.02)
         nursery.kill(child)
-        for each in [books, *map(Books, path.parent.glob("*.aside-*[0-9]"))]:
+        for each in [books, *map(LedgerStore, path.parent.glob("*.aside-*[0-9]"))]:
             with suppress(BookError):  # of a copy that was not finished
                 totals += [line.totals.bound for line in each.accounts()]
         assert 3 in totals
@@ -500,7 +500,7 @@ def test_kills_lose_no_charge(in_memory, nursery, kills):
         nursery.kill(moments.choice(nursery.alive))
         start()
     nursery.kill(*nursery.alive)
-    account, runs = Books(path).account(SHA, REPLACE), Books(path).runs(SHA, REPLACE)
+    account, runs = LedgerStore(path).account(SHA, REPLACE), LedgerStore(path).runs(SHA, REPLACE)
     charges, words = account.totals.claimed / Fraction(1, 4), heard()
     assert charges.denominator == 1
     assert kills < words <= charges <= words + len(logs)

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 from booked import ADD, REPLACE, SHA, charge_for_ever, entry, new_run
 
-from dpcore.accounting.store import Books, file
+from dpcore.accounting.store import LedgerStore, file
 from dpcore.accounting.store.file import NAME, IncompleteError
 from dpcore.errors import BookError
 
@@ -51,7 +51,7 @@ def test_ledgers_set_aside_at_one_moment_are_all_kept(books, monkeypatch):
     changed(books.path, "UPDATE head SET total='x'")  # a damaged one is renamed, and replaced a copy of that name
     third = books.set_aside()
     assert len({first, second, third}) == 3
-    assert (spent(Books(first)), spent(Books(second))) == (1, 2)
+    assert (spent(LedgerStore(first)), spent(LedgerStore(second))) == (1, 2)
     assert third.exists()
 
 
@@ -59,26 +59,26 @@ def test_a_link_to_a_ledger_is_that_ledger_and_one_to_nowhere_is_said_to_be(book
     """Its witness and secret lie beside the file: whoever opened it by a link was told that none was there."""
     link, loop = tmp_path / "link.sqlite", tmp_path / "loop"
     link.symlink_to(books.path)
-    linked = Books(link)
+    linked = LedgerStore(link)
     new_run(pickle.loads(pickle.dumps(linked)), REPLACE).charge(ONE)
     assert spent(books) == spent(linked) == 2
     assert linked.secret() == books.secret()
     assert [*tmp_path.iterdir()] == [link]
     changed(books.path, "UPDATE head SET total='x'")
     assert linked.set_aside().parent == books.path.parent
-    assert [*linked.accounts(), *Books(link).accounts()] == []  # a new one there, and no link to nowhere
+    assert [*linked.accounts(), *LedgerStore(link).accounts()] == []  # a new one there, and no link to nowhere
     loop.symlink_to("loop")
     for target in (tmp_path / "nowhere" / LEDGER, loop):
         link.unlink()
         link.symlink_to(target)
         with pytest.raises(BookError, match=r"is a link to .*, where there is no file\. .*remove the link"):
-            Books(link).accounts()
+            LedgerStore(link).accounts()
     assert not (tmp_path / "nowhere").exists()
 
 
 def charged(folder, moments):
     """A ledger with accounts, runs and charges; what was charged to each account."""
-    books, spent = Books(folder / LEDGER), {}
+    books, spent = LedgerStore(folder / LEDGER), {}
     books.set_cap(SECOND, "others.csv", REPLACE, 1_000.0)
     for key, relation in ((SHA, ADD), (SHA, REPLACE), (SECOND, REPLACE)):
         costs = [Fraction(moments.randrange(1, 99), 7) for _ in range(moments.randrange(2, 12))]
@@ -110,7 +110,7 @@ def harmed(folder, moments):
 
 def judged(folder, spent, *, by_charge):
     """Whether the harm was seen; AssertionError if it is not, and less is on the books than was charged."""
-    books, seen = Books(folder / LEDGER), None
+    books, seen = LedgerStore(folder / LEDGER), None
     try:
         books.secret()
         if by_charge:
@@ -161,17 +161,17 @@ def test_damage_after_a_kill_is_seen(nursery, in_memory, tmp_path, kills, least,
     while turn < kills or hot < hottest:
         turn += 1
         assert turn <= 10 * kills, f"{hot} of {turn} kills left a journal to roll back"
-        kept, place = in_memory / f"killed-{turn}", tmp_path / f"killed-{turn}"
+        kept, index = in_memory / f"killed-{turn}", tmp_path / f"killed-{turn}"
         kept.mkdir()
         costs = charged(kept, moments)
-        shutil.move(kept, place)
-        child, log = nursery.start(charge_for_ever, place / "ledger.sqlite", place / "log"), place / "log"
+        shutil.move(kept, index)
+        child, log = nursery.start(charge_for_ever, index / "ledger.sqlite", index / "log"), index / "log"
         while not (log.exists() and log.stat().st_size):
             time.sleep(0.001)
         time.sleep(moments.random() * 0.02)
         nursery.kill(child)
         costs[SHA, REPLACE] += log.stat().st_size * Fraction(1, 4)
-        shutil.move(place, kept)
+        shutil.move(index, kept)
         journal = kept / "ledger.sqlite-journal"
         hot += journal.exists() and any(journal.read_bytes()[:8])
         seen += tried(kept, costs, 10, 100 + turn)
@@ -204,7 +204,7 @@ def test_a_ledger_that_is_damaged_or_gone_is_no_new_one(books, name, content, to
     """It says so, stays as it is, and can be set aside. Without its secret, data would get new names."""
     path = books.path.with_name(name)
     path.unlink() if content is None else path.write_bytes(content)
-    for ask in (Books.secret,) if name == NAME else (Books.secret, Books.accounts, new_run):
+    for ask in (LedgerStore.secret,) if name == NAME else (LedgerStore.secret, LedgerStore.accounts, new_run):
         with pytest.raises(BookError, match=rf"{told}.*\. Nothing was drawn") as caught:
             ask(books)
         assert isinstance(caught.value, IncompleteError) == ("changes" in told)
@@ -213,7 +213,7 @@ def test_a_ledger_that_is_damaged_or_gone_is_no_new_one(books, name, content, to
         path.unlink()  # which no program made
     aside = books.set_aside()
     if name == NAME:
-        assert spent(Books(aside)) == 1
+        assert spent(LedgerStore(aside)) == 1
     else:
         assert content == (aside.read_bytes() if content is not None else None)
     assert books.secret()
@@ -283,7 +283,7 @@ def test_a_ledger_put_back_from_an_older_copy_is_seen(books):
 
 def test_a_copy_of_the_file_alone_has_all_charges_and_the_offered_one_is_whole(books, tmp_path):
     """While the ledger is open: there is no log beside it that a copy could lack."""
-    alone = Books(tmp_path / "alone" / "ledger.sqlite")
+    alone = LedgerStore(tmp_path / "alone" / "ledger.sqlite")
     alone.path.parent.mkdir()
     shutil.copy(books.path, alone.path)
     with pytest.raises(IncompleteError, match="has no witness"):
@@ -292,7 +292,7 @@ def test_a_copy_of_the_file_alone_has_all_charges_and_the_offered_one_is_whole(b
     with zipfile.ZipFile(BytesIO(books.copy())) as archive:
         assert sorted(archive.namelist()) == [NAME, "ledger.sqlite", "ledger.sqlite.witness"]
         archive.extractall(tmp_path / "whole")
-    whole = Books(tmp_path / "whole" / "ledger.sqlite")
+    whole = LedgerStore(tmp_path / "whole" / "ledger.sqlite")
     assert spent(alone) == spent(whole) == 1
     assert whole.secret() == books.secret()
 
@@ -326,10 +326,10 @@ def test_a_ledger_of_the_first_version_is_refused_and_left_as_it_is(in_memory):
         if not log:
             changed(path, "SELECT 1 FROM accounts")  # which folds the log in
         kept = {part: path.with_name(LEDGER + part).read_bytes() for part in ("", "-wal")[: 1 + log]}
-        for call in (Books.accounts, Books.secret, Books.go_on, Books.copy, new_run):
+        for call in (LedgerStore.accounts, LedgerStore.secret, LedgerStore.go_on, LedgerStore.copy, new_run):
             with pytest.raises(BookError, match=r"before the first release\. Nothing was drawn\. .* version 0\.2 "):
-                call(Books(path))
+                call(LedgerStore(path))
             assert {part: path.with_name(LEDGER + part).read_bytes() for part in kept} == kept
-        aside = Books(path).set_aside()
+        aside = LedgerStore(path).set_aside()
         assert {part: aside.with_name(aside.name + part).read_bytes() for part in kept} == kept
-        assert Books(path).accounts() == []
+        assert LedgerStore(path).accounts() == []

@@ -105,8 +105,8 @@ def test_a_ledger_that_charges_is_not_copied(small_frame, small_schema):
 def test_a_record_is_copied_and_cannot_be_charged():
     ledger = Ledger(REPLACE, name="mine")
     group = ledger.parallel("halves", by="value")
-    for paid in (1, 2):
-        group.part("half").charge(entry(paid))
+    for spent in (1, 2):
+        group.part("half").charge(entry(spent))
     ledger.self_composed("twice", 2).charge(entry(0.25))
     ledger.close()
     for made in (pickle.loads(pickle.dumps(ledger)), copy.copy(ledger), copy.deepcopy(ledger)):
@@ -126,18 +126,18 @@ def test_a_record_is_copied_and_cannot_be_charged():
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="forks as on POSIX")
 def test_a_fork_s_charge_is_refused(books):
     for ledger in (Ledger(ADD), new_run(books)):
-        part, told = ledger.child("a part"), os.pipe()
+        part, text = ledger.child("a part"), os.pipe()
         ledger._lock.acquire()  # as another thread may, at the moment of the fork
         child = os.fork()
         if child == 0:
             try:
                 part.charge(entry(1))
             except ParameterError as error:
-                os.write(told[1], str(error).encode())
+                os.write(text[1], str(error).encode())
             os._exit(0)
         ledger._lock.release()
         os.waitpid(child, 0)
-        assert b"another process" in os.read(told[0], 1000)
+        assert b"another process" in os.read(text[0], 1000)
 
 
 def test_what_an_adopted_ledger_has_spent_counts(books):
@@ -203,9 +203,9 @@ COSTS = (
 
 
 def test_what_is_no_number_is_refused():
-    for asked, wrong in product(COSTS, (True, np.bool_(1), -1, math.nan, "1")):
+    for wanted, wrong in product(COSTS, (True, np.bool_(1), -1, math.nan, "1")):
         with pytest.raises(ParameterError):
-            asked(wrong)
+            wanted(wrong)
     for times in (0, 1.5, True):
         with pytest.raises(ParameterError, match="number of times"):
             Ledger(ADD).self_composed("many", times)
@@ -221,9 +221,9 @@ def test_what_is_no_number_is_refused():
 def test_a_plan_and_a_cap_are_both_kept(small_frame, small_schema):
     ledger = Ledger(ADD, epsilon=2.0)
     run = ledger.child("a fit", plan=0.5)
-    for account, cost, told in ((run, 0.5, "'a fit' is capped at 0.5"), (ledger, 1.5, "'run' is capped at 2")):
+    for account, cost, text in ((run, 0.5, "'a fit' is capped at 0.5"), (ledger, 1.5, "'run' is capped at 2")):
         account.charge(entry(cost))
-        with pytest.raises(BudgetError, match=told):
+        with pytest.raises(BudgetError, match=text):
             account.charge(entry(0.25))
     method = NaiveBayesSynthesizer(epsilon=0.5, random_state=1).fit(small_frame, schema=small_schema)
     assert method.ledger_.totals == (0.5, 0.5, math.inf)  # a plan is for the noise
@@ -236,21 +236,21 @@ SEEDED = "A known seed made the noise."
 def test_of_what_is_void_or_below_nothing_is_proved_at_any_level():
     for relation, part in product((ADD, REPLACE), PLACES):
         ledger, clear = Ledger(relation), Ledger(relation)
-        place = part(ledger)
-        place.void_because(SEEDED)
+        index = part(ledger)
+        index.void_because(SEEDED)
         assert ledger.totals == (0, 0, 0)  # nothing was asked: nothing is lost
-        assert (ledger.guarantee_void == SEEDED) == (place is ledger)
-        place.charge(entry(0.25))
+        assert (ledger.guarantee_void == SEEDED) == (index is ledger)
+        index.charge(entry(0.25))
         part(clear).charge(entry(0.25))
-        assert all((node.epsilon_bound, node.guarantee_void) == (math.inf, SEEDED) for node in place._upward())
+        assert all((node.epsilon_bound, node.guarantee_void) == (math.inf, SEEDED) for node in index._upward())
         assert ledger.totals == clear.totals._replace(bound=math.inf)
         assert ledger.epsilon_nominal == clear.epsilon_nominal == clear.epsilon_bound
         document = ledger.to_dict()
         assert (document["epsilon_bound"], document["void"]) == ("infinity", SEEDED)
         ledger.child("another").charge(entry(1))
         frame = ledger.to_frame()
-        assert frame["void"].tolist() == [True, place is ledger]
-        assert frame["epsilon_bound"].tolist() == [math.inf, math.inf if place is ledger else 1]
+        assert frame["void"].tolist() == [True, index is ledger]
+        assert frame["epsilon_bound"].tolist() == [math.inf, math.inf if index is ledger else 1]
         assert frame["epsilon_nominal"].tolist() == [0.25, 1]
     ledger, spent = Ledger(ADD), Ledger(ADD)  # and what is put under it later
     ledger.void_because(SEEDED)

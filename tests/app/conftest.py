@@ -39,7 +39,7 @@ def this_page(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -
 def loaded() -> None:
     """What a server imports beside its first page: here, no test would wait for it."""
     shell.prepare()
-    shell.prepared()
+    shell.wait_for_imports()
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +134,7 @@ def quick_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def quick_files(monkeypatch: pytest.MonkeyPatch, quick_pictures: None) -> None:
     """Files are read in this process: one of its own, which tests/datasets looks at, takes a while to start."""
-    monkeypatch.setattr(reading, "table_from", lambda raw, name, asked: table_of(raw, name, **asked))
+    monkeypatch.setattr(reading, "table_from", lambda raw, name, wanted: table_of(raw, name, **wanted))
 
 
 @pytest.fixture

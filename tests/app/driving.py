@@ -10,8 +10,8 @@ from screen import dataset, errors, language, mendable, tabs, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard.jobs import Job
-from dpcore.dashboard.session import Shown
-from dpcore.language import speaking
+from dpcore.dashboard.session import ShownRelease
+from dpcore.language import use_language
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
@@ -58,17 +58,17 @@ def started(page: str = "home") -> AppTest:
     return run(at if page == "home" else at.switch_page(f"pages/{page}.py"))
 
 
-def linked(page: str, **asked: str) -> AppTest:
+def linked(page: str, **wanted: str) -> AppTest:
     """Somebody who opens a link to a page."""
     at = started()
-    for name, value in asked.items():
+    for name, value in wanted.items():
         at.query_params[name] = value
     return run(at.switch_page(f"pages/{page}.py"))
 
 
 def run(at: AppTest) -> AppTest:
     """One more run of the script, without a traceback."""
-    with speaking(language(at)):  # in which AppTest, outside of the session, looks for what is chosen
+    with use_language(language(at)):  # in which AppTest, outside of the session, looks for what is chosen
         at.run()
     assert not at.exception, [(e.message, list(e.stack_trace)) for e in at.exception]
     return at
@@ -177,7 +177,7 @@ def using(name: str, raw: bytes, *, target: str | None = "ill", declared: bool =
     return at
 
 
-def shown(at: AppTest) -> Shown | None:
+def shown(at: AppTest) -> ShownRelease | None:
     """The release that the page shows, with what was computed for its panels."""
     return at.session_state.get("dpcore.shown", {}).get(PAGE)
 

@@ -13,9 +13,9 @@ from screen import books, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.dashboard import controls
-from dpcore.dashboard.session import Shown
+from dpcore.dashboard.session import ShownRelease
 from dpcore.datasets import Dataset
 from dpcore.domain.former_names import PUBLISHED
 
@@ -26,8 +26,8 @@ FAMILIES = (*CENTRAL, "responses")
 def data(frame: pd.DataFrame | None = None, name: str = "people", **schema: Any) -> Dataset:
     """80 rows with a declared schema, 24 of them to test on."""
     rows = people() if frame is None else frame
-    asked = {"source": "declared", "notes": (), "target": "ill" if "ill" in rows else None} | schema
-    return Dataset(name, rows[24:], rows[:24], replace(Schema.infer(rows, keep=list(rows)), **asked), f"sum of {name}")
+    wanted = {"source": "declared", "notes": (), "target": "ill" if "ill" in rows else None} | schema
+    return Dataset(name, rows[24:], rows[:24], replace(Schema.infer(rows, keep=list(rows)), **wanted), f"sum of {name}")
 
 
 PEOPLE = data()
@@ -56,15 +56,15 @@ def with_release(
     are as they are at first.
     """
     made = pressed(driving.PAGE, given, mode, variant, tuple(settings.items()))
-    shelf = {driving.PAGE: Shown(made.release, made.data)}
+    shelf = {driving.PAGE: ShownRelease(made.release, made.data)}
     opened = places(name) if name else {f"{driving.PAGE}.tab": ""}
     return page(given, **{"dpcore.shown": shelf, **opened})
 
 
 @functools.cache
-def pressed(name: str, given: Dataset, mode: str, variant: str, settings: tuple[tuple[str, Any], ...]) -> Shown:
+def pressed(name: str, given: Dataset, mode: str, variant: str, settings: tuple[tuple[str, Any], ...]) -> ShownRelease:
     """What a press of Run shows on that page."""
-    at = page(given, **{"dpcore.books": Books(None)})  # not in those of the test that asks first
+    at = page(given, **{"dpcore.books": LedgerStore(None)})  # not in those of the test that asks first
     if variant:
         choose(at, mode, variant)
     found = shown(released(at, **dict(settings)))

@@ -28,9 +28,9 @@ class Visitor:
         self.at, self.session, self.working = "", "", False
 
     def __enter__(self) -> Self:
-        place = f"ws://{urlsplit(self.address).netloc}/_stcore/stream"
+        index = f"ws://{urlsplit(self.address).netloc}/_stcore/stream"
         look: Any = {"subprotocols": ["streamlit"], "max_size": None, "open_timeout": PATIENCE, "ping_interval": None}
-        self.line = connect(place, **look)
+        self.line = connect(index, **look)
         self.socket = self.line.__enter__()
         return self
 
@@ -122,9 +122,9 @@ class Visitor:
         ask.file_urls_request.file_names.append(name)
         ask.file_urls_request.session_id = self.session
         self.socket.send(ask.SerializeToString())
-        while (told := self.hear()).WhichOneof("type") != "file_urls_response":
+        while (text := self.hear()).WhichOneof("type") != "file_urls_response":
             pass
-        (urls,) = told.file_urls_response.file_urls
+        (urls,) = text.file_urls_response.file_urls
         edge = uuid4().hex
         head = f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'
         body = head.encode() + raw + f"\r\n--{edge}--\r\n".encode()

@@ -51,8 +51,8 @@ def comparison(at: AppTest) -> sweep_runs.Comparison:
 
 def test_the_charge_is_said_before_anything_runs():
     at, charges = at_page(), "{} runs · charges at most epsilon {}".format
-    told = said(at)
-    assert all(words in told for words in (charges(16, 8), "Run: 16 runs", charges(12, 5.6), PROOF))
+    text = said(at)
+    assert all(words in text for words in (charges(16, 8), "Run: 16 runs", charges(12, 5.6), PROOF))
     change(at, methods__0=[], methods__1=[], methods__2=[])
     assert widget(at, f"{PAGE}.run").disabled
     assert books(at) == {}
@@ -174,14 +174,14 @@ def test_nobody_is_ahead_by_chance():
 
 
 def test_answers_say_what_epsilon_buys_and_what_a_proof_costs():
-    bought = [runs_of(1.0, a=LOW), runs_of(2.0, a=MIXED), runs_of(3.0, a=HIGH)]
-    for parts, told in ((bought, "above 2, the gain is within"), (bought[::2], "and still improves")):
-        assert told in answers.sentence(pd.concat(parts), "accuracy")
+    chosen_pairs = [runs_of(1.0, a=LOW), runs_of(2.0, a=MIXED), runs_of(3.0, a=HIGH)]
+    for parts, text in ((chosen_pairs, "above 2, the gain is within"), (chosen_pairs[::2], "and still improves")):
+        assert text in answers.sentence(pd.concat(parts), "accuracy")
     closer = pd.concat([runs_of(1.0, a=HIGH), runs_of(3.0, a=LOW)]).assign(metric="2-way AVD")
-    for floor, told in ((0.25, "as close as a fresh sample"), (0.1, "and still improves")):
-        assert told in answers.sentence(closer, "2-way AVD", floor)
-    assert "stays within" in answers.sentence(pd.concat([runs_of(1.0, a=MIXED), bought[2]]), "accuracy")
+    for floor, text in ((0.25, "as close as a fresh sample"), (0.1, "and still improves")):
+        assert text in answers.sentence(closer, "2-way AVD", floor)
+    assert "stays within" in answers.sentence(pd.concat([runs_of(1.0, a=MIXED), chosen_pairs[2]]), "accuracy")
     proved = runs_of(1.0, a=HIGH, a_=LOW, b=LOW, b_=HIGH, c=HIGH, c_=MIXED)
-    told = answers.sentence(proved, "accuracy")
-    assert "a nothing (83%, as published 25%); b 58% (25%" in told
-    assert told.endswith("c nothing that can be told from run-to-run variation.")
+    text = answers.sentence(proved, "accuracy")
+    assert "a nothing (83%, as published 25%); b 58% (25%" in text
+    assert text.endswith("c nothing that can be told from run-to-run variation.")

@@ -81,7 +81,7 @@ def undeclared(at: AppTest) -> list[str]:
 def test_what_names_people_is_left_out_and_comes_back_read_off_the_rows() -> None:
     at = with_file(visits(300))
     before = [*lines_of(at).values()]
-    left_out = {line["name"]: place for place, line in enumerate(before) if not line["use"]}
+    left_out = {line["name"]: index for index, line in enumerate(before) if not line["use"]}
     assert list(left_out) == ["visit_id", "patient_id", "diagnosis_code", "notes"]
     assert before[left_out["notes"]]["from"].startswith("left out: ")
     admitted = [*lines_of(at)].index("admitted")
@@ -348,9 +348,9 @@ def test_towns_of_one_person_are_listed_as_they_are_chosen_and_never_with_others
 
 def test_a_press_declares_nothing_that_its_screen_did_not_show() -> None:
     at = with_file(visits(300))
-    place = [*lines_of(at)].index("patient_id")
+    index = [*lines_of(at)].index("patient_id")
     widget(at, "data.use").click()
-    edit(at, {place: {"use": True}})  # a press, and a tick that changes the table, in one run
+    edit(at, {index: {"use": True}})  # a press, and a tick that changes the table, in one run
     assert dataset(at).name == "sample"
     assert "patient_id" in undeclared(at)
     widget(at, "data.use").click()

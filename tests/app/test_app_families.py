@@ -107,7 +107,7 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
         assert ledger.epsilon_bound == pytest.approx(ledger.epsilon_claimed) == pytest.approx(wanted["epsilon"])
         assert not release.guarantee_void
         assert release.exactly_sampled
-    elif METHODS[kind].provable_printed == "none":
+    elif METHODS[kind].provable_published == "none":
         assert ledger.epsilon_bound == np.inf
         assert release.guarantee_void
     first = variant == next(iter(OFFERED[name, mode]))
@@ -121,8 +121,8 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
     assert bool(content) == bool(at.get("download_button")) == (not stays)
     if content:
         assert json.loads(content["config.json"])["parameters"] == json.loads(json.dumps(release.parameters))
-        card, told = content["card.md"].decode(), facts.facts(release).card
-        assert [what for what, about in told if about not in card] == []
+        card, text = content["card.md"].decode(), facts.facts(release).card
+        assert [what for what, about in text if about not in card] == []
         assert release.guarantee_void in card
         secrets = [secret.encode() for secret in sums(at)]
         assert not any(secret in raw for raw in content.values() for secret in secrets)

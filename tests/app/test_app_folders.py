@@ -15,7 +15,7 @@ from dpcore.dashboard import folders, intake
 from dpcore.dashboard.panels import download
 from dpcore.errors import DataError
 from dpcore.rows import FolderData, data, exact_counts, writing
-from dpcore.rows.folder import begun
+from dpcore.rows.folder import open_begun
 
 PAGE = "networks"
 ROWS = 640
@@ -36,12 +36,12 @@ def own_computer(monkeypatch, tmp_path):
 @pytest.fixture
 def table(tmp_path) -> Path:
     """A folder of a CSV and a Parquet file."""
-    place = tmp_path / "people"
-    place.mkdir()
+    index = tmp_path / "people"
+    index.mkdir()
     rows = people(ROWS)
-    rows[:300].to_csv(place / "a.csv", index=False)
-    rows[300:].to_parquet(place / "b.parquet", index=False)
-    return place
+    rows[:300].to_csv(index / "a.csv", index=False)
+    rows[300:].to_parquet(index / "b.parquet", index=False)
+    return index
 
 
 def at_path(path: object, at=None):
@@ -89,7 +89,7 @@ def test_a_folder_is_chosen_declared_encoded_and_used(table):
     assert isinstance(used, FolderData)
     assert used.schema.source == "declared"
     assert sum(used.sizes) == ROWS
-    assert begun(codes_of(table)).whole
+    assert open_begun(codes_of(table)).whole
 
 
 def test_cancel_keeps_what_is_encoded_and_another_session_goes_on(table, monkeypatch):

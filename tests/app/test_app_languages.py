@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from dpcore import datasets
 from dpcore.dashboard import shell
 from dpcore.dashboard.pages.compare import sweep
-from dpcore.dashboard.session import Shown
+from dpcore.dashboard.session import ShownRelease
 from dpcore.datasets import Dataset
-from dpcore.language import speaking
+from dpcore.language import use_language
 from dpcore.methods import METHODS
 from scripts.words import spoken_in_english
 
@@ -37,9 +37,9 @@ def texts(at: AppTest) -> Iterator[str]:
     for found in elements(at):
         proto = getattr(found, "proto", None)
         for field in ("label", "body", "value", "help", "placeholder", "text"):
-            told = getattr(proto, field, None)
-            if isinstance(told, str):
-                yield told
+            text = getattr(proto, field, None)
+            if isinstance(text, str):
+                yield text
         yield from (str(option) for option in getattr(proto, "options", ()) if isinstance(option, str))
 
 
@@ -57,8 +57,8 @@ def drawn(part: Any) -> Iterator[str]:
 
 def english(at: AppTest) -> set[str]:
     """Two English words and more beside each other that are no names."""
-    told = [*texts(at), *(line for specification, _ in charts(at) for line in drawn(specification))]
-    found = {words for text in told for words in LATIN.findall(LINK.sub(" ", text.replace("\\", "")))}
+    message = [*texts(at), *(line for specification, _ in charts(at) for line in drawn(specification))]
+    found = {words for text in message for words in LATIN.findall(LINK.sub(" ", text.replace("\\", "")))}
     lists = {words for words in found if NAMES.issuperset(words.split(", "))}
     return {
         words
@@ -86,18 +86,18 @@ def test_the_lesson_path_says_nothing_in_english(monkeypatch, whole_sample: Data
             at.session_state[f"{name}.tab"] = label
             found[f"{name}, {label}"] = english(run(at))
     made = pressed(PAGE, whole_sample, "", "", ())
-    at = page(whole_sample, **{"dpcore.shown": {PAGE: Shown(made.release, made.data)}, "dpcore.language": "zh"})
+    at = page(whole_sample, **{"dpcore.shown": {PAGE: ShownRelease(made.release, made.data)}, "dpcore.language": "zh"})
     for part in [part for part in names(at) if part not in ("figures", "download")]:
         found[part] = {each for each in english(tab(at, part)) if set(each.split(", ")) - set(SAMPLE.names)}
     found["ledger, charged"] = english(opened(released(at), "ledger"))
-    assert {place: words for place, words in found.items() if words} == {}
+    assert {index: words for index, words in found.items() if words} == {}
 
 
 def test_what_is_chosen_and_made_stays_in_another_language() -> None:
     """A browser knows a choice by its words: when they change, it has to be told again what is chosen."""
     at = choose(change(with_release(), epsilon=2.0), "published", "NB-Synth", variant="Alg1")
     first, method = shown(at), widget(at, f"{PAGE}.method").value
-    with speaking("en"):  # the words by which the test, as a browser, knows what is chosen
+    with use_language("en"):  # the words by which the test, as a browser, knows what is chosen
         turned(at)
     assert shown(at) is first
     assert widget(at, f"{PAGE}.epsilon").value == 2.0
@@ -115,4 +115,4 @@ def test_a_language_that_is_none_of_ours_is_not_spoken(monkeypatch):
     assert "documentElement.lang = 'en'" in "".join(element.proto.body for element in at.get("html"))
     for other in (["zh"], 7, None):
         monkeypatch.setattr(shell.st, "session_state", {shell.LANGUAGE: other})
-        assert shell.asked_language() == "en"
+        assert shell.chosen_language() == "en"

@@ -10,14 +10,14 @@ from prepared import data, label, option, page
 from screen import books, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.domain.unit import PrivacyUnit
 
 KEY = "add_remove"
 
 
 def account(at: AppTest, path: Path, relation: str = KEY) -> Any:
-    return Books(path).account(key_of(at), relation)
+    return LedgerStore(path).account(key_of(at), relation)
 
 
 def accounts(at: AppTest) -> list[tuple[str, str]]:
@@ -50,7 +50,7 @@ def test_what_was_run_is_on_the_page_by_data_relation_and_delta(name: str, ledge
     assert sorted(accounts(opened(at, "ledger"))) == sorted(accounts_shown)
     why = " ".join(reason for table in at.dataframe for reason in table.value.get("why", ()))
     assert sentence in f"{said(at)} {why}"
-    found = Books(ledger_file).accounts()
+    found = LedgerStore(ledger_file).accounts()
     assert sum(line.looks + line.apart for line in found) == len(runs)
     assert (":material/gpp_bad:" in [each.icon for each in at.warning]) == any(line.apart for line in found)
 

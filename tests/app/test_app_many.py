@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from protocol import PATIENCE, Visitor
 
-from scripts.screenshots import COMMAND, started
+from scripts.screenshots import COMMAND, start_dashboard
 
 VISITORS = int(os.environ.get("DPCORE_VISITORS", "8"))
 WORD, NUMBER = "Zqvjx", "864209753"  # so long that no zip, picture or random number has one by chance
@@ -19,9 +19,9 @@ PAGE = "naive_bayes"
 OPEN = [*COMMAND, "--server.enableXsrfProtection", "false"]  # to visitors who are no browsers
 
 
-def table(place: int) -> bytes:
+def table(index: int) -> bytes:
     """A table with a mark of its own in the columns' names, the categories and a number's bounds."""
-    rng, mark = np.random.default_rng(place), f"{WORD}{place:03}"
+    rng, mark = np.random.default_rng(index), f"{WORD}{index:03}"
     ill = rng.random(120) < 0.4
     frame = pd.DataFrame(
         {
@@ -30,16 +30,16 @@ def table(place: int) -> bytes:
             f"{mark}ill": np.where(ill, f"{mark}yes", f"{mark}no"),
         }
     )
-    frame.iloc[0, 0] = int(f"{NUMBER}{place:03}")
+    frame.iloc[0, 0] = int(f"{NUMBER}{index:03}")
     return frame.to_csv(index=False).encode()
 
 
-def visit(address: str, place: int, together: Barrier) -> Visitor:
+def visit(address: str, index: int, together: Barrier) -> Visitor:
     """Upload, release, look at charts, and take a report home, with and without comparisons."""
-    name = f"{WORD}{place:03}"
+    name = f"{WORD}{index:03}"
     with Visitor(address) as me:
         me.open("data")
-        me.upload("data.file", f"{name}.csv", table(place))
+        me.upload("data.file", f"{name}.csv", table(index))
         me.set("data.target", string_value=f"{name}ill")
         me.press("data.use")
         me.open(PAGE)
@@ -60,10 +60,10 @@ def test_no_visitor_gets_anything_of_another(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("DPCORE_LEDGER", "session")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     together = Barrier(VISITORS)
-    with started(tmp_path / "log", command=OPEN) as server, ThreadPoolExecutor(VISITORS) as pool:
-        waiting = [pool.submit(visit, server.address, place, together) for place in range(VISITORS)]
+    with start_dashboard(tmp_path / "log", command=OPEN) as server, ThreadPoolExecutor(VISITORS) as pool:
+        waiting = [pool.submit(visit, server.address, index, together) for index in range(VISITORS)]
         visitors = [found.result() for found in waiting]
-    for place, me in enumerate(visitors):
+    for index, me in enumerate(visitors):
         marks = {found for raw in me.heard for found in re.findall(MARK, raw)}
-        assert marks == {f"{place:03}".encode()}
+        assert marks == {f"{index:03}".encode()}
     assert all(any(b"<html" in raw for raw in me.heard) for me in visitors)

@@ -77,10 +77,10 @@ def test_no_page_takes_a_file_or_shows_one_of_the_server(visitors):
     at = released(started("naive_bayes"))
     for page in PAGES:
         at = opened(at, page)
-        told = words(at, everywhere=True)
+        text = words(at, everywhere=True)
         assert not at.get("file_uploader"), page
-        assert not [place for place in (ROOT, Path.home(), visitors) if str(place) in told], page
-        assert "ledger.sqlite" not in told, page
+        assert not [index for index in (ROOT, Path.home(), visitors) if str(index) in text], page
+        assert "ledger.sqlite" not in text, page
     assert list(visitors.iterdir()) == []
 
 

@@ -38,10 +38,10 @@ def test_all_settings_go_through_the_link_on_the_tab_take_home() -> None:
     at = at_once(page(), epsilon=0.3, relation="replace", smoothing=2.5, rows=1234, seed=3)
     tab(released(at), "download")
     (address,) = [found.value for found in at.code if "?" in found.value and "\n" not in found.value]
-    asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
-    assert (asked["epsilon"], asked["rows:data"]) == ("0.3", "1234")
+    wanted = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+    assert (wanted["epsilon"], wanted["rows:data"]) == ("0.3", "1234")
     assert not any(name in address for name in sums(at))
-    again = settings(linked(PAGE, **asked))
+    again = settings(linked(PAGE, **wanted))
     assert again.pop("target:data") == "income"  # of other data
     assert again == {name: value for name, value in settings(at).items() if name != "target:data"}
 
@@ -69,7 +69,7 @@ def test_a_file_that_holds_no_settings() -> None:
         b" " * 1_000_001,
     ):
         with pytest.raises(DataError):
-            links.asked_by_file(raw)
+            links.settings_of_file(raw)
 
 
 def test_what_was_asked_for_where_somebody_left_never_runs() -> None:
@@ -140,8 +140,8 @@ def test_no_link_takes_a_page_away(name: str, monkeypatch) -> None:
 
 def test_what_is_left_out_is_named_and_the_rest_is_taken() -> None:
     at = asking(page(), seed="7", **{"epsilon": "1e999", "target:data": "nothing", "rows:data": "-1"})
-    told = left_out(at)
-    assert all(widget(at, f"{PAGE}.{each}").label in told for each in ("epsilon", "target"))
-    assert "nothing" not in told
+    text = left_out(at)
+    assert all(widget(at, f"{PAGE}.{each}").label in text for each in ("epsilon", "target"))
+    assert "nothing" not in text
     assert at.session_state[f"{PAGE}.chosen"][1]["random_state"] == 7
     assert not left_out(run(at))  # and not again

@@ -39,10 +39,10 @@ def test_first_start_to_export(downloads) -> None:
         assert len(pictures(at)) == CHARTS.get(name, 0), name
         assert marked(at) == [name != "privacy"] * len(pictures(at))
         if name == "summary":
-            found, told = shown(at).memory["verdict"], "".join(metric.proto.help for metric in at.metric)
+            found, text = shown(at).memory["verdict"], "".join(metric.proto.help for metric in at.metric)
             kept = f"{found.ties - len(found.lost)}/{found.ties}"
             assert metrics(at)[1:3] == [f"{found.close_columns}/15", kept]
-            assert f"{found.lost[0].first} × {found.lost[0].second}" in told.replace("\\", "")
+            assert f"{found.lost[0].first} × {found.lost[0].second}" in text.replace("\\", "")
             heading = " ".join(pictures(at)[0]["title"]["text"])
         if name == "marginals":
             assert f" points: {widget(at, f'{PAGE}.column').value}" in heading  # at first, the worst one
@@ -216,12 +216,12 @@ def test_a_release_that_is_canceled_before_the_door_is_asked_costs_nothing(small
 
 def test_a_ticket_is_good_for_one_run(monkeypatch) -> None:
     kept: dict[str, Any] = {}
-    monkeypatch.setattr(session, "kept", lambda key, make: kept.setdefault(key, make()))
+    monkeypatch.setattr(session, "keep_once", lambda key, make: kept.setdefault(key, make()))
     for tickets, heard in ((0, True), (1, False)):
         session.tickets()["page"] = tickets  # how many runs were begun when the press comes
-        session.asked().clear()
+        session.waiting_runs().clear()
         session.request("page", "run", 0)
-        assert (jobs.requested("page") == "run") == heard
+        assert (jobs.waiting_run("page") == "run") == heard
 
 
 def test_work_that_nobody_waits_for_ends() -> None:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore import TaxonomyRelease
 from dpcore.dashboard.pages.data import lines
 from dpcore.dashboard.pages.taxonomy import count_tree
-from dpcore.dashboard.session import Shown
+from dpcore.dashboard.session import ShownRelease
 from dpcore.datasets.published import adult_schema
 from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.unit import PrivacyUnit
@@ -95,7 +95,7 @@ def test_counts_of_persons_are_compared_with_rows_that_are_cut_likewise() -> Non
     schema = replace(PEOPLE.schema, unit=PrivacyUnit(max_contributions=2, id_column="who"))
     method = TaxonomyRelease(epsilon=400.0, relation="add_remove", noise="laplace").fit(frame, schema=schema)
     release = make_release(method, "TaxonomyRelease", method.sample(50), data_name="people")
-    made = Shown(release, replace(PEOPLE, train=frame, schema=schema))
+    made = ShownRelease(release, replace(PEOPLE, train=frame, schema=schema))
     assert count_tree.true_counts(made)[0].tolist() == [kept]
     found = count_tree.answers(made, RangeQuery.of({"ill": (0, 1)})).set_index("release")
     assert set(found["true"]) == {kept}
@@ -137,5 +137,5 @@ def test_taxonomies_stay_with_their_values_in_any_order() -> None:
     found = lines.schema_of(frame, schema, target=None, max_rows=None)
     assert found["education"].taxonomy == schema["education"].taxonomy
     assert found["workclass"].taxonomy is None
-    assert lines.dropped(found, schema) == ["workclass"]
-    assert lines.dropped(found.select(["age"]), schema) == []
+    assert lines.lost_taxonomies(found, schema) == ["workclass"]
+    assert lines.lost_taxonomies(found.select(["age"]), schema) == []

@@ -22,7 +22,7 @@ def test_odds_before_a_run_are_those_after_it() -> None:
     assert "delta 1e-06" in said(at)
     assert "73 in 100" not in odds
     ledger = shown(released(at)).release.ledger
-    assert odds_in_short(protection.gained(None, ledger.currency, ledger.totals.bound)) in odds
+    assert odds_in_short(protection.log_odds_gained(None, ledger.measure, ledger.totals.bound)) in odds
 
 
 @pytest.mark.parametrize("void", [{"naive_bayes.seed": 3}, {"given": data(source="inferred")}])
@@ -43,10 +43,10 @@ def test_a_value_of_a_table_is_no_markup_in_a_tile() -> None:
     image = "![x](https://example.org/x.png)"
     worst = Group(image, image, 0.2, 0.3)
     far = [Center(image, "1.5", "4,700", "4,700", 0.81, True)]
-    told = verdict.describe_centers(far)
-    assert "4,700 in the release, and 81% of the real rows" in told
+    words = verdict.describe_centers(far)
+    assert "4,700 in the release, and 81% of the real rows" in words
     tiles = verdict.verdict_tiles(Fidelity(2, 2, 1, 1, (), worst, worst, 1))
-    assert not any(image in text for tile in [*tiles, [told, verdict.names_of(far)]] for text in tile)
+    assert not any(image in text for tile in [*tiles, [words, verdict.names_of(far)]] for text in tile)
 
 
 def test_as_many_rows_are_made_as_the_release_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,6 +54,6 @@ def test_as_many_rows_are_made_as_the_release_says(monkeypatch: pytest.MonkeyPat
     made = shown(at).release
     assert (len(made.synthetic), "rows" in made.config()) == (max(round(made.rows), 1), False)
     monkeypatch.setattr(controls, "MOST_ROWS", 7)
-    cut = shown(released(at)).release
-    assert (len(cut.synthetic), cut.config()["rows"]) == (7, 7)
+    point = shown(released(at)).release
+    assert (len(point.synthetic), point.config()["rows"]) == (7, 7)
     assert "7 were made" in said(at)

@@ -79,8 +79,12 @@ class World(Noise):
 
     label = "the auditor's"
 
-    def __init__(self, side, people, *, exact, each_paid, coins=(), law="laplace"):
-        self.on_counts, self.exactly_sampled, self.law = f"discrete {law}" if exact else law, exact, law
+    def __init__(self, side, people, *, exact, each_paid, coins=(), distribution="laplace"):
+        self.on_counts, self.exactly_sampled, self.distribution = (
+            f"discrete {distribution}" if exact else distribution,
+            exact,
+            distribution,
+        )
         self.side, self.people = side, people
         self.coins, self.samples = coins, 0
         self.each_paid, self.paid = each_paid, deque()
@@ -90,27 +94,27 @@ class World(Noise):
     def pays(self, ledger, entries):
         """Note what a charge costs the whole run, apart from what a group saves by holding disjoint records."""
         for entry in entries:
-            paid, level = entry.epsilon_bound, ledger
+            spent, level = entry.epsilon_bound, ledger
             while level is not None:
-                paid, level = level._prices.bound(paid), level._parent
+                spent, level = level._losses.bound(spent), level._parent
             if entry.draws and (entry.scale < np.inf or entry.mechanism == "exponential"):
-                self.paid.append(float(paid))
+                self.paid.append(float(spent))
 
     def ask(self, kind, public, private):
         """The auditor's answer."""
-        paid = np.inf
+        spent = np.inf
         if self.each_paid and kind != "lots":
             if not self.paid:
                 raise LossError(f"Noise is drawn on {kind} that nobody charged for.")
-            paid = self.paid.popleft()
-        self.asked.put(Draw(kind, public, private, paid))
+            spent = self.paid.popleft()
+        self.asked.put(Draw(kind, public, private, spent))
         answer = self.told.get()
         if answer is StoppedError:
             raise StoppedError
         return answer
 
     def variance(self, scale):
-        continuous = (2 if self.law == "laplace" else 1) * scale * scale
+        continuous = (2 if self.distribution == "laplace" else 1) * scale * scale
         return super().variance(scale) if self.exactly_sampled else continuous
 
     def counts(self, counts, scale):
@@ -142,9 +146,9 @@ class World(Noise):
         logs = np.concatenate([log_softmax(part) for part in np.split(logits, starts[1:])]) if len(starts) else logits
         several = high > low + 1
         logs = logs - np.log(np.where(several, high - low, 1.0))
-        places, cuts = self.ask("divide", (len(starts), factor), Candidates(groups, column, low, high, logs))
-        self._cuts = cuts[several[places]]
-        return places
+        indices, points = self.ask("divide", (len(starts), factor), Candidates(groups, column, low, high, logs))
+        self._cuts = points[several[indices]]
+        return indices
 
     def _offers(self, groups):
         """Column and interval of every candidate, in the order of `PrivateNodes.choose`."""
@@ -178,14 +182,14 @@ class CutWorld(World):
         self._cut = frame, unit, fill
 
     def lots(self, count):
-        lots = super().lots(count)
+        rng = super().lots(count)
         if self._cut is not None:
             (frame, unit, fill), self._cut = self._cut, None
             persons = unit.persons(frame)
-            rows = unit.kept(persons, lots, fill=fill)
+            rows = unit.kept(persons, rng, fill=fill)
             first = np.searchsorted(persons[rows], persons[rows])
             self.people = frame["who"].to_numpy(dtype=int)[rows] * unit.max_contributions + np.arange(len(rows)) - first
-        return lots
+        return rng
 
 
 class Auditor:
@@ -203,7 +207,7 @@ class Auditor:
         if rng.random() < 0.5:
             self.leads = self.leads[::-1]
         self.style, self.draws = str(rng.choice(STYLES)), 0
-        self.in_rho, self.rho = worlds[0].law == "gaussian", np.zeros((2, len(ORDERS)))
+        self.in_rho, self.rho = worlds[0].distribution == "gaussian", np.zeros((2, len(ORDERS)))
 
     @property
     def loss(self):
@@ -212,29 +216,29 @@ class Auditor:
 
     def run(self, pool, fits):
         """What each world's fit gave, or the exception that it raised; LeakError if they draw different things."""
-        futures, asked = [], []
+        futures, wanted = [], []
         for world, fit in zip(self.worlds, fits, strict=True):
             futures.append(pool.submit(in_world, world, fit))
-            asked.append(world.asked.get())
+            wanted.append(world.asked.get())
         try:
-            while (first := asked[0]) is not None:
-                for draw in asked:
+            while (first := wanted[0]) is not None:
+                for draw in wanted:
                     one, other = (each and (each.kind, each.public, each.paid) for each in (first, draw))
                     if one != other:
                         raise LeakError(f"Draw {self.draws} is {one} in one world, {other} in another.")
                 before = self.loss
-                answers = getattr(self, f"_{first.kind}")(first.public, [draw.private for draw in asked])
+                answers = getattr(self, f"_{first.kind}")(first.public, [draw.private for draw in wanted])
                 self.draws += first.kind != "lots"
                 lost = abs(self.loss - before)
                 if self.in_rho:
-                    moved = self._rho_of(first.kind, first.public, [asked[lead].private for lead in self.leads])
+                    moved = self._rho_of(first.kind, first.public, [wanted[lead].private for lead in self.leads])
                     self.rho, lost = self.rho + moved, moved.max()
                 if lost > first.paid * (1 + ROUNDING) + ROUNDING:
                     raise LossError(f"Draw {self.draws}, {first.kind} of {first.public}: {lost:g} of {first.paid:g}.")
                 for i, (world, answer) in enumerate(zip(self.worlds, answers, strict=True)):
                     world.told.put(answer)
-                    asked[i] = world.asked.get()
-            if any(draw is not None for draw in asked):
+                    wanted[i] = world.asked.get()
+            if any(draw is not None for draw in wanted):
                 raise LeakError(f"After draw {self.draws}, one world is done and another is not.")
         finally:
             for world in self.worlds:
@@ -318,23 +322,23 @@ class Auditor:
         one = offers[self.leads[0]]
         if all(same_places(one, each) for each in offers):
             keys = self._now_best(one.log_chance, offers[self.leads[1]].log_chance)
-            places = best_of(keys, one.group)
-            self.logs += [each.log_chance[places].sum() for each in offers]
-            cuts = np.where(one.high[places] > one.low[places] + 1, self._inside(one, places), one.low[places])
-            return [(places.copy(), cuts.copy()) for _ in offers]
-        group, column, cut = self._points([offers[lead] for lead in self.leads])
-        found = [located(each, group, column, cut) for each in offers]
+            indices = best_of(keys, one.group)
+            self.logs += [each.log_chance[indices].sum() for each in offers]
+            points = np.where(one.high[indices] > one.low[indices] + 1, self._inside(one, indices), one.low[indices])
+            return [(indices.copy(), points.copy()) for _ in offers]
+        group, column, point = self._points([offers[lead] for lead in self.leads])
+        found = [located(each, group, column, point) for each in offers]
         logs = [np.where(at >= 0, each.log_chance[at], -np.inf) for each, at in zip(offers, found, strict=True)]
         chosen = best_of(self._now_best(*(logs[lead] for lead in self.leads)), group)
         if len(chosen) != public[0]:
             raise LeakError("A group's candidates differ between worlds.")
         self.logs += [each[chosen].sum() for each in logs]
-        return [(at[chosen], cut[chosen]) for at in found]
+        return [(at[chosen], point[chosen]) for at in found]
 
-    def _inside(self, offer, places):
-        low, high = offer.low[places], np.maximum(offer.high[places], offer.low[places] + 1)
+    def _inside(self, offer, indices):
+        low, high = offer.low[indices], np.maximum(offer.high[indices], offer.low[indices] + 1)
         with np.errstate(invalid="ignore"):
-            return np.floor(low + self.rng.random(len(places)) * (high - low))
+            return np.floor(low + self.rng.random(len(indices)) * (high - low))
 
     def _points(self, offers):
         """Cuts at the ends of all intervals of some worlds, and inside; sorted by group."""
@@ -342,11 +346,11 @@ class Auditor:
         for offer in offers:
             at = np.flatnonzero(np.isfinite(offer.log_chance))
             ends = np.where(offer.high[at] > offer.low[at], offer.high[at] - 1, offer.low[at])
-            cuts = offer.low[at], ends, self._inside(offer, at)
-            parts += [(offer.group[at], offer.column[at], cut) for cut in cuts]
-        group, column, cut = (np.concatenate([part[i] for part in parts]) for i in range(3))
+            points = offer.low[at], ends, self._inside(offer, at)
+            parts += [(offer.group[at], offer.column[at], point) for point in points]
+        group, column, point = (np.concatenate([part[i] for part in parts]) for i in range(3))
         order = np.argsort(group, kind="stable")
-        return group[order], column[order], cut[order]
+        return group[order], column[order], point[order]
 
     def _lots(self, _, wanted):
         each = {count for count, _, _ in wanted if count is not None}
@@ -422,15 +426,15 @@ def located(offer, group, column, cut):
     found = np.full(len(group), -1)
     pair, wanted = offer.group * 1_000 + offer.column, group * 1_000 + column
     for each in np.unique(wanted):
-        here_, asked = np.flatnonzero((pair == each) & np.isfinite(offer.log_chance)), np.flatnonzero(wanted == each)
+        here_, query = np.flatnonzero((pair == each) & np.isfinite(offer.log_chance)), np.flatnonzero(wanted == each)
         if not len(here_):
             continue
         if np.isnan(offer.low[here_[0]]):
-            found[asked] = here_[0]
+            found[query] = here_[0]
             continue
-        at = here_[np.maximum(np.searchsorted(offer.low[here_], cut[asked], side="right") - 1, 0)]
-        inside = (offer.low[at] <= cut[asked]) & ((cut[asked] < offer.high[at]) | (cut[asked] == offer.low[at]))
-        found[asked] = np.where(inside, at, -1)
+        at = here_[np.maximum(np.searchsorted(offer.low[here_], cut[query], side="right") - 1, 0)]
+        inside = (offer.low[at] <= cut[query]) & ((cut[query] < offer.high[at]) | (cut[query] == offer.low[at]))
+        found[query] = np.where(inside, at, -1)
     return found
 
 
@@ -451,6 +455,6 @@ def report_chances(channel, said, codes):
 
 def longest(one, other, public_total):
     """The largest length among the differences of tables; infinite where these have not the one total of all noise."""
-    apart = [here - there for here, there in zip(one, other, strict=True)]
-    totals = {z.sum() for z in apart} | ({0.0} if public_total else set())
-    return float(max(np.abs(z).sum() for z in apart)) if len(totals) == 1 else np.inf
+    distance = [here - there for here, there in zip(one, other, strict=True)]
+    totals = {z.sum() for z in distance} | ({0.0} if public_total else set())
+    return float(max(np.abs(z).sum() for z in distance)) if len(totals) == 1 else np.inf

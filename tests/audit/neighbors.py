@@ -105,18 +105,18 @@ def random_persons(rng, schema, relation, rows):
     if rng.random() < 0.5:
         kinds, other = opposed(rng, schema)
     many = rng.choice([1, 1, 2, 3, 5, 12], size=int(rng.choice([0, 1, 2, 4, 7])))
-    whose = np.repeat(np.arange(len(many)), many)
-    crowd = [(kinds[int(rng.integers(len(kinds)))], f"{2 * i:02}") for i in whose]
+    owner = np.repeat(np.arange(len(many)), many)
+    crowd = [(kinds[int(rng.integers(len(kinds)))], f"{2 * i:02}") for i in owner]
     name = f"{2 * int(rng.integers(8)) + 1:02}"  # before, between or after the others
 
     def world(own, first):
         """The crowd, and among it rows of that one person."""
         at = rng.permutation(np.arange(len(crowd) + len(own)) < len(own))
-        known = iter([*((row, who, place) for place, (row, who) in enumerate(crowd))])
-        mine = iter([(row, name, first + place) for place, row in enumerate(own)])
+        known = iter([*((row, who, index) for index, (row, who) in enumerate(crowd))])
+        mine = iter([(row, name, first + index) for index, row in enumerate(own)])
         lines = [next(mine if here else known) for here in at]
-        cells, who, places = ([line[i] for line in lines] for i in range(3))
-        return cells, who, np.array(places, dtype=np.intp)
+        cells, who, indices = ([line[i] for line in lines] for i in range(3))
+        return cells, who, np.array(indices, dtype=np.intp)
 
     def some(row):
         return [row] * int(rng.choice([1, rows, 12]))

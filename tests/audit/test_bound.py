@@ -10,7 +10,7 @@ from scipy import integrate, optimize, stats
 from scipy.stats import beta
 from tables import categorical
 
-from dpcore.accounting.currency import Currency
+from dpcore.accounting.currency import PrivacyMeasure
 from dpcore.audit.bound import AuditResult, audit, lower_bound, lower_bound_of_statistics
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -67,11 +67,11 @@ def test_false_alarms_stay_rare_although_the_event_is_chosen():
 
 def test_the_counted_half_is_not_the_one_that_chose():
     rng = np.random.default_rng(2)
-    apart, alike = rng.normal(size=(2, 400)), rng.normal(size=(2, 400))
-    apart[0] += 10
-    assert lower_bound_of_statistics(*np.concatenate([apart, alike], axis=1)) == 0
-    assert lower_bound_of_statistics(*np.concatenate([alike, apart], axis=1)) < 3
-    best = lower_bound_of_statistics(*np.concatenate([apart, apart], axis=1))
+    distance, alike = rng.normal(size=(2, 400)), rng.normal(size=(2, 400))
+    distance[0] += 10
+    assert lower_bound_of_statistics(*np.concatenate([distance, alike], axis=1)) == 0
+    assert lower_bound_of_statistics(*np.concatenate([alike, distance], axis=1)) < 3
+    best = lower_bound_of_statistics(*np.concatenate([distance, distance], axis=1))
     assert best == pytest.approx(lower_bound(400, 0, 400), rel=0.05)
 
 
@@ -134,12 +134,12 @@ def test_an_estimators_ledger_stands_beside_what_was_found():
 
 
 def test_a_gaussian_count_stays_below_its_rho_and_half_the_noise_is_caught():
-    rho, noise = Currency.of(1e-9), np.random.default_rng(7).normal(size=(2, 40_000))
+    rho, noise = PrivacyMeasure.of(1e-9), np.random.default_rng(7).normal(size=(2, 40_000))
     claimed = rho.epsilon(Fraction(1, 2))  # of sigma 1
-    right, weak = (lower_bound_of_statistics(*sigma * noise + [[5], [6]], currency=rho) for sigma in (1, 0.4))
+    right, weak = (lower_bound_of_statistics(*sigma * noise + [[5], [6]], measure=rho) for sigma in (1, 0.4))
     assert 0.5 * claimed < right <= claimed < weak
-    assert lower_bound(0, 0, 100, currency=rho) == lower_bound(100, 100, 100, currency=rho) == 0
-    assert lower_bound(900, 100, 1_000, delta=1e-9) < lower_bound(900, 100, 1_000, currency=rho)  # the whole curve
+    assert lower_bound(0, 0, 100, measure=rho) == lower_bound(100, 100, 100, measure=rho) == 0
+    assert lower_bound(900, 100, 1_000, delta=1e-9) < lower_bound(900, 100, 1_000, measure=rho)  # the whole curve
 
 
 def test_rho_from_an_event_is_what_every_order_allows():
@@ -150,8 +150,8 @@ def test_rho_from_an_event_is_what_every_order_allows():
         orders * np.log(low) + (1 - orders) * np.log(high), orders * np.log1p(-low) + (1 - orders) * np.log1p(-high)
     )
     most = (sums / (orders - 1) / orders).max()
-    found = lower_bound(300, 50, 1_000, currency=Currency.of(1e-6))
-    limit = Currency.of(1e-6).epsilon(float(most))
+    found = lower_bound(300, 50, 1_000, measure=PrivacyMeasure.of(1e-6))
+    limit = PrivacyMeasure.of(1e-6).epsilon(float(most))
     assert 0.995 * limit < found <= limit
 
 

@@ -108,10 +108,10 @@ def test_flaws_are_caught_with_as_many_runs_as_the_page_makes(key):
     """Or with 500, if those are enough."""
     case = case_of(key)
     few = case.expected is None or any(word in key for word in ("/range/", "/purity/", "/index"))
-    twins = cases.run(case, min(case.trials, 500) if few else case.trials, seed=5)
-    assert twins.verdict == case.expected
-    assert twins.result.lower_bound > (twins.result.claimed if case.expected is Verdict.FAILS else 1)
-    assert lower_bound_of_statistics(twins.first, twins.second, alpha=1e-3) <= twins.result.bound
+    neighbors = cases.run(case, min(case.trials, 500) if few else case.trials, seed=5)
+    assert neighbors.verdict == case.expected
+    assert neighbors.result.lower_bound > (neighbors.result.claimed if case.expected is Verdict.FAILS else 1)
+    assert lower_bound_of_statistics(neighbors.first, neighbors.second, alpha=1e-3) <= neighbors.result.bound
 
 
 # The same numbers catch the paper, whatever its epsilon is: no noise of the corrected method moves them.
@@ -143,9 +143,9 @@ PLANTED = {
 def test_noise_that_nobody_paid_for_is_caught(key, monkeypatch):
     case = case_of(key)
     PLANTED[key](monkeypatch)
-    twins = cases.run(case, 120, seed=7)
-    assert (twins.verdict, case.expected) == (Verdict.FAILS, Verdict.OPEN)
-    assert twins.result.claimed == case.estimator.epsilon  # the ledger books what it always did
+    neighbors = cases.run(case, 120, seed=7)
+    assert (neighbors.verdict, case.expected) == (Verdict.FAILS, Verdict.OPEN)
+    assert neighbors.result.claimed == case.estimator.epsilon  # the ledger books what it always did
 
 
 def test_a_seed_gives_the_same_worlds_again():
@@ -224,9 +224,9 @@ def test_ones_own_rows_go_together_where_persons_are_protected():
 
 def test_a_classifier_is_asked_for_the_rows_own_class():
     case = cases.own_row(DiffPID3(epsilon=50.0, max_depth=2), SCHEMA, TABLE, 4, Relation.ADD_REMOVE)
-    twins = cases.run(case, 20, seed=0)
-    assert ((twins.first >= 0) & (twins.first <= 1)).all()
-    assert twins.first.mean() > 0.9
+    neighbors = cases.run(case, 20, seed=0)
+    assert ((neighbors.first >= 0) & (neighbors.first <= 1)).all()
+    assert neighbors.first.mean() > 0.9
 
 
 def test_rows_that_are_not_there_and_values_that_do_not_fit_are_refused_and_one_person_can_be_lost():

@@ -40,11 +40,11 @@ def favors_one(method):
     found = np.zeros(reports.people)
     codes = [reports.schema.encode(frame)[0].astype(int) for frame in (ONE, OTHER)]
     for family, channel in reports.channels.items():
-        said, places = reports.values[family], [SCHEMA.index(name) for name in family]
+        said, indices = reports.values[family], [SCHEMA.index(name) for name in family]
         if isinstance(channel, TRR):
             one, other = (-np.abs(said - number) / channel.scale for number in (0.0, 10.0))
         else:
-            cells = [np.ravel_multi_index(row[places], reports.shape(family)) for row in codes]
+            cells = [np.ravel_multi_index(row[indices], reports.shape(family)) for row in codes]
             one, other = (report_chances(channel, said, np.full(len(said), cell)) for cell in cells)
         found[reports.who(family)] += one - other
     return np.round(found, 9)  # the same ratio is the same number, in whatever order it was added up

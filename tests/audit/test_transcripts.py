@@ -16,7 +16,7 @@ from sklearn.base import clone
 from variants import VARIANTS, alike
 
 import dpcore.accounting.ledger
-from dpcore.accounting.currency import Currency
+from dpcore.accounting.currency import PrivacyMeasure
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.unit import PrivacyUnit
@@ -24,7 +24,7 @@ from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms import randomizers
-from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, OwnCandidates, R, TableScore
+from dpcore.mechanisms.scores import Bounds, DistanceFromMarginals, Max, MutualInformation, OwnCandidates, R, TableScore
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.local.base import LocalClassifier
@@ -74,8 +74,8 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         return None
     # Reports of one question each are paid for together, and what a sample saves shows in the sum alone.
     each_paid = not isinstance(method, LocalClassifier) and extra.get("resample") != "poisson"
-    currency = Currency.of(method.delta)
-    worlds, weights = worlds_of(pair, extra, exact=exact, each_paid=each_paid, law=currency.law)
+    measure = PrivacyMeasure.of(method.delta)
+    worlds, weights = worlds_of(pair, extra, exact=exact, each_paid=each_paid, distribution=measure.distribution)
     auditor = Auditor(worlds, np.log(weights), pair.changed, extra.get("rate", 1.0), rng)
     here.seed = seed
 
@@ -92,7 +92,7 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
     loss, most = abs(auditor.loss), min(found[0].ledger_.epsilon_bound, method.epsilon)
     if method.delta:
         loss = auditor.rho.max()
-        most = float(min(found[0].ledger_.totals.bound, currency.amount(method.epsilon)))
+        most = float(min(found[0].ledger_.totals.bound, measure.loss_of(method.epsilon)))
     if not loss <= most * (1 + ROUNDING) + ROUNDING:
         raise LossError(f"Seed {seed}: {loss:.6g} of {most:g} was lost by {method}")
     return loss / most
@@ -123,8 +123,8 @@ def kept(method):
 def compare(found, *, whole):
     """Fits that heard the same answers are the same, to the last bit; and if `whole`, what is made of them as well."""
     if any(isinstance(each, BaseException) for each in found):
-        if len(told := {(type(each), str(each)) for each in found}) > 1:
-            raise LeakError(f"An error hangs on the rows: {told}")
+        if len(text := {(type(each), str(each)) for each in found}) > 1:
+            raise LeakError(f"An error hangs on the rows: {text}")
         return
     first, books = kept(found[0]), found[0].ledger_
     for other in found[1:]:
@@ -211,7 +211,7 @@ def test_no_transcript_of_many_loses_more_than_epsilon_of_a_person(name, relatio
 
 def uncharged(hidden):
     def charge(honest, self, *entries):
-        honest(self, *(entry for place, entry in enumerate(entries) if not hidden(place, entry.name)))
+        honest(self, *(entry for index, entry in enumerate(entries) if not hidden(index, entry.name)))
 
     return falsely(Ledger, "charge", charge)
 
@@ -224,10 +224,10 @@ def peeked_counts(_, self, name, *, epsilon):
 
 def without_the_last(honest, self, position, nodes, low, high):
     """As published code does it: no cut is above the largest number."""
-    cuts = honest(self, position, nodes, low, high)
-    kept = np.diff(cuts.nodes, append=-1) == 0
-    tables = cuts.tables[:, :, kept]
-    return replace(cuts, nodes=cuts.nodes[kept], tables=tables, low=cuts.low[kept], high=cuts.high[kept])
+    points = honest(self, position, nodes, low, high)
+    kept = np.diff(points.nodes, append=-1) == 0
+    tables = points.tables[:, :, kept]
+    return replace(points, nodes=points.nodes[kept], tables=tables, low=points.low[kept], high=points.high[kept])
 
 
 def halved(of, name, part):
@@ -273,7 +273,7 @@ def leaving_out_empty_nodes(honest, self, name, epsilon, one_by_one, count):
 
 
 LOSS = Bounds._fields.index("loss")
-HALF_DISTANCE = halved(DistanceFromMargins, "bounds", LOSS)
+HALF_DISTANCE = halved(DistanceFromMarginals, "bounds", LOSS)
 UNPAID_LEVEL = uncharged(lambda _, name: name == "level 1: records")
 UNPAID_ROUND = uncharged(lambda _, name: name.startswith("choice"))
 NO_LAST_CUT = falsely(NodeRows, "_intervals", without_the_last)
@@ -289,10 +289,10 @@ UNCUT = falsely(PrivacyUnit, "kept", lambda _honest, _unit, persons, _lots, **_f
 PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
 THREE_ROWS = {"rows": 3}
 RHO = {"delta": 1e-9}
-ONE_CELL = falsely(Currency, "histogram", lambda *_: 1.0)
-PROPORTION = falsely(Currency, "rows", lambda _honest, _currency, many: many)
-STEEPER = falsely(Currency, "exponent", lambda honest, *given: 2**0.5 * honest(*given))
-NARROW = falsely(Currency, "scale", lambda honest, *given: honest(*given) / 2**0.5)
+ONE_CELL = falsely(PrivacyMeasure, "histogram", lambda *_: 1.0)
+PROPORTION = falsely(PrivacyMeasure, "rows", lambda _honest, _currency, many: many)
+STEEPER = falsely(PrivacyMeasure, "exponent", lambda honest, *given: 2**0.5 * honest(*given))
+NARROW = falsely(PrivacyMeasure, "scale", lambda honest, *given: honest(*given) / 2**0.5)
 REFUSED = falsely(METHODS["PrivBayes"], "_fit", refused_by_a_value)
 BUYS_CHOICES = {"n_trees": 1, "max_depth": 1, "leaf_share": 0.05, "criterion": "Max", "epsilon": 20.0}
 PAIRS = {"score": "MI", "n_clusters": 1}

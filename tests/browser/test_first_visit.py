@@ -20,9 +20,9 @@ def charts(panel: Locator, count: int) -> None:
     drawings = panel.get_by_test_id("stVegaLiteChart").locator("svg.marks, canvas.marks").filter(visible=True)
     expect(drawings).to_have_count(count)
     for drawing in drawings.all():
-        place = drawing.locator("xpath=ancestor::*[@data-testid='stVegaLiteChart']")
-        assert len(place.get_attribute("aria-label") or "") > 20, "a chart has no alternative text"
-        box, room = drawing.bounding_box(), place.bounding_box()
+        index = drawing.locator("xpath=ancestor::*[@data-testid='stVegaLiteChart']")
+        assert len(index.get_attribute("aria-label") or "") > 20, "a chart has no alternative text"
+        box, room = drawing.bounding_box(), index.bounding_box()
         assert box is not None
         assert room is not None
         assert box["width"] > 150

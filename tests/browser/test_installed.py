@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dpcore.accounting.store import Books
-from scripts.screenshots import ROOT, Server, settle, started
+from dpcore.accounting.store import LedgerStore
+from scripts.screenshots import ROOT, Server, settle, start_dashboard
 
 pytestmark = pytest.mark.browser
 
@@ -76,7 +76,7 @@ def server(installed: Path, folder: Path) -> Iterator[Server]:
         patch.setenv("HOME", str(folder))
         patch.setenv("DPCORE_LEDGER", str(folder / "ledger.sqlite"))
         command = [str(installed / "dpcore")]
-        with started(folder / "server.log", command=command, folder=folder / "empty") as found:
+        with start_dashboard(folder / "server.log", command=command, folder=folder / "empty") as found:
             yield found
 
 
@@ -89,7 +89,7 @@ def test_a_release_from_an_empty_folder(person, folder):
     settle(person.page)
     person.run()
     assert person.proven() == "1.5"
-    assert sum(line.looks for line in Books(folder / "ledger.sqlite").accounts()) == 1
+    assert sum(line.looks for line in LedgerStore(folder / "ledger.sqlite").accounts()) == 1
     assert len(person.take_home()) > 100_000
     assert list((folder / "empty").iterdir()) == []
     # Its other processes start too: the one that reads files of people, and those that share a comparison's runs.
@@ -98,7 +98,7 @@ def test_a_release_from_an_empty_folder(person, folder):
     person.go("compare")
     person.page.get_by_role("button", name="Which method keeps most?").click()
     settle(person.page, 240)
-    assert sum(line.looks for line in Books(folder / "ledger.sqlite").accounts()) >= 10
+    assert sum(line.looks for line in LedgerStore(folder / "ledger.sqlite").accounts()) >= 10
     assert "Traceback" not in (folder / "server.log").read_text(errors="replace")
 
 
@@ -121,6 +121,6 @@ def test_it_serves_this_computer_only_and_tells_nothing_of_errors(person, server
     finally:
         page.write_bytes(whole)
     assert Path(source).is_relative_to(installed.parent)
-    asked = {name: config[name.split(".")[0]][name.split(".")[1]] for name in names}
-    assert options == asked | {"client.showSidebarNavigation": True}  # off until the app has a menu of its own
+    wanted = {name: config[name.split(".")[0]][name.split(".")[1]] for name in names}
+    assert options == wanted | {"client.showSidebarNavigation": True}  # off until the app has a menu of its own
     assert "x7-HIV+" in (folder / "server.log").read_text(errors="replace")  # it did break, for who started it to see

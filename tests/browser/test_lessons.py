@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpcore.dashboard.lesson_plans import LESSONS, Step
-from dpcore.dashboard.lessons import located
+from dpcore.dashboard.lesson_plans import LESSONS, LessonStep
+from dpcore.dashboard.lessons import selector_of
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
@@ -41,7 +41,7 @@ SAID = """([words, foot]) => {
 }"""
 
 
-def looked_at(page: Page, step: Step, words: str, *, named: bool) -> None:
+def looked_at(page: Page, step: LessonStep, words: str, *, named: bool) -> None:
     """The card is low and whole; what is in bold, and what is `named`, can be seen."""
     settle(page)
     foot = page.get_by_test_id("stBottom").bounding_box()
@@ -51,7 +51,7 @@ def looked_at(page: Page, step: Step, words: str, *, named: bool) -> None:
     for bold in re.findall(r"\*\*(.+?)\*\*", words):
         assert page.evaluate(SAID, [bold, CARD]), f"{bold} is not seen beside: {words}"
     if named and step.look:
-        assert page.evaluate(SEEN % located(step), [CARD, HEAD]) > 0.9, f"what is named is not seen beside: {words}"
+        assert page.evaluate(SEEN % selector_of(step), [CARD, HEAD]) > 0.9, f"what is named is not seen beside: {words}"
     elif not named:
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0, words
 

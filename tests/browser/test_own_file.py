@@ -37,8 +37,8 @@ def test_names_are_text_and_never_markup(visitor):
     literal(page, "[f](javascript:1) <b>y</b>.csv")
     visitor.press("data.next")
     visitor.run()
-    for place in range(page.get_by_role("tab").count()):
-        page.get_by_role("tab").nth(place).click()
+    for index in range(page.get_by_role("tab").count()):
+        page.get_by_role("tab").nth(index).click()
         settle(page)
         literal(page)
     panel = visitor.tab("Marginals")

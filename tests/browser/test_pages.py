@@ -129,8 +129,8 @@ def test_from_a_taxonomy_to_the_zip(visitor):
     assert visitor.proven() == visitor.usual
     node = visitor.tab("Model", "Tree").locator("svg").get_by_text("all rows", exact=True).last
     node.scroll_into_view_if_needed()
-    place = node.bounding_box()
-    page.mouse.move(place["x"] - 60, place["y"] + 5)
+    index = node.bounding_box()
+    page.mouse.move(index["x"] - 60, index["y"] + 5)
     expect(page.locator("#vg-tooltip-element")).to_contain_text("consistent count")
     assert visitor.fits()
     with zipfile.ZipFile(io.BytesIO(visitor.take_home())) as archive:

@@ -43,9 +43,9 @@ def test_no_request_of_a_page_is_refused(visitor):
     visitor.open("data/")
     refused = [request for request in seen if request[1] in REFUSED]
     assert refused == []
-    asked = " ".join(request for request, _ in seen)
+    wanted = " ".join(request for request, _ in seen)
     for needed in ("GET / ", "GET /media/", "PUT /_stcore/upload", "DELETE /_stcore/upload", "GET /static/js/"):
-        assert needed in f"{asked} ", needed  # or this test sees less than it should
+        assert needed in f"{wanted} ", needed  # or this test sees less than it should
 
 
 DRAWN = (
@@ -63,9 +63,9 @@ CUT = """[...document.querySelectorAll('svg[role=img]')].flatMap(svg => {
 def test_the_report_opens_and_prints_without_a_network(context, tmp_path):
     data = datasets.load("sample")
     method = METHODS["PrivBayes refined"](epsilon=1.0).fit(data.train, schema=data.schema)
-    told = export.make_report(export.make_release(method, "PrivBayes refined", method.sample(500), data_name="sample"))
+    text = export.make_report(export.make_release(method, "PrivBayes refined", method.sample(500), data_name="sample"))
     path = tmp_path / "report.html"
-    path.write_text(told.html, encoding="utf-8")
+    path.write_text(text.html, encoding="utf-8")
     noticed = []
     alone = context.browser.new_context(viewport={"width": 1366, "height": 768}, offline=True)
     try:

@@ -12,10 +12,10 @@ import pytest
 from playwright.sync_api import expect
 
 from dpcore import datasets
-from dpcore.accounting.store import Account, Books
+from dpcore.accounting.store import Account, LedgerStore
 from dpcore.datasets import Dataset
 from dpcore.text import number
-from scripts.screenshots import Server, settle, started
+from scripts.screenshots import Server, settle, start_dashboard
 
 pytestmark = pytest.mark.browser
 
@@ -36,7 +36,7 @@ def server(program: str, folder: Path) -> Iterator[Server]:
     log = folder / "server.log"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DPCORE_LEDGER", str(folder / "ledger.sqlite"))
-        with started(log) as found:
+        with start_dashboard(log) as found:
             yield found
     assert "Traceback" not in log.read_text(errors="replace")
 
@@ -51,7 +51,7 @@ def ledger(server: Server, folder: Path) -> Path:
 
 def account(ledger: Path, data: Dataset = SAMPLE) -> Account:
     """What is written down of some data."""
-    books = Books(ledger)
+    books = LedgerStore(ledger)
     found = books.account(books.key(data), "add_remove")
     assert found is not None
     return found
@@ -68,7 +68,7 @@ def test_a_server_that_is_killed_forgets_no_charge(visitor, context, tmp_path, m
     page = context.new_page()  # of which nobody watches the console: it says that the server is gone
     ledger, log = tmp_path / "ledger.sqlite", tmp_path / "again.log"
     monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
-    with started(tmp_path / "server.log") as server:
+    with start_dashboard(tmp_path / "server.log") as server:
         person = type(visitor)(page, server.address)
         person.try_now()
         person.tab("Paper", "Run-to-run variation")
@@ -80,7 +80,7 @@ def test_a_server_that_is_killed_forgets_no_charge(visitor, context, tmp_path, m
     assert seen.looks >= 4
     assert seen.looks <= left.looks < 21
     assert seen.epsilon_bound <= left.epsilon_bound < 21 * person.epsilon
-    with started(log, server.port):
+    with start_dashboard(log, server.port):
         expect(person.metrics).to_have_count(0)  # the page finds the new server by itself
         settle(page)
         person.run()
@@ -111,8 +111,8 @@ def test_run_pressed_twice_is_one_run(person, ledger):
 
 def workers(server: Server) -> list[str]:
     """The processes that do a server's runs, where the system says which these are."""
-    told = Path(f"/proc/{server.process.pid}/task").glob("*/children")
-    children = " ".join(path.read_text() for path in told).split()
+    text = Path(f"/proc/{server.process.pid}/task").glob("*/children")
+    children = " ".join(path.read_text() for path in text).split()
     return [child for child in children if "LokyProcess" in Path(f"/proc/{child}/cmdline").read_text()]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import charts
-from dpcore.charts.mechanisms import CORRECTED, PRINTED
+from dpcore.charts.mechanisms import CORRECTED, PUBLISHED
 from dpcore.dashboard import count_noise, histogram_pair
 from dpcore.dashboard.pages.attacks import averages, membership_game_numbers
 from dpcore.dashboard.pages.attacks.membership_game_numbers import BEST, PLAYERS, Game, Rules
@@ -55,8 +55,8 @@ def shares(names=NAMES, **changes):
 
 
 def intervals(names=NAMES):
-    places = np.arange(len(names)) * 2.0 + 1
-    return pd.DataFrame({"x": places, "width": 2.0, "real": 0.5, "reported": 0.4, "reconstructed": 0.5})
+    indices = np.arange(len(names)) * 2.0 + 1
+    return pd.DataFrame({"x": indices, "width": 2.0, "real": 0.5, "reported": 0.4, "reconstructed": 0.5})
 
 
 def pairs(names=NAMES):
@@ -101,7 +101,7 @@ def swept(data):
 
 def runs(names=NAMES[:2], modes=("as published", "corrected"), repeats=2):
     each = product((0.05, 0.1, 1.0), enumerate(names), modes, ("AVD", "error"), range(repeats))
-    rows = [(x, name, mode, panel, place + 0.1 * r) for x, (place, name), mode, panel, r in each]
+    rows = [(x, name, mode, panel, index + 0.1 * r) for x, (index, name), mode, panel, r in each]
     return frame("epsilon series mode panel value", rows)
 
 
@@ -123,7 +123,7 @@ def methods(names=("NB-Synth", "PPNB"), **changes):
 
 
 def compared(runs, **more):
-    return charts.compared(runs, **{"title": "Accuracy", "y_title": "accuracy", "data": "people"} | more)
+    return charts.comparison_chart(runs, **{"title": "Accuracy", "y_title": "accuracy", "data": "people"} | more)
 
 
 def stripped():
@@ -238,8 +238,8 @@ def forecast(names=NAMES):
 # Mechanisms, answers and games
 
 
-def at_noise(law="Laplace", epsilon=1.0):
-    return count_noise.worlds(count_noise.CountNoise(law, epsilon, 0.05), 100, 101)
+def at_noise(distribution="Laplace", epsilon=1.0):
+    return count_noise.worlds(count_noise.CountNoise(distribution, epsilon, 0.05), 100, 101)
 
 
 def drawn():
@@ -288,7 +288,10 @@ def averaged():
 
 
 def far():
-    both = ((PRINTED, report_privacy_numbers.linear((1, 1), (0, 1))), (CORRECTED, TRR(lower=0, upper=10, epsilon=1.0)))
+    both = (
+        (PUBLISHED, report_privacy_numbers.linear((1, 1), (0, 1))),
+        (CORRECTED, TRR(lower=0, upper=10, epsilon=1.0)),
+    )
     found = [report_privacy_numbers.tail_ratios(one, 0, 10, [0, 5, 10]).assign(series=name) for name, one in both]
     return pd.concat(found, ignore_index=True)
 
@@ -374,7 +377,7 @@ RESULTS: dict[str, Picture] = {
     "sweep": (sweep, swept),
     "sweep, variance": (sweep, lambda f: charts.sweep(f, variance=True)),
     "curves": (runs, panels_of_curves),
-    "compared": (methods, lambda f: compared(f, data=TITLE)),
+    "comparison_chart": (methods, lambda f: compared(f, data=TITLE)),
     "run_strips": (stripped, lambda f: charts.run_strips(f, title=TITLE, x_title="accuracy", quantity="accuracy")),
     "network": (families, charts.network),
     "graph": (families, graphed),

@@ -65,4 +65,4 @@ def luminance(colors: Any) -> Any:
 
 def rgb(color: str) -> list[int]:
     """Red, green and blue of "#rrggbb"."""
-    return [int(color[place : place + 2], 16) for place in (1, 3, 5)]
+    return [int(color[index : index + 2], 16) for index in (1, 3, 5)]

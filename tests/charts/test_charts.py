@@ -27,7 +27,7 @@ from specs import luminance, rgb, walk
 
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
-from dpcore.language import say, speaking
+from dpcore.language import say, use_language
 
 FILE = Path(__file__).with_name("pictures.json")
 LOUD = ("a.b", "<img", "xxx", "zzz", "quoted", "{{y}}")
@@ -110,7 +110,7 @@ def test_numbers_that_are_none_are_not_sent_and_nothing_is_drawn_of_nothing(name
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_chart_is_vega_lite_and_in_chinese_says_no_english_word(name):
-    with speaking("zh"):
+    with use_language("zh"):
         chart = charts.mark_real(draw(name))
         spec = chart.to_dict()  # which checks it
         mark = say(REAL_DATA)
@@ -155,10 +155,10 @@ def channel(name, told):
 
 def mark(layer):
     kind = layer["mark"]["type"]
-    drawn = [channel(name, told) for name, told in layer["encoding"].items() if name != "tooltip"]
+    drawn = [channel(name, text) for name, text in layer["encoding"].items() if name != "tooltip"]
     tips = layer["encoding"].get("tooltip") or []
-    told = [tip["title"] for tip in tips] if isinstance(tips, list) else []
-    return f"{kind}: {', '.join(drawn)}" + (f"; tells {', '.join(told)}" if told else "")
+    text = [tip["title"] for tip in tips] if isinstance(tips, list) else []
+    return f"{kind}: {', '.join(drawn)}" + (f"; tells {', '.join(text)}" if text else "")
 
 
 def recorded(name):
@@ -186,9 +186,9 @@ def test_every_picture_is_as_the_record_has_it():
     """All at once, so that a word which many charts say is one failure, and its lines are told."""
     with schemapi.debug_mode(True):  # the parts are checked as they are made
         found = {name: recorded(name) for name in sorted(PICTURES)}
-    told = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     if os.environ.get("DPCORE_GOLDEN") == "new":
-        FILE.write_text(told, encoding="utf-8")
+        FILE.write_text(text, encoding="utf-8")
     before = json.loads(FILE.read_text(encoding="utf-8"))
     changed = [name for name in {**before, **found} if before.get(name) != found.get(name)]
     lines = [json.dumps({name: one.get(name) for name in changed}, indent=1).split("\n") for one in (before, found)]

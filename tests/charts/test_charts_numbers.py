@@ -183,10 +183,10 @@ def test_what_has_no_epsilon_is_not_on_that_axis_and_two_relations_are_on_none()
 INF, NAN = math.inf, math.nan
 
 
-@pytest.mark.parametrize(("law", "epsilon"), [("Laplace", 5.0), ("Geometric", 0.1)])
-def test_stacked_charts_share_their_axis_and_nothing_moves_its_edges(law, epsilon):
+@pytest.mark.parametrize(("distribution", "epsilon"), [("Laplace", 5.0), ("Geometric", 0.1)])
+def test_stacked_charts_share_their_axis_and_nothing_moves_its_edges(distribution, epsilon):
     """What sticks out of one chart alone makes it narrower than the others: marks are clipped, labels stay inside."""
-    frame, whole = frames.at_noise(law, epsilon), law == "Geometric"
+    frame, whole = frames.at_noise(distribution, epsilon), distribution == "Geometric"
     worlds, band = charts.two_worlds(frame, whole=whole), charts.ratio_band(frame, epsilon=epsilon, whole=whole)
     low, high = domain(worlds, "x")
     strip = charts.answer_strip(frames.drawn(), low=low, high=high)
@@ -252,8 +252,8 @@ def test_numbers_of_runs_stay_behind():
     for chart in (frames.piles(found, runs=4_000), frames.ratios(found.bins)):
         spec = charts.specification(chart)
         tables = spec.pop("datasets").values()
-        told = json.dumps(spec) + "".join(table.to_csv() for table in tables)
-        assert not any(repr(value) in told for value in [*first[:50].tolist(), *second[:50].tolist()])
+        text = json.dumps(spec) + "".join(table.to_csv() for table in tables)
+        assert not any(repr(value) in text for value in [*first[:50].tolist(), *second[:50].tolist()])
         assert max(map(len, tables)) < 150
 
 
@@ -263,15 +263,15 @@ def test_bands_are_there_where_epsilons_are_finite_and_bars_outside_of_the_claim
         chart = frames.ratios(frames.binned().bins, claimed=claimed, proved=proved)
         found = [layer["mark"]["color"] for layer in marks_of(chart) if layer["mark"]["type"] == "rect"]
         assert [color for color in found if color in (CLAIMED, RELEASED)] == colors
-    apart = frames.binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).bins
-    assert "2 bars" in frames.ratios(apart, claimed=0.5).description
-    assert "2 bars" not in frames.ratios(apart, claimed=2.0).description
+    distance = frames.binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).bins
+    assert "2 bars" in frames.ratios(distance, claimed=0.5).description
+    assert "2 bars" not in frames.ratios(distance, claimed=2.0).description
 
 
 def test_epsilon_is_summed_by_name_and_what_has_no_limit_is_longest():
     names = {"name": ["a", "counts of b (level 2)", "a", "raw"], "void": False}
     names |= {"epsilon_claimed": [0.1, 0.5, 0.1, 0], "epsilon_nominal": [0.2, 0.5, 0.2, INF]}
-    with language.speaking("zh"):
+    with language.use_language("zh"):
         rows = rows_of(charts.epsilon_split(pd.DataFrame(names)))
     assert rows["name"].tolist() == ["raw", "b (第 2 层) 的计数", "a"]
     found = rows[["epsilon_nominal", "endless"]].to_numpy(float).ravel().tolist()
@@ -282,11 +282,11 @@ def test_epsilon_is_summed_by_name_and_what_has_no_limit_is_longest():
     ("costs", "told"),
     [
         ([0.2, 0.3, 0.2], ["2 marginals × 0.2", "counts of column 1"]),
-        ([place / 10 for place in range(1, 8)], ["7 marginals of 0.1 to\n0.7"]),
+        ([index / 10 for index in range(1, 8)], ["7 marginals of 0.1 to\n0.7"]),
     ],
 )
 def test_many_tables_are_one_entry_whose_epsilon_is_their_sum(costs, told):
-    names = [f"counts of column {place}" for place in range(len(costs))]
+    names = [f"counts of column {index}" for index in range(len(costs))]
     frame = pd.DataFrame({"name": [*names, "choice by R"], "epsilon_claimed": [*costs, 9.0], "void": False})
     rows = rows_of(charts.epsilon_split(frame.assign(epsilon_nominal=frame["epsilon_claimed"])))
     assert rows["epsilon_nominal"].sum() == pytest.approx(sum(costs) + 9)
@@ -347,10 +347,10 @@ BITS = [f"marital-status bit {bit}" for bit in range(52)]
 def network(names, clusters, most=3):
     """Every family has the parents that a fixed seed gives it, among those selected before in its cluster."""
     rng, rows = np.random.default_rng(5), []
-    for place, name in enumerate(names):
-        before = names[place % clusters : place : clusters]
+    for index, name in enumerate(names):
+        before = names[index % clusters : index : clusters]
         parents = [str(parent) for parent in rng.permutation(before)[:most]]
-        rows.append((name, parents, place % clusters + 1, 2.0 ** (1 + len(parents)), 0.1 * (place % 5 > 0)))
+        rows.append((name, parents, index % clusters + 1, 2.0 ** (1 + len(parents)), 0.1 * (index % 5 > 0)))
     return pd.DataFrame(rows, columns=["child", "parents", "cluster", "cells", "epsilon"])
 
 
@@ -407,13 +407,13 @@ def test_a_tree_has_a_box_per_node_a_line_into_each_and_says_what_is_not_drawn()
     chart = charts.forest_tree(nodes(("age", "≤ 40", "> 40"), **{"class": ["no", "no", "yes"]}))
     boxes = rows_of(chart, "fill", "top")
     assert boxes["left"].iloc[0] < boxes["left"].iloc[1] == boxes["left"].iloc[2]
-    for field, told in {
+    for field, text in {
         "head": ["age?", "no 90%", "sex?"],
         "foot": ["≈ 100 · ε 0.25", "≈ −2 · ε 1", "≈ −2 · ε 1"],
         "branch": ["", "≤ 40", "> 40"],
         "more": ["", "", "+4"],  # told where it happens, not above
     }.items():
-        assert rows_of(chart, field)[field].tolist()[:3] == told
+        assert rows_of(chart, field)[field].tolist()[:3] == text
     assert len(rows_of(chart, "y2")) == 3 + 1 + 1  # lines into every node, out of the root, and down
     grouped = charts.forest_tree(nodes(spent=np.nan, noisy=np.nan))  # what noisy groups taught is not exact
     assert rows_of(grouped, "foot")["foot"].tolist() == ["≈ 100", "≈ 2"]

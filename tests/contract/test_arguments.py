@@ -160,7 +160,7 @@ def test_what_hangs_on_the_number_of_rows_needs_a_public_bound(small_frame, smal
         refused(METHODS[name], "bound|max_rows", small_frame, unbounded, relation="add_remove", **extra)
         METHODS[name](relation="replace", **extra).check(unbounded)
     for kind in METHODS.values():  # as printed they know it
-        if "published" in kind.modes and kind.printed_relations == ("replace",):
+        if "published" in kind.modes and kind.published_relations == ("replace",):
             refused(kind, "as published", small_frame, small_schema, mode="published", relation="add_remove")
     for name in ("PPNB", "DTPD", "DTCRD"):  # whose every person answers
         refused(METHODS[name], "add_remove", small_frame, small_schema, relation="add_remove")

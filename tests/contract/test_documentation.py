@@ -50,9 +50,9 @@ def test_commands_are_understood(line: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     elif program == "pip":
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-        asked = re.sub(r"^\./dpcore[^\[]*|^\.(?=\[)", "dpcore", words[1])  # a wheel, or this folder
-        assert Requirement(asked).name == "dpcore"
-        assert Requirement(asked).extras <= extras.keys()
+        wanted = re.sub(r"^\./dpcore[^\[]*|^\.(?=\[)", "dpcore", words[1])  # a wheel, or this folder
+        assert Requirement(wanted).name == "dpcore"
+        assert Requirement(wanted).extras <= extras.keys()
     elif words and words[0] in command.COMMANDS:
         parser_of(words[0]).parse_intermixed_args(words[1:])
     else:

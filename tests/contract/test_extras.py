@@ -28,8 +28,8 @@ def test_what_is_not_installed_is_told_in_a_sentence(capsys):
 
 
 def test_a_report_that_cannot_draw_says_so_and_has_the_numbers(small_frame, small_schema):
-    margins = dp.IndependentMarginals(epsilon=1.0, noise="auto").fit(small_frame, schema=small_schema)
-    release = make_release(margins, margins.title, margins.sample(50), data_name="a table")
+    marginals = dp.IndependentMarginals(epsilon=1.0, noise="auto").fit(small_frame, schema=small_schema)
+    release = make_release(marginals, marginals.title, marginals.sample(50), data_name="a table")
     files = zipfile.ZipFile(io.BytesIO(bundle(release)))
     assert "in place of charts" in files.read("README.md").decode()
     assert "pip install &#34;dpcore[report]&#34;" in files.read("report.html").decode()

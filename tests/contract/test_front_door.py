@@ -10,7 +10,7 @@ from hatchling import build
 
 import dpcore
 from dpcore import METHODS, methods
-from scripts.registry import written
+from scripts.registry import generated_files
 
 HEAVY = {"sklearn", "scipy", "altair", "joblib", "streamlit", "charset_normalizer", "opendp", "vl_convert"}
 ROOT = Path(dpcore.__file__).parents[1]
@@ -47,7 +47,7 @@ def test_the_front_door_loads_nothing_and_what_is_light_or_the_first_page_loads_
 
 
 def test_every_public_name_is_there() -> None:
-    assert dpcore.__all__ == sorted({*dpcore.PLACES, *(kind.__name__ for kind in METHODS.values())})
+    assert dpcore.__all__ == sorted({*dpcore.LOCATIONS, *(kind.__name__ for kind in METHODS.values())})
     assert set(dir(dpcore)) == {*dpcore.__all__, "__version__"}
     assert [name for name in dpcore.__all__ if not hasattr(dpcore, name)] == []
     assert not any(hasattr(module, "PrivBayse") for module in (dpcore, methods))
@@ -71,7 +71,7 @@ def test_every_public_name_is_there() -> None:
 
 @pytest.mark.listed
 def test_stubs_and_readme_follow_from_the_registry() -> None:
-    stale = [path.name for path, text in written().items() if path.read_text(encoding="utf-8") != text]
+    stale = [path.name for path, text in generated_files().items() if path.read_text(encoding="utf-8") != text]
     assert not stale, f"{', '.join(stale)}: run `python scripts/registry.py`"
 
 

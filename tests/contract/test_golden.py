@@ -118,7 +118,7 @@ def record(mode, name, extra, relation, frame):
         rows = frame.head(ROWS)
         made = {"predict": method.predict(rows), "predict_proba": method.predict_proba(rows)}
         shown = predictions(made["predict"], made["predict_proba"])
-    columns = LEDGER.format(method.ledger_.currency.unit).split()
+    columns = LEDGER.format(method.ledger_.measure.unit).split()
     parts = {**fitted_state(method), **made, "ledger": method.ledger_.to_frame()[columns]}
     digests = {part: digest(value) for part, value in parts.items()}
     return {**digests, "made": "; ".join(shown), "entries": "; ".join(entries(method.ledger_))}
@@ -153,13 +153,13 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
         FILE.write_text(json.dumps(GOLDEN, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
     for parts in [*found.values(), *GOLDEN.get(name, {}).values()] if OLDER_TREES else []:
         parts.pop("classifier_", None)  # among equally good splits, scikit-learn took another one before 1.9
-    told = "\n".join(changes(GOLDEN.get(name, {}), found))
-    assert not told, f"{name} makes something else than its golden record, or has none. {RECORD}\n{told}"
+    text = "\n".join(changes(GOLDEN.get(name, {}), found))
+    assert not text, f"{name} makes something else than its golden record, or has none. {RECORD}\n{text}"
 
 
 def test_what_changed_can_be_read(small_frame):
     relations = "replace", "add_remove"
     kept, other = ({"run": record("corrected", "NB-Synth", {}, name, small_frame)} for name in relations)
-    told = "\n".join(changes(kept, other))
-    assert re.search(r"run: made:\n  grade low \d+, .*; ill no \d+, yes \d+\n  grade low ", told)
-    assert re.search(r"run: entries:\n  counts of ill × .*: laplace, scale 8, .*\n  .*: laplace, scale 4, ", told)
+    text = "\n".join(changes(kept, other))
+    assert re.search(r"run: made:\n  grade low \d+, .*; ill no \d+, yes \d+\n  grade low ", text)
+    assert re.search(r"run: entries:\n  counts of ill × .*: laplace, scale 8, .*\n  .*: laplace, scale 4, ", text)

@@ -69,12 +69,12 @@ def cost_of(child):
 
 
 def spends(ledger, epsilon, *, seeded, case):
-    amount = ledger.currency.amount(epsilon)
-    assert ledger.totals.of_noise == ledger.totals.claimed == amount, case  # exactly, not to a float
-    assert amount == Fraction(epsilon) or ledger.delta, case
+    budget = ledger.measure.loss_of(epsilon)
+    assert ledger.totals.of_noise == ledger.totals.claimed == budget, case  # exactly, not to a float
+    assert budget == Fraction(epsilon) or ledger.delta, case
     assert epsilon * (1 - 1e-9) <= ledger.epsilon_claimed <= epsilon, case
     assert ledger.epsilon_bound == (math.inf if seeded else ledger.epsilon_claimed), case  # of a known seed: nothing
-    assert added_up(ledger) == pytest.approx(float(amount)), case
+    assert added_up(ledger) == pytest.approx(float(budget)), case
     for entry in ledger.entries:  # the noise that was drawn is the noise that was booked
         if entry.mechanism in ("laplace", "gaussian") and epsilon:
             moved = entry.sensitivity / entry.scale

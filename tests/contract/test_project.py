@@ -82,7 +82,7 @@ READS_ROWS = {
 }
 EVALUATION_READS_ROWS = {
     "evaluator:baselines": "scikit-learn's models learn from them",
-    "disclosure:tried": "methods learn from them, and some are targets of an attack",
+    "disclosure:try_in_out": "methods learn from them, and some are targets of an attack",
     "evaluator:Evaluator.train": "codes", "evaluator:Evaluator.test": "codes",
     "evaluator:Evaluator.rows": "a counter", "evaluator:Evaluator.first_rows": "for a table on the screen",
     "evaluator:Evaluator.people": "a count", "evaluator:Evaluator.contributed": "positions",
@@ -222,10 +222,10 @@ def scoped(source: str) -> tuple[tuple[str, ast.AST, ast.AST], ...]:
     found: list[tuple[str, ast.AST, ast.AST]] = []
     waiting: list[tuple[ast.AST, tuple[str, ...]]] = [(ast.parse(source), ())]
     while waiting:
-        node, scope = waiting.pop()
+        node, clique = waiting.pop()
         for child in ast.iter_child_nodes(node):
-            defines = isinstance(child, ast.FunctionDef | ast.ClassDef) and len(scope) < 2
-            inner = (*scope, child.name) if defines else scope
+            defines = isinstance(child, ast.FunctionDef | ast.ClassDef) and len(clique) < 2
+            inner = (*clique, child.name) if defines else clique
             if isinstance(child, kinds):
                 found.append((".".join(inner), child, node))
             waiting.append((child, inner))
@@ -234,9 +234,9 @@ def scoped(source: str) -> tuple[tuple[str, ast.AST, ast.AST], ...]:
 
 def rows_read(source: str) -> Iterator[tuple[str, int, str]]:
     """Where rows of a data set are taken, and what; but not how many there are, or their headers."""
-    for scope, node, above in scoped(source):
+    for clique, node, above in scoped(source):
         if isinstance(node, ast.Constant) and node.value in ROWS and not isinstance(above, ast.keyword):
-            yield scope, node.lineno, ""  # by the name of the attribute
+            yield clique, node.lineno, ""  # by the name of the attribute
         if not isinstance(node, ast.Attribute) or node.attr not in ROWS | OF_ROWS:
             continue
         called, receiver = above.func if isinstance(above, ast.Call) else None, ast.unparse(node.value)
@@ -246,39 +246,39 @@ def rows_read(source: str) -> Iterator[tuple[str, int, str]]:
         other = (node.attr == "frame" and called is node) or receiver in ("made", "offer")
         other |= node.attr in OF_ROWS and not receiver.endswith("rows")
         if not (counted or fitted or shape or other):
-            yield scope, node.lineno, f"{receiver}.{node.attr}"
+            yield clique, node.lineno, f"{receiver}.{node.attr}"
 
 
 def screens_of_rows(source: str, module: str) -> list[str]:
     """What the dashboard does with real rows by itself, where evaluation should make counts and means of them."""
     if layer(module) not in ("dashboard", "pages", "app"):
         return []
-    place = module.removeprefix("dpcore.dashboard.")
+    index = module.removeprefix("dpcore.dashboard.")
     found = []
-    for scope, line, taken in rows_read(source):
-        known = place in READS_ROWS or f"{place}:{scope}" in READS_ROWS
+    for clique, line, taken in rows_read(source):
+        known = index in READS_ROWS or f"{index}:{clique}" in READS_ROWS
         if not known and not taken.startswith("sample()."):  # the sample is a release
             found.append(f"{module}, line {line}: takes rows")
-    for scope, node, _ in scoped(source):
+    for clique, node, _ in scoped(source):
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        if f"{place}:{scope}" not in DRAWN_BY.get(name, {f"{place}:{scope}"}):
+        if f"{index}:{clique}" not in DRAWN_BY.get(name, {f"{index}:{clique}"}):
             found.append(f"{module}, line {node.lineno}: {name}")
-        if isinstance(node, ast.FunctionDef) and node.name == "sample" and place != "pages.attacks.attack_steps":
+        if isinstance(node, ast.FunctionDef) and node.name == "sample" and index != "pages.attacks.attack_steps":
             found.append(f"{module}, line {node.lineno}: another sample")
     return found
 
 
 def evaluation_of_rows(source: str, module: str) -> list[str]:
     """Real rows that are taken in evaluation elsewhere than in `EVALUATION_READS_ROWS`; what it gives on is typed."""
-    place = module.removeprefix("dpcore.evaluate.")
-    found = rows_read(source) if place != module else ()
+    index = module.removeprefix("dpcore.evaluate.")
+    found = rows_read(source) if index != module else ()
     codes = {"self.train", "self.test", "evaluator.train", "evaluator.test"}  # and blocks are of codes, too
     return [
         f"{module}, line {line}: takes rows"
-        for scope, line, taken in found
+        for clique, line, taken in found
         if taken.rpartition(".")[2] in ("", "train", "test", "train_sample", "test_sample", "given")
         and taken not in codes
-        if f"{place}:{scope}" not in EVALUATION_READS_ROWS
+        if f"{index}:{clique}" not in EVALUATION_READS_ROWS
     ]
 
 
@@ -421,8 +421,8 @@ def test_every_place_that_may_take_rows_takes_them() -> None:
         taken = set()
         for name, path in EVERY_MODULE.items():
             if inside(name, module):
-                place = name.removeprefix(f"{module}.")
-                taken |= {f"{place}:{scope}" for scope, *_ in rows_read(path.read_text(encoding="utf-8"))} | {place}
+                index = name.removeprefix(f"{module}.")
+                taken |= {f"{index}:{clique}" for clique, *_ in rows_read(path.read_text(encoding="utf-8"))} | {index}
         assert known.keys() <= taken, module
 
 

@@ -87,16 +87,16 @@ def test_commands_write_no_count_of_rows(capsys, monkeypatch):
 
 def numbers_told(source: str) -> Iterator[tuple[int, str]]:
     """Numbers that refusals of data write into what is printed: into their cause or remedy, there or just before."""
-    for scope in ast.walk(ast.parse(source)) if "DataError(" in source else ():
-        if not isinstance(scope, ast.FunctionDef):
+    for clique in ast.walk(ast.parse(source)) if "DataError(" in source else ():
+        if not isinstance(clique, ast.FunctionDef):
             continue
-        stores = [node for node in ast.walk(scope) if isinstance(node, ast.Assign)]
+        stores = [node for node in ast.walk(clique) if isinstance(node, ast.Assign)]
         named = {target.id: node.value for node in stores for target in node.targets if hasattr(target, "id")}
-        for call in ast.walk(scope):
+        for call in ast.walk(clique):
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "DataError":
                 for given in call.args[:2]:
-                    told = named.get(given.id, given) if isinstance(given, ast.Name) else given
-                    yield from ((call.lineno, field) for field in fields(told))
+                    text = named.get(given.id, given) if isinstance(given, ast.Name) else given
+                    yield from ((call.lineno, field) for field in fields(text))
 
 
 def fields(told: ast.AST) -> Iterator[str]:
@@ -188,4 +188,4 @@ def test_no_text_says_more_than_is_known(parsed_once) -> None:
     assert len(found) > 4_000
     for rule, once in KINDS.values():
         assert re.search(rule, once)
-        assert [(place, text) for place, text in found if re.search(rule, text)] == []
+        assert [(index, text) for index, text in found if re.search(rule, text)] == []

@@ -91,10 +91,10 @@ def test_a_fit_works_or_is_refused_before_anything_is_charged(case, monkeypatch,
     """Of each method one run per schema, modes, relations and no epsilon in turn; all of them with --seeds all."""
     monkeypatch.setattr(dpcore.methods.networks.jtree, "MOST_CELLS", 2**15)  # only takes less time
     schema, turn = schema_of(SCHEMAS[case]), list(SCHEMAS).index(case)
-    for place, (name, kind) in enumerate(METHODS.items()):
+    for index, (name, kind) in enumerate(METHODS.items()):
         taken = list(product(kind.modes, kind.relations, [0.5, 0.0] if len(schema) < 9 else [0.5]))
         if request.config.getoption("--seeds") != "all":
-            taken = [taken[(place + turn) % len(taken)]]
+            taken = [taken[(index + turn) % len(taken)]]
         worked = [tried(name, mode, relation, epsilon, schema) for mode, relation, epsilon in taken]
         # a method that refused everything would pass as well
         assert any(worked) or case == "bounds far apart" or "corrected" not in {mode for mode, *_ in taken}, name
@@ -121,7 +121,7 @@ def stands_for(copied, method, frame, case):
     assert copied.ledger_.to_json() == method.ledger_.to_json(), case
     assert copied.ledger_.totals == method.ledger_.totals, case
     with pytest.raises(ParameterError, match="closed"):
-        copied.ledger_.charge(Entry(name="more", mechanism="laplace", **MORE, unit=copied.ledger_.currency.unit))
+        copied.ledger_.charge(Entry(name="more", mechanism="laplace", **MORE, unit=copied.ledger_.measure.unit))
 
 
 def test_a_copy_releases_the_same_and_charges_nothing(small_frame):

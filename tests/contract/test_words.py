@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.audit import bound
 from dpcore.dashboard.lesson_plans import LESSONS
-from dpcore.language import plural, retold, say, speaking, spoken
+from dpcore.language import current_language, plural, retold, say, use_language
 from scripts import words
 
 pytestmark = pytest.mark.usefixtures("parsed_once")
@@ -30,7 +30,7 @@ def catalog(tmp_path, monkeypatch):
         wanted = words.Catalog()
         for text in texts:
             wanted.add(text)
-        monkeypatch.setattr(words, "said", lambda: wanted)
+        monkeypatch.setattr(words, "code_messages", lambda: wanted)
 
     monkeypatch.setattr(words, "path_of", lambda language: tmp_path / f"{language}.po")
     monkeypatch.setattr(words, "ROOT", tmp_path)
@@ -84,10 +84,10 @@ def test_the_lesson_path_has_the_lessons_their_pages_and_sections():
 
 
 def test_english_is_what_the_code_says_but_for_a_while():
-    assert spoken() == "en"
+    assert current_language() == "en"
     assert say("{share:.0%} of {what}", share=0.5, what="all {it}") == "50% of all {it}"
     assert [plural("{n:,} row", "{n:,} rows", n) for n in (1, 2_000)] == ["1 row", "2,000 rows"]
-    with speaking("zh"):
+    with use_language("zh"):
         assert say("Data") == "数据"
         assert plural("{n:,} release", "{n:,} releases", 1) == plural("{n:,} release", "{n:,} releases", 1, more=0)
         assert retold(bound.RUNS.format(run=1_860, trials=2_000)) == "每个世界第 1,860 次，共 2,000 次"

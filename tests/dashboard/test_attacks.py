@@ -121,7 +121,7 @@ def test_noiseless_averages_give_participants_away_and_noisy_ones_do_not(sample)
     """At epsilon 1 the mean over 30 studies has a standard error below 0.01; the limit is 0.731."""
     codes = sample.schema.encode(sample.train).astype(np.int64)
     of = averages.attributes(codes, sample.schema.sizes, degree=2)
-    studies = [averages.random_study(of, 50, np.random.default_rng([7, place])) for place in range(30)]
+    studies = [averages.random_study(of, 50, np.random.default_rng([7, index])) for index in range(30)]
     found = averages.right_shares(studies, [0.01, 1.0, 10_000.0, math.inf], np.random.default_rng(8))["share"]
     assert found[3] == np.mean([averages.right_share(*study.scores(study.averages)) for study in studies]) > 0.9
     assert found[0] == pytest.approx(0.5, abs=0.005)  # noise of either sign
@@ -224,8 +224,8 @@ def test_every_run_is_in_a_bin_and_none_straddles_the_event():
         (first * 0 + 7, second * 0 + 7, (7.0, INF)),
         (first.clip(0, 1), second.clip(0, 1), (0.0, 0.123, 1.0)),
     )
-    for (one, other, places), above in product(cases, (True, False)):
-        for threshold in places:
+    for (one, other, indices), above in product(cases, (True, False)):
+        for threshold in indices:
             found = histogram_pair(one, other, threshold, above=above)
             frame = found.bins
             assert frame[["first", "second"]].sum().tolist() == [400, 400]

@@ -13,7 +13,7 @@ import joblib
 import pytest
 from streamlit.web import cli
 
-from dpcore.dashboard.__main__ import configured, main
+from dpcore.dashboard.__main__ import flags_of_config, main
 from dpcore.errors import ParameterError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,22 +72,22 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_what_is_asked_for_wins_and_is_said_once(handed):
-    for asked, given in (
+    for wanted, given in (
         ([], {}),  # Streamlit looks for a free port
         (["--port=8600", "--no-browser"], {"server.port": "8600", "server.headless": "true"}),
         (["--server.port", "8601", "--port", "8600"], {"server.port": "8601"}),
         (["--browser.serverAddress", "a=b"], {"browser.serverAddress": "a=b"}),
     ):
         handed.clear()
-        main(asked)
+        main(wanted)
         assert handed[0] == str(SERVED)
         flags = [tuple(word.removeprefix("--").split("=", 1)) for word in handed[1:]]
-        ours = {name: value for name, (value,) in configured().items()}
-        assert sorted(flags) == sorted((ours | given).items()), asked
+        ours = {name: value for name, (value,) in flags_of_config().items()}
+        assert sorted(flags) == sorted((ours | given).items()), wanted
 
 
 def test_the_command_marks_a_server_that_only_this_computer_reaches(handed, monkeypatch):
-    for asked, before, own in (
+    for wanted, before, own in (
         ([], {}, "1"),
         (["--server.address", "::1"], {}, "1"),
         (["--server.address", "0.0.0.0"], {"LOCAL": "1"}, "0"),
@@ -96,8 +96,8 @@ def test_the_command_marks_a_server_that_only_this_computer_reaches(handed, monk
         ([], {"PUBLIC": "https://dp.example.org"}, "0"),
     ):
         monkeypatch.setattr(os, "environ", {f"DPCORE_{name}": value for name, value in before.items()})
-        assert main(asked) == 0
-        assert os.environ["DPCORE_LOCAL"] == own, (asked, before)
+        assert main(wanted) == 0
+        assert os.environ["DPCORE_LOCAL"] == own, (wanted, before)
 
 
 def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(handed):
@@ -106,7 +106,7 @@ def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(handed):
 
 
 def test_what_is_not_understood_is_said_with_a_remedy(capsys):
-    for asked, cause, remedy in (
+    for wanted, cause, remedy in (
         (["--port", "much"], "'much'", "--port"),
         (["--prot", "8600"], "'--prot'", "dpcore --help"),
         (["--server.prot", "8600"], "--server.prot", "--server.port"),
@@ -114,7 +114,7 @@ def test_what_is_not_understood_is_said_with_a_remedy(capsys):
         (["--hosted", "--limits", "hours=1"], "'hours=1'", "name=number"),
     ):
         with pytest.raises(SystemExit) as ended:
-            main(asked)
+            main(wanted)
         assert ended.value.code == 2
         said = capsys.readouterr().err
         assert cause in said

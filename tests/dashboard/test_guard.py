@@ -17,15 +17,15 @@ from streamlit.web.server.starlette import starlette_routes
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from dpcore.dashboard import FOLDER, housekeeping
-from dpcore.dashboard.guard import HEADERS, Guard, settled
+from dpcore.dashboard.guard import HEADERS, Guard, with_own_host
 
 PUBLIC = "https://dp.example.org"
 START = ForwardMsg()
 START.new_session.main_script_path = "/home/somebody/app.py"
 
 
-async def anything(scope, receive, send):
-    if scope["type"] == "websocket":
+async def anything(clique, receive, send):
+    if clique["type"] == "websocket":
         await send({"type": "websocket.accept"})
     else:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"X-Frame-Options", b"ALLOWALL")]})
@@ -45,8 +45,8 @@ def asked(path="/", kind="http", method="GET", **headers):
         sent.append(message)
 
     raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    scope = {"type": kind, "path": path, "method": method, "headers": raw}
-    asyncio.run(Guard(anything)(scope, None, send))
+    clique = {"type": kind, "path": path, "method": method, "headers": raw}
+    asyncio.run(Guard(anything)(clique, None, send))
     return sent
 
 
@@ -82,7 +82,7 @@ def test_who_was_let_in_is_let_in_by_streamlit_which_asks_nobody(monkeypatch):
     monkeypatch.setattr(net_util, "get_external_ip", lambda: pytest.fail("asked elsewhere"))
     for host, page in (("127.0.0.1:8501", PUBLIC), ("10.0.0.7:80", PUBLIC), ("localhost", "http://localhost")):
         raw = [(b"origin", page.encode()), (b"host", host.encode())]
-        found = settled({"type": "websocket", "path": "/_stcore/stream", "headers": raw})["headers"]
+        found = with_own_host({"type": "websocket", "path": "/_stcore/stream", "headers": raw})["headers"]
         assert len(found) == len(raw)
         assert _is_origin_allowed(*(dict(found)[name].decode() for name in (b"origin", b"host")))
 
@@ -109,7 +109,7 @@ def conversation(*frames, answer=START):
     came, sent = [], []
     waiting = [{"type": "websocket.receive", "bytes": frame} for frame in frames] + [{"type": "websocket.disconnect"}]
 
-    async def app(scope, receive, send):
+    async def app(clique, receive, send):
         while (message := await receive())["type"] == "websocket.receive":
             came.append(message["bytes"])
             await send({"type": "websocket.send", "bytes": answer.SerializeToString()})
@@ -120,13 +120,13 @@ def conversation(*frames, answer=START):
     async def send(message):
         sent.append(ForwardMsg.FromString(message["bytes"]))
 
-    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
-    asyncio.run(Guard(app)(scope, receive, send))
+    clique = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
+    asyncio.run(Guard(app)(clique, receive, send))
     return came, sent
 
 
-def frame(**asked):
-    return BackMsg(**asked).SerializeToString()
+def frame(**wanted):
+    return BackMsg(**wanted).SerializeToString()
 
 
 def test_a_page_is_heard_only_where_it_asks_for_what_pages_need():
@@ -138,8 +138,8 @@ def test_a_page_is_heard_only_where_it_asks_for_what_pages_need():
 
 
 def test_no_page_learns_where_the_script_lies():
-    _, (told,) = conversation(frame(rerun_script={}))
-    assert told.new_session.main_script_path == "app.py"
+    _, (text,) = conversation(frame(rerun_script={}))
+    assert text.new_session.main_script_path == "app.py"
 
 
 class Served:
@@ -167,9 +167,9 @@ class Served:
             sent.append(message)
 
         headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=edge")]
-        scope = {"type": kind, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
-        scope |= {"method": method} if kind == "http" else {"extensions": {"websocket.http.response": {}}}
-        await self.app(scope, receive, send)
+        clique = {"type": kind, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
+        clique |= {"method": method} if kind == "http" else {"extensions": {"websocket.http.response": {}}}
+        await self.app(clique, receive, send)
         return sent[0]["status"]
 
     def ask(self, method, path, **given):
@@ -239,7 +239,7 @@ MEGABYTE = 2**20 - 2**10  # with its form, the largest file here
 
 def twelve(served, sessions=("mine",) * 12):
     """What comes of uploads, one after the other."""
-    return [asyncio.run(served.put(place, MEGABYTE, session)) for place, session in enumerate(sessions)]
+    return [asyncio.run(served.put(index, MEGABYTE, session)) for index, session in enumerate(sessions)]
 
 
 def test_a_session_cannot_fill_the_memory_of_all_with_uploads_that_nobody_uses(served):
@@ -253,7 +253,7 @@ def test_a_session_cannot_fill_the_memory_of_all_with_uploads_that_nobody_uses(s
 
 def test_uploads_that_come_at_once_are_bounded_as_well(served):
     async def upload():
-        return await asyncio.gather(*(served.put(place, MEGABYTE) for place in range(12)))
+        return await asyncio.gather(*(served.put(index, MEGABYTE) for index in range(12)))
 
     assert HTTPStatus.REQUEST_ENTITY_TOO_LARGE in asyncio.run(upload())
     assert served.stored() <= 8 * 2**20
@@ -262,15 +262,15 @@ def test_uploads_that_come_at_once_are_bounded_as_well(served):
 
 def test_empty_files_and_their_names_take_room_as_well(served):
     before = housekeeping.room("mine")
-    for place in range(100):
-        served.runtime.uploaded_file_mgr.add_file("mine", UploadedFileRec(str(place), "n" * 2_000, "text/csv", b""))
+    for index in range(100):
+        served.runtime.uploaded_file_mgr.add_file("mine", UploadedFileRec(str(index), "n" * 2_000, "text/csv", b""))
     assert before - housekeeping.room("mine") > 300_000
 
 
 def test_all_visitors_together_have_a_part_of_the_memory(served, monkeypatch):
     for name, value in (("HOSTED", "1"), ("UPLOADS", "1"), ("LIMITS", "megabytes=40")):
         monkeypatch.setenv(f"DPCORE_{name}", value)
-    sessions = [str(place) for place in range(12)]
+    sessions = [str(index) for index in range(12)]
     served.living |= {*sessions}
     assert twelve(served, sessions)[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     assert served.stored() <= 10e6
@@ -300,10 +300,10 @@ def test_a_page_whose_session_has_no_room_says_so_where_it_would_say_a_number(se
 def test_a_server_without_the_guard_is_known_whatever_its_environment_says(monkeypatch):
     monkeypatch.delenv("DPCORE_GUARD", raising=False)
     monkeypatch.setattr(Runtime, "_instance", None)
-    assert not housekeeping.unguarded()  # as there is no server: a test of pages, or a script
+    assert not housekeeping.is_unguarded()  # as there is no server: a test of pages, or a script
     monkeypatch.setattr(Runtime, "_instance", object.__new__(Runtime))
     for inherited in ("", "1", str(os.getppid())):
         monkeypatch.setenv("DPCORE_GUARD", inherited)
-        assert housekeeping.unguarded()
+        assert housekeeping.is_unguarded()
     Guard(anything)
-    assert not housekeeping.unguarded()
+    assert not housekeeping.is_unguarded()

@@ -14,8 +14,8 @@ from dpcore import export
 from dpcore.dashboard.pages.mechanisms import report_privacy_numbers as numbers
 from dpcore.dashboard.panels import disclosure
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.experiment.figures import named
-from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Noised, Warner
+from dpcore.experiment.figures import find_figure
+from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, AdditiveNoise, Warner
 from dpcore.methods import METHODS
 
 
@@ -28,7 +28,7 @@ def test_breach_as_printed():
     assert uneven == pytest.approx([0.16 / 0.5, 0.16 / 0.6, 0.16 / 0.7])
     for channel in (RRPH(p0=p0) for p0 in (0.1, 0.3, 0.35, 0.6)):  # what is said of the advice on p0
         said = f"{channel.epsilon:.2f}", f"{numbers.breach(channel)[0]:.0%}"
-        assert all(number in named("004 Fig. 2").claims[3]["note"] for number in said)
+        assert all(number in find_figure("004 Fig. 2").claims[3]["note"] for number in said)
     crossing = 1 / sqrt(2)
     for channel in (RRPH(p0=crossing), Warner(p=crossing)):
         assert numbers.breach(channel) == pytest.approx([0.585786] * 2, abs=1e-6)
@@ -88,7 +88,7 @@ def test_widths():
 
 def test_widths_compared_as_the_page_says_them():
     both = ("normal", 2.0), ("uniform", 2.0 * sqrt(3))
-    normal, uniform = (Noised(kind, scale, lower=-20, upper=30) for kind, scale in both)
+    normal, uniform = (AdditiveNoise(kind, scale, lower=-20, upper=30) for kind, scale in both)
     assert (2 * norm.ppf(0.975) * normal.scale, 0.95 * 2 * uniform.scale) == pytest.approx((7.84, 6.58), abs=0.005)
     widths = [numbers.posterior_width(noise, 5, 4) for noise in (normal, uniform)]
     assert widths == pytest.approx([5.54, 4.75], abs=0.02)

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard.lesson_plans import LESSONS
 from dpcore.dashboard.shell import TITLES
-from dpcore.language import LANGUAGES, say, speaking
+from dpcore.language import LANGUAGES, say, use_language
 
 
 @pytest.mark.parametrize("page", TITLES)
@@ -26,8 +26,8 @@ def test_page_alone(page: str, monkeypatch) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_bold_words_are_what_the_screen_says(language):
     steps = [step for lesson in LESSONS.values() for step in lesson.steps]
-    with speaking(language):
+    with use_language(language):
         for text in filter(None, (text for step in steps for text in (step.text, step.after))):
-            names, spoken = (re.findall(r"\*\*(.+?)\*\*", told) for told in (text, say(text)))
+            names, spoken = (re.findall(r"\*\*(.+?)\*\*", words) for words in (text, say(text)))
             assert len(spoken) == len(names), text
             assert {say(name) for name in names if say(name) != name} <= {*spoken}, text

@@ -235,10 +235,10 @@ def test_parallel_composition_by_brute_force():
 
 def test_telltale_answers_by_trying_every_number():
     """The search near one number finds what a search among all of them finds."""
-    bits, lots = 12, np.arange(1, 2**12)
+    bits, rng = 12, np.arange(1, 2**12)
     for count, epsilon in product((0, 100), (0.1, math.log(2))):
-        first = count + numbers.textbook_laplace(lots, bits, 1 / epsilon)
-        second = count + 1 + numbers.textbook_laplace(lots, bits, 1 / epsilon)
+        first = count + numbers.textbook_laplace(rng, bits, 1 / epsilon)
+        second = count + 1 + numbers.textbook_laplace(rng, bits, 1 / epsilon)
         drawn = np.random.default_rng(3).integers(1, 2**bits - 1, 3_000, endpoint=True)
         brute = 1 - np.isin(first[drawn - 1], second).mean()
         found = numbers.telltale_share(count, epsilon, bits=bits, draws=3_000, seed=3)

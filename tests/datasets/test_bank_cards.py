@@ -42,14 +42,14 @@ def test_rows_fit_the_schema_and_marginals_within_classes_are_as_documented(depe
     assert (len(train), len(test)) == (50_000, 5_000)
     for frame in (train, test):
         assert SCHEMA.encode(frame).shape == (len(frame), len(SCHEMA))
-    for place, (name, share) in enumerate(CLASSES.items()):
+    for index, (name, share) in enumerate(CLASSES.items()):
         rows = train[train[TARGET] == name]
         n = len(rows)
         assert n / len(train) == pytest.approx(share, abs=ERRORS * (share * (1 - share) / len(train)) ** 0.5)
         for each in ATTRIBUTES:
             cells = rows[each.column.name]
             if each.column.numeric:  # the median and the 84% point are what clipping leaves alone; 1.6 is the larger
-                mean, deviation = each.classes[place]  # factor of their errors, rounding is added
+                mean, deviation = each.classes[index]  # factor of their errors, rounding is added
                 near = ERRORS * 1.6 * deviation / n**0.5 + (0.5 if each.column.kind == "integer" else 0.01)
                 assert cells.median() == pytest.approx(mean, abs=near)
                 assert cells.quantile(0.841345) == pytest.approx(mean + deviation, abs=near)
@@ -57,7 +57,7 @@ def test_rows_fit_the_schema_and_marginals_within_classes_are_as_documented(depe
                 assert moved.mean() < (0.15 if each.column.name == "cards" else 0.05)  # most 1s are not clipped
             else:
                 found = cells.value_counts(normalize=True)
-                for value, expected in zip(each.column.categories, each.classes[place], strict=True):
+                for value, expected in zip(each.column.categories, each.classes[index], strict=True):
                     assert found[value] == pytest.approx(expected, abs=ERRORS * (expected * (1 - expected) / n) ** 0.5)
 
 
@@ -66,8 +66,8 @@ def test_columns_of_one_factor_hang_together_within_classes_and_no_others_do(dep
     """By correlations times the root of the rows, which are standard normal where columns are independent."""
     train = table(dependent)[0]
     train = train.assign(**{name: train[name].map(SCHEMA[name].categories.index) for name in [*WORDS, TARGET]})
-    for place in range(len(CLASSES)):
-        rows = train[train[TARGET] == place].drop(columns=TARGET)
+    for index in range(len(CLASSES)):
+        rows = train[train[TARGET] == index].drop(columns=TARGET)
         z = rows.corr() * len(rows) ** 0.5
         for one, other in combinations(ATTRIBUTES, 2):
             found = z.loc[one.column.name, other.column.name]

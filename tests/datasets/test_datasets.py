@@ -33,16 +33,16 @@ CSV = b"age,word\n" + b"".join(f"{i},{'xy'[i % 2]}\n".encode() for i in range(20
 @pytest.fixture
 def offline(monkeypatch, tmp_path):
     """No data on disk, and a network that must not be asked; the attempts are counted."""
-    asked = []
+    wanted = []
 
     def no_network(address, **_):
-        asked.append(address)
+        wanted.append(address)
         raise URLError("offline")
 
     monkeypatch.setattr(urllib.request, "urlopen", no_network)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("DPCORE_DATA", raising=False)
-    return asked
+    return wanted
 
 
 @given(st.integers(0, 300), st.floats(0, 0.999), st.integers(0, 2**32))

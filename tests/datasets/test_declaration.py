@@ -7,7 +7,7 @@ import pytest
 from strangers import customers, visits
 
 from dpcore import Column, Schema, Taxonomy
-from dpcore.datasets.proposals import outward, rounded, undeclared
+from dpcore.datasets.proposals import outward, round_columns, undeclared_columns
 from dpcore.domain.taxonomy_tree import intervals
 
 
@@ -54,10 +54,10 @@ def test_rounding_leaves_no_row_outside_and_is_done_once() -> None:
             assert edges[-2] <= column.upper  # no bin at an end is empty
     for frame in (visits(400), customers(400)):
         schema = Schema.infer(frame)
-        wide = rounded(schema, schema.names)
+        wide = round_columns(schema, schema.names)
         wide.encode(frame)
         assert wide.source == "inferred"  # nobody has said anything
-        assert rounded(schema, ()) == schema
+        assert round_columns(schema, ()) == schema
 
 
 def test_bounds_that_can_be_no_rounder_stay() -> None:
@@ -88,6 +88,6 @@ SCHEMA = Schema(columns=(number(17, 90, "integer"), *WORDED), source="inferred")
 def test_who_changes_bounds_or_categories_declares_a_line(name: str, given: dict[str, object], declares: bool) -> None:
     columns = [replace(each, **given) if each.name == name else each for each in SCHEMA.columns]
     left = [one for one in ("x", "town") if one != name or not declares]
-    assert [*undeclared(replace(SCHEMA, columns=tuple(columns)), SCHEMA, ["x", "town"], [])] == left
-    assert undeclared(SCHEMA, SCHEMA, ["x", "town"], ["town", "own"]) == ("x",)  # a tick declares it, too
-    assert undeclared(SCHEMA.select(["own", "town"]), SCHEMA, ["x", "town"], []) == ("town",)
+    assert [*undeclared_columns(replace(SCHEMA, columns=tuple(columns)), SCHEMA, ["x", "town"], [])] == left
+    assert undeclared_columns(SCHEMA, SCHEMA, ["x", "town"], ["town", "own"]) == ("x",)  # a tick declares it, too
+    assert undeclared_columns(SCHEMA.select(["own", "town"]), SCHEMA, ["x", "town"], []) == ("town",)

@@ -7,7 +7,7 @@ import pytest
 from files import SECRET, parquet, read_frame, refused
 
 from dpcore.datasets import formats
-from dpcore.domain.cells import typed
+from dpcore.domain.cells import parse_columns
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 
@@ -56,5 +56,5 @@ def test_dictionaries_and_texts_are_one_table(monkeypatch):
     for part in (slice(None), slice(1, 3)):  # where not every category occurs
         assert Schema.infer(lean[part], keep=DECLARED.names) == Schema.infer(plain[part], keep=DECLARED.names)
         np.testing.assert_array_equal(DECLARED.encode(lean[part]), DECLARED.encode(plain[part]))
-    numbers, same = (typed(frame, ["n", "x"])[["n", "x"]] for frame in (lean, plain))
+    numbers, same = (parse_columns(frame, ["n", "x"])[["n", "x"]] for frame in (lean, plain))
     pd.testing.assert_frame_equal(numbers, same)

@@ -39,6 +39,6 @@ def test_a_feature_that_cannot_be_read_is_named():
     raw = parquet(pa.table({"a": WORDS, "b": np.arange(300)}))
     codec = raw.rindex(b"\x19\x18\x01a\x15") + 5
     for code, words in ((3, "LZO"), (9, "compression codec"))[: 1 + NEW_ARROW]:
-        told = refused(raw[:codec] + bytes([2 * code]) + raw[codec + 1 :], "t.parquet")
-        assert words in told
-        assert "damaged" not in told
+        text = refused(raw[:codec] + bytes([2 * code]) + raw[codec + 1 :], "t.parquet")
+        assert words in text
+        assert "damaged" not in text

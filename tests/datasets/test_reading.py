@@ -46,8 +46,8 @@ WRITTEN = [
 @pytest.mark.parametrize(("encoding", "text"), WRITTEN, ids=[encoding for encoding, _ in WRITTEN])
 def test_encodings_are_offered_with_the_header_as_each_would_read_it_and_used_only_if_declared(encoding, text):
     raw, header = text.encode(encoding), text.split("\n")[0]
-    told = refused(raw)
-    offered = re.split("[:;.] ", told.split(" may be ")[-1].split(" seems to be ")[-1].split(". Declare")[0])
+    words = refused(raw)
+    offered = re.split("[:;.] ", words.split(" may be ")[-1].split(" seems to be ")[-1].split(". Declare")[0])
     assert offered[0].partition(", with")[0] == encoding
     assert header.isascii() or offered[0] == f"{encoding}, with the header {header!r}"
     sure = encoding.startswith(("utf-16", "iso2022"))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strangers import customers, visits
 
-from dpcore.datasets.headers import meant, parts
+from dpcore.datasets.headers import kinds_of_header, parts
 from dpcore.datasets.proposals import propose_orders, propose_pairs
 from dpcore.datasets.recognition import class_column, recognize
 from dpcore.domain.dates import iso
@@ -177,10 +177,10 @@ def test_the_class_is_called_so_and_has_few_values_or_there_is_none():
 
 def test_headers_are_read_by_their_words():
     assert parts("patientID") == parts("patient_id") == parts("Patient Id") == ["patient", "id"]
-    assert meant("idle") == meant("paid") == meant("grid") == set()
-    assert meant("customerid") == {"identifier"}
-    assert meant("department_name") == set()
-    assert meant("first name") == {"person"}
+    assert kinds_of_header("idle") == kinds_of_header("paid") == kinds_of_header("grid") == set()
+    assert kinds_of_header("customerid") == {"identifier"}
+    assert kinds_of_header("department_name") == set()
+    assert kinds_of_header("first name") == {"person"}
 
 
 TEXTS = ["2021-03-05", "05/03/2021", "$1,234.50", "1.234,5", "007", "12 %", "a@b.org", "99999999", " ", "1e999"]

@@ -64,8 +64,8 @@ def test_truncated_and_renamed_files():
         ("t.xlsx", workbook(["a", "b"], [SECRET, 1])),
         ("t.parquet", parquet(pd.DataFrame({"a": [SECRET] * 9, "b": range(9)}))),
     ):
-        for cut in (4, len(raw) - 9):
-            assert "damaged" in refused(raw[:cut], name), name
+        for point in (4, len(raw) - 9):
+            assert "damaged" in refused(raw[:point], name), name
         assert "damaged" in refused(b"a,b\n1,2\n" * 20, name), name
 
 

@@ -38,22 +38,22 @@ def test_every_format_names_what_it_loses_and_keeps_the_rest() -> None:
 
 def test_dpcore_table_schema_and_sdv_come_back() -> None:
     text, _ = schema_formats.write(TABLE, "dpcore")
-    known, told = schema_formats.read(text)
-    assert (known.schema(), told) == (TABLE, ())
+    known, words = schema_formats.read(text)
+    assert (known.schema(), words) == (TABLE, ())
     plain = {"bins": 16, "taxonomy": None}
     for name, lost, source in (("frictionless", plain, "declared"), ("sdv", plain | {"description": ""}, "inferred")):
-        known, told = schema_formats.read(schema_formats.write(TABLE, name)[0])
+        known, words = schema_formats.read(schema_formats.write(TABLE, name)[0])
         assert known.schema() == Schema(columns=tuple(replace(column, **lost) for column in TABLE), source=source)
-        assert "read off rows" in told[-1]
-    assert "SDV may have detected these ranges from the rows" in told[0]  # as SDV does unasked: nobody declared them
-    assert "Column 'who' names persons or rows, and is left out." in told
+        assert "read off rows" in words[-1]
+    assert "SDV may have detected these ranges from the rows" in words[0]  # as SDV does unasked: nobody declared them
+    assert "Column 'who' names persons or rows, and is left out." in words
 
 
 def test_sdv_before_2_knows_types_alone() -> None:
     document = json.loads(schema_formats.write(TABLE, "sdv")[0])
     for column in document["tables"]["table"]["columns"].values():
-        for told in ("range_min", "range_max", "range_is_nullable", "decimal_places", "range_values"):
-            column.pop(told, None)
+        for text in ("range_min", "range_max", "range_is_nullable", "decimal_places", "range_values"):
+            column.pop(text, None)
     columns = document["tables"]["table"]["columns"]
     columns["edu"] = {"sdtype": "categorical", "order": list(EDU.categories)}
     columns["age"] |= {"computer_representation": "Int64"}
@@ -83,10 +83,10 @@ def test_table_schema_as_others_write_it() -> None:
         {"name": "size", "type": "integer", "categories": [{"value": 1, "label": "S"}, {"value": 2}]},
         {"name": "free", "type": "string", "constraints": {"required": True}},
     ]
-    known, told = schema_formats.read(json.dumps({"fields": fields, "primaryKey": "id"}))
+    known, text = schema_formats.read(json.dumps({"fields": fields, "primaryKey": "id"}))
     assert known.gaps == {"when": "its highest value", "free": "its categories"}
     assert known.outline["size"].categories == ("1", "2")
-    assert told[2] == "Column 'id' is the key of rows, and is left out."
+    assert text[2] == "Column 'id' is the key of rows, and is left out."
 
 
 def test_what_was_read_off_rows_is_not_laundered() -> None:
@@ -122,9 +122,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("what", HOSTILE)
 def test_bad_input_is_refused_with_a_remedy(what: str) -> None:
-    with pytest.raises(DPCoreError) as told:
+    with pytest.raises(DPCoreError) as text:
         schema_formats.read(HOSTILE[what])
-    assert told.value.remedy
+    assert text.value.remedy
 
 
 def test_yaml_is_refused_with_what_to_do() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.datasets.proposals import column_of_flags, outward, rounded
+from dpcore.datasets.proposals import column_of_flags, outward, round_columns
 from dpcore.datasets.recognition import recognize
 from dpcore.datasets.spread import spread_of
 from dpcore.domain.column import Column
@@ -127,7 +127,7 @@ def test_flags_that_are_one_column_are_said_to_be():
 )
 def test_no_column_keeps_a_table_from_being_proposed(cells):
     rows = pd.DataFrame({"x": cells})
-    schema = rounded(Schema.infer(rows), ["x"])
+    schema = round_columns(Schema.infer(rows), ["x"])
     assert (schema.encode(rows) < schema.sizes[0] - schema["x"].missing).sum() >= len(rows) - 1
 
 

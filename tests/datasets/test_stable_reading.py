@@ -89,13 +89,13 @@ def codes(table: list[list[str]], kind: str) -> np.ndarray:
     return SCHEMA.encode(files.read_frame(raw, f"t.{kind}", **options))
 
 
-def neighbors_keep_their_codes(table: list[list[str]], place: int, other: list[str], kind: str) -> None:
-    place %= len(table)
-    rest = [row for i, row in enumerate(table) if i != place]
-    before, replaced = codes(table, kind), codes([*table[:place], other, *table[place + 1 :]], kind)
+def neighbors_keep_their_codes(table: list[list[str]], index: int, other: list[str], kind: str) -> None:
+    index %= len(table)
+    rest = [row for i, row in enumerate(table) if i != index]
+    before, replaced = codes(table, kind), codes([*table[:index], other, *table[index + 1 :]], kind)
     assert len(before) == len(replaced) == len(table)
-    kept = np.delete(before, place, axis=0)
-    np.testing.assert_array_equal(np.delete(replaced, place, axis=0), kept)
+    kept = np.delete(before, index, axis=0)
+    np.testing.assert_array_equal(np.delete(replaced, index, axis=0), kept)
     np.testing.assert_array_equal(codes(rest, kind), kept)
 
 

@@ -22,8 +22,8 @@ def test_hidden_sheets_and_charts_are_not_read_and_that_is_said():
     book.create_sheet("deep").sheet_state = "veryHidden"
     frame = read(book)
     assert frame["a"].tolist() == ["shown"]
-    told = frame.attrs["read_as"]
-    assert (told["sheet"], told["other sheets"]) == ("shown", "3 not read, 2 of them hidden")
+    text = frame.attrs["read_as"]
+    assert (text["sheet"], text["other sheets"]) == ("shown", "3 not read, 2 of them hidden")
     book = book_of(["a", "b"], ["x", 1])
     book.create_chartsheet("chart", 0)
     book["Sheet"].sheet_state = "hidden"
@@ -56,8 +56,8 @@ def test_errors_and_all_but_the_first_of_merged_cells_are_missing():
 
 def test_the_table_may_stand_anywhere_and_ends_with_the_last_row_that_has_a_cell():
     book = book_of(["a", "b"], ["x", 1], [None, None], [None, None], ["y", 2])
-    for place in ("A8", "B9", "C12"):  # formats without content
-        book.active[place].number_format = "0.00"
+    for index in ("A8", "B9", "C12"):  # formats without content
+        book.active[index].number_format = "0.00"
     assert read(book)["a"].isna().tolist() == [False, True, True, False]
     book = book_of([], [None, "a", "b"], [None, "x"], [None, None, "y"])
     assert read(book)["a"].isna().tolist() == [False, True]

@@ -32,7 +32,7 @@ def test_the_bits_of_the_published_schemas():
         assert len(binarization.schema) == len(binarization.rules) == bits
         assert set(binarization.schema.sizes) == {2}
         assert (binarization.schema.max_rows, binarization.schema.source) == (schema.max_rows, schema.source)
-        assert [place for group in binarization.groups for place in group] == list(range(bits))
+        assert [index for group in binarization.groups for index in group] == list(range(bits))
         codes = random_codes(schema, 300)
         decoded, exists = binarization.decode(bits_of(binarization, codes))
         assert exists.all()

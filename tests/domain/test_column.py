@@ -46,7 +46,7 @@ def ranged(draw) -> Column:
     """Numbers, numbers as fine as their form, or dates."""
     kind = draw(st.sampled_from(["integer", "continuous", "written", "date"]))
     low, width = draw(st.integers(-(10**5), 10**5)), draw(st.integers(1, 5_000))
-    cuts = sorted(draw(st.lists(st.integers(low + 1, low + width), max_size=20, unique=True)))
+    points = sorted(draw(st.lists(st.integers(low + 1, low + width), max_size=20, unique=True)))
     made, form, units = (int if kind == "integer" else lambda tick: tick / 7), "", st.nothing()
     grid = draw(st.none() | st.integers(2, 500)) if kind in ("integer", "written") else None
     made = (lambda tick: tick * grid) if grid else made
@@ -57,7 +57,7 @@ def ranged(draw) -> Column:
     elif kind == "date":
         made, form, units = iso, draw(st.sampled_from([*DATE_FORMS])), st.sampled_from(UNITS)
     bins = st.integers(1, 400) | units
-    inside = tuple(made(cut) for cut in cuts if cut < low + width)
+    inside = tuple(made(point) for point in points if point < low + width)
     return Column(
         name="c",
         kind="continuous" if kind == "written" else kind,
@@ -163,6 +163,6 @@ def test_columns_hold_plain_numbers_whatever_they_are_given():
     for kind in (np.int8, np.float16):
         made = Column(name="n", kind="integer", lower=kind(0), upper=kind(9), bins=np.int64(5))
         assert Column.from_dict(json.loads(json.dumps(made.to_dict()))) == Column(**AGE | {"name": "n", "bins": 5})
-    cut = Column(name="n", kind="continuous", lower=0, upper=9, bins=np.array([1, 2]))
-    assert cut == Column(name="n", kind="continuous", lower=0, upper=9, bins=[1, 2])
+    point = Column(name="n", kind="continuous", lower=0, upper=9, bins=np.array([1, 2]))
+    assert point == Column(name="n", kind="continuous", lower=0, upper=9, bins=[1, 2])
     assert Column(name="c", kind="ordered", categories=np.array([1, 2])).categories == ("1", "2")

@@ -80,9 +80,9 @@ def test_cells_outside_are_treated_as_numbers_are():
     clipped = Column(**VISIT, bins="year", outside="clip", missing=True)
     assert clipped.encode(odd).tolist() == [0, 4, 5, 5, 2]
     assert Column(**VISIT, bins="year", outside="clip").encode(odd).tolist() == [0, 4, 0, 0, 2]
-    for place, cause in enumerate(("2019-01-15 to 2023-12-31", "2019-01-15", "cells that are not dates", "missing")):
+    for index, cause in enumerate(("2019-01-15 to 2023-12-31", "2019-01-15", "cells that are not dates", "missing")):
         with pytest.raises(DataError, match=cause):
-            Column(**VISIT).encode(odd[[place]])
+            Column(**VISIT).encode(odd[[index]])
 
 
 def test_documents_write_dates_as_iso_text_and_take_nothing_else():
@@ -116,10 +116,10 @@ def test_intervals_of_dates_are_read_as_dates_wherever_a_range_is_asked_for():
     assert query_names([RangeQuery.of({"visit": range(1, 5)})], schema) == ["visit 2019-02 to 2019-05"]
     assert Hierarchy.of(column).nodes[1].name in ("2019-01 to 2023-12", "(missing)")
     texts = []
-    for cuts in ("numbers", "lengths", "bins"):
-        (asked,) = attributes_of(schema, "", cuts=cuts, children="grouped").values()
-        middle = (asked.start[0] + asked.start[1]) // 2
-        texts += [asked.text(asked.start[0], middle, child) for child in (0, 1)]
+    for points in ("numbers", "lengths", "bins"):
+        (wanted,) = attributes_of(schema, "", cuts=points, children="grouped").values()
+        middle = (wanted.start[0] + wanted.start[1]) // 2
+        texts += [wanted.text(wanted.start[0], middle, child) for child in (0, 1)]
     assert texts == ["≤ 2021-06-30", "> 2021-06-30", "≤ 2021-07-08", "> 2021-07-08", "< 2021-07-01", "≥ 2021-07-01"]
 
 

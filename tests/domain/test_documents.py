@@ -30,7 +30,7 @@ ENTRANCES = {
     "model": Model.from_json,
     "forest": Forest.from_json,
     "sweep": Config.from_json,
-    "settings": lambda text: links.asked_by_file(text.encode(errors="surrogatepass")),
+    "settings": lambda text: links.settings_of_file(text.encode(errors="surrogatepass")),
 }
 
 
@@ -42,8 +42,8 @@ def test_every_entrance_refuses_what_is_not_strict_json():
         assert caught.value.remedy.endswith("."), (name, kind)
         assert ": " in caught.value.cause  # says what is wrong with the text
     assert [links.from_text(text) for text in WRONG.values()] == list(WRONG.values())  # a link takes it as text
-    for text, told in ((b"[1, 2, 3]", "MiB"), (b'"\xe9"', "UTF-8")):
-        with pytest.raises(SchemaError, match=told):
+    for text, words in ((b"[1, 2, 3]", "MiB"), (b'"\xe9"', "UTF-8")):
+        with pytest.raises(SchemaError, match=words):
             json_value(text, SchemaError, "No", "Yes.", most=5)
 
 

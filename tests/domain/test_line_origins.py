@@ -36,7 +36,7 @@ def test_who_declares_what_the_program_proposed_leaves_a_trace_of_it() -> None:
     every = dict.fromkeys(ROWS, "proposed")
     assert origins(schema) == every
     assert origins(Schema.from_json(schema.to_json())) == every
-    assert origins(declared(proposals.rounded(schema, schema.names))) == every  # a proposal as well
+    assert origins(declared(proposals.round_columns(schema, schema.names))) == every  # a proposal as well
     assert origins(schema.select(["town", "age"])) == {"town": "proposed", "age": "proposed"}
     changed = replace(schema["age"], description="in years")
     assert origins(replace(schema, columns=(changed,))) == {"age": "proposed"}

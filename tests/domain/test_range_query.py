@@ -40,11 +40,11 @@ def test_workloads_repeat_per_seed_and_ask_for_nodes_and_intervals():
         assert [name for name, _ in query.codes] == sorted({name for name, _ in query.codes}, key=SCHEMA.index)
         matching = [all(row[SCHEMA.index(name)] in chosen for name, chosen in query.codes) for row in domain(SCHEMA)]
         assert query.size(SCHEMA) == pytest.approx(np.mean(matching))
-    asked = {name: {dict(query.codes)[name] for query in workload if name in dict(query.codes)} for name in "acn"}
-    assert asked["a"] == {(0, 1), (2, 3), (0,), (1,), (2,), (3,)}  # never all of them, and never the only one
-    assert asked["c"] == {(0,), (1,)}
+    wanted = {name: {dict(query.codes)[name] for query in workload if name in dict(query.codes)} for name in "acn"}
+    assert wanted["a"] == {(0, 1), (2, 3), (0,), (1,), (2,), (3,)}  # never all of them, and never the only one
+    assert wanted["c"] == {(0,), (1,)}
     # "missing" is a node, and in no interval
-    assert asked["n"] == {tuple(range(i, j + 1)) for i in range(5) for j in range(i, 5)} | {(5,)}
+    assert wanted["n"] == {tuple(range(i, j + 1)) for i in range(5) for j in range(i, 5)} | {(5,)}
     pairs = [sum(query.codes[0][1] == (0, 1) for query in random_queries(N, 600, fanout=f)) for f in (5, 2)]
     assert pairs[0] < 0.6 * pairs[1]  # a node of halves, and of fifths an interval only
 

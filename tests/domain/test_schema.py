@@ -82,10 +82,10 @@ def test_documents_read_back_to_equal_schemas_and_malformed_ones_are_refused_wit
     word = {"categories": ["xy", [None, "x"], [["x"], "y"]], "missing": ["yes"], "description": [5]}
     word |= {"taxonomy": ["abc", [[]], [["x", []], 3]], "name": [5], "color": ["red"]}
     age = {"kind": [["integer"]], "lower": ["low", float("nan")], "upper": [None], "bins": [2.5, True, None, ["a"]]}
-    for place, wrongs in ((None, head), (0, word), (2, age)):
+    for index, wrongs in ((None, head), (0, word), (2, age)):
         for name, value in ((name, value) for name, values in wrongs.items() for value in values):
             document = json.loads(small_schema.to_json())
-            (document if place is None else document["columns"][place])[name] = value
+            (document if index is None else document["columns"][index])[name] = value
             texts.append(json.dumps(document))
     for text in texts:
         with pytest.raises(SchemaError) as caught:

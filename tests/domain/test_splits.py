@@ -7,7 +7,7 @@ from math import ceil
 import numpy as np
 
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
 
@@ -24,7 +24,7 @@ COLUMNS = {
     "more than ticks": Column(name="x", kind="integer", lower=-(10**13), upper=10**13, bins=3),
 }
 GRIDS = [
-    (name, column, NumberCut(column, by_length=by_length), by_length)
+    (name, column, NumberSplit(column, by_length=by_length), by_length)
     for (name, column), by_length in product(COLUMNS.items(), (True, False))
 ]
 WHOLE = [grid for grid in GRIDS if grid[1].kind == "integer" and grid[0] != "more than ticks"]
@@ -59,65 +59,65 @@ def values_of(column, by_length, rng, n=60):
 
 
 def test_ticks_are_the_public_rules():
-    for name, column, cut, by_length in GRIDS:
+    for name, column, point, by_length in GRIDS:
         rng = np.random.default_rng(4)
         values = values_of(column, by_length, rng)
-        ticks = cut.ticks(values)
+        ticks = point.ticks(values)
         assert (ticks == np.floor(ticks)).all(), name
         assert ((ticks >= 0) & (ticks <= GRID)).all(), name
         assert (np.diff(ticks) >= 0).all(), name
         order = rng.permutation(len(values))[:60]
-        np.testing.assert_array_equal(cut.ticks(values[order]), ticks[order])
+        np.testing.assert_array_equal(point.ticks(values[order]), ticks[order])
         if column.lower < column.upper:
             ends = np.array([column.lower, column.upper, column.lower - 5, column.upper + 5])
-            assert cut.ticks(ends).tolist() == [0, GRID, 0, GRID]
+            assert point.ticks(ends).tolist() == [0, GRID, 0, GRID]
             for value, tick in zip(values.tolist(), ticks.tolist(), strict=True):
                 there = exact_tick(value, column, by_length)
                 assert abs(tick - ceil(there)) <= (0 if abs(there - round(there)) > Fraction(1, 2**16) else 1), name
-            missing = cut.ticks(np.array([np.nan, values[0], np.nan]))
+            missing = point.ticks(np.array([np.nan, values[0], np.nan]))
             assert np.isnan(missing).tolist() == [True, False, True]
 
 
 def test_ticks_lead_back_to_numbers():
     """To within one step of the grid, upwards: the number of the tick is at or above the one that was sent there."""
-    for name, column, cut, by_length in (grid for grid in GRIDS if grid[0] != "one"):
+    for name, column, point, by_length in (grid for grid in GRIDS if grid[0] != "one"):
         ends = np.array(ends_of(column, by_length), dtype=float)
         step, rounding = np.diff(ends).max() * (len(ends) - 1) / GRID, 4 * np.spacing(np.abs(ends).max())
         values = values_of(column, by_length, np.random.default_rng(5))
-        there = cut.at(cut.ticks(values)) - values
+        there = point.at(point.ticks(values)) - values
         assert ((there >= -rounding) & (there <= step + rounding)).all(), name
-        assert cut.at(np.array([0.0, GRID, START])).tolist() == [column.lower, column.upper, column.lower]
+        assert point.at(np.array([0.0, GRID, START])).tolist() == [column.lower, column.upper, column.lower]
 
 
 def test_numbers_go_left_up_to_the_number_of_the_cut():
     """All ticks of [low, high) are cuts; records in (low, cut] go left, those in (cut, high] and missing ones right."""
-    for name, column, cut, by_length in GRIDS:
+    for name, column, point, by_length in GRIDS:
         rng = np.random.default_rng(6)
-        assert cut.start == (-1, GRID)
-        ticks = cut.ticks(values_of(column, by_length, rng))
+        assert point.start == (-1, GRID)
+        ticks = point.ticks(values_of(column, by_length, rng))
         for at in cuts_of(ticks, rng).tolist():
-            side = cut.side(ticks, np.full(len(ticks), at), np.full(len(ticks), START))
+            side = point.side(ticks, np.full(len(ticks), at), np.full(len(ticks), START))
             np.testing.assert_array_equal(side, np.where(ticks <= at, 0, 1), name)
-            low, high = cut.ranges(np.full(2, START), np.full(2, END), np.full(2, at), np.array([0, 1]))
+            low, high = point.ranges(np.full(2, START), np.full(2, END), np.full(2, at), np.array([0, 1]))
             assert (low.tolist(), high.tolist()) == ([START, at], [at, END])
-        assert cut.side(np.full(1, np.nan), np.full(1, END - 1), np.full(1, START)).tolist() == [1]
+        assert point.side(np.full(1, np.nan), np.full(1, END - 1), np.full(1, START)).tolist() == [1]
 
 
 def test_what_is_learned_on_steps_holds_for_every_number():
     """A cut parts the steps of numbers as its own step does, and that one the numbers themselves; others stay."""
-    for name, column, cut, by_length in GRIDS:
+    for name, column, point, by_length in GRIDS:
         rng = np.random.default_rng(8)
         values = values_of(column, by_length, rng)
-        ticks, steps = cut.ticks(values), cut.steps(values)
+        ticks, steps = point.ticks(values), point.steps(values)
         assert (steps % STEP == 0).all(), name
         assert ((steps >= ticks) & (steps < ticks + STEP)).all(), name
-        assert np.isnan(cut.steps(np.array([np.nan]))).all()
+        assert np.isnan(point.steps(np.array([np.nan]))).all()
         for at in cuts_of(np.append(ticks, steps), rng).tolist():
-            (settled,) = cut.settled(np.array([at]))
+            (settled,) = point.settled(np.array([at]))
             assert settled in (START, at // STEP * STEP)
-            sides = [cut.side(of, np.full(len(values), by), steps) for of, by in ((steps, at), (ticks, settled))]
+            sides = [point.side(of, np.full(len(values), by), steps) for of, by in ((steps, at), (ticks, settled))]
             np.testing.assert_array_equal(*sides, err_msg=name)
-    assert CodeCut(COLUMNS["even"]).settled(np.array([3.0])).tolist() == [3]
+    assert CodeSplit(COLUMNS["even"]).settled(np.array([3.0])).tolist() == [3]
 
 
 def cuts_of(ticks, rng):
@@ -129,12 +129,12 @@ def cuts_of(ticks, rng):
 
 def test_whole_cuts_say_which_whole_numbers_they_part():
     """All whole numbers of a column against what the texts say; where none goes left, the texts name the lowest."""
-    for name, column, cut, _ in WHOLE:
+    for name, column, point, _ in WHOLE:
         rng, values = np.random.default_rng(7), np.arange(column.lower, column.upper + 1)
-        ticks = cut.ticks(values)
+        ticks = point.ticks(values)
         for at in cuts_of(ticks, rng).tolist():
-            left = cut.side(ticks, np.full(len(values), at), np.zeros(len(values))) == 0
-            texts = [cut.text(START, at, child) for child in (0, 1)]
+            left = point.side(ticks, np.full(len(values), at), np.zeros(len(values))) == 0
+            texts = [point.text(START, at, child) for child in (0, 1)]
             said = float(texts[0].removeprefix("≤ ").replace(",", ""))
             assert texts[1] == texts[0].replace("≤", ">")
             assert (values <= said).tolist() == left.tolist() if left.any() else said == column.lower, (name, at)
@@ -142,28 +142,28 @@ def test_whole_cuts_say_which_whole_numbers_they_part():
 
 def test_numbers_are_cut_while_two_are_in_the_range():
     """Of whole numbers, two numbers; of others, two ticks."""
-    for name, column, cut, _ in WHOLE:
+    for name, column, point, _ in WHOLE:
         rng = np.random.default_rng(9)
-        ticks = cut.ticks(np.arange(column.lower, column.upper + 1))
+        ticks = point.ticks(np.arange(column.lower, column.upper + 1))
         ends = np.append(cuts_of(ticks, rng), END)
         low, high = np.sort(rng.choice(ends, (2, 1_000)), axis=0)
         near = np.clip(low + rng.integers(0, 3, len(low)), START, END)
         low, high = np.append(low, low), np.append(high, near)
         inside = ((ticks > low[:, None]) & (ticks <= high[:, None])).sum(axis=1)
-        np.testing.assert_array_equal(cut.fanout(low, high), np.where(inside >= 2, 2, 0), name)
-        assert cut.fanout(np.array([START]), np.array([END]))[0] == (2 if column.upper > column.lower else 0)
+        np.testing.assert_array_equal(point.fanout(low, high), np.where(inside >= 2, 2, 0), name)
+        assert point.fanout(np.array([START]), np.array([END]))[0] == (2 if column.upper > column.lower else 0)
     low, high = np.array([START, START, 4, 4, 4, END - 2, END - 1]), np.array([END, 0, 4, 5, 6, END, END])
-    for name, _, cut, _ in (grid for grid in GRIDS if grid[1].kind != "integer"):
-        assert cut.fanout(low, high).tolist() == [2, 0, 0, 0, 2, 2, 0], name
+    for name, _, point, _ in (grid for grid in GRIDS if grid[1].kind != "integer"):
+        assert point.fanout(low, high).tolist() == [2, 0, 0, 0, 2, 2, 0], name
         with np.errstate(all="raise"):
-            assert cut.text(START, START, 1).startswith("> ")
+            assert point.text(START, START, 1).startswith("> ")
 
 
 def test_a_taxonomys_groups_pass_over_nodes_with_one_child():
     paths = (("a", "left", "all"), ("b", "left", "all"), ("c", "single", "right", "all"), ("d", "right", "all"))
     tree = Column(name="x", kind="categorical", categories=tuple("abcd"), missing=True, taxonomy=Taxonomy(paths))
     groups = Groups(tree, Hierarchy.of(tree))
-    place = {name: float(i) for i, name in enumerate(groups.names)}
-    below = {name: [groups.names[child] for child in groups.children[int(place[name])]] for name in place}
+    index = {name: float(i) for i, name in enumerate(groups.names)}
+    below = {name: [groups.names[child] for child in groups.children[int(index[name])]] for name in index}
     assert (below["all"], below["left"], below["right"]) == (["left", "right", "(missing)"], ["a", "b"], ["c", "d"])
-    assert groups.fanout(np.array([place["all"], place["right"], place["a"]]), np.zeros(3)).tolist() == [3, 2, 0]
+    assert groups.fanout(np.array([index["all"], index["right"], index["a"]]), np.zeros(3)).tolist() == [3, 2, 0]

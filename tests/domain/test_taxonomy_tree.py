@@ -60,8 +60,8 @@ def test_leaves_are_the_codes_under_their_labels_and_missing_stands_under_the_ro
         pairs = list(zip(tree.nodes, tree.children, strict=True))
         leaves = {node.codes: node.name for node, below in pairs if not below}
         assert leaves == {(i,): label for i, label in enumerate(column.labels)}
-        for place, (node, below) in enumerate(pairs):
-            assert all(tree.nodes[child].parent == place for child in below)
+        for index, (node, below) in enumerate(pairs):
+            assert all(tree.nodes[child].parent == index for child in below)
             assert sorted(code for child in below for code in tree.nodes[child].codes) == list(node.codes) * bool(below)
         assert [node.parent for node in tree.nodes if node.name == "(missing)"] == [0] * column.missing
     assert Hierarchy.of(numbers(missing=True)).nodes[0].name == ANY
@@ -80,9 +80,9 @@ def test_a_taxonomy_by_hand_and_cuts_that_do_not_hold_every_code_once():
     assert named[3] == ["Bonn", "Singapore", "Paris", "Berlin", "(missing)"]
     np.testing.assert_array_equal(tree.blocks(tree.level(2)), [0, 1, 2, 0, 3])
     twice = (*tree.level(3)[1:], tree.level(3)[1])  # one code lacks, another is held twice
-    for cut in [(0, 1), tree.level(1)[1:], (), (*tree.level(2), tree.level(2)[0]), twice]:
+    for point in [(0, 1), tree.level(1)[1:], (), (*tree.level(2), tree.level(2)[0]), twice]:
         with pytest.raises(ParameterError, match="do not divide"):
-            tree.blocks(cut)
+            tree.blocks(point)
 
 
 def test_intervals_have_nearly_equal_parts():

@@ -41,8 +41,8 @@ def test_units_that_mean_nothing_are_refused():
     for column in ("", 5, "\ud800"):
         with pytest.raises(SchemaError, match="id_column"):
             PrivacyUnit(max_contributions=3, id_column=column)
-    for unit, told in ((PrivacyUnit(max_contributions=3, id_column="a"), "'a'"), (3, "unit")):
-        with pytest.raises(SchemaError, match=told):
+    for unit, text in ((PrivacyUnit(max_contributions=3, id_column="a"), "'a'"), (3, "unit")):
+        with pytest.raises(SchemaError, match=text):
             replace(SCHEMA, unit=unit)
 
 
@@ -68,7 +68,7 @@ def test_persons_are_told_apart_by_the_texts_of_cells():
 
 def test_the_cut_worked_by_hand():
     persons = np.array([0, 1, 0, 0, 2])
-    lots = np.array([0.9, 0.5, 0.1, 0.4, 0.3])
+    rng = np.array([0.9, 0.5, 0.1, 0.4, 0.3])
     for rows, fill, expected in (
         (1, False, [2, 1, 4]),
         (2, False, [2, 3, 1, 4]),
@@ -77,11 +77,11 @@ def test_the_cut_worked_by_hand():
         (2, True, [2, 3, 1, 1, 4, 4]),
         (4, True, [2, 2, 3, 0, 1, 1, 1, 1, 4, 4, 4, 4]),  # of three rows one stands twice: the one of the smallest lot
     ):
-        assert PrivacyUnit(rows, id_column="who").kept(persons, lots, fill=fill).tolist() == expected, (rows, fill)
+        assert PrivacyUnit(rows, id_column="who").kept(persons, rng, fill=fill).tolist() == expected, (rows, fill)
     with pytest.raises(DataError, match=r"1,000,000 places for each of 31 persons.*: 967,741 do"):
         PrivacyUnit(max_contributions=MOST_ROWS, id_column="who").kept(np.arange(31), np.arange(31) / 31, fill=True)
     for fill in (False, True):
-        assert not PrivacyUnit(max_contributions=3, id_column="who").kept(persons[:0], lots[:0], fill=fill).size
+        assert not PrivacyUnit(max_contributions=3, id_column="who").kept(persons[:0], rng[:0], fill=fill).size
     assert [PrivacyUnit(3, id_column=who).of_one(1.5) for who in ("who", None)] == [1.5, 4.5]
 
 
@@ -90,20 +90,20 @@ def test_neighbors_by_one_person_differ_in_at_most_k_rows_after_the_cut(data, ro
     """Wherever rows stand; all others keep the rows that they keep without that person, with the same lots."""
     unit = PrivacyUnit(max_contributions=rows, id_column="who")
     many = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))
-    pairs = [(f"p{person}", place) for person, count in enumerate(many) for place in range(count)]
-    lots = {pair: data.draw(st.floats(0, 1, exclude_max=True)) for pair in pairs}
+    pairs = [(f"p{person}", index) for person, count in enumerate(many) for index in range(count)]
+    rng = {pair: data.draw(st.floats(0, 1, exclude_max=True)) for pair in pairs}
     changed = f"p{data.draw(st.integers(0, len(many) - 1))}"
-    others = [("new", place) for place in range(data.draw(st.integers(1, 9)))]  # of the same person, elsewhere
-    lots |= {pair: data.draw(st.floats(0, 1, exclude_max=True)) for pair in others}
+    others = [("new", index) for index in range(data.draw(st.integers(1, 9)))]  # of the same person, elsewhere
+    rng |= {pair: data.draw(st.floats(0, 1, exclude_max=True)) for pair in others}
 
     def cut(world, name=None):
         world = data.draw(st.permutations(world))
         names = [name if person == "new" else person for person, _ in world]
         persons = unit.persons(pd.DataFrame({"who": pd.Series(names, dtype=object)}))
-        found = unit.kept(persons, np.array([lots[pair] for pair in world]), fill=fill)
-        return [world[place] for place in found]
+        found = unit.kept(persons, np.array([rng[pair] for pair in world]), fill=fill)
+        return [world[index] for index in found]
 
-    ties = len({lots[pair] for pair in lots}) < len(lots)
+    ties = len({rng[pair] for pair in rng}) < len(rng)
     first = cut(pairs)
     rest = [pair for pair in pairs if pair[0] != changed]
     second = cut([*rest, *others], changed) if fill else cut(rest)
@@ -127,7 +127,7 @@ def test_every_row_of_a_person_is_as_likely_to_be_kept():
         unit, many = PrivacyUnit(max_contributions=rows, id_column="who"), np.zeros(7)
         for _ in range(trials):
             many += np.bincount(unit.kept(persons, rng.random(7), fill=fill), minlength=7)
-        places = np.array([rows if fill else min(rows, own) for own in (5, 2)])
-        expected = (places / [5, 2])[persons]
+        indices = np.array([rows if fill else min(rows, own) for own in (5, 2)])
+        expected = (indices / [5, 2])[persons]
         spread = np.sqrt(np.maximum((expected % 1) * (1 - expected % 1), 1e-12) / trials)
         assert (np.abs(many / trials - expected) <= 5 * spread + 1e-9).all(), (rows, fill)

@@ -10,7 +10,7 @@ import numpy as np
 from tables import FOREST, categorical
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, flat
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import Noise, NoNoise
 from dpcore.mechanisms.scores import ClassLogScore, ConditionalEntropy, Gini, InfoGain, Max, MutualInformation, R
@@ -26,8 +26,8 @@ BITS = categorical(dict.fromkeys(("b high", "b low", "a not"), "01"), kind="orde
 RULES = [("b", np.array([0, 0, 1])), ("b", np.array([0, 1, 0])), ("a", np.array([1, 0]))]
 
 ATTRIBUTES = {
-    0: NumberCut(FOREST.columns[0], by_length=True),
-    1: CodeCut(FOREST.columns[1]),
+    0: NumberSplit(FOREST.columns[0], by_length=True),
+    1: CodeSplit(FOREST.columns[1]),
     2: Groups(FOREST.columns[2], flat(FOREST.columns[2])),
 }
 TREES = np.array([[0, 0, 0, 0], [1, 1, 1, 0], [1, 2, 1, 1], [1, 3, 2, 1], [0, 0, 2, 1], [1, 3, 0, 0]], dtype=np.uint8)
@@ -134,25 +134,25 @@ class Question:
 
 
 def counts(families, shares, weights=None):
-    prices = {each: [(moved, moved / share) for share in shares] for each, moved in RELATIONS.items()}
+    losses = {each: [(moved, moved / share) for share in shares] for each, moved in RELATIONS.items()}
 
     def ask(table, epsilon, **claimed):
         return table.counts(families, epsilon=epsilon, weights=weights, **claimed)
 
-    return Question(ask, prices, shares, draws=(1,) * len(shares))
+    return Question(ask, losses, shares, draws=(1,) * len(shares))
 
 
 def histograms():
     """One draw for all of them: a row that is added moves each by 1, and the longest counts."""
-    prices = {each: [(moved, moved)] for each, moved in RELATIONS.items()}
+    losses = {each: [(moved, moved)] for each, moved in RELATIONS.items()}
     families = [("a",), ("b", "y")]
     return Question(
-        lambda table, epsilon: table.histograms(families, epsilon=epsilon), prices, mechanism="k-norm", claims=False
+        lambda table, epsilon: table.histograms(families, epsilon=epsilon), losses, mechanism="k-norm", claims=False
     )
 
 
 def choice(score, added, replaced, of="table"):
-    prices = {ADD: [added], REPLACE: [replaced]}
+    losses = {ADD: [added], REPLACE: [replaced]}
 
     def of_table(table, epsilon, **claimed):
         return table.choose(score, CANDIDATES, epsilon=epsilon, **claimed)
@@ -160,7 +160,7 @@ def choice(score, added, replaced, of="table"):
     def of_nodes(nodes, epsilon, **claimed):
         return nodes.choose("which", score, *offered(nodes), epsilon=epsilon, **claimed)
 
-    return Question(of_table if of == "table" else of_nodes, prices, mechanism="exponential", of=of)
+    return Question(of_table if of == "table" else of_nodes, losses, mechanism="exponential", of=of)
 
 
 def labels(table, epsilon, **claimed):
@@ -177,8 +177,8 @@ def grown(table, epsilon, **claimed):
 
 def of_nodes(ask, shares=(1,), draws=(1,)):
     """Inside nodes a record is added or removed under either relation."""
-    prices = [(1, drawn / share) for share, drawn in zip(shares, draws, strict=True)]
-    return Question(ask, dict.fromkeys(RELATIONS, prices), list(shares), draws=draws, of="nodes", claims=False)
+    losses = [(1, drawn / share) for share, drawn in zip(shares, draws, strict=True)]
+    return Question(ask, dict.fromkeys(RELATIONS, losses), list(shares), draws=draws, of="nodes", claims=False)
 
 
 def tables(one_by_one):

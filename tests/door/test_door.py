@@ -21,7 +21,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, Noised, Warner
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, AdditiveNoise, Channel, Warner
 from dpcore.mechanisms.scores import ClassLogScore, Max, R, class_log_scores
 from dpcore.postprocess.reports import Questionnaire, families
 from dpcore.rows import HeldRows
@@ -46,8 +46,8 @@ def noise_on_counts(relation, epsilon, seed, times=4, **how):
     """20,000 draws, enough to see a scale that is 10% off; a row of them for each table."""
     table = door(relation, seed, codes=FEW, schema=WIDE)
     families, exact = [("bin",)] * len(how.get("weights", "1")), np.bincount(FEW[:, 0], minlength=5_000)
-    asked = [np.array(table.counts(families, epsilon=epsilon, **how)) - exact for _ in range(times)]
-    return np.concatenate(asked, axis=1)
+    wanted = [np.array(table.counts(families, epsilon=epsilon, **how)) - exact for _ in range(times)]
+    return np.concatenate(wanted, axis=1)
 
 
 def test_noise_on_counts_and_scores():
@@ -120,8 +120,8 @@ def test_choices_of_families_are_the_exponential_mechanism():
     candidates, draws = [("a", "y"), ("b", "y"), ("y", "a"), ("y", "y")], 20_000
 
     class Often(Max):
-        def values(self, *asked):
-            return np.tile(super().values(*asked), (draws, 1))
+        def values(self, *wanted):
+            return np.tile(super().values(*wanted), (draws, 1))
 
     for (relation, loss), epsilon in zip(RELATIONS.items(), (0.2, 1.0), strict=True):
         table = door(relation, seed=6)
@@ -199,11 +199,11 @@ def test_reports_of_one_person_add_up_exactly_and_of_optional_ones_the_dearest()
         ("report of n", "laplace"),
     ]
     assert (entries[3].sensitivity, entries[3].scale) == (20, 10)
-    for asked, price in ((1, 2), (2, 3), (3, 3 + Fraction(0.1))):
+    for wanted, loss in ((1, 2), (2, 3), (3, 3 + Fraction(0.1))):
         table = answering()
-        table.randomize(Questionnaire(FOUR, [B, C, N], asked))
-        assert table.ledger.totals.bound == THIRD + price
-        assert table.ledger.entries[-1].name == f"report of {asked} of 3 answers, by lot"
+        table.randomize(Questionnaire(FOUR, [B, C, N], wanted))
+        assert table.ledger.totals.bound == THIRD + loss
+        assert table.ledger.entries[-1].name == f"report of {wanted} of 3 answers, by lot"
 
 
 def test_every_time_and_every_family_of_a_column_is_paid_first_and_drawn_anew():
@@ -247,7 +247,7 @@ REFUSED = [
     (answering(numbers={}), NUMBER, "not a number"),
     (answering(), {A: ERRPH(2, p0=1)}, "no finite epsilon"),  # the truth
     (answering(), {N: TRR(factors=[1.0], offsets=[0.0])}, "no finite epsilon"),  # sets
-    (answering(), {N: Noised("uniform", 100, lower=-5, upper=15)}, "no finite epsilon"),
+    (answering(), {N: AdditiveNoise("uniform", 100, lower=-5, upper=15)}, "no finite epsilon"),
     (answering(), {A: type("Own", (Channel,), {"epsilon": 0, "mechanism": "own"})()}, "no randomizer"),
     (answering(), {("z",): ERRPH(2, epsilon=1)}, "no column 'z'"),
     (answering(relation="add_remove"), ONE, "replace"),  # who takes part is not hidden
@@ -270,7 +270,7 @@ ASKED = {
     "two of four by lot": Questionnaire({**FOUR, ("b", "c"): ERRPH(12, epsilon=1)}, [B, C, N, ("b", "c")], 2),
     "together": Questionnaire({A: Warner(p=0.6), B: ERRPH(3, p0=0.5), C: ERRPH(4, p0=0.5)}, together=[[A, B]]),
     "sets": Questionnaire({A: ERRPH(2, p0=1), N: TRR(factors=[1.0, 2], offsets=[0.0, 5], lower=-5, upper=15)}),
-    "uniform noise": Questionnaire({N: Noised("uniform", 3, lower=-5, upper=15)}),
+    "uniform noise": Questionnaire({N: AdditiveNoise("uniform", 3, lower=-5, upper=15)}),
 }
 
 
@@ -322,8 +322,8 @@ def test_families_are_coded_with_the_last_column_fastest():
 
 def test_hashes_of_large_codes_do_not_overflow():
     """a v + b has up to 62 bits; codes of 8 bits are widened first."""
-    channel, lots = OLH(250, epsilon=40), iter([np.array([1 - 2**-53]), np.array([1 - 2**-53]), np.array([0.0])])
-    report, prime = channel.report(np.array([249], dtype=np.uint8), lambda _: next(lots)), 2**31 - 1
+    channel, rng = OLH(250, epsilon=40), iter([np.array([1 - 2**-53]), np.array([1 - 2**-53]), np.array([0.0])])
+    report, prime = channel.report(np.array([249], dtype=np.uint8), lambda _: next(rng)), 2**31 - 1
     assert report.tolist() == [[prime - 1, prime - 1, ((prime - 1) * 249 + prime - 1) % prime % channel.places]]
 
 

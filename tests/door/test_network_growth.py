@@ -18,7 +18,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import Door, PrivateTable, network_growth
-from dpcore.door.network_growth import Block
+from dpcore.door.network_growth import CandidateBlock
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R, TableScore
@@ -111,7 +111,7 @@ def test_a_column_takes_only_the_parents_that_it_may(seeds):
 def test_the_weight_of_a_block():
     """Remembered, and not for another factor."""
     scores = np.random.default_rng(0).normal(size=50) * 3
-    block = Block(np.zeros((50, 1), dtype=np.intp), scores)
+    block = CandidateBlock(np.zeros((50, 1), dtype=np.intp), scores)
     for factor in (0.0, 0.0, 1e-3, 1.0, 1.0, 700.0, 1e6, 1.0):
         assert block.weight(factor) == pytest.approx(logsumexp(factor * scores))
 

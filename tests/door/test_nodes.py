@@ -14,11 +14,11 @@ from private_rows import EVERY, RELATIONS, REPLACE, TICKS, TREES, offered, roots
 from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
-from dpcore.door import Division, exact_node_counts
-from dpcore.door.exact_node_counts import NOWHERE, NodeRows, Pile, Records, unchanged
+from dpcore.door import Split, exact_node_counts
+from dpcore.door.exact_node_counts import NOWHERE, NodeRows, Pile, Records, same_numbers
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max
@@ -53,7 +53,7 @@ def test_answers_are_counts_of_records_classes_and_codes():
 def test_nodes_apart_cost_the_dearer_lot_and_division_nothing():
     table, nodes, _ = roots()
     nodes.counts("n", epsilon=TENTH)
-    below = nodes.divide(Division(np.array([0]), TICKS[1:2]), offered(nodes)[1], first=np.array([0]), size=2)
+    below = nodes.divide(Split(np.array([0]), TICKS[1:2]), offered(nodes)[1], first=np.array([0]), size=2)
     np.testing.assert_array_equal(below.class_counts("c", epsilon=TENTH), [[2, 2], [1, 1]])
     one, two = below.parts({"": np.array([1]), "leaves": np.array([0])})
     np.testing.assert_array_equal(one.counts("n", epsilon=TENTH), [2])
@@ -78,13 +78,13 @@ def test_each_column_weighs_1_and_an_interval_its_ticks():
     assert (found.column.tolist(), np.isnan(found.cut).all()) == ([2], True)
     assert last(table).name == f"q, by {Max().name}"
     # Cuts that were chosen before compete with whole columns.
-    cut = float(TICKS[3]) + 7
-    cuts, (table, nodes, _) = np.array([[cut, 2.0, np.nan, np.nan]]), roots()
-    found = nodes.choose("q", Max(), *offered(nodes), epsilon=1, cuts=cuts)
+    point = float(TICKS[3]) + 7
+    points, (table, nodes, _) = np.array([[point, 2.0, np.nan, np.nan]]), roots()
+    found = nodes.choose("q", Max(), *offered(nodes), epsilon=1, cuts=points)
     ((scores, _, weights),) = table._door.noise.choices
     assert (scores.tolist(), weights, found.column.tolist()) == ([4, 4, 5], None, [2])
-    found = nodes.choose("q", Max(), *offered(nodes, EVERY & [True, True, False, False]), epsilon=1, cuts=cuts)
-    assert (found.column.tolist(), found.cut.tolist()) == ([0], [cut])
+    found = nodes.choose("q", Max(), *offered(nodes, EVERY & [True, True, False, False]), epsilon=1, cuts=points)
+    assert (found.column.tolist(), found.cut.tolist()) == ([0], [point])
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -97,8 +97,8 @@ def test_with_epsilon_0_a_division_does_not_look_at_the_rows(relation):
         chosen += [nodes.choose("q", Max(), *groups, epsilon=0, claimed_sensitivity=9.0)]
         found.append([(int(one.column[0]), str(one.cut[0])) for one in chosen])
         number = offered(nodes, EVERY & [True, False, False, False])
-        cut = nodes.choose("q", Max(), *number, epsilon=0).cut[0]
-        assert -1 <= cut == np.floor(cut) < GRID
+        point = nodes.choose("q", Max(), *number, epsilon=0).cut[0]
+        assert -1 <= point == np.floor(point) < GRID
         assert table.ledger.epsilon_bound == 0
     assert found[0] == found[1]
 
@@ -199,9 +199,9 @@ CLASSES = 3
 START, END, QUARTER = -1.0, float(GRID), float(GRID // 4)
 LAST, MIDDLE = GRID // STEP, GRID // STEP // 4
 ATTRIBUTES = {
-    NUMBER: NumberCut(REAL),
-    CODES: CodeCut(BINNED),
-    ORDER: CodeCut(ORDERED),
+    NUMBER: NumberSplit(REAL),
+    CODES: CodeSplit(BINNED),
+    ORDER: CodeSplit(ORDERED),
     GROUPS: Groups(TREE, Hierarchy.of(TREE)),
     VALUES: Groups(FLAT, flat(FLAT)),
     ONE: OneValue(MANY),
@@ -223,7 +223,7 @@ def random_rows(seed, *, most=60, missing=0.15):
     n = int(rng.integers(0, most))
     node = rng.choice([*rng.choice(size, size - 2, replace=False), NOWHERE], (samples, n)).astype(np.int8)
     times = rng.integers(0, 3, node.shape, np.uint8) if samples > 1 else None
-    return NodeRows(records(n, rng, missing=missing), node, times, unchanged(size), size), rng
+    return NodeRows(records(n, rng, missing=missing), node, times, same_numbers(size), size), rng
 
 
 def places(rows):
@@ -244,12 +244,12 @@ RANGES[VALUES] = RANGES[GROUPS]
 GIVEN = {NUMBER: [START, 0.0, QUARTER, QUARTER + 1, QUARTER + STEP, GRID - 1], CODES: [0.0, 2.0, 3.0, 5.0]}
 
 
-def child(known, position, row, cut, place=0):
+def child(known, position, row, cut, index=0):
     if position == NUMBER:
         return int(not known.rows.numbers(NUMBER)[row] <= cut)  # missing goes right
     code = known.rows.codes[row, position]
     if position in (GROUPS, VALUES):
-        return ATTRIBUTES[position].child_of[int(place)][code]
+        return ATTRIBUTES[position].child_of[int(index)][code]
     return int(code != cut if position == ONE else not code < cut)
 
 
@@ -261,8 +261,8 @@ def counted(rows, node, group, groups=2):
     return table
 
 
-def halves(rows, node, position, cut, place=0, groups=2):
-    return counted(rows, node, lambda row: child(rows.records, position, row, cut, place), groups)
+def halves(rows, node, position, cut, index=0, groups=2):
+    return counted(rows, node, lambda row: child(rows.records, position, row, cut, index), groups)
 
 
 def whole(rows, position):
@@ -271,7 +271,7 @@ def whole(rows, position):
 
 def places_of(rows, rng):
     """Places of a taxonomy that all records of a node fit to."""
-    inner = [place for place, found in enumerate(ATTRIBUTES[GROUPS].children) if len(found) >= 2]
+    inner = [index for index, found in enumerate(ATTRIBUTES[GROUPS].children) if len(found) >= 2]
     found, (row, node) = rng.choice(inner, rows.size).astype(float), places(rows)
     outside = ATTRIBUTES[GROUPS].child_of[found[node].astype(int), rows.records.rows.codes[row, GROUPS]] < 0
     found[node[outside]] = 0.0
@@ -317,19 +317,19 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
         some = np.sort(rng.choice(rows.size, 5, replace=False))
         starts = places_of(rows, rng)[some] if position == GROUPS else np.full(5, RANGES[position][0])
         seen = []
-        for cuts in rows.candidates(position, some, starts, np.full(5, RANGES[position][1])):
-            for i, node in enumerate(cuts.nodes.tolist()):
-                low, high, place = cuts.low[i], cuts.high[i], starts[some == node][0]
+        for points in rows.candidates(position, some, starts, np.full(5, RANGES[position][1])):
+            for i, node in enumerate(points.nodes.tolist()):
+                low, high, index = points.low[i], points.high[i], starts[some == node][0]
                 seen.append((node, low, high))
                 # Of an interval its lower end is a cut, and its upper one is not; in front nothing goes left.
                 for at in {low, np.floor((low + high) / 2), high - 1} if high > low else {low} - {END}:
-                    expected = halves(rows, node, position, at, place, len(cuts.tables))
-                    np.testing.assert_array_equal(cuts.tables[:, :, i], expected, str((seed, position, node, at)))
+                    expected = halves(rows, node, position, at, index, len(points.tables))
+                    np.testing.assert_array_equal(points.tables[:, :, i], expected, str((seed, position, node, at)))
         if position in GIVEN:  # cuts that were chosen before
-            cut = rng.choice(GIVEN[position], 5)
-            (cuts,) = rows.candidates(position, some, np.full(5, START), starts, cut)
-            expected = [halves(rows, node, position, at) for node, at in zip(some.tolist(), cut, strict=True)]
-            np.testing.assert_array_equal(np.moveaxis(cuts.tables, -1, 0), expected)
+            point = rng.choice(GIVEN[position], 5)
+            (points,) = rows.candidates(position, some, np.full(5, START), starts, point)
+            expected = [halves(rows, node, position, at) for node, at in zip(some.tolist(), point, strict=True)]
+            np.testing.assert_array_equal(np.moveaxis(points.tables, -1, 0), expected)
         wanted = []
         for node in some.tolist():
             ticks = rows.records.rows.numbers(NUMBER)[rows_in(rows, node)]
@@ -347,27 +347,27 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
 def test_a_nodes_own_range_ends_its_candidates():
     known = records(4, np.random.default_rng(0))
     known.rows._numbers[NUMBER][:], known.rows.codes[:, CODES] = STEP * np.array([25, 30, np.nan, 70]), [2, 3, 4, 1]
-    rows = NodeRows(known, np.array([[0, 0, 0, 1]], np.int8), None, unchanged(3), 3)
-    (cuts,) = rows.candidates(NUMBER, np.arange(3), *(STEP * np.array([[24.0, 60, 10], [40, 70, 20]])))
-    assert cuts.nodes.tolist() == [0, 0, 0, 1, 1, 2]
-    assert (cuts.low / STEP).tolist() == [24, 25, 30, 60, 70, 10]
-    assert (cuts.high / STEP).tolist() == [25, 30, 40, 70, 70, 20]
-    assert cuts.tables.sum(axis=1)[0].tolist() == [0, 1, 2, 0, 1, 0]  # missing goes right
-    (cuts,) = rows.candidates(CODES, np.arange(3), np.array([2.0, 0.0, 1.0]), np.array([5.0, 2.0, 2.0]))
-    assert (cuts.nodes.tolist(), cuts.low.tolist()) == ([0, 0, 1], [3.0, 4.0, 1.0])
-    assert cuts.tables.sum(axis=1).tolist() == [[1, 2, 0], [2, 1, 1]]
+    rows = NodeRows(known, np.array([[0, 0, 0, 1]], np.int8), None, same_numbers(3), 3)
+    (points,) = rows.candidates(NUMBER, np.arange(3), *(STEP * np.array([[24.0, 60, 10], [40, 70, 20]])))
+    assert points.nodes.tolist() == [0, 0, 0, 1, 1, 2]
+    assert (points.low / STEP).tolist() == [24, 25, 30, 60, 70, 10]
+    assert (points.high / STEP).tolist() == [25, 30, 40, 70, 70, 20]
+    assert points.tables.sum(axis=1)[0].tolist() == [0, 1, 2, 0, 1, 0]  # missing goes right
+    (points,) = rows.candidates(CODES, np.arange(3), np.array([2.0, 0.0, 1.0]), np.array([5.0, 2.0, 2.0]))
+    assert (points.nodes.tolist(), points.low.tolist()) == ([0, 0, 1], [3.0, 4.0, 1.0])
+    assert points.tables.sum(axis=1).tolist() == [[1, 2, 0], [2, 1, 1]]
 
 
 def test_two_numbers_by_hand():
     """Range [0, 10], records (2, c0) and (5, c1), Max, factor ln 2: (4, 12, 10) / 26, up to steps."""
     known = records(2, np.random.default_rng(0), classes=2)
-    known.rows._numbers[NUMBER][:] = NumberCut(REAL, by_length=True).steps(np.array([2.0, 5.0]))
+    known.rows._numbers[NUMBER][:] = NumberSplit(REAL, by_length=True).steps(np.array([2.0, 5.0]))
     assert known.rows.numbers(NUMBER).tolist() == [52_429 * STEP, 2**31]  # .2 and .5 of 2^18 steps, rounded up
     known.rows.codes[:, TARGET] = [0, 1]
-    (cuts,) = whole(NodeRows(known, np.zeros((1, 2), np.int8), None, unchanged(1), 1), NUMBER)
-    values = Max().of_many(cuts.tables, Relation.ADD_REMOVE)
+    (points,) = whole(NodeRows(known, np.zeros((1, 2), np.int8), None, same_numbers(1), 1), NUMBER)
+    values = Max().of_many(points.tables, Relation.ADD_REMOVE)
     assert values.tolist() == [1, 2, 1]
-    weights = (cuts.high - cuts.low) * 2.0**values
+    weights = (points.high - points.low) * 2.0**values
     assert weights.tolist() == [(52_429 * STEP + 1) * 2, (2**31 - 52_429 * STEP) * 4, 2**31 * 2]
     np.testing.assert_allclose(weights / weights.sum(), np.array([4, 12, 10]) / 26, rtol=0, atol=STEP / GRID)
 
@@ -378,16 +378,16 @@ def test_the_next_level_holds_every_place_once(seeds):
         rows, rng = random_rows(seed)
         column = rng.choice(list(ATTRIBUTES), rows.size)
         low, high = np.array([RANGES[position] for position in column.tolist()]).T
-        cut, tables = np.full(rows.size, np.nan), []
+        point, tables = np.full(rows.size, np.nan), []
         for node in range(rows.size):
-            (cuts,) = rows.candidates(int(column[node]), np.array([node]), low[[node]], high[[node]])
-            pick = int(rng.choice(np.flatnonzero((cuts.high > cuts.low) | (column[node] != NUMBER))))
-            cut[node] = cuts.low[pick]
+            (points,) = rows.candidates(int(column[node]), np.array([node]), low[[node]], high[[node]])
+            pick = int(rng.choice(np.flatnonzero((points.high > points.low) | (column[node] != NUMBER))))
+            point[node] = points.low[pick]
             if column[node] == NUMBER:
-                cut[node] = rng.integers(int(cuts.low[pick]), int(cuts.high[pick]))
-            tables.append(cuts.tables[:, :, pick])
+                point[node] = rng.integers(int(points.low[pick]), int(points.high[pick]))
+            tables.append(points.tables[:, :, pick])
         fan = np.array([len(table) for table in tables])
-        below = rows.divided(column, cut, low, np.cumsum(fan) - fan, int(fan.sum()))
+        below = rows.divided(column, point, low, np.cumsum(fan) - fan, int(fan.sum()))
         np.testing.assert_array_equal(below.classes, np.concatenate(tables))
         row, node = places(below)
         above = zip(row, np.repeat(np.arange(rows.size), fan)[node], strict=True)

@@ -34,11 +34,11 @@ def test_a_question_costs_what_its_noise_does_whatever_it_is_claimed_to_cost():
             entries, claimed = table.ledger.entries, how.get("claimed_epsilon", epsilon)
             expected = zip(question.shares, question.prices[relation], question.draws, strict=True)
             for entry, (share, (sensitivity, scale), draws) in zip(entries, expected, strict=True):
-                told = name, relation, entry
-                assert (entry.epsilon_bound, entry.epsilon_claimed) == (share * epsilon, share * claimed), told
-                assert entry.sensitivity == entry.claimed_sensitivity == pytest.approx(sensitivity), told
-                assert entry.scale == pytest.approx(scale / float(epsilon)), told
-                assert (entry.mechanism, entry.draws, entry.reason) == (question.mechanism, draws, ""), told
+                text = name, relation, entry
+                assert (entry.epsilon_bound, entry.epsilon_claimed) == (share * epsilon, share * claimed), text
+                assert entry.sensitivity == entry.claimed_sensitivity == pytest.approx(sensitivity), text
+                assert entry.scale == pytest.approx(scale / float(epsilon)), text
+                assert (entry.mechanism, entry.draws, entry.reason) == (question.mechanism, draws, ""), text
             assert table._door.noise.scales == pytest.approx([entry.scale for entry in entries]), (name, relation)
             totals = table.ledger.totals
             assert (totals.bound, totals.claimed) == (counted * epsilon, counted * claimed), (name, relation)
@@ -53,13 +53,13 @@ def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound():
             ask(Fraction(1, 2), claimed_sensitivity=claimed, reason="as printed")
             expected = zip(question.shares, question.prices[relation], strict=True)
             for entry, (share, (sensitivity, scale)) in zip(table.ledger.entries, expected, strict=True):
-                told = name, relation, entry
+                text = name, relation, entry
                 wide = 2 * sum(question.draws) if question.mechanism == "exponential" else scale / sensitivity
-                assert entry.scale == pytest.approx(2 * wide * claimed), told
-                assert entry.epsilon_claimed == share / Fraction(2), told
-                assert float(entry.epsilon_bound) == pytest.approx(share * scale / (2 * wide * claimed)), told
-                assert (entry.sensitivity, entry.claimed_sensitivity) == (pytest.approx(sensitivity), claimed), told
-                assert entry.reason == "as printed", told
+                assert entry.scale == pytest.approx(2 * wide * claimed), text
+                assert entry.epsilon_claimed == share / Fraction(2), text
+                assert float(entry.epsilon_bound) == pytest.approx(share * scale / (2 * wide * claimed)), text
+                assert (entry.sensitivity, entry.claimed_sensitivity) == (pytest.approx(sensitivity), claimed), text
+                assert entry.reason == "as printed", text
             assert table._door.noise.scales == [entry.scale for entry in table.ledger.entries], (name, relation)
 
 
@@ -114,8 +114,8 @@ def test_what_fails_to_be_drawn_stays_paid():
         with pytest.raises(BrokenError):
             ask(Fraction(1))
         # Tables of nodes are asked one after the other: the first is paid for.
-        paid = question.shares[0] if "nodes" in name or "one by one" in name else 1
-        assert table.ledger.totals.bound == paid, name
+        spent = question.shares[0] if "nodes" in name or "one by one" in name else 1
+        assert table.ledger.totals.bound == spent, name
 
 
 def test_what_is_no_question_is_refused_unpaid():
@@ -168,7 +168,7 @@ def test_no_sensitivity_rests_on_a_bound_on_rows_that_is_missing_or_exceeded():
 
 def test_every_answer_goes_through_the_one_place_that_replay_replaces(monkeypatch):
     seen, answer = [], Door.answer
-    monkeypatch.setattr(Door, "answer", lambda door, *asked: seen.append(asked[0]) or answer(door, *asked))
+    monkeypatch.setattr(Door, "answer", lambda door, *wanted: seen.append(wanted[0]) or answer(door, *wanted))
     expected = {"fake": "counts", "k-norm": "histograms", "exponential": "choose", "laplace": "noisy_scores"}
     for name, question in QUESTIONS.items():
         for part in (False, True):

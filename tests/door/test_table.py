@@ -80,11 +80,11 @@ def test_every_draw_is_paid_unless_the_paper_claims_otherwise():
     """As the paper prints it: six draws for the price of one, at its own sensitivity."""
     score = ClassLogScore("y", ("a", "b"), private_rows.PEOPLE, 1.0)
     for relation, moved in RELATIONS.items():
-        printed = door(relation)
-        chosen = printed.choose(score, [], epsilon=1.0, draws=6, claimed_epsilon=1.0, claimed_sensitivity=4.0)
+        published = door(relation)
+        chosen = published.choose(score, [], epsilon=1.0, draws=6, claimed_epsilon=1.0, claimed_sensitivity=4.0)
         assert chosen.shape == (6,)
-        assert only(printed).epsilon_claimed == 1
-        assert float(only(printed).epsilon_bound) == pytest.approx(6 * moved * 3 * math.log(2) / 8)
+        assert only(published).epsilon_claimed == 1
+        assert float(only(published).epsilon_bound) == pytest.approx(6 * moved * 3 * math.log(2) / 8)
     for draws in (1, 5, 7):  # charged first, and then refused
         table = door()
         with pytest.raises(ParameterError, match="draws="):
@@ -239,8 +239,8 @@ def test_raw_rows_and_noiseless_answers_cost_infinity_once():
     for each, name in ((table, "raw rows"), (other, "noiseless answers")):
         assert (each.ledger.epsilon_claimed, each.ledger.epsilon_bound) == (1.0, math.inf)
         entry = only(each)
-        told = (entry.mechanism, entry.name, entry.reason, entry.scale)
-        assert told == ("none", name, "the paper says so", 0.0)
+        text = (entry.mechanism, entry.name, entry.reason, entry.scale)
+        assert text == ("none", name, "the paper says so", 0.0)
     assert table.split("y")[1].unprotected("again", claimed_epsilon=0).shape == (3, 3)
     (counts,) = noiseless.counts([("a", "b")], epsilon=1e-9)
     np.testing.assert_array_equal(counts, [[1, 1, 1], [1, 2, 0]])

@@ -53,8 +53,8 @@ def test_advantage_by_hand():
     ties = schema_of(2, 3)
     synthetic = frame_of(ties, [[0, 2], [0, 1], [0, 2], [0, 1], [0, 0]])
     for known in (0, 1):  # 1 is answered, of equal ones the first, with a match and without: right 2 of 4
-        asked = frame_of(ties, [[known, 1], [known, 1], [known, 2], [known, 0]])
-        assert advantage(asked, synthetic, ties, "x1", attack="match") == 0
+        wanted = frame_of(ties, [[known, 1], [known, 1], [known, 2], [known, 0]])
+        assert advantage(wanted, synthetic, ties, "x1", attack="match") == 0
 
 
 def test_attacks_learn_what_is_there_and_see_the_named_columns_only():

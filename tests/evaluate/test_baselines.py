@@ -19,8 +19,8 @@ def values(found):
 
 
 def test_references_are_those_of_direct_calls(data):
-    asked = ["accuracy", "balanced accuracy", "2-way AVD", RANGE_ERROR]
-    found = evaluate.baselines(data, [REAL, MAJORITY, FLOOR], asked, models=["Bayes net"])
+    wanted = ["accuracy", "balanced accuracy", "2-way AVD", RANGE_ERROR]
+    found = evaluate.baselines(data, [REAL, MAJORITY, FLOOR], wanted, models=["Bayes net"])
     assert len(found) == 6
     found = values(found)
     real = evaluate.real_data_baseline(data.train, data.test, data.schema, "ill", models=["Bayes net"])

@@ -75,13 +75,13 @@ def test_targets_are_persons_of_their_own_where_persons_are_protected(relation, 
             asked(targets.assign(who=wrong))
     with pytest.raises(DataError, match="'who'"):
         asked(targets.drop(columns="who"))
-    padded = disclosure.padded(frame, schema, 99, np.random.default_rng(0))
+    padded = disclosure.pad_rows(frame, schema, 99, np.random.default_rng(0))
     assert padded["who"].nunique() == 20 + 39
 
 
 def test_padding_keeps_the_rows_and_fills_up_uniformly(small_frame, small_schema):
     rng = np.random.default_rng(0)
-    result = disclosure.padded(small_frame.assign(more=1), small_schema, 20_600, rng)
+    result = disclosure.pad_rows(small_frame.assign(more=1), small_schema, 20_600, rng)
     assert result.columns.tolist() == list(small_schema.names)
     kept = result.head(600).astype(small_frame.dtypes)
     pd.testing.assert_frame_equal(kept, small_frame, check_index_type=False)
@@ -90,8 +90,8 @@ def test_padding_keeps_the_rows_and_fills_up_uniformly(small_frame, small_schema
         shares = np.bincount(codes[:, j], minlength=size) / 20_000
         np.testing.assert_allclose(shares, 1 / size, atol=0.016)
     assert abs(np.corrcoef(codes[:, 0], codes[:, 4])[0, 1]) < 0.03
-    assert len(disclosure.padded(small_frame, small_schema, 600, rng)) == 600
+    assert len(disclosure.pad_rows(small_frame, small_schema, 600, rng)) == 600
     with pytest.raises(ParameterError, match="more rows"):
-        disclosure.padded(small_frame, small_schema, 599, rng)
+        disclosure.pad_rows(small_frame, small_schema, 599, rng)
     with pytest.raises(DataError):
-        disclosure.padded(small_frame.drop(columns="age"), small_schema, 700, rng)
+        disclosure.pad_rows(small_frame.drop(columns="age"), small_schema, 700, rng)

@@ -67,7 +67,7 @@ def test_a_sample_of_subsets_is_seeded_distinct_and_in_order():
     assert sample(None) == sample(126) == sample(10**9) == everything
     some = sample(20)
     assert len(set(some)) == 20
-    assert some == [subset for subset in everything if subset in some]
+    assert some == [clique for clique in everything if clique in some]
     assert some == sample(20) != sample(20, seed=1)
     for d, degree in [(1, 1), (6, 3), (6, 6)]:
         listed = [distances._subset(rank, d, degree) for rank in range(math.comb(d, degree))]

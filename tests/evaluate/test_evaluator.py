@@ -52,27 +52,27 @@ def test_range_errors_are_shares_of_the_rows_whatever_their_number(data, fitted)
 
 def test_both_accuracies_of_rows_and_of_a_classifier(data, fitted):
     released, yardstick = fitted.sample(), Evaluator(data)
-    asked = check_measures(["balanced accuracy", "accuracy"], data, ["Bayes net", "linear SVM"], None, ROWS)
+    wanted = check_measures(["balanced accuracy", "accuracy"], data, ["Bayes net", "linear SVM"], None, ROWS)
     direct = evaluate.tstr(data.train, data.test, released, data.schema, "ill", include_real=False).set_index("model")
     fields = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
-    expected = [direct.loc[model, fields[metric]] for metric, model in asked]
-    assert len(asked) == 4
-    assert yardstick.of_rows(fitted, released, asked) == expected
+    expected = [direct.loc[model, fields[metric]] for metric, model in wanted]
+    assert len(wanted) == 4
+    assert yardstick.of_rows(fitted, released, wanted) == expected
     forest = FOREST.fit(data.train, schema=data.schema)
     (own,) = yardstick.of_classifier(forest, [("accuracy", "")])
     assert own == forest.score(data.test)
 
 
 def test_measures_of_another_kind_are_refused_or_left_out(data):
-    asked = ["accuracy", "3-way AVD", RANGE_ERROR]
+    wanted = ["accuracy", "3-way AVD", RANGE_ERROR]
     with pytest.raises(ParameterError, match="releases a classifier and no rows"):
-        check_measures(asked, data, ["Bayes net"], None, FOREST)
-    assert check_measures(asked, data, ["Bayes net"], None, FOREST, skip=True) == [("accuracy", "")]
+        check_measures(wanted, data, ["Bayes net"], None, FOREST)
+    assert check_measures(wanted, data, ["Bayes net"], None, FOREST, skip=True) == [("accuracy", "")]
     methods = {"rows": ROWS, "forest": FOREST, "reports": PPNB()}
-    assert undefined_measures(methods, asked) == {name: ["3-way AVD", RANGE_ERROR] for name in ("forest", "reports")}
+    assert undefined_measures(methods, wanted) == {name: ["3-way AVD", RANGE_ERROR] for name in ("forest", "reports")}
     for method, measures, models, match in (
         (FOREST, ["1-way AVD"], ["Bayes net"], "none of these measures"),
-        (ROWS, asked, ["oracle"], "A model is not known"),
+        (ROWS, wanted, ["oracle"], "A model is not known"),
         (ROWS, ["SVM error"], [], "a label to predict"),
     ):
         with pytest.raises(ParameterError, match=match):

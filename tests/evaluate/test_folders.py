@@ -21,14 +21,14 @@ RELEASED = make_frame(300, 2)
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
     """The data in a folder, with samples of 100 rows, and the same in memory."""
-    place = tmp_path_factory.mktemp("people")
-    make_frame(900, 1).to_csv(place / "rows.csv", index=False)
-    codes = encode_folder(place / "rows.csv", place / "codes", schema=SMALL)
+    index = tmp_path_factory.mktemp("people")
+    make_frame(900, 1).to_csv(index / "rows.csv", index=False)
+    codes = encode_folder(index / "rows.csv", index / "codes", schema=SMALL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact_counts, "BLOCK", 128)
         patch.setattr(data, "MOST_DRAWN", 100)
         patch.setattr(learners, "MOST_DRAWN", 100)
-        held = dp.datasets.read(place / "rows.csv", schema=SMALL, split_seed=3)
+        held = dp.datasets.read(index / "rows.csv", schema=SMALL, split_seed=3)
         yield FolderData.open(codes, split_seed=3), held
 
 
@@ -91,13 +91,13 @@ def test_models_learn_from_a_sample_and_say_so(both):
     folder, held = both
     found = evaluate.tstr(folder.train, folder.test, RELEASED, SMALL, "ill")
     real = (found["trained_on"] == "real") & found["model"].isin(MODELS)
-    told = f"Learned from 100 rows, a uniform sample of {len(folder.train):,}."
-    asked = f"All are asked about 100 test rows, a uniform sample of {len(folder.test):,}."
-    assert found.loc[real, "note"].tolist() == [f"{told} {asked}"] * len(MODELS)
-    assert found.loc[~real, "note"].unique().tolist() == [asked]
+    text = f"Learned from 100 rows, a uniform sample of {len(folder.train):,}."
+    wanted = f"All are asked about 100 test rows, a uniform sample of {len(folder.test):,}."
+    assert found.loc[real, "note"].tolist() == [f"{text} {wanted}"] * len(MODELS)
+    assert found.loc[~real, "note"].unique().tolist() == [wanted]
     assert (found.loc[real, "accuracy"] > 0.7).all()
     as_release = evaluate.tstr(held.train, held.test, folder.train, SMALL, "ill")
-    assert as_release["note"].str.contains(told, regex=False).any()
+    assert as_release["note"].str.contains(text, regex=False).any()
     pd.testing.assert_frame_equal(Evaluator(folder).learned(RELEASED), found)
 
 

@@ -61,10 +61,10 @@ def test_errors_by_hand_and_the_two_protocols():
     assert real["error"].tolist() == pytest.approx([0.15] * 4)  # 3 of 20
     assert real["majority_error"].tolist() == pytest.approx([0.35] * 4)  # 7 of 20 are young
     assert set(real["protocol"]) == {"tstr"}
-    printed = misclassification(test, synthetic, SCHEMA, OLD, protocol="published", repeats=4)
-    assert printed["error"].tolist() == pytest.approx([0] * 4)  # the release agrees with itself
-    assert printed["majority_error"].between(0.2, 0.5).all()
-    assert (printed["note"] == "").all()
+    published = misclassification(test, synthetic, SCHEMA, OLD, protocol="published", repeats=4)
+    assert published["error"].tolist() == pytest.approx([0] * 4)  # the release agrees with itself
+    assert published["majority_error"].between(0.2, 0.5).all()
+    assert (published["note"] == "").all()
     one_class = misclassification(test, rows_of([10] * 10, "a" * 10), SCHEMA, OLD, repeats=1)
     assert one_class["error"].item() == pytest.approx(13 / 20)
     assert "one class" in one_class["note"].item()

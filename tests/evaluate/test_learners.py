@@ -102,7 +102,7 @@ def test_models_that_fail_or_stop_early_say_so(monkeypatch):
 
 def test_judged_by_hand():
     probability = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.5, 0.5, 0.0], [0.1, 0.9, 0.0]])
-    found = learners.judged(probability, np.array([0, 0, 0, 1]), 3)
+    found = learners.assess_probabilities(probability, np.array([0, 0, 0, 1]), 3)
     assert found.accuracy == 0.75  # of two equal ones the first counts
     assert found.balanced_accuracy == pytest.approx((2 / 3 + 1) / 2)  # the third class does not occur
     assert found.confusion.tolist() == [[2, 1, 0], [0, 1, 0], [0, 0, 0]]

@@ -12,7 +12,7 @@ from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import ParameterError
-from dpcore.evaluate.ranges import covered
+from dpcore.evaluate.ranges import cells_covered
 from dpcore.methods import NaiveBayesSynthesizer, TaxonomyRelease
 
 AWKWARD = "a.b[0]:Q"
@@ -81,7 +81,7 @@ def test_methods_answer_by_their_tree_or_by_rows():
 def test_flat_answers_have_the_histograms_distribution(relation, epsilon):
     """The sum of K Laplace variables, K = 48, 24, 2 of 48 cells."""
     queries = [RangeQuery.of({}), RangeQuery.of({"c": (1,)}), RangeQuery.of({AWKWARD: (0,), "n": (5,)})]
-    cells = [covered(query, SCHEMA) for query in queries]
+    cells = [cells_covered(query, SCHEMA) for query in queries]
     assert cells == [48, 24, 2]
     many = [query for query in queries for _ in range(3_000)]
     truth = np.repeat([40.0, 20.0, 2.0], 3_000)

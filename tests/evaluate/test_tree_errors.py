@@ -24,13 +24,13 @@ def test_noiseless_counts_in_the_same_trees(data, released, plain):
     exact = tree_errors.with_true_counts(released, data.train)
     leaves = released.apply(data.train)
     truth = (data.train["ill"] == "yes").to_numpy().astype(int)
-    for place in np.flatnonzero(released.leaf):
-        here = truth[leaves[:, released.tree[place]] == place]
+    for index in np.flatnonzero(released.leaf):
+        here = truth[leaves[:, released.tree[index]] == index]
         if len(here):
-            assert exact.classes[place].tolist() == np.bincount(here, minlength=2).tolist()
+            assert exact.classes[index].tolist() == np.bincount(here, minlength=2).tolist()
         else:  # it predicts as its parent does
-            assert exact.classes[place].sum() == 0
-            assert exact.probabilities[place] == pytest.approx(exact.probabilities[released.parent[place]])
+            assert exact.classes[index].sum() == 0
+            assert exact.probabilities[index] == pytest.approx(exact.probabilities[released.parent[index]])
     roots = exact.level == 0
     assert exact.counts[roots].tolist() == [len(data.train)] * 5
     for name in ("tree", "column", "cut", "noisy"):

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.experiment.figures import claims, named
-from dpcore.experiment.figures.claims import PRINTED, REPEATS, RULES, Claim, Finding, finding, in_words, judge
+from dpcore.experiment.figures import claims, find_figure
+from dpcore.experiment.figures.claims import PUBLISHED, REPEATS, RULES, Claim, Finding, finding, in_words, judge
 from dpcore.experiment.figures.figure import with_failures
 from dpcore.experiment.study import TIMES, failed_runs
-from dpcore.language import speaking
+from dpcore.language import use_language
 from dpcore.text import Verdict
 
 HOLDS, FAILS, OPEN = Verdict
@@ -18,9 +18,9 @@ TRIES = 100
 def runs(x, curves, **same):
     """Five runs for each point of some curves, about it."""
     rows = [
-        {x: place, "series": series, "mode": PRINTED, "repeat": repeat, "error": "", "value": value + off} | same
+        {x: index, "series": series, "mode": PUBLISHED, "repeat": repeat, "error": "", "value": value + off} | same
         for series, values in curves.items()
-        for place, value in values.items()
+        for index, value in values.items()
         for repeat, off in enumerate((-0.002, -0.001, 0, 0.001, 0.002))
     ]
     return pd.DataFrame(rows)
@@ -29,9 +29,9 @@ def runs(x, curves, **same):
 def drawn(rng, means, deviations, repeats=REPEATS, series="a"):
     """Normal runs of a curve, whose places are 0, 1, 2, ..."""
     values = np.asarray(means) + np.asarray(deviations) * rng.normal(size=(repeats, len(means)))
-    places, order = np.meshgrid(np.arange(len(means)), np.arange(repeats))
-    same = {"series": series, "mode": PRINTED, "data": ""}
-    return pd.DataFrame({"x": places.ravel(), "repeat": order.ravel(), "value": values.ravel()} | same)
+    indices, order = np.meshgrid(np.arange(len(means)), np.arange(repeats))
+    same = {"series": series, "mode": PUBLISHED, "data": ""}
+    return pd.DataFrame({"x": indices.ravel(), "repeat": order.ravel(), "value": values.ravel()} | same)
 
 
 def share(answer, rule, draw, **arguments):
@@ -43,7 +43,7 @@ def share(answer, rule, draw, **arguments):
 
 
 def test_a_verdict_names_what_holds():
-    for found, told in (
+    for found, text in (
         ({("a", "1"): HOLDS, ("b", ""): HOLDS}, "holds"),
         ({("a", "1"): OPEN, ("b", ""): OPEN}, "cannot be told"),
         (
@@ -52,12 +52,12 @@ def test_a_verdict_names_what_holds():
         ),
         ({("", "1"): HOLDS, ("", "2"): FAILS, ("", "3"): HOLDS}, "holds at 1, 3; does not hold at 2"),
         (
-            {("", str(place)): HOLDS if place % 2 else FAILS for place in range(100)},
+            {("", str(index)): HOLDS if index % 2 else FAILS for index in range(100)},
             "holds in 50 of 100 places; does not hold in 50 of 100 places",
         ),
     ):
-        assert in_words(found) == told
-    with speaking("zh"):
+        assert in_words(found) == text
+    with use_language("zh"):
         assert "专利原本的形式" in in_words({("the patent's own form", ""): HOLDS, ("b", ""): FAILS})
     assert Claim("", "lies_below", {"x": "x", "own": "b"}, columns=()).line(runs("x", {"a": LOW}, data="")) == ""
 
@@ -96,8 +96,10 @@ def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
         two = np.array([1.0, rise])
         assert share(answer, "hardly_rises", lambda rng, two=two: drawn(rng, two, two / 10), factor=2) >= 0.95
 
-    def both(apart):
-        return lambda rng: pd.concat([drawn(rng, [0] * 6, [1.0] * 6), drawn(rng, [apart] * 6, [1.0] * 6, series="b")])
+    def both(distance):
+        return lambda rng: pd.concat(
+            [drawn(rng, [0] * 6, [1.0] * 6), drawn(rng, [distance] * 6, [1.0] * 6, series="b")]
+        )
 
     two = {"own": "a", "other": "b", "each": "", "within": 1.0}
     assert share(HOLDS, "alike", both(0.0), **two) >= 0.9
@@ -140,11 +142,11 @@ def test_what_is_not_so_is_seldom_told():
 
 
 def test_curves_that_share_no_point_tell_nothing_of_each_other():
-    apart = runs("epsilon", {"Max: depth 3": {0.1: 0.7}, "information gain: depth 3": {1.0: 0.7}}, data="adult")
-    apart = apart.assign(metric="accuracy")
-    assert [Claim(**claim).line(apart) for claim in named("003 Fig. 1").claims[2:]] == [""]
-    apart = runs("parents", {"HMPrivBayes": {1: 1.0}, "PrivBayes": {2: 2.0, 3: 3.0}}, data="adult")
-    assert Claim(**named("001 Fig. 6").claims[1]).line(apart.assign(cpu_seconds=apart["value"])) == ""
+    distance = runs("epsilon", {"Max: depth 3": {0.1: 0.7}, "information gain: depth 3": {1.0: 0.7}}, data="adult")
+    distance = distance.assign(metric="accuracy")
+    assert [Claim(**claim).line(distance) for claim in find_figure("003 Fig. 1").claims[2:]] == [""]
+    distance = runs("parents", {"HMPrivBayes": {1: 1.0}, "PrivBayes": {2: 2.0, 3: 3.0}}, data="adult")
+    assert Claim(**find_figure("001 Fig. 6").claims[1]).line(distance.assign(cpu_seconds=distance["value"])) == ""
 
 
 LOW, HIGH = {0.2: 0.15, 1.0: 0.12}, {0.2: 0.28, 1.0: 0.2}
@@ -216,29 +218,29 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
 
 
 def test_the_papers_method_is_judged_by_all_runs_and_no_other():
-    claim = Claim(**named("000 Fig. 1 to 4").claims[1])
+    claim = Claim(**find_figure("000 Fig. 1 to 4").claims[1])
     wrong = runs("epsilon", {"C1-gen": {1.5: 0.7}}, data="adult", model="logistic regression").assign(mode="corrected")
     right = runs("epsilon", {"Alg": {1.5: 0.83}}, data="adult", model="logistic regression")
-    beside = pd.concat([wrong, right], ignore_index=True)
-    assert "Here it holds" in claim.line(beside)
-    assert "cannot be told" in claim.line(beside[beside["repeat"] < 4])  # the paper has five
-    for out, told in ((2, "cannot be told"), (4, "does not hold")):
-        assert told in claim.line(beside.assign(value=beside["value"].where(beside["repeat"] >= out, 0.79)))
+    others = pd.concat([wrong, right], ignore_index=True)
+    assert "Here it holds" in claim.line(others)
+    assert "cannot be told" in claim.line(others[others["repeat"] < 4])  # the paper has five
+    for out, text in ((2, "cannot be told"), (4, "does not hold")):
+        assert text in claim.line(others.assign(value=others["value"].where(others["repeat"] >= out, 0.79)))
 
 
 @pytest.mark.parametrize(("name", "place", "curves", "same", "data", "told"), CASES)
 def test_claims_are_judged_by_the_points(name, place, curves, same, data, told):
     frame = runs(curves=curves, data=data, query=0, **same)
     frame = frame.assign(release=frame["series"], **dict.fromkeys((*TIMES, "absolute", "relative"), frame["value"]))
-    line = Claim(**named(name).claims[place]).line(frame)
+    line = Claim(**find_figure(name).claims[place]).line(frame)
     assert told in line
     assert " (5 repeats)." in line
 
 
 def test_paper_004_is_tried_at_what_it_prints():
-    second, third = (named(name).settings for name in ("004 Fig. 2", "004 Fig. 3"))
-    printed = "0.1 0.2 0.3 0.35 0.4 0.45 0.49 0.51 0.55 0.6 0.65 0.7 0.8 0.9"
-    assert " ".join(map(str, second["values"])) == " ".join(map(str, third["values"])) == printed
+    second, third = (find_figure(name).settings for name in ("004 Fig. 2", "004 Fig. 3"))
+    published = "0.1 0.2 0.3 0.35 0.4 0.45 0.49 0.51 0.55 0.6 0.65 0.7 0.8 0.9"
+    assert " ".join(map(str, second["values"])) == " ".join(map(str, third["values"])) == published
     sets = [(line["factors"], line["offsets"]) for line in second["methods"]]
     assert sets == [([1, 1], [0, 1]), ([2, 10], [0, 5])]
 

@@ -9,7 +9,7 @@ import pytest
 from tables import SMALL, make_frame
 
 import dpcore as dp
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.dashboard.__main__ import main
 from dpcore.experiment import commands
 
@@ -27,7 +27,7 @@ def books(monkeypatch, tmp_path):
     make_frame(90, 3).to_parquet("people.parquet")
     make_frame(90, 3).to_csv("people.csv", index=False)
     (tmp_path / "schema.json").write_text(SCHEMA.to_json(), encoding="utf-8")
-    return Books(tmp_path / "state" / "ledger.sqlite")
+    return LedgerStore(tmp_path / "state" / "ledger.sqlite")
 
 
 def taken_home(method, name, *rows):
@@ -58,8 +58,8 @@ def saved(books, tmp_path):
 
 def test_a_release_is_what_take_home_gives(books, saved, tmp_path, capsys):
     assert main(["release", saved, "people.parquet", "--schema", "schema.json", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["rows"], told["epsilon_bound"]) == (30, "infinity")  # a seed is known
+    text = json.loads(capsys.readouterr().out)
+    assert (text["rows"], text["epsilon_bound"]) == (30, "infinity")  # a seed is known
     again, home = files_of(tmp_path / "people-synthetic-no-guarantee.zip"), files_of(tmp_path / "home.zip")
     assert json.loads(again.pop("config.json")) == json.loads(home.pop("config.json")) | {"page": PAGE}
     assert main(["release", saved, "people.parquet", "--schema", "schema.json"]) == 0
@@ -100,8 +100,8 @@ def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):
     config = settings(tmp_path, made)
     given = ["release", config, "people.csv", "--schema", "schema.json", "--json"]
     assert main([*given, "--out", "first.zip"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["rows"], told["epsilon_bound"], told["exactly_sampled"]) == (None, 1.0, True)
+    text = json.loads(capsys.readouterr().out)
+    assert (text["rows"], text["epsilon_bound"], text["exactly_sampled"]) == (None, 1.0, True)
     (account,) = books.accounts()
     books.set_cap(account.key, account.name, account.relation, 1.5)
     assert main([*given, "--out", "second.zip"]) == 1
@@ -117,8 +117,8 @@ def test_a_comparison_is_the_dashboards_table_and_goes_on_where_it_was(books, tm
     (tmp_path / "c.json").write_text(config.to_json(data), encoding="utf-8")
     given = ["compare", "c.json", "--jobs", "1"]
     assert main([*given, "people.csv", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["runs"], told["runs_failed"], told["uses_real_data"]) == (2, 0, True)
+    text = json.loads(capsys.readouterr().out)
+    assert (text["runs"], text["runs_failed"], text["uses_real_data"]) == (2, 0, True)
     assert set(pd.read_csv("results.csv")["method"]) == {"NB", "Trees"}
     assert sum(float(account.epsilon_bound) for account in books.accounts()) == pytest.approx(2)
     for account in books.accounts():

@@ -16,10 +16,18 @@ import dpcore as dp
 from dpcore.door.door import Door
 from dpcore.errors import ParameterError
 from dpcore.evaluate import marginal_avd
-from dpcore.evaluate.distances import CLOSE, TIED, fidelity, tied
+from dpcore.evaluate.distances import CLOSE, TIED, dependence, fidelity
 from dpcore.experiment import forecast as front
 from dpcore.experiment import forecasts
-from dpcore.experiment.forecasts import Band, Expectation, Expected, Forecast, expect_errors, made_up, public_table
+from dpcore.experiment.forecasts import (
+    Band,
+    Expectation,
+    ExpectedUtility,
+    Forecast,
+    expect_errors,
+    made_up,
+    public_table,
+)
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 
@@ -38,17 +46,17 @@ def offered(name, offer, epsilon=1.0):
 @pytest.mark.parametrize(("name", "offer"), OFFERED)
 def test_every_offer_says_what_it_can_and_asks_nothing(name, offer, monkeypatch):
     monkeypatch.setattr(Door, "answer", lambda *_: pytest.fail("a question was asked"))
-    told = [expect_errors(offered(name, offer, epsilon), SMALL, ROWS) for epsilon in (0.1, 1.0, 10.0)]
-    for one in told:
+    text = [expect_errors(offered(name, offer, epsilon), SMALL, ROWS) for epsilon in (0.1, 1.0, 10.0)]
+    for one in text:
         assert one.pairs == len(SMALL) * (len(SMALL) - 1) // 2
         assert one.columns is None or 0 <= one.columns <= 1
         assert one.measurable is None or 0 <= one.measurable <= one.pairs
         assert one.seconds > 0
-    if told[0].columns is not None:
-        errors, pairs = [one.columns for one in told], [one.measurable for one in told]
+    if text[0].columns is not None:
+        errors, pairs = [one.columns for one in text], [one.measurable for one in text]
         assert errors == sorted(errors, reverse=True)
         assert pairs == sorted(pairs)
-    silent = issubclass(METHODS[name], Synthesizer) and told[0].columns is None
+    silent = issubclass(METHODS[name], Synthesizer) and text[0].columns is None
     assert not silent or (name, offer.mode) == ("JTree", "published")
 
 
@@ -75,12 +83,12 @@ MEASURED += [("JTree", {"edges": 0, "max_cells": 1}), ("TaxonomyRelease", {"meas
 @pytest.mark.parametrize(("name", "given"), MEASURED)
 def test_what_is_measured_has_the_noise_that_a_fit_is_charged_for(name, given):
     method = METHODS[name](noise="laplace", random_state=0, **given)
-    told = method.measurements(public_table(method, BOUNDED, ROWS))
+    text = method.measurements(public_table(method, BOUNDED, ROWS))
     method.fit(make_frame(ROWS, seed=1), schema=BOUNDED)
     factor = 1 if method.delta else 2  # a Gaussian's variance, and Laplace's
     counts = [entry for entry in method.ledger_.entries if entry.name.startswith("counts of")]
     charged = {round(factor * entry.scale**2, 6) for entry in counts}
-    assert {round(one.variance, 6) for one in told} == charged
+    assert {round(one.variance, 6) for one in text} == charged
 
 
 def test_errors_fall_with_rows_and_enough_is_the_least_step_that_is():
@@ -162,8 +170,8 @@ def test_there_is_no_way_to_a_row() -> None:
 
 
 def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
-    def step(epsilon: float, end: float, group: float | None, kept: float) -> Expected:
-        return Expected(epsilon, Band(0.01, end / 2, end), None, group, {("a", "b"): kept})
+    def step(epsilon: float, end: float, group: float | None, kept: float) -> ExpectedUtility:
+        return ExpectedUtility(epsilon, Band(0.01, end / 2, end), None, group, {("a", "b"): kept})
 
     found = Forecast(9, (step(0.1, 0.4, None, 0), step(1, 0.1, 0.5, 0), step(10, 0.025, 0.125, 1)), step(1e9, 0, 0, 1))
     assert found.at(10**0.5).columns.high == pytest.approx(0.05)
@@ -177,16 +185,16 @@ def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
 def test_the_pair_that_cannot_be_measured_is_named_before_and_after_the_run() -> None:
     frame, schema = hospital()
     pair, method = ("department", "diagnosis_code"), MARGINS(epsilon=1.0, random_state=0)
-    told = front(method, schema, len(frame), epsilons=[1.0]).at(1.0)
-    assert pair in told.lost
-    assert len(told.lost) == len(list(combinations(schema.names, 2)))
+    text = front(method, schema, len(frame), epsilons=[1.0]).at(1.0)
+    assert pair in text.lost
+    assert len(text.lost) == len(list(combinations(schema.names, 2)))
     made = method.fit(frame, schema=schema).sample(len(frame))
     assert [(tie.first, tie.second) for tie in fidelity(frame, made, schema).lost] == [pair]
 
 
 def test_a_pair_that_is_measured_is_not_lost() -> None:
-    told = front(dp.NaiveBayesSynthesizer(x_source="model"), SMALL, 1_000, epsilons=[10.0]).steps[0]
-    assert all(("ill" in pair) == (pair not in told.lost) for pair in combinations(SMALL.names, 2))
+    text = front(dp.NaiveBayesSynthesizer(x_source="model"), SMALL, 1_000, epsilons=[10.0]).steps[0]
+    assert all(("ill" in pair) == (pair not in text.lost) for pair in combinations(SMALL.names, 2))
 
 
 def test_what_has_no_forecast_is_refused() -> None:
@@ -220,4 +228,4 @@ def test_made_up_tables_are_inside_the_schema_and_functions_are_tied() -> None:
     shares = np.zeros(SMALL.sizes[:2])
     np.add.at(shares, (codes[:, 0], codes[:, 1]), 1 / len(codes))
     assert (np.count_nonzero(shares, axis=1) == 1).all()
-    assert tied(shares, len(codes)) > 5 * TIED
+    assert dependence(shares, len(codes)) > 5 * TIED

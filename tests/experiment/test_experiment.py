@@ -24,7 +24,7 @@ from small_sweeps import MEASURES, asked, children, methods, without_times
 
 from dpcore import datasets, evaluate, experiment
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.datasets import split
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.evaluator import Evaluator
@@ -314,8 +314,8 @@ def test_a_finished_run_is_shown_for_nothing_but_itself(data, tmp_path, small_fr
 
 
 def test_unseeded_runs_are_kept_as_draws_and_twins_are_two(data, tmp_path):
-    twins = {name: NaiveBayesSynthesizer(x_source="model") for name in ("a", "b")}
-    once, again = (experiment.sweep(twins, data, **asked(store=tmp_path, epsilons=[2.0])) for _ in range(2))
+    neighbors = {name: NaiveBayesSynthesizer(x_source="model") for name in ("a", "b")}
+    once, again = (experiment.sweep(neighbors, data, **asked(store=tmp_path, epsilons=[2.0])) for _ in range(2))
     pd.testing.assert_frame_equal(once, again)
     values = once.set_index("method")["value"]
     assert values["a"].tolist() != values["b"].tolist()
@@ -345,7 +345,7 @@ def test_lines_that_are_torn_or_wrong_are_run_again(data, tmp_path):
 
 def test_a_cap_stops_runs_one_by_one_and_raising_it_lets_them_go_on(data, tmp_path, told):
     """Each is written down before it is drawn, and one that the cap refuses draws nothing."""
-    books = Books(tmp_path / "ledger.sqlite")
+    books = LedgerStore(tmp_path / "ledger.sqlite")
     books.set_cap("0" * 64, "small", "add_remove", 1.0)
     only = {"C1": methods(seed=None)["C1"]}
     ledgers = {"C1": books.begin("0" * 64, "small", "add_remove", "sweep").ledger}
@@ -431,7 +431,7 @@ def test_every_method_can_be_written_down(data):
 def test_a_text_that_is_no_config_is_refused(data):
     sound = Config(methods(), [1.0], measures=MEASURES, skip=True).to_dict(data)
     texts = ["", "[]", "[" * 100_000, '{"format": "dpcore sweep 1"}']
-    for place, values in {
+    for index, values in {
         "format": ["dpcore schema 1"],
         "methods": [
             {},
@@ -444,7 +444,7 @@ def test_a_text_that_is_no_config_is_refused(data):
         "label": [{"column": "ill"}, {"column": "ill", "equals": 3, "below": None}],
         "skip": [1],
     }.items():
-        texts += [json.dumps(sound | {place: value}) for value in values]
+        texts += [json.dumps(sound | {index: value}) for value in values]
     Config.from_json(json.dumps(sound))
     for text in texts:
         with pytest.raises(ParameterError):

@@ -12,7 +12,7 @@ from figure_grids import RUNS, small_grids
 import dpcore as dp
 from dpcore import charts
 from dpcore.accounting.ledger import EPSILONS
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.dashboard.__main__ import main
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
@@ -45,26 +45,26 @@ def ledger(data, monkeypatch, tmp_path):
     """The user's ledger, and the data that the command finds."""
     monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
     monkeypatch.setattr(command.datasets, "load", lambda name: {"sample": data}[name])
-    return Books(tmp_path / "ledger.sqlite")
+    return LedgerStore(tmp_path / "ledger.sqlite")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", figures.known())
+@pytest.mark.parametrize("name", figures.all_figures())
 def test_a_figure_from_python(name, data):
-    told = []
-    made = dp.experiment.figure(name, data, repeats=1, n_jobs=1, progress=lambda part, _: told.append(part))
+    text = []
+    made = dp.experiment.figure(name, data, repeats=1, n_jobs=1, progress=lambda part, _: text.append(part))
     frame = made.frame
     assert set(frame["error"]) == {""}
     assert all(map(LINE.fullmatch, made.verdicts))
     assert {"series", "mode", "data", "relation", "epsilon", "repeat", *TIMES, "void", *EPSILONS} <= set(frame)
-    places = {"series", "mode", "epsilon", "repeat", "rows", "parents", "share", "x", "depth"} & {*frame}
-    assert len(frame.drop_duplicates([*places])) == RUNS[name]
+    indices = {"series", "mode", "epsilon", "repeat", "rows", "parents", "share", "x", "depth"} & {*frame}
+    assert len(frame.drop_duplicates([*indices])) == RUNS[name]
     assert (frame["epsilon_claimed"] > 0).all()
     corrected = frame[(frame["mode"] == "corrected") & (frame["series"] != "NoPrivacy")]
     assert (corrected["epsilon_bound"] <= corrected["epsilon"] * (1 + 1e-9)).all()
     drawn = [charts.specification(chart) for chart in made.charts()]
     assert all(MARK in json.dumps(spec["title"]) for spec in drawn)
-    assert told == sorted(told)
+    assert text == sorted(text)
     for chosen in ({"beauty": "accuracy"}, *({choice: "beauty"} for choice in made.figure.choices)):
         with pytest.raises(ParameterError, match=r"one chart|Choose of"):
             made.charts(**chosen)
@@ -87,7 +87,7 @@ def test_the_values_are_those_of_direct_calls(data):
 
 
 def test_ranges_are_sums_of_groups_at_every_depth_but_in_the_patents_own_form(data):
-    study = figures.named("002 Depth and splits").study(data, 1)
+    study = figures.find_figure("002 Depth and splits").study(data, 1)
     assert study.data.schema.names == ("age", "town", "ill")  # by depth, then by size
     for run in study.runs:
         leaves = run.method.fit(data.train, schema=study.data.schema).tree_.leaves

@@ -115,12 +115,12 @@ GONE = object()
 
 def altered(text, path, value):
     """A JSON document with one value changed, or taken out if it is `GONE`."""
-    place = document = json.loads(text)
+    index = document = json.loads(text)
     *above, last = path
     for key in above:
-        place = place[key]
+        index = index[key]
     if value is GONE:
-        del place[last]
+        del index[last]
     else:
-        place[last] = value
+        index[last] = value
     return json.dumps(document)

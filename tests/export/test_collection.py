@@ -17,7 +17,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.export import collection, make_release
-from dpcore.export.collection import Collection, answered, asked_of
+from dpcore.export.collection import Collection, fill_reports, reports_of
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Warner
 from dpcore.methods import METHODS
 from dpcore.methods.local.bayes_from_reports import coarser
@@ -36,14 +36,14 @@ SCHEMA = Schema(columns=(X, Z, N, Y), target="y")
 
 
 def read(files, **changes):
-    told = {name: text.encode() for name, text in {**files, **changes}.items()}
-    return Collection.read(told["reports.csv"], told["rules.json"])
+    words = {name: text.encode() for name, text in {**files, **changes}.items()}
+    return Collection.read(words["reports.csv"], words["rules.json"])
 
 
 def test_every_rule_and_every_report_comes_back():
     bits = np.array([[False] * 6, [True, False, False, False, False, True]])
     uneven = ERRPH(6, p0=0.5, others=(0.1, 0.1, 0.1, 0.1, 0.05, 0.05))
-    told = {  # by question: the rule, the reports, and who was asked
+    text = {  # by question: the rule, the reports, and who was asked
         ("y",): (Warner(p=0.3), [0, 1, 1], None),
         ("+x",): (ERRPH(7, epsilon=2), [0, 6, 3], None),
         ("n",): (TRR(lower=-5, upper=5, epsilon=1), [-1e4 / 3, 0.125, 3.0], None),
@@ -52,10 +52,10 @@ def test_every_rule_and_every_report_comes_back():
         ("z",): (OLH(3, epsilon=1), [[1, 0, 2], [2**31 - 2, 2**31 - 2, 0]], [1, 2]),
         ("y", "z"): (uneven, [5], [1]),
     }
-    channels = {family: channel for family, (channel, _, _) in told.items()}
-    values = {family: np.array(reports) for family, (_, reports, _) in told.items()}
-    asked = {family: np.array(who) for family, (_, _, who) in told.items() if who}
-    reports = Reports(SCHEMA, 3, channels, values, asked, target="y")
+    channels = {family: channel for family, (channel, _, _) in text.items()}
+    values = {family: np.array(reports) for family, (_, reports, _) in text.items()}
+    wanted = {family: np.array(who) for family, (_, _, who) in text.items() if who}
+    reports = Reports(SCHEMA, 3, channels, values, wanted, target="y")
     found = read(Collection(reports, ABOUT).files())
     assert found.about == ABOUT
     made = found.reports
@@ -182,10 +182,10 @@ def test_a_table_that_is_not_of_these_rules_is_refused():
     for cells in ("person,y,z,n\n1,no,1,1", "person,y,z,n\n1,no,1,1\n2,yes,2,", "person,y,z\n1,no,1\n2,yes,2"):
         with pytest.raises(DataError, match=r"of its rules|belong to these rules"):
             read(files, **{"reports.csv": f"{cells}\n"})
-    asked = asked_of(json.loads(files["rules.json"]))
+    wanted = reports_of(json.loads(files["rules.json"]))
     for cells in ("maybe,2,2", "yes,4,2", "yes,2 1,2", "yes,2,inf", "yes,2,-99999", "yes,none 1,1"):
         with pytest.raises(DataError, match="no report") as refused:
-            answered(asked, pd.read_csv(StringIO(f"person,y,z,n\n1,no,1,1\n2,{cells}"), dtype=str))
+            fill_reports(wanted, pd.read_csv(StringIO(f"person,y,z,n\n1,no,1,1\n2,{cells}"), dtype=str))
         assert "maybe" not in str(refused.value)
     semicolons = "person;y;z;n\n1;no;1;1,0\n2;yes;none;2,5\n"  # as a spreadsheet in Germany saves it
     assert read(files, **{"reports.csv": semicolons}).reports.values[("n",)].tolist() == [1.0, 2.5]

@@ -24,7 +24,7 @@ from taken_home import NO_REPORT, TOWNS, members, townspeople
 
 import dpcore as dp
 from dpcore import METHODS, export, models  # as still earlier scripts say
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.dashboard import links
 from dpcore.dashboard.controls import presets_of
 from dpcore.domain.former_names import LABELS, PUBLIC, renamed_settings
@@ -109,7 +109,7 @@ def test_models_open_and_predict_as_they_did(name):
 
 def test_settings_and_schemas_open_and_scripts_call_what_is_there():
     for kept in (each for name in RUNS for each in (EARLIER[name], EARLIER[name] | SINCE.get(name, {}))):
-        assert links.asked_by_file(kept["config.json"].encode()) == (PAGE["name"], PAGE["settings"], "people.csv")
+        assert links.settings_of_file(kept["config.json"].encode()) == (PAGE["name"], PAGE["settings"], "people.csv")
         schema = Schema.from_json(kept["schema.json"])
         assert (schema, schema.to_json()) == (TOWNS, kept["schema.json"])
         for line in kept["replay.py"].splitlines():
@@ -206,12 +206,15 @@ def test_the_ledger_opens_and_takes_new_charges(folder):
     connection.close()
     path.with_name("ledger.sqlite.witness").write_text(kept["witness"])
     path.with_name("dpcore.secret").write_bytes(bytes.fromhex(kept["secret"]))
-    assert [(one.epsilon_claimed, one.protects) for one in Books(path).accounts()] == [(0.75, "row"), (0.5, "person")]
+    assert [(one.epsilon_claimed, one.protects) for one in LedgerStore(path).accounts()] == [
+        (0.75, "row"),
+        (0.5, "person"),
+    ]
     schema = dp.Schema.from_json(FORMER["schema.json"])
     data = dp.datasets.read(folder / "people.csv", schema=schema, test_share=0.0)
     method = dp.IndependentMarginals(epsilon=0.25, relation="replace")
     method.fit(data.train, schema=schema, ledger=dp.persistent_ledger(data, "replace"))
-    assert sorted(one.epsilon_bound for one in Books(path).accounts()) == [0.25, 0.5, 0.75]
+    assert sorted(one.epsilon_bound for one in LedgerStore(path).accounts()) == [0.25, 0.5, 0.75]
 
 
 @pytest.mark.parametrize("name", ["rows", "forest"])

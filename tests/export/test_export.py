@@ -16,7 +16,7 @@ import pytest
 from taken_home import FOR_READERS, NO_REPORT, members, replayed, strict, unpacked
 
 from dpcore import datasets
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
@@ -125,7 +125,7 @@ def test_a_release_of_a_file_whose_name_is_no_text_is_charged_and_exported(raw, 
     path = tmp_path / os.fsdecode(raw + b".csv")
     private_frame().to_csv(path, index=False)
     data = datasets.read(path, schema=PRIVATE)
-    books = Books(tmp_path / "ledger.sqlite")
+    books = LedgerStore(tmp_path / "ledger.sqlite")
     ledger = books.open_run(data, "add_remove", "test").ledger()
     method = NaiveBayesSynthesizer().fit(data.train, schema=PRIVATE, ledger=ledger)
     assert [account.name for account in books.accounts()] == [data.name] == [f"{shown}.csv"]
@@ -196,11 +196,11 @@ def test_a_replay_splits_the_file_as_the_release_did_and_gives_the_same_rows(enc
     if encoded:
         codes = encode_folder(path, tmp_path / "elsewhere", schema=PRIVATE, **how)
         data = FolderData.open(codes, **split, name="people/")
-        rows, printed = data.train, {}
+        rows, published = data.train, {}
     else:
         data = datasets.read(path, schema=PRIVATE, **split, **how)
-        rows, printed = data.train, {"mode": "published", "x_source": "uniform", "rows": 150}
-    made = release(rows, data_name=data.name, random_state=3, n=120, reading=data.reading, **printed)
+        rows, published = data.train, {"mode": "published", "x_source": "uniform", "rows": 150}
+    made = release(rows, data_name=data.name, random_state=3, n=120, reading=data.reading, **published)
     said, space = replayed(made, tmp_path, monkeypatch, capsys, "parquet")
     assert said == "The release came out again: the same rows as synthetic.parquet (synthetic-again.csv).\n"
     pd.testing.assert_frame_equal(space["synthetic"], made.synthetic)
@@ -261,4 +261,4 @@ def test_a_replay_without_its_file_says_how_it_is_used_and_books_nothing(
     assert usage.startswith("usage: python replay.py")
     assert lines
     assert not (tmp_path / "synthetic-again.csv").exists()
-    assert [account.looks for account in Books(tmp_path / "books.sqlite").accounts()] in ([], [0])
+    assert [account.looks for account in LedgerStore(tmp_path / "books.sqlite").accounts()] in ([], [0])

@@ -42,21 +42,21 @@ def readme(release):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_a_release_that_keeps_its_promise(relation):
     made = rows(relation=relation)
-    told = facts(made)
-    assert told["Guarantee"] == "pure differential privacy (no delta) with epsilon 1."
-    assert told["Neighboring relation"] == f"{made.ledger.relation.short}. {made.ledger.relation.sentence}"
-    assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1"
-    assert "at most 73.1% sure" in told["In odds"]
+    text = facts(made)
+    assert text["Guarantee"] == "pure differential privacy (no delta) with epsilon 1."
+    assert text["Neighboring relation"] == f"{made.ledger.relation.short}. {made.ledger.relation.sentence}"
+    assert text["Epsilon claimed by the method's source"] == text["Epsilon that can be proved"] == "1"
+    assert "at most 73.1% sure" in text["In odds"]
     assert record.facts(made).void == ""
     assert ("how many" in " ".join(record.facts(made).open)) == (relation == "replace")
 
 
 def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
     made = rows(delta=1e-9)
-    told, card = facts(made), record.facts(made)
-    assert told["Guarantee"].startswith("zero-concentrated differential privacy with rho 0.015, hence approximate")
-    assert told["Guarantee"].endswith("epsilon 1 at delta 1e-09.")
-    assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1 at delta 1e-09"
+    text, card = facts(made), record.facts(made)
+    assert text["Guarantee"].startswith("zero-concentrated differential privacy with rho 0.015, hence approximate")
+    assert text["Guarantee"].endswith("epsilon 1 at delta 1e-09.")
+    assert text["Epsilon claimed by the method's source"] == text["Epsilon that can be proved"] == "1 at delta 1e-09"
     assert "pure" not in render("card.md", facts=card)
     assert made.about["delta"] == 1e-9
     several = facts(rows(delta=1e-9, schema=SEVERAL))
@@ -90,12 +90,12 @@ LOCAL = {"relation": "replace", "target": "ill"}
 )
 def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(given, noise, schema, unit):
     made = released.__wrapped__("NB-Synth", **{"x_source": "model", **given})
-    told = facts(made)
+    text = facts(made)
     for what, start in zip(GROUNDS, (noise, schema, unit, "none of this version."), strict=True):
-        assert told.get(what, "").startswith(start), what
-        assert f"- **{what}:** {told[what]}\n" in render("card.md", facts=record.facts(made))
-    assert made.exactly_sampled == told["Noise"].startswith("exactly sampled noise")
-    assert ("schema_origins" in made.config()) == (LINES in told["Schema"])
+        assert text.get(what, "").startswith(start), what
+        assert f"- **{what}:** {text[what]}\n" in render("card.md", facts=record.facts(made))
+    assert made.exactly_sampled == text["Noise"].startswith("exactly sampled noise")
+    assert ("schema_origins" in made.config()) == (LINES in text["Schema"])
 
 
 ALONE = "none (the noise alone would give 1)"
@@ -105,32 +105,32 @@ VOID = [({"random_state": 3}, ALONE), ({"schema": INFERRED}, ALONE), (UNPROVED, 
 @pytest.mark.parametrize(("given", "proved"), VOID)
 def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
     made = rows(**given)
-    told = facts(made)
-    assert told["Guarantee"] == "none that can be proved."
-    assert told["Epsilon that can be proved"] == proved
-    assert told["Protected against"] == "no one, as far as can be proved."
-    assert told["Publication"] == "do not publish."
+    text = facts(made)
+    assert text["Guarantee"] == "none that can be proved."
+    assert text["Epsilon that can be proved"] == proved
+    assert text["Protected against"] == "no one, as far as can be proved."
+    assert text["Publication"] == "do not publish."
     found = record.facts(made)
     assert found.void == made.guarantee_void != ""
 
 
 def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
     made = rows(mode="published", x_source="uniform", rows=50)
-    told, bound = facts(made), made.ledger.epsilon_bound
-    assert told["Epsilon claimed by the method's source"] == "1"
-    assert (told["Epsilon that can be proved"], math.isfinite(bound)) == (number(bound), True)
-    assert told["Publication"] == "do not publish."
+    text, bound = facts(made), made.ledger.epsilon_bound
+    assert text["Epsilon claimed by the method's source"] == "1"
+    assert (text["Epsilon that can be proved"], math.isfinite(bound)) == (number(bound), True)
+    assert text["Publication"] == "do not publish."
 
 
 def test_people_who_randomize_their_own_answers_trust_nobody():
     made = released("PPNB", **LOCAL)
-    told = facts(made)
-    assert told["Trusted party"].startswith("None, where people randomize their answers themselves")
-    assert told["Guarantee"].startswith("pure local differential privacy")
-    assert told["Protected against"].startswith("anyone who collects the reports")
+    text = facts(made)
+    assert text["Trusted party"].startswith("None, where people randomize their answers themselves")
+    assert text["Guarantee"].startswith("pure local differential privacy")
+    assert text["Protected against"].startswith("anyone who collects the reports")
     assert not any("True answers" in sentence for sentence in record.facts(made).open)
-    printed = record.facts(released("PPNB", **LOCAL, mode="published"))
-    assert any("True answers that people hand in as they are: ill" in sentence for sentence in printed.open)
+    published = record.facts(released("PPNB", **LOCAL, mode="published"))
+    assert any("True answers that people hand in as they are: ill" in sentence for sentence in published.open)
     own = facts(replace(made, class_name="Mine"))  # with a paper's title, and nobody has checked it
     assert "Reference" not in own["Method"]
     assert not own["Trusted party"].startswith("None")
@@ -151,7 +151,7 @@ def test_readme_card_and_page_agree_and_names_from_a_file_are_harmless():
     assert all(f"- {what}: {about}\n" in text for what, about in known.limits)
     assert all(f"- {sentence}\n" in alone for sentence in known.open)
     assert text.startswith(f"# {known.title}\n")
-    assert not any(markup in told for told in (text, alone, page) for markup in ("](", "<script"))
+    assert not any(markup in words for words in (text, alone, page) for markup in ("](", "<script"))
     escaped = part("facts", [("<i>", "<b>")])
     assert all(f"&lt;{tag}&gt;" in escaped and f"<{tag}>" not in escaped for tag in "ib")
 
@@ -278,15 +278,15 @@ FRAME = make_frame(120, 1).assign(**{"who <b>": [f"pseudonym {i // 4}" for i in 
 
 
 def test_an_epsilon_says_whose_it_is():
-    told = {None: "0.5", **TOLD}
-    assert {unit: protection.headline(unit, 0.5) for unit in told} == told
+    text = {None: "0.5", **TOLD}
+    assert {unit: protection.headline(unit, 0.5) for unit in text} == text
     assert protection.headline(ROWS, float("inf")) == "∞ per row, 3 × ∞ = ∞ per person"
-    assert [protection.for_person(unit, 0.5) for unit in told] == ["", "", "3 × 0.5 = 1.5 per person"]
-    assert [protection.protects(unit) for unit in told] == ["row", "person", "row"]
+    assert [protection.for_person(unit, 0.5) for unit in text] == ["", "", "3 × 0.5 = 1.5 per person"]
+    assert [protection.protects(unit) for unit in text] == ["row", "person", "row"]
     for relation in ("add_remove", "replace"):
-        assert "<" not in protection.protected(PERSONS, relation)
+        assert "<" not in protection.describe_unit(PERSONS, relation)
         assert "one person" in protection.neighbors(PERSONS, relation)
-        assert "up to 3 times that" in protection.protected(ROWS, relation)
+        assert "up to 3 times that" in protection.describe_unit(ROWS, relation)
 
 
 @pytest.mark.slow
@@ -317,7 +317,7 @@ def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
     release = export.make_release(method, "NB-Synth", method.sample(20), data_name="people.csv")
     known = dict(record.facts(release).card)
     assert known["Epsilon that can be proved"] == known["Epsilon claimed by the method's source"] == told
-    assert known["Privacy unit"] == protection.protected(unit, "add_remove")
+    assert known["Privacy unit"] == protection.describe_unit(unit, "add_remove")
     assert ("62.2%" if unit is PERSONS else "81.8%") in known["In odds"]  # of epsilon 1/2, and of 3/2
     files = {name: raw.decode() for name, raw in members(release).items()}
     for name in ("README.md", "card.md", "report.html"):

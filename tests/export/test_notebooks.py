@@ -16,7 +16,7 @@ from taken_home import FOR_READERS, GONE, TOWNS, altered, members, replayed, str
 
 import dpcore
 from dpcore import datasets, export
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.experiment.sweeps import method_of
@@ -58,12 +58,12 @@ def test_the_notebook_was_never_run_and_does_what_the_code_on_the_screen_and_the
     nbformat.validate(found)
     codes = [cell for cell in found["cells"] if cell["cell_type"] == "code"]
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in codes)
-    told = "\n".join(cells(text, "markdown"))
-    assert ("A known seed" in told) == ("With the seed 9" in told) == (seed is not None)
-    assert ("can cost the same epsilon again" in told) == (seed is None)
-    told = cells(text, "code")
-    assert "bound=ledger.epsilon_bound, delta=ledger.delta)" in "\n".join(told)
-    without_charts = [cell for cell in told if "charts." not in cell]
+    words = "\n".join(cells(text, "markdown"))
+    assert ("A known seed" in words) == ("With the seed 9" in words) == (seed is not None)
+    assert ("can cost the same epsilon again" in words) == (seed is None)
+    words = cells(text, "code")
+    assert "bound=ledger.epsilon_bound, delta=ledger.delta)" in "\n".join(words)
+    without_charts = [cell for cell in words if "charts." not in cell]
     assert "\n\n".join(without_charts) + "\n" == archive.show_code(made, table="csv")
     known = facts(made)
     script = archive.script_of(known, "csv").replace("    ", "").replace("read(file,", f"read('{archive.DATA}',")
@@ -86,7 +86,7 @@ def test_the_notebook_makes_the_release_again(tmp_path, monkeypatch):
     client.execute()
     codes = [cell for cell in opened.cells if cell.cell_type == "code"]
     assert "the same rows as synthetic.csv" in codes[-1].outputs[0].text
-    (account,) = Books(folder / "ledger.sqlite").accounts()
+    (account,) = LedgerStore(folder / "ledger.sqlite").accounts()
     assert (account.looks, account.apart) == (0, 1)  # by a known seed
     results = [output.data for cell in codes for output in cell.outputs if output.output_type == "execute_result"]
     assert len([data for data in results if "<svg" in data.get("image/svg+xml", "")]) == 2
@@ -131,7 +131,7 @@ def test_predictions_keep_the_rows_and_their_own_columns():
 
 def test_rows_that_do_not_fit_are_told_without_their_values():
     rows = townspeople(20)
-    for wrong, told in (
+    for wrong, text in (
         (rows[["ill"]], "lacks columns that the model needs: age, town"),
         (rows.assign(town="Zq-secret"), "town"),
         (rows.assign(age="many"), "not numbers"),
@@ -139,7 +139,7 @@ def test_rows_that_do_not_fit_are_told_without_their_values():
     ):
         with pytest.raises(DataError) as caught:
             model_release()[0].model.predictions(wrong)
-        assert told in caught.value.cause
+        assert text in caught.value.cause
         assert "secret" not in str(caught.value)
 
 
@@ -205,7 +205,7 @@ def test_replay_makes_the_same_model(tmp_path, monkeypatch, capsys):
     said, space = replayed(made, tmp_path, monkeypatch, capsys)
     assert "the same model as model.json" in said
     assert (space["ledger"].protects, space["ledger"].to_json()) == ("person", made.ledger.to_json())
-    (account,) = Books(tmp_path / "books.sqlite").accounts()
+    (account,) = LedgerStore(tmp_path / "books.sqlite").accounts()
     assert (account.looks, account.apart) == (0, 1)  # by a known seed
     townspeople(seed=5).assign(who=who).to_csv(tmp_path / "your-data.csv", index=False)
     runpy.run_path("replay.py")

@@ -115,12 +115,12 @@ def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category)
 @example("_a_ __b__ c__")
 @example(f"{'x' * 78}_y{'z' * 9}")
 def test_names_in_markdown_are_words_on_one_line(text):
-    told = plain(text)
-    assert len(f"x{told}".splitlines()) == 1
-    assert not set(told) & set("<>`*[]#|\\~$@:&")
-    assert not re.search(r"_(\W|$)", told)  # no emphasis ends, so none is there
-    assert "www." not in told.lower()
-    assert len(told) <= 80
+    words = plain(text)
+    assert len(f"x{words}".splitlines()) == 1
+    assert not set(words) & set("<>`*[]#|\\~$@:&")
+    assert not re.search(r"_(\W|$)", words)  # no emphasis ends, so none is there
+    assert "www." not in words.lower()
+    assert len(words) <= 80
 
 
 @given(st.lists(texts, min_size=2, max_size=2, unique=True), st.lists(texts, min_size=1, max_size=4))
@@ -188,8 +188,8 @@ EVERY = {  # one of each kind of release: its parameters, and what its charts ar
 def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
     given, own = EVERY[name]
     made = released(name, data_name=f"{HOSTILE}.csv", **given)
-    told = export.make_report(made)
-    page, html = Page(told.html), told.html
+    text = export.make_report(made)
+    page, html = Page(text.html), text.html
     texts = "".join(page.texts)
     titles = ["Epsilon: claimed, and what it can cost", "Where did epsilon go?", *own]
     assert all(f">{title}" in html for title in titles)
@@ -215,7 +215,7 @@ def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
     assert len(set(names)) == len(names)
     assert set(re.findall(r"url\(#([^)]*)\)", html)) <= set(names)
     assert not re.search("Uses real data|do not publish", html)
-    assert not told.real
+    assert not text.real
 
 
 def test_it_says_what_the_card_says_and_the_same_of_the_same_release(quick_pictures):
@@ -229,14 +229,14 @@ def test_it_says_what_the_card_says_and_the_same_of_the_same_release(quick_pictu
 def test_comparisons_with_real_rows_come_last_and_under_their_name():
     made = released("NB-Synth", x_source="model")
     frame = pd.DataFrame({"attributes": ["age", HOSTILE], "avd": [0.25, 0.125], "floor": [0.01, 0.02]})
-    told = export.make_report(made, [(charts.worst_columns(frame), frame)])
-    assert told.real
-    html = told.html
+    text = export.make_report(made, [(charts.worst_columns(frame), frame)])
+    assert text.real
+    html = text.html
     before, _, after = html.partition('<h2 class="real">Uses real data: do not publish</h2>')
     assert "⚠ Uses real data: do not publish" in after  # the chart's own mark
     assert before.count('<p class="real">') == 1
     assert ("0.125</td>" in before, "0.125</td>" in after) == (False, True)
-    readmes = [archive.readme(facts(made), "csv", each) for each in (told, NO_REPORT)]
+    readmes = [archive.readme(facts(made), "csv", each) for each in (text, NO_REPORT)]
     assert ["do not publish it" in each for each in readmes] == [True, False]
     assert "<script" not in html
 

@@ -105,8 +105,8 @@ def lying_zip(text: bytes) -> bytes:
     """A zip archive whose member says that it has ten bytes."""
     raw = bytearray(zipped({"a.csv": text}))
     for header, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
-        place = raw.index(header) + at
-        raw[place : place + 4] = struct.pack("<I", 10)
+        index = raw.index(header) + at
+        raw[index : index + 4] = struct.pack("<I", 10)
     return bytes(raw)
 
 
@@ -126,8 +126,8 @@ def xz_of_much_memory(text: bytes) -> bytes:
     """An xz file that asks for a dictionary of 1.5 GB."""
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 3 << 29}]
     packed = bytearray(lzma.compress(text, filters=[{**filters[0], "dict_size": 1 << 16}]))
-    place = packed.index(bytes([0x21, 0x01, 8]))  # filter 0x21, one byte of properties: the dictionary's size
-    packed[place + 2] = 37  # 1.5 GiB
+    index = packed.index(bytes([0x21, 0x01, 8]))  # filter 0x21, one byte of properties: the dictionary's size
+    packed[index + 2] = 37  # 1.5 GiB
     header = packed[12 : 12 + 4 * (packed[12] + 1) - 4]
     packed[12 + len(header) : 16 + len(header)] = struct.pack("<I", zlib.crc32(bytes(header)))
     return bytes(packed)

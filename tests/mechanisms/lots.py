@@ -8,8 +8,8 @@ def evenly(parts):
     return (np.arange(parts) + 0.5) / parts
 
 
-def in_turn(*lots):
-    waiting = list(lots)
+def in_turn(*rng):
+    waiting = list(rng)
 
     def source(count):
         assert len(waiting[0]) == count

@@ -167,19 +167,19 @@ def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(sigma, monkey
             bits = [word(chance, step), more, *[1] * 9]
             tape(monkeypatch, bits[:1], more=bits[1:])
             (kept,) = draws.keep_gaussian(np.array([offered], dtype=object), np.array([sigma]))
-            lot = sum(Fraction(part, 2 ** (64 * place)) for place, part in enumerate(bits, start=1))
-            assert kept == (lot < chance), (offered, step)
+            draw = sum(Fraction(part, 2 ** (64 * index)) for index, part in enumerate(bits, start=1))
+            assert kept == (draw < chance), (offered, step)
 
 
 def test_no_word_near_a_gaussians_chance_is_sure(monkeypatch):
     """Within what logarithms and rounding may be out, exact arithmetic is asked, whatever floats say."""
-    asked = []
-    monkeypatch.setattr(draws, "is_below", lambda *given: asked.append(given) or True)
-    for place, (sigma, offered, off) in enumerate(product((0.8, 3.7, 1e6), (0, 3), (-(2.0**-42), 2.0**-42))):
+    wanted = []
+    monkeypatch.setattr(draws, "is_below", lambda *given: wanted.append(given) or True)
+    for index, (sigma, offered, off) in enumerate(product((0.8, 3.7, 1e6), (0, 3), (-(2.0**-42), 2.0**-42))):
         chance = np.exp(-((abs(offered) - sigma**2 / (floor(sigma) + 1)) ** 2) / (2 * sigma**2))
         tape(monkeypatch, [int(min(chance * (1 + off), 1 - 2.0**-50) * 2**64)])
         assert draws.keep_gaussian(np.array([offered]), np.array([sigma])).tolist() == [True]
-        assert len(asked) == place + 1, (sigma, offered, off)
+        assert len(wanted) == index + 1, (sigma, offered, off)
 
 
 def test_ratios_and_powers_beyond_any_float_are_compared_exactly(monkeypatch):
@@ -256,12 +256,12 @@ def test_sources_are_refused_where_numpy_is_less_accurate_than_they_assume(name,
     draws.check_numpy.cache_clear()
 
 
-def chances(choice, places):
+def chances(choice, indices):
     """Exactly 2^bits w(r) / W(r) of some places, to 200 digits."""
-    for place in places:
-        offered = int(choice._sums[place]) - (int(choice._sums[place - 1]) if place else 0)
-        part, whole = (1, 1) if choice._weights is None else (int(array[place]) for array in choice._weights)
-        behind = Fraction(float(choice._scores[place])) - Fraction(float(choice.best[0]))
+    for index in indices:
+        offered = int(choice._sums[index]) - (int(choice._sums[index - 1]) if index else 0)
+        part, whole = (1, 1) if choice._weights is None else (int(array[index]) for array in choice._weights)
+        behind = Fraction(float(choice._scores[index])) - Fraction(float(choice.best[0]))
         yield power(Fraction(choice._factor) * behind) * Fraction(part, whole) * 2**choice._bits / offered
 
 
@@ -273,7 +273,7 @@ WEIGHTS = draws.Weights(np.array([1, 2, 7, 3, 1, 5, 10**9, 0]), np.array([3, 2, 
 def test_integer_weights_are_never_below_the_true_ones():
     """So no chance to be taken is above 1, and W times the chance is exactly proportional to w."""
     for factor, weights in product((0.0, 0.1, 1.0, 1.7), (None, WEIGHTS)):
-        choice = draws.Choice(SCORES, ONE, factor, weights)
+        choice = draws.DrawnChoice(SCORES, ONE, factor, weights)
         taken = list(chances(choice, range(len(SCORES)) if weights is None else np.flatnonzero(WEIGHTS.part)))
         assert all(0 <= chance <= 1 for chance in taken)
         assert min(taken[:6]) > Fraction(99, 100)  # and all but the hopeless are taken nearly always
@@ -283,24 +283,24 @@ def test_integer_weights_are_never_below_the_true_ones():
 
 def test_a_candidate_is_taken_exactly_as_often_as_its_weight_says(monkeypatch):
     """Words next to the chance to be taken, above and below: the decision is that of exact rational arithmetic."""
-    choice = draws.Choice(SCORES, ONE, 1.3, WEIGHTS)
-    for place, chance in enumerate(chances(choice, range(7))):
-        before = int(choice._sums[place - 1]) if place else 0
+    choice = draws.DrawnChoice(SCORES, ONE, 1.3, WEIGHTS)
+    for index, chance in enumerate(chances(choice, range(7))):
+        before = int(choice._sums[index - 1]) if index else 0
         monkeypatch.setattr(draws, "uniform", lambda bounds, before=before: np.full(len(bounds), before))
         for step, more in product(STEPS, EITHER):
             bits = word(chance, step)
             tape(monkeypatch, [bits], more=[more])
             (found,), (taken,) = choice.propose(ONE)
-            assert found == place
+            assert found == index
             assert taken == (Fraction((bits << 64) + more, 2**128) < chance)
 
 
 def test_a_weight_that_no_float_holds_is_taken_next_to_never(monkeypatch):
-    choice = draws.Choice(np.array([0.0, -1e5, -1e9]), ONE, 1.0)
-    for place, (lot, more) in ((1, (1 << 40, [])), (1, (0, [0, 1])), (2, (0, [0, 0, 0, 9])), (2, (0, [7]))):
-        monkeypatch.setattr(draws, "uniform", lambda _, at=place: choice._sums[[at - 1]])
-        tape(monkeypatch, [lot], more=more)
-        assert [array.tolist() for array in choice.propose(ONE)] == [[place], [False]]
+    choice = draws.DrawnChoice(np.array([0.0, -1e5, -1e9]), ONE, 1.0)
+    for index, (draw, more) in ((1, (1 << 40, [])), (1, (0, [0, 1])), (2, (0, [0, 0, 0, 9])), (2, (0, [7]))):
+        monkeypatch.setattr(draws, "uniform", lambda _, at=index: choice._sums[[at - 1]])
+        tape(monkeypatch, [draw], more=more)
+        assert [array.tolist() for array in choice.propose(ONE)] == [[index], [False]]
 
 
 def test_choices_of_many_groups_have_the_mechanisms_distribution():
@@ -308,29 +308,29 @@ def test_choices_of_many_groups_have_the_mechanisms_distribution():
     starts = np.arange(0, many * len(SCORES), len(SCORES))
     weights = draws.Weights(*(np.tile(array, many) for array in WEIGHTS))
     for factor in (0.0, 0.9):
-        chosen = draws.Choice(np.tile(SCORES, many), starts, factor, weights).draw() - starts
+        chosen = draws.DrawnChoice(np.tile(SCORES, many), starts, factor, weights).draw() - starts
         expected = np.exp(factor * SCORES) * WEIGHTS.part / WEIGHTS.whole
         shares = many * expected / expected.sum()
         assert shares[-1] == 0  # and so it is never drawn
         assert agreement(np.bincount(chosen, minlength=len(SCORES)), shares) > RARE
     nothing = draws.Weights(np.array([0, 1, 0, 0]), np.ones(4, dtype=np.int64))  # in the second of two groups
-    assert draws.Choice(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, nothing).draw().tolist() == [1]
+    assert draws.DrawnChoice(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, nothing).draw().tolist() == [1]
 
 
 def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(monkeypatch):
     """By more than what floats can lose on the way, so that what is charged is never less than what is lost."""
     heard = []
-    for law in ("laplace", "gaussian"):
-        monkeypatch.setattr(sources, law, lambda scales: heard.append(scales) or np.zeros(len(scales), int))
-        noise = make_noise("auto", None, 0, law)
+    for distribution in ("laplace", "gaussian"):
+        monkeypatch.setattr(sources, distribution, lambda scales: heard.append(scales) or np.zeros(len(scales), int))
+        noise = make_noise("auto", None, 0, distribution)
         noise.many_counts([np.zeros((5, 6), int), np.zeros(7, int)], [1 / 3, 3.0])
         noise.reals(np.zeros(40), 4.0, grid=0.25)
         tables, steps = heard[-2:]
         assert SPARE / 2 <= Fraction(tables[0]) * 3 - 1 <= 2 * SPARE
         np.testing.assert_allclose(tables, [1 / 3] * 30 + [3.0] * 7, rtol=1e-9)
         np.testing.assert_allclose(steps, [16.0] * 40, rtol=1e-9)
-    original = draws.Choice.__init__
-    monkeypatch.setattr(draws.Choice, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
+    original = draws.DrawnChoice.__init__
+    monkeypatch.setattr(draws.DrawnChoice, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
     make_noise("auto", None).select(np.zeros(3), 1 / 3)
     assert SPARE / 2 <= 1 - Fraction(heard[-1]) * 3 <= 2 * SPARE
 

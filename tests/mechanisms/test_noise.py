@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 from scipy.stats import chisquare
 
-from dpcore.door.network_growth import Block
+from dpcore.door.network_growth import CandidateBlock
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NOISES, NoNoise, exactly_sampled, generator, histograms, make_noise, sources
 from dpcore.mechanisms.noise.histograms import Spread, draw, lengths, log_error, logarithm, spreads, vector, ways
@@ -23,26 +23,28 @@ from tests.laws import agreement
 RARE = 1e-6
 
 
-def seeded(kind, seed, law="laplace"):
-    return make_noise(kind, None if kind == "auto" else seed, 0, law)
+def seeded(kind, seed, distribution="laplace"):
+    return make_noise(kind, None if kind == "auto" else seed, 0, distribution)
 
 
-@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize("distribution", ["laplace", "gaussian"])
 @pytest.mark.parametrize("kind", NOISES)
-def test_noise_on_counts_has_its_distribution_and_its_variance(kind, law):
+def test_noise_on_counts_has_its_distribution_and_its_variance(kind, distribution):
     """Laplace's or Gauss's, or P(z) proportional to exp(-|z| / scale) or exp(-z^2 / 2 scale^2) on whole numbers."""
     scale, many, draws = 40.0 if kind == "auto" else 1.5, np.arange(-2_000, 2_001), 20_000
-    noise = seeded(kind, 7, law)
+    noise = seeded(kind, 7, distribution)
     noisy = noise.counts(np.full(draws, 100), scale) - 100
-    assert noise.law == law
+    assert noise.distribution == distribution
     if kind == "laplace":
-        assert noise.on_counts == law
-        assert stats.kstest(noisy, "laplace" if law == "laplace" else "norm", args=(0, scale)).pvalue > RARE
-        assert noise.variance(scale) == (2 if law == "laplace" else 1) * scale**2
+        assert noise.on_counts == distribution
+        assert stats.kstest(noisy, "laplace" if distribution == "laplace" else "norm", args=(0, scale)).pvalue > RARE
+        assert noise.variance(scale) == (2 if distribution == "laplace" else 1) * scale**2
         return
-    assert noise.on_counts == ("geometric" if (kind, law) == ("geometric", "laplace") else f"discrete {law}")
+    assert noise.on_counts == (
+        "geometric" if (kind, distribution) == ("geometric", "laplace") else f"discrete {distribution}"
+    )
     assert (noisy == np.round(noisy)).all()
-    shares = np.exp(-np.abs(many) / scale if law == "laplace" else -(many**2) / (2 * scale**2))
+    shares = np.exp(-np.abs(many) / scale if distribution == "laplace" else -(many**2) / (2 * scale**2))
     shares /= shares.sum()
     assert noise.variance(scale) == pytest.approx((many**2 * shares).sum())
     near = np.abs(many) <= 6
@@ -61,15 +63,15 @@ def test_selection_has_the_exponential_mechanisms_probabilities(epsilon, expecte
     assert (np.abs(np.bincount(chosen, minlength=4) / 100_000 - expected) < error).all()
 
 
-@pytest.mark.parametrize(("law", "scale"), [*product(("laplace", "gaussian"), (0.6, 2.0**40))])
-def test_opendp_draws_what_we_draw(law, scale):
+@pytest.mark.parametrize(("distribution", "scale"), [*product(("laplace", "gaussian"), (0.6, 2.0**40))])
+def test_opendp_draws_what_we_draw(distribution, scale):
     """It is the oracle of our sampler: the same distribution, for few counts and many, narrow scales and wide ones."""
     opendp = pytest.importorskip("opendp.prelude")
     opendp.enable_features("contrib")
     make, distance = opendp.m.make_laplace, opendp.l1_distance(T="i64")
-    if law == "gaussian":
+    if distribution == "gaussian":
         make, distance = opendp.m.make_gaussian, opendp.l2_distance(T="f64")
-    zeros, ours = np.zeros(3_000, dtype=np.int64), make_noise("auto", None, 0, law)
+    zeros, ours = np.zeros(3_000, dtype=np.int64), make_noise("auto", None, 0, distribution)
     draws = make(opendp.vector_domain(opendp.atom_domain(T="i64")), distance, scale=scale)
     theirs, few = np.array(draws(zeros.tolist()), dtype=float), [zeros[:20]] * 150
     edges = np.unique(np.quantile(theirs, np.linspace(0, 1, 13), method="inverted_cdf"))[1:-1]
@@ -79,8 +81,8 @@ def test_opendp_draws_what_we_draw(law, scale):
 
 
 def test_reals_get_noise_of_the_law():
-    for kind, (law, known) in product(("laplace", "auto"), {"laplace": "laplace", "gaussian": "norm"}.items()):
-        noisy = seeded(kind, 2, law).reals(np.zeros(5_000), 2.0, grid=2.0**-20)
+    for kind, (distribution, known) in product(("laplace", "auto"), {"laplace": "laplace", "gaussian": "norm"}.items()):
+        noisy = seeded(kind, 2, distribution).reals(np.zeros(5_000), 2.0, grid=2.0**-20)
         assert stats.kstest(noisy, known, args=(0, 2.0)).pvalue > RARE
 
 
@@ -97,7 +99,7 @@ def test_gaussian_variances_from_next_to_nothing_to_more_than_any_table():
         assert np.mean(drawn**2) == pytest.approx(noise.variance(sigma), rel=0.03)
     assert noise.variance(1e-200) == 0
     assert not noise.counts(np.zeros(10, dtype=np.int64), 1e-200).any()
-    assert noise.noiseless().law == "gaussian"
+    assert noise.noiseless().distribution == "gaussian"
 
 
 def test_seeds_reproduce_and_streams_differ():
@@ -116,7 +118,7 @@ def test_only_unseeded_auto_is_exactly_sampled():
 
 
 def blocks_of(*scores):
-    return [Block(np.zeros((len(some), 0), dtype=np.intp), np.array(some, dtype=float)) for some in scores]
+    return [CandidateBlock(np.zeros((len(some), 0), dtype=np.intp), np.array(some, dtype=float)) for some in scores]
 
 
 BLOCKS = blocks_of([0.0, 1.0], [2.0], [-1.0, 0.5, 2.5, 0.5], [0.0])
@@ -128,7 +130,7 @@ def test_selection_among_blocks_is_selection_from_one_list(kind, factor):
     noise, draws = seeded(kind, 8), 2_000
     sizes = [len(block.scores) for block in BLOCKS]
     chosen = [noise.select_among(BLOCKS, factor) for _ in range(draws)]
-    observed = np.bincount([sum(sizes[:block]) + place for block, place in chosen], minlength=sum(sizes))
+    observed = np.bincount([sum(sizes[:block]) + index for block, index in chosen], minlength=sum(sizes))
     weights = np.exp(factor * np.concatenate([block.scores for block in BLOCKS]))
     assert agreement(observed, draws * weights / weights.sum()) > RARE
 
@@ -325,17 +327,17 @@ def test_few_tries_are_enough_whatever_the_factor(public_total):
 
 
 def test_lots_that_are_close_are_decided_exactly(monkeypatch):
-    source, asked, room = make_noise("auto", None), [], 1e-4
+    source, wanted, room = make_noise("auto", None), [], 1e-4
 
     def exactly():
-        asked.append(1)
+        wanted.append(1)
         return Fraction(1, 2), Fraction(0)
 
     decisions = (1 << 62, True, 0), (3 << 62, False, 0), ((1 << 63) - 1, True, 1), (1 << 63, False, 2)
     for drawn, happens, times in decisions:
         monkeypatch.setattr(sources, "words", lambda _, drawn=drawn: [drawn])
         assert source._lot(log(1 / 2), room, exactly) is happens
-        assert len(asked) == times
+        assert len(wanted) == times
     monkeypatch.setattr(sources, "words", lambda _: [0])
     assert source._lot(-30.0, room, exactly)
     assert not source._lot(-1e6, room, lambda: (Fraction(1), Fraction(-(10**6))))

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from dpcore.errors import ParameterError
 from dpcore.mechanisms import randomizers
-from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Noised, Warner, best_channel
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, AdditiveNoise, Warner, best_channel
 
 PI = np.array([0.4, 0.3, 0.2, 0.1])
 
@@ -117,15 +117,15 @@ def test_no_finite_epsilon_tells_the_truth_always():
         channels = [ERRPH(k, epsilon=epsilon), OLH(k, epsilon=epsilon).inner]
         channels += [Warner(epsilon=epsilon)] if k == 2 else []
         for channel in channels:
-            lots = channel.base * 2**53
-            np.testing.assert_array_equal(lots, np.round(lots))
-            assert lots.min() >= 1
-            assert channel.gain * 2**53 == 2**53 - lots.sum()  # nothing was rounded
-            assert math.log(channel.gain * 2**53 + lots.max()) - math.log(lots.min()) <= epsilon
-            edge = 1 - (np.arange(channel.size) * lots[0] + 1) / 2**53
+            rng = channel.base * 2**53
+            np.testing.assert_array_equal(rng, np.round(rng))
+            assert rng.min() >= 1
+            assert channel.gain * 2**53 == 2**53 - rng.sum()  # nothing was rounded
+            assert math.log(channel.gain * 2**53 + rng.max()) - math.log(rng.min()) <= epsilon
+            edge = 1 - (np.arange(channel.size) * rng[0] + 1) / 2**53
             for true in (0, channel.size - 1):
-                told = channel.report(np.full(channel.size, true), in_turn(edge))
-                assert (told != true).any()
+                text = channel.report(np.full(channel.size, true), in_turn(edge))
+                assert (text != true).any()
         unary = OUE(k, epsilon=epsilon)
         assert unary.q * 2**53 == round(unary.q * 2**53) >= 1
         assert unary.report(np.zeros(1, dtype=int), in_turn(np.zeros(k))).all()  # a bit that no truth sets
@@ -152,10 +152,10 @@ def test_the_share_of_lots_that_end_in_a_report_is_its_probability():
 
 
 def test_reports_keep_the_dtype_and_one_lot_belongs_to_one_person():
-    codes, lots, channel = np.array([0, 1, 2, 2], dtype=np.uint8), np.array([0.3, 0.5, 0.99, 0.7]), ERRPH(3, p0=0.4)
-    reports = channel.report(codes, in_turn(lots))  # lies from .4, .6 and .8 on
+    codes, rng, channel = np.array([0, 1, 2, 2], dtype=np.uint8), np.array([0.3, 0.5, 0.99, 0.7]), ERRPH(3, p0=0.4)
+    reports = channel.report(codes, in_turn(rng))  # lies from .4, .6 and .8 on
     assert (reports.dtype, reports.tolist()) == (np.uint8, [0, 0, 2, 1])
-    assert [channel.report(codes[[i]], in_turn(lots[[i]]))[0] for i in range(4)] == reports.tolist()
+    assert [channel.report(codes[[i]], in_turn(rng[[i]]))[0] for i in range(4)] == reports.tolist()
     assert channel.texts(reports, ["a", "b", "c"]) == ["a", "a", "c", "b"]
 
 
@@ -195,19 +195,19 @@ def test_unary_bits_are_set_as_often_as_they_should():
     assert channel.q == pytest.approx(0.25, rel=1e-15)
     grid = evenly(8)
     for bit, true in product(range(2), repeat=2):
-        lots = np.full((8, 2), 0.9)
-        lots[:, bit] = grid
-        bits = channel.report(np.full(8, true), in_turn(lots.ravel()))
+        rng = np.full((8, 2), 0.9)
+        rng[:, bit] = grid
+        bits = channel.report(np.full(8, true), in_turn(rng.ravel()))
         assert bits[:, bit].sum() == (4 if bit == true else 2)
         assert not bits[:, 1 - bit].any()
     assert channel.texts(np.array([[True, False], [False, False]]), ["a", "b"]) == ["1", "none"]
 
 
 def test_unary_reports_in_pieces_are_the_same_reports(monkeypatch):
-    channel, codes, lots = OUE(3, epsilon=1), np.arange(10) % 3, np.random.default_rng(0).random(30)
-    at_once = channel.report(codes, in_turn(lots))
+    channel, codes, rng = OUE(3, epsilon=1), np.arange(10) % 3, np.random.default_rng(0).random(30)
+    at_once = channel.report(codes, in_turn(rng))
     monkeypatch.setattr(randomizers, "AT_ONCE", 12)
-    np.testing.assert_array_equal(channel.report(codes, in_turn(lots[:12], lots[12:24], lots[24:])), at_once)
+    np.testing.assert_array_equal(channel.report(codes, in_turn(rng[:12], rng[12:24], rng[24:])), at_once)
     group = np.array([0, 0, 1, 1, 1, 0, 2, 2, 0, 1])
     expected = [at_once[group == g].sum(axis=0) for g in range(4)]
     np.testing.assert_array_equal(channel.support(at_once, group, 4), expected)
@@ -235,10 +235,10 @@ def test_local_hashing_reports_what_the_inner_channel_says(monkeypatch):
     monkeypatch.setattr(randomizers, "PRIME", 7)
     channel = OLH(4, epsilon=math.log(2))  # 3 places, p0 = 1/4
     codes = np.array([3, 3], dtype=np.uint8)
-    lots = in_turn(np.array([0.4, 0.4]), np.array([0.5, 0.5]), np.array([0.1, 0.99]))  # a = 3, b = 3
-    assert channel.report(codes, lots).tolist() == [[3, 3, (3 * 3 + 3) % 7 % 3], [3, 3, 2]]
+    rng = in_turn(np.array([0.4, 0.4]), np.array([0.5, 0.5]), np.array([0.1, 0.99]))  # a = 3, b = 3
+    assert channel.report(codes, rng).tolist() == [[3, 3, (3 * 3 + 3) % 7 % 3], [3, 3, 2]]
     assert channel.texts(np.array([[3, 3, 2]]), list("abcd")) == ["3·v+3 → 2"]
-    assert OLH(4, epsilon=1e9).places == randomizers.MOST_PLACES
+    assert OLH(4, epsilon=1e9).places == randomizers.MOST_BUCKETS
 
 
 def test_the_best_channel_has_the_lower_variance_of_rare_values():
@@ -261,7 +261,7 @@ def test_bad_parameters_are_refused():
     wrong += [(TRR, (), {"epsilon": 1, **how}) for how in ({}, {"lower": 1, "upper": 1}, {"factors": [1.0]})]
     sets = ([], [1.0]), ([1.0], [math.nan]), ([-1.0, 1.0], [0.0])
     wrong += [(TRR, (), {"factors": factors, "offsets": offsets}) for factors, offsets in sets]
-    wrong += [(Noised, how, {"lower": 0, "upper": 1}) for how in (("cauchy", 1), ("normal", -1.0))]
+    wrong += [(AdditiveNoise, how, {"lower": 0, "upper": 1}) for how in (("cauchy", 1), ("normal", -1.0))]
     for channel, how, more in wrong:
         with pytest.raises(ParameterError):
             channel(*how, **more)
@@ -275,25 +275,25 @@ def test_moments_by_enumeration():
         reports = np.array([a * x + b for x in numbers for a in factors for b in offsets])
         samples = np.array(list(product(reports, repeat=n)))
         means = [channel.mean(y) for y in samples]
-        fair, printed = ([channel.variance(y, as_printed=how) for y in samples] for how in (False, True))
+        fair, published = ([channel.variance(y, as_published=how) for y in samples] for how in (False, True))
         a, var_a, _, _ = channel.moments
         assert np.mean(means) == pytest.approx(np.mean(numbers))
         assert np.var(means) == pytest.approx(np.var(reports) / (n * a**2))
         assert np.mean([channel.mean_variance(y) for y in samples]) == pytest.approx(np.var(means))
         assert np.mean(fair) == pytest.approx(np.var(numbers))
         bias = -var_a * np.var(reports) / (n * a**2 * (var_a + a**2))
-        assert np.mean(printed) - np.var(numbers) == pytest.approx(bias)
-        assert np.std(printed) == pytest.approx(channel.variance_error(reports, n))
+        assert np.mean(published) - np.var(numbers) == pytest.approx(bias)
+        assert np.std(published) == pytest.approx(channel.variance_error(reports, n))
 
 
 def test_the_printed_formula_has_the_published_expectation():
     """30 numbers of N(5, 4). The formula is linear in what a sample says: its variance, and its mean's square."""
     even = np.tile([-1.0, 1.0], 15) * math.sqrt(29 / 30)  # of mean 0 and variance 1
-    for var_a, a, var_b, printed in ((1, 1, 1, 3.433), (10, 2, 5, 2.149)):
+    for var_a, a, var_b, published in ((1, 1, 1, 3.433), (10, 2, 5, 2.149)):
         step, wide, spread = math.sqrt(var_a), math.sqrt(var_b), (var_a + a**2) * 4 + var_a * 25 + var_b
         channel = TRR(factors=np.array([a - step, a + step]), offsets=np.array([-wide, wide]))
         reports = even * math.sqrt(spread) + math.sqrt((5 * a) ** 2 + spread / 30)
-        assert channel.variance(reports, as_printed=True) == pytest.approx(printed, abs=5e-4)
+        assert channel.variance(reports, as_published=True) == pytest.approx(published, abs=5e-4)
         assert channel.variance(reports) == pytest.approx(4)
 
 
@@ -309,18 +309,18 @@ def test_trr_reports_use_every_member_of_both_sets_equally():
 
 def test_laplace_reports_are_moved_into_bounds_first_and_have_their_scale():
     channel = TRR(lower=-2, upper=6, epsilon=0.5)
-    asked = []
+    wanted = []
 
     def laplace(values, scale, *, grid, origin):
-        asked.append((values.tolist(), scale, grid, origin))
+        wanted.append((values.tolist(), scale, grid, origin))
         return values + 1
 
     assert channel.report(np.array([-9.0, 0, 99]), None, laplace).tolist() == [-1, 1, 7]
-    assert asked == [([-2, 0, 6], 16, 8 * 2.0**-20, -2)]
+    assert wanted == [([-2, 0, 6], 16, 8 * 2.0**-20, -2)]
     assert (channel.scale, channel.mechanism, channel.epsilon) == (16, "laplace", 0.5)
     assert channel.moments == (1, 0, 0, 512)
     y = np.array([1.0, 5.0])
-    assert channel.variance(y) == channel.variance(y, as_printed=True) == 8 - 512
+    assert channel.variance(y) == channel.variance(y, as_published=True) == 8 - 512
     assert channel.mean(y) == 3
 
 
@@ -339,11 +339,11 @@ def test_sets_are_drawn_with_a_mean_and_a_variance():
 
 def test_uniform_and_normal_noise_by_its_lots():
     grid = evenly(20_000)
-    for kind, law in (("uniform", None), ("normal", norm(10, 2))):
-        channel = Noised(kind, 2.0, lower=0.0, upper=10.0)
+    for kind, distribution in (("uniform", None), ("normal", norm(10, 2))):
+        channel = AdditiveNoise(kind, 2.0, lower=0.0, upper=10.0)
         reports = channel.report(np.full(20_000, 12.0), in_turn(grid), None)  # moved to the bound
         for share in (0.025, 0.5, 0.975):
-            expected = law.ppf(share) if law else 8 + 4 * share
+            expected = distribution.ppf(share) if distribution else 8 + 4 * share
             assert np.quantile(reports, share) == pytest.approx(expected, abs=2e-3)
         assert channel.moments == (1, 0, 0, pytest.approx(reports.var(), rel=1e-3))
         assert channel.epsilon == math.inf

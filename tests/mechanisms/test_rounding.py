@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpcore.accounting.currency import Currency
+from dpcore.accounting.currency import PrivacyMeasure
 from dpcore.accounting.relation import Relation, exact
 from dpcore.door import prices
-from dpcore.door.prices import Claim
+from dpcore.door.prices import QueryClaim
 from dpcore.mechanisms import scores
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.noise.sources import SPARE
@@ -56,7 +56,7 @@ def moved(score, relation, n):
     before, after = (score.of_many(tables[..., side], relation) for side in (0, 1))
     change = after - before  # rounding keeps the order
     ends = [np.flatnonzero(change == end).tolist() for end in (change.min(), change.max())]
-    low, high = ([Fraction(float(after[i])) - Fraction(float(before[i])) for i in places] for places in ends)
+    low, high = ([Fraction(float(after[i])) - Fraction(float(before[i])) for i in indices] for indices in ends)
     return min(low), max(high)
 
 
@@ -98,8 +98,8 @@ def exact_value(score, table, relation):
         elif score.name == "Gini":
             return sum((Fraction(int((row**2).sum()), int(row.sum())) for row in table if row.sum()), Fraction(0)) - n
         else:
-            apart = (abs(n * int(table[i, j]) - int(rows[i] * columns[j])) for i, j in np.ndindex(table.shape))
-            value = Fraction(sum(apart), 2 * n)
+            distance = (abs(n * int(table[i, j]) - int(rows[i] * columns[j])) for i, j in np.ndindex(table.shape))
+            value = Fraction(sum(distance), 2 * n)
         per_record = score.name == "information gain" or (
             relation is REPLACE and score.name not in ("conditional entropy", "Gini")
         )
@@ -125,8 +125,8 @@ def test_distances_are_out_by_no_more():
         table, sums = rng.integers(0, 90, (4, 5, 3)), np.zeros(coarse.shape, dtype=np.int64)
         np.add.at(sums, np.ix_(*merges), table)
         for distance, counts in (
-            (scores.DistanceFromMargins([released], penalty=0.3, factors=[1 / 3]), table),
-            (scores.DistanceFromMargins([coarse], 0.3, [merges]), sums),
+            (scores.DistanceFromMarginals([released], penalty=0.3, factors=[1 / 3]), table),
+            (scores.DistanceFromMarginals([coarse], 0.3, [merges]), sums),
         ):
             (value,) = distance.values(lambda _, table=table: [table], [("a", "b", "y")], ADD)
             cells = zip(counts.flat, distance.tables[0].flat, strict=True)
@@ -157,7 +157,7 @@ def test_labels_are_out_by_no_more():
 def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relation):
     """Two candidates that one person moves both, with the true sensitivity and with claims below and above it."""
     for n, claimed in product((4, LARGE[-1]), (None, 0.4, 7.0)):
-        claim = Claim(claimed_sensitivity=claimed)
+        claim = QueryClaim(claimed_sensitivity=claimed)
         bounds = bounds_of(score, relation, n)
         entry, factor = prices.choice(score.name, bounds, exact(0.3), 1, claim, exactly=True)
         low, high = moved(score, relation, n)
@@ -171,12 +171,12 @@ def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relati
 @pytest.mark.parametrize("delta", [0, 1e-9])
 def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relation, delta, monkeypatch):
     """Values on the grid, in whole steps, against the scale in steps; in rho choices, too, by their log ratios."""
-    currency, heard = Currency.of(delta), []
-    noise = make_noise("auto", None, 0, currency.law)
+    measure, heard = PrivacyMeasure.of(delta), []
+    noise = make_noise("auto", None, 0, measure.distribution)
     monkeypatch.setattr(type(noise), "counts", lambda _, steps, scale: heard.append((steps, scale)) or steps)
     claims = (None,) if delta else (None, 0.4, 7.0)
     for score, n, claimed in product((R(), MutualInformation(), Entropy()), (4, LARGE[-1]), claims):
-        claim, bounds = Claim(claimed_sensitivity=claimed, currency=currency), bounds_of(score, relation, n)
+        claim, bounds = QueryClaim(claimed_sensitivity=claimed, measure=measure), bounds_of(score, relation, n)
         entry, grid = prices.noisy_values(score.name, bounds, 5, exact(0.3), claim, exactly=True)
         tables = pairs(shape_of(score, n), n, relation)
         for side in (0, 1):

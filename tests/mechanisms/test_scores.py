@@ -132,8 +132,8 @@ def test_class_log_score_moves_one_class_by_at_most_its_sensitivity():
 
         def values(counts, score=score):
             joint = np.array(counts).reshape(2, 2, 2)  # y, a, b
-            margins = {("y",): joint.sum(axis=(1, 2)), ("y", "a"): joint.sum(axis=2), ("y", "b"): joint.sum(axis=1)}
-            return score.values(lambda families: [margins[tuple(family)] for family in families], [], ADD)
+            marginals = {("y",): joint.sum(axis=(1, 2)), ("y", "a"): joint.sum(axis=2), ("y", "b"): joint.sum(axis=1)}
+            return score.values(lambda families: [marginals[tuple(family)] for family in families], [], ADD)
 
         allowed, largest = score.bounds([], ADD, None).sensitivity, 0.0
         assert allowed == pytest.approx(3 * log((1 + smoothing) / smoothing))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore.accounting.relation import Relation
-from dpcore.mechanisms.scores import DistanceFromMargins, InfoGain, IntervalSplit, Max, Specialization
+from dpcore.mechanisms.scores import DistanceFromMarginals, InfoGain, IntervalSplit, Max, Specialization
 from dpcore.rows import joint_counts
 
 RECORDS = list(product(range(3), range(2), range(2)))  # of x, z and the class
@@ -25,10 +25,10 @@ SPLITS = [
     ),
 ]
 SCORES = [(split(rate), rate.name) for split, rate in product(SPLITS, (Max(), InfoGain()))]
-SCORES.append((DistanceFromMargins([RELEASED], penalty=0.3), "distance"))
-SCORES.append((DistanceFromMargins([RELEASED - 1], penalty=0.0), "distance"))  # the model may be wrong about all
-SCORES.append((DistanceFromMargins(COARSER, penalty=0.3, merges=MERGES), "distances at two resolutions"))
-SCORES.append((DistanceFromMargins(COARSER, penalty=[0.3, 0.1], merges=MERGES, factors=[0.4, 1.7]), "weighted"))
+SCORES.append((DistanceFromMarginals([RELEASED], penalty=0.3), "distance"))
+SCORES.append((DistanceFromMarginals([RELEASED - 1], penalty=0.0), "distance"))  # the model may be wrong about all
+SCORES.append((DistanceFromMarginals(COARSER, penalty=0.3, merges=MERGES), "distances at two resolutions"))
+SCORES.append((DistanceFromMarginals(COARSER, penalty=[0.3, 0.1], merges=MERGES, factors=[0.4, 1.7]), "weighted"))
 
 
 def answers(rows):
@@ -65,12 +65,12 @@ def test_distances_are_those_of_candidates_one_by_one():
     ]  # fmt: skip
     count, penalties = answers([(0, 0, 1), (2, 1, 0), (2, 1, 1), (2, 0, 1)]), np.arange(8) / 8
     released, families, merged = zip(*candidates, strict=True)
-    found = DistanceFromMargins(released, penalties, merged).values(count, families, Relation.ADD_REMOVE)
+    found = DistanceFromMarginals(released, penalties, merged).values(count, families, Relation.ADD_REMOVE)
     for score, penalty, (table, family, merge) in zip(found, penalties, candidates, strict=True):
-        (alone,) = DistanceFromMargins([table], penalty, [merge]).values(count, [family], Relation.ADD_REMOVE)
+        (alone,) = DistanceFromMarginals([table], penalty, [merge]).values(count, [family], Relation.ADD_REMOVE)
         assert score == alone
     assert len(set(found + penalties * [table.size for table in released])) == 6
-    every = DistanceFromMargins(np.array([xz, other]), 0.0).values(count, [("x", "z")] * 2, Relation.ADD_REMOVE)
+    every = DistanceFromMarginals(np.array([xz, other]), 0.0).values(count, [("x", "z")] * 2, Relation.ADD_REMOVE)
     assert every.tolist() == (found + penalties * 6)[[0, 2]].tolist()
 
 

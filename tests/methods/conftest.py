@@ -8,11 +8,11 @@ from dpcore.door import PrivateTable
 @pytest.fixture
 def counted(monkeypatch):
     """Every question for counts: families, how they are asked for, and the noisy tables."""
-    asked, answer = [], PrivateTable.counts
+    wanted, answer = [], PrivateTable.counts
 
     def counts(self, families, **how):
-        asked.append((families, how, answer(self, families, **how)))
-        return asked[-1][2]
+        wanted.append((families, how, answer(self, families, **how)))
+        return wanted[-1][2]
 
     monkeypatch.setattr(PrivateTable, "counts", counts)
-    return asked
+    return wanted

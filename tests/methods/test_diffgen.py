@@ -21,7 +21,7 @@ from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import Max, Specialization
 from dpcore.methods import DiffGen, DiffGenTree, DTDiff, DTDiffRows
 from dpcore.methods.local.base import entropy
-from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
+from dpcore.postprocess.group_tree import GroupTree, group_indicators, tree_of
 
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
@@ -50,8 +50,8 @@ def test_the_ledger_by_hand(relation, watched):
     share = 1 / (2 * (1 + 4))
     half = share if relation == "add_remove" else share / 2  # a replaced row may leave one half and enter the other
     # Four cuts into one side, each as good as the other: the first; and of 4 and 5 there is one place to cut.
-    told = method.ledger_.to_frame()[["scope", "mechanism", "epsilon_nominal", "relation"]]
-    assert list(told.itertuples(index=False, name=None)) == [
+    text = method.ledger_.to_frame()[["scope", "mechanism", "epsilon_nominal", "relation"]]
+    assert list(text.itertuples(index=False, name=None)) == [
         ("", "exponential", pytest.approx(share), relation),  # where to cut 0 to 5; then there is one candidate
         ("halves of n 0–5 / left", "exponential", pytest.approx(half), "add_remove"),
         ("halves of n 0–5 / right", "exponential", pytest.approx(half), "add_remove"),
@@ -86,22 +86,22 @@ def greedy(codes, target, rounds, rate):
         return round(float(rate(np.array(table))), 9)
 
     def cut_of(interval):
-        cuts = [(interval[:i], interval[i:]) for i in range(1, len(interval))]
-        return max(cuts, key=lambda cut: worth("n", cut), default=[])
+        points = [(interval[:i], interval[i:]) for i in range(1, len(interval))]
+        return max(points, key=lambda point: worth("n", point), default=[])
 
     whole = tuple(range(6))
-    cuts = {
+    points = {
         "a": [((0, 1, 2, 3), tree[0, 1, 2, 3])],
         "n": [(whole, cut_of(whole))],
         "c": [((0, 1, 2), [(0,), (1,), (2,)])],
     }
     for _ in range(rounds):
-        open_ = [(name, value) for name, values in cuts.items() for value in values if value[1]]
+        open_ = [(name, value) for name, values in points.items() for value in values if value[1]]
         name, value = open_[int(np.argmax([worth(name, value[1]) for name, value in open_]))]
         parts = {"a": tree.get, "n": lambda part, _: cut_of(part), "c": lambda *_: []}[name]
-        at = cuts[name].index(value)
-        cuts[name][at : at + 1] = [(part, parts(part, [])) for part in value[1]]
-    return {name: [value for value, _ in values] for name, values in cuts.items()}
+        at = points[name].index(value)
+        points[name][at : at + 1] = [(part, parts(part, [])) for part in value[1]]
+    return {name: [value for value, _ in values] for name, values in points.items()}
 
 
 @pytest.mark.parametrize("score", RATES)
@@ -212,8 +212,8 @@ def test_paper_mode_costs_half_of_a_choice_by_what_only_rises(criterion, relatio
 
 
 class Again(Specialization):
-    def values(self, *asked):
-        return np.tile(super().values(*asked), (20_000, 1))
+    def values(self, *wanted):
+        return np.tile(super().values(*wanted), (20_000, 1))
 
 
 SMALL = Schema(columns=(replace(N, upper=2, bins=3), replace(C, categories=("u", "v")), Y), target="y")
@@ -224,8 +224,8 @@ FOUR = pd.DataFrame({"n": [0, 1, 2, 2], "c": list("uvuv"), "y": ["no", "no", "ye
 def test_weighted_choices_have_their_probabilities(relation, person):
     """Max: 1 + 1 for c; 1 + 2 below 1; 2 + 2 below 2. At exp(t) = 2 the weights are 1 * 4, 8 / 2 and 16 / 2."""
     table = PrivateTable(SMALL.encode(FOUR), SMALL, Ledger(relation), make_noise("laplace", 5))
-    divisions, intervals = [("c", np.arange(2))], [("n", 0, 3)]
-    score = Again(target="y", classes=2, rated_by=Max(), divisions=divisions, intervals=intervals)
+    splits, intervals = [("c", np.arange(2))], [("n", 0, 3)]
+    score = Again(target="y", classes=2, rated_by=Max(), divisions=splits, intervals=intervals)
     chosen = table.choose(score, [], epsilon=person * np.log(2), draws=20_000)
     seen = np.bincount(chosen, minlength=3)
     assert chisquare(seen, 20_000 * np.array([4, 4, 8]) / 16).pvalue > 1e-4
@@ -314,10 +314,10 @@ def test_a_tree_by_hand():
 
 
 def test_missing_numbers_may_be_asked_for():
-    ranks, missing = told_by(M, 3)
+    ranks, missing = group_indicators(M, 3)
     assert ranks.tolist() == [0, 1, 2]
     assert missing.tolist() == [0, 0, 1]
-    assert told_by(C, 1) == []  # not divided
+    assert group_indicators(C, 1) == []  # not divided
     tree = grown([[8, 0], [8, 0], [8, 0], [8, 0], [0, 8]], [M])
     assert [node["column"] for node in tree.to_dict()["nodes"]] == ["m", "", ""]
     np.testing.assert_allclose(tree.probability(pd.DataFrame({"m": [None, 3]})), [[0, 1], [1, 0]])

@@ -14,7 +14,7 @@ from dpcore.methods import DTCRD, DTPD
 from dpcore.methods.local.base import entropy, gini
 from dpcore.methods.local.dtcrd import Reconstruction, cells_of
 from dpcore.methods.local.dtpd import Booleans, Conjunctions
-from dpcore.postprocess.reports import assigned, width
+from dpcore.postprocess.reports import assign_intervals, width
 
 
 def grown_by_hand(sides, labels, impurity, classes, *, most, pure=0.0, depth=0, whole=None):
@@ -22,10 +22,10 @@ def grown_by_hand(sides, labels, impurity, classes, *, most, pure=0.0, depth=0, 
     whole = whole or len(labels)
     counts = np.bincount(labels, minlength=classes)
     gains = {}
-    for cut, right in sides.items():
+    for point, right in sides.items():
         parts = np.array([np.bincount(labels[right == side], minlength=classes) for side in (False, True)])
         if parts.sum(axis=1).all():
-            gains[cut] = round(float(impurity(counts) - parts.sum(axis=1) / len(labels) @ impurity(parts)), 11)
+            gains[point] = round(float(impurity(counts) - parts.sum(axis=1) / len(labels) @ impurity(parts)), 11)
     enough = depth < most and len(labels) >= 0.02 * whole and impurity(counts) > pure
     if not enough or max(gains.values(), default=0.0) < 1e-9:
         return (counts / counts.sum()).round(9).tolist()
@@ -33,18 +33,18 @@ def grown_by_hand(sides, labels, impurity, classes, *, most, pure=0.0, depth=0, 
     below = []
     for side in (False, True):
         inside = sides[best] == side
-        own = {cut: right[inside] for cut, right in sides.items()}
+        own = {point: right[inside] for point, right in sides.items()}
         how = {"most": most, "pure": pure, "depth": depth + 1, "whole": whole}
         below.append(grown_by_hand(own, labels[inside], impurity, classes, **how))
     return best, *below
 
 
-def as_nested(forest, cut_of, place=0):
+def as_nested(forest, cut_of, index=0):
     """A grown forest in the same form."""
-    if forest.column[place] < 0:
-        return forest.probabilities[place].round(9).tolist()
-    first = int(forest.first[place])
-    return cut_of(place), as_nested(forest, cut_of, first), as_nested(forest, cut_of, first + 1)
+    if forest.column[index] < 0:
+        return forest.probabilities[index].round(9).tolist()
+    first = int(forest.first[index])
+    return cut_of(index), as_nested(forest, cut_of, first), as_nested(forest, cut_of, first + 1)
 
 
 BITS = np.array(list(product((0, 1), repeat=4)))
@@ -157,7 +157,7 @@ def test_without_lies_it_is_the_id3_tree_of_the_rows(how):
     codes, forest = SCHEMA.encode(frame), method.forest_
     halves = {"y bit 2": codes[:, 1] >= 2, "age": codes[:, 2] >= 3}
     expected = grown_by_hand(halves, codes[:, 0].astype(int), entropy, 5, most=5, pure=0.05)
-    assert as_nested(forest, lambda place: SCHEMA.names[forest.column[place]]) == expected
+    assert as_nested(forest, lambda index: SCHEMA.names[forest.column[index]]) == expected
     forest._check()
     assert forest.counts[0] == pytest.approx(len(frame))
     assert method.score(frame) > 0.4
@@ -215,14 +215,14 @@ def test_without_noise_it_is_the_gini_tree_on_the_intervals(variant, randomizer)
     boundaries = {"age": 9.5 + 51 / 17 * np.arange(1, 17), "size": -1 + 3 / 17 * np.arange(1, 17)}
     intervals = {name: np.searchsorted(at, frame[name]) for name, at in boundaries.items()}
     labels, forest = frame["y"].map({"a": 0, "b": 1, "c": 2}).to_numpy(), method.forest_
-    sides = {(name, cut): own > cut for name, own in intervals.items() for cut in range(16)}
+    sides = {(name, point): own > point for name, own in intervals.items() for point in range(16)}
 
-    def cut_of(place):
-        name = NUMBERS.names[forest.column[place]]
-        at = forest.attributes[int(forest.column[place])].at(forest.cut[[place]])[0]
-        cut = int(np.abs(boundaries[name] - at).argmin())
-        assert boundaries[name][cut] == pytest.approx(at, abs=1e-6)
-        return name, cut
+    def cut_of(index):
+        name = NUMBERS.names[forest.column[index]]
+        at = forest.attributes[int(forest.column[index])].at(forest.cut[[index]])[0]
+        point = int(np.abs(boundaries[name] - at).argmin())
+        assert boundaries[name][point] == pytest.approx(at, abs=1e-6)
+        return name, point
 
     assert as_nested(forest, cut_of) == grown_by_hand(sides, labels, gini, 3, most=4)
     method.forest_._check()
@@ -243,7 +243,7 @@ def test_people_of_a_class_are_given_to_intervals_in_the_order_of_their_reports(
             assert (np.diff(found[np.argsort(reports)]) >= 0).all()
             shares = known.distributions[name][own]
             assert np.abs(np.bincount(found, minlength=len(shares)) - shares * len(found)).max() <= 1
-            assert found.tolist() == assigned(reports, shares).tolist()
+            assert found.tolist() == assign_intervals(reports, shares).tolist()
 
 
 def test_what_is_asked_and_what_it_costs():
@@ -265,9 +265,9 @@ def test_missing_numbers_are_the_middle_and_go_right():
     method = DTCRD(mode="published", privacy=1e-6).fit(frame, schema=NUMBERS)
     assert method.reports_.values["size",][:100] == pytest.approx(0.5, abs=1e-4)
     forest = method.forest_
-    place = int(np.flatnonzero(forest.column == 2)[0])
+    index = int(np.flatnonzero(forest.column == 2)[0])
     assert np.isfinite(method.predict_proba(frame.head(100))).all()
-    side = forest.attributes[2].side(np.array([np.nan]), forest.cut[[place]], forest.low[[place]])
+    side = forest.attributes[2].side(np.array([np.nan]), forest.cut[[index]], forest.low[[index]])
     assert side.tolist() == [1]
 
 

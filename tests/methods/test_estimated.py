@@ -12,7 +12,7 @@ from dpcore.domain.splits import Groups
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import halves
 from dpcore.mechanisms.randomizers import ERRPH, TRR
-from dpcore.methods.local.base import Division, Stops, entropy, gini, grow
+from dpcore.methods.local.base import LocalSplit, Stops, entropy, gini, grow
 from dpcore.methods.local.dtcrd import Reconstruction
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.reports import Reports
@@ -59,16 +59,16 @@ def test_halves(column, expected):
 DEEP = Stops(5, 0.001)
 
 
-def planted(divisions, classes=(60.0, 40.0), stops=DEEP, cuts="values", children="halves"):
+def planted(splits, classes=(60.0, 40.0), stops=DEEP, points="values", children="halves"):
     """A tree whose nodes, named by their way down, are divided as a mapping says."""
 
     def divide(node):
-        if node.held not in divisions:
+        if node.held not in splits:
             return None
-        column, cut, counts = divisions[node.held]
-        return Division(column, cut, np.array(counts), [node.held + c for c in "lr"])
+        column, point, counts = splits[node.held]
+        return LocalSplit(column, point, np.array(counts), [node.held + c for c in "lr"])
 
-    return grow(SCHEMA, "y", np.array(classes), "", divide, stops, lambda *_: None, cuts=cuts, children=children)
+    return grow(SCHEMA, "y", np.array(classes), "", divide, stops, lambda *_: None, cuts=points, children=children)
 
 
 def test_a_tree_shows_sums_and_votes_estimates():

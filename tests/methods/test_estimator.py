@@ -47,7 +47,7 @@ class Margins(Synthesizer):
         self.margins_ = [np.maximum(answer, 0) + 1e-9 for answer in answers]
 
     def _sample(self, n, rng):
-        drawn = [rng.choice(len(margin), size=n or 600, p=margin / margin.sum()) for margin in self.margins_]
+        drawn = [rng.choice(len(marginal), size=n or 600, p=marginal / marginal.sum()) for marginal in self.margins_]
         return np.array(drawn, dtype=np.uint8).T
 
 
@@ -80,9 +80,9 @@ def test_noise_comes_from_the_seed_in_a_stream_of_its_own(noise, small_frame, sm
     """With a seed the default source is NumPy's continuous noise."""
     method = Margins(epsilon=1.0, noise=noise, random_state=5).fit(small_frame, schema=small_schema)
     rng, codes = generator(5, 0), small_schema.encode(small_frame)
-    for margin, column, size in zip(method.margins_, codes.T, small_schema.sizes, strict=True):
+    for marginal, column, size in zip(method.margins_, codes.T, small_schema.sizes, strict=True):
         counts = np.bincount(column, minlength=size)
-        np.testing.assert_allclose(margin, np.maximum(counts + rng.laplace(0, 5.0, size), 0) + 1e-9)
+        np.testing.assert_allclose(marginal, np.maximum(counts + rng.laplace(0, 5.0, size), 0) + 1e-9)
 
 
 def test_the_source_of_noise_is_named_and_samples_exactly_unless_a_seed_is_given(small_frame, small_schema):
@@ -103,8 +103,8 @@ def test_corrected_mode_cannot_spend_more_than_it_was_given(small_frame, small_s
             greedy.fit(small_frame, schema=small_schema, ledger=ledger)
     assert mine.epsilon_bound == 0
     # A paper may be wrong about its cost: that is what the ledger is there to show.
-    printed = Margins(epsilon=1.0, greedy="yes", mode="published").fit(small_frame, schema=small_schema)
-    assert (printed.ledger_.epsilon_claimed, printed.ledger_.epsilon_bound) == (2, 2)
+    published = Margins(epsilon=1.0, greedy="yes", mode="published").fit(small_frame, schema=small_schema)
+    assert (published.ledger_.epsilon_claimed, published.ledger_.epsilon_bound) == (2, 2)
 
 
 def test_a_fit_that_fails_leaves_no_earlier_release_behind(small_frame, small_schema):
@@ -178,8 +178,10 @@ def test_a_method_without_words_for_screens_runs_and_a_registered_one_has_them()
     assert type("Untitled", (Margins,), {"__module__": __name__}).title == "Untitled"
     for name, kind in METHODS.items():
         for words in ("reference", "best_for", "page", "presets"):
-            told = f"{name} does not say its {words}: an attribute of the class, as reference = phrase('Warner 1965')."
-            assert getattr(kind, words), told
+            message = (
+                f"{name} does not say its {words}: an attribute of the class, as reference = phrase('Warner 1965')."
+            )
+            assert getattr(kind, words), message
 
 
 FOREST = DiffPRFs(epsilon=30.0, n_trees=2, max_depth=3, random_state=1)
@@ -279,6 +281,6 @@ def test_a_model_file_predicts_from_texts_as_they_are_read(name):
 def test_a_tree_s_cut_is_a_date(name):
     method = METHODS[name](epsilon=1e4, random_state=0).fit(visits(600, 0), schema=SCHEMA.select(["visit", "died"]))
     forest = method.forest_
-    texts = [side_of(forest, place)[1] for place in range(len(forest.parent)) if forest.parent[place] >= 0]
+    texts = [side_of(forest, index)[1] for index in range(len(forest.parent)) if forest.parent[index] >= 0]
     assert all(text.startswith("visit") for text in texts)
     assert any("2020-0" in text or "2020 Q" in text for text in texts), texts

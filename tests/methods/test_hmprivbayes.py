@@ -19,12 +19,12 @@ from dpcore.methods.networks.jtree import (
     COUNT_SHARE,
     MOST_CELLS,
     JTree,
-    amplified,
-    noisy_margins,
+    amplify,
+    noisy_leads,
     sampling_rate,
     with_room,
 )
-from dpcore.postprocess.bayes_net import contained, margin
+from dpcore.postprocess.bayes_net import is_contained, marginal_of
 from dpcore.postprocess.clustering import contiguous_clusters
 
 
@@ -43,11 +43,11 @@ def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
     frame = pd.DataFrame({name: (np.arange(n) * 7 % n < count).astype(int) for name, count in ones.items()})
     method = HMPrivBayes(mode=mode, epsilon=HUGE, n_clusters=1, max_parents=1, eta=0.0, score="MI", random_state=0)
     method.fit(frame, schema=bits(ones, n))
-    share = {family[0]: price for family, price in zip(method.families_, method.epsilons_, strict=True)}
+    share = {family[0]: loss for family, loss in zip(method.families_, method.epsilons_, strict=True)}
     assert (method.families_[0], share.pop(bit("root"))) == ((bit("root"),), 0)
     both = sum(share.values())
     shares = {bit("even"): pytest.approx(0.3775, abs=5e-5), bit("rare"): pytest.approx(0.6225, abs=5e-5)}
-    assert {name: price / both for name, price in share.items()} == shares
+    assert {name: loss / both for name, loss in share.items()} == shares
     d, k = 3, 1
     whole = HUGE * (2 * d / k) / (d - 1 + 4 * d / k)
     assert both == pytest.approx(whole if mode == "published" else 0.9 * whole)
@@ -76,8 +76,8 @@ def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_ent
     assert claimed == pytest.approx([epsilon * share for share in shares], abs=5e-6)
     assert pairs.epsilon_nominal == pairs.epsilon_claimed * pairs_at_once
     step = entropy(1 / n)  # the most that one row moves the information of two bits: a first one among n - 1 zeros
-    printed = step * d * (d - 1) / (float(pairs.epsilon_claimed) * 2 * pairs_at_once)
-    assert pairs.scale == pytest.approx(printed)
+    published = step * d * (d - 1) / (float(pairs.epsilon_claimed) * 2 * pairs_at_once)
+    assert pairs.scale == pytest.approx(published)
     assert pairs.draws == d * (d - 1) // 2
     for step in (choices, tables):
         assert total(step) == total(step, "epsilon_claimed") * k
@@ -94,11 +94,11 @@ def test_equal_weights_read_no_entropies_and_a_random_first_bit_is_not_charged(m
     for seed, weights in enumerate(["equal", "entropy"] * 4):
         how = {"relation": relation, "weights": weights, "first": "random", "random_state": seed, "epsilon": 20.0}
         method = HMPrivBayes(mode=mode, n_clusters=1, max_parents=1, **how).fit(frame, schema=bits(frame.columns, 120))
-        (_, choices, tables), prices = steps(method), [float(price) for price in method.epsilons_ if price]
-        assert (sum(prices) * sum(1 / price for price in prices) > len(prices) ** 2 + 1e-6) == (weights == "entropy")
+        (_, choices, tables), losses = steps(method), [float(loss) for loss in method.epsilons_ if loss]
+        assert (sum(losses) * sum(1 / loss for loss in losses) > len(losses) ** 2 + 1e-6) == (weights == "entropy")
         raw, reads = [entry.mechanism for entry in method.ledger_.entries].count("none"), weights == "entropy"
         found = (0, 6 * (reads or relation == "add_remove")) if mode == "corrected" else (reads, 0)
-        assert (raw, len(tables) - len(prices)) == found
+        assert (raw, len(tables) - len(losses)) == found
         assert [entry.epsilon_nominal for entry in choices] == [total(choices) / 5] * 5
         assert total(method.ledger_.entries, "epsilon_claimed") == 20
         firsts.add(method.families_[0])
@@ -111,14 +111,14 @@ def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_pr
     rows = np.random.default_rng(0).integers(0, 2, (1_000, 2))
     frame = pd.DataFrame({f"{block}{i}": rows[:, j] for j, block in enumerate("ab") for i in range(4)})
     how = {"mode": mode, "score": score, "n_clusters": 2, "epsilon": 20.0, "random_state": 0}
-    fixed, printed = (
+    fixed, published = (
         HMPrivBayes(affinity=affinity, **how).fit(frame, schema=bits(frame.columns))
         for affinity in ("fixed", "published")
     )
     assert sorted(fixed.clusters_) == [tuple(bit(f"{block}{i}") for i in range(4)) for block in "ab"]
-    assert [{name[0] for name in cluster} for cluster in printed.clusters_] == [{"a", "b"}] * 2
-    apart = printed.sample(1_000)[[sorted(cluster)[0].split()[0] for cluster in printed.clusters_]]
-    assert 0.3 < (apart.nunique(axis=1) == 1).mean() < 0.7  # equal in all rows
+    assert [{name[0] for name in cluster} for cluster in published.clusters_] == [{"a", "b"}] * 2
+    distance = published.sample(1_000)[[sorted(cluster)[0].split()[0] for cluster in published.clusters_]]
+    assert 0.3 < (distance.nunique(axis=1) == 1).mean() < 0.7  # equal in all rows
 
 
 @pytest.mark.parametrize("mode", ["corrected", "published"])
@@ -128,12 +128,12 @@ def test_tables_that_are_no_margins_are_measured_and_the_others_derived(mode):
         method = HMPrivBayes(mode=mode, epsilon=1.0, n_clusters=1, eta=0.5, random_state=seed)
         method.fit(frame, schema=bits(frame.columns))
         anchor, tables = method.families_[3], dict(zip(method.families_, method.tables_, strict=True))
-        for place, (family, price) in enumerate(zip(method.families_, method.epsilons_, strict=True)):
-            derived = place < 3 and contained(family, anchor)
-            measured += place < 3 and not derived
-            assert (price == 0) == derived
+        for index, (family, loss) in enumerate(zip(method.families_, method.epsilons_, strict=True)):
+            derived = index < 3 and is_contained(family, anchor)
+            measured += index < 3 and not derived
+            assert (loss == 0) == derived
             if derived:
-                held = margin(np.maximum(tables[anchor], 0), anchor, family)
+                held = marginal_of(np.maximum(tables[anchor], 0), anchor, family)
                 np.testing.assert_allclose(tables[family], held)
             if mode == "corrected":
                 assert tables[family].min() >= 0
@@ -160,10 +160,10 @@ def test_noise_of_the_corrected_tables_follows_noisy_entropies(relation, counted
     """Weights come from the released one-way tables and not from the rows."""
     frame = planted(1, 6, rows=120)
     HMPrivBayes(relation=relation, n_clusters=1, epsilon=0.5, random_state=0).fit(frame, schema=bits(frame.columns))
-    (one_ways, _, margins), (families, how, _) = counted
-    n = len(frame) if relation == "replace" else float(np.mean([margin.sum() for margin in margins]))
+    (one_ways, _, marginals), (families, how, _) = counted
+    n = len(frame) if relation == "replace" else float(np.mean([marginal.sum() for marginal in marginals]))
     for family, weight in zip(families, how["weights"], strict=True):
-        noisy = margins[list(one_ways).index((family[0],))]
+        noisy = marginals[list(one_ways).index((family[0],))]
         share = np.clip((noisy[1] + (n - noisy.sum()) / 2) / n, 0, 1)
         assert weight == pytest.approx(math.exp(-entropy(share)))
 
@@ -176,10 +176,10 @@ def undirected(edges):
 
 
 def test_amplification_by_hand():
-    assert float(amplified(0.1, 0.1)) == pytest.approx(0.71867, abs=5e-6)
-    assert math.log1p(0.3 * math.expm1(amplified(1.0, 0.3))) == pytest.approx(1.0)
-    assert float(amplified(1e6, 0.5)) == pytest.approx(1e6 + math.log(2))
-    assert float(amplified(0.0, 0.5)) == 0
+    assert float(amplify(0.1, 0.1)) == pytest.approx(0.71867, abs=5e-6)
+    assert math.log1p(0.3 * math.expm1(amplify(1.0, 0.3))) == pytest.approx(1.0)
+    assert float(amplify(1e6, 0.5)) == pytest.approx(1e6 + math.log(2))
+    assert float(amplify(0.0, 0.5)) == 0
 
 
 @pytest.mark.parametrize(("shapes", "epsilon"), [([(2, 2)], 0.2), ([(3, 3), (2, 5)], 1.0)])
@@ -202,16 +202,16 @@ def test_sampling_rate_is_the_best_of_the_grid(shapes, epsilon):
 def test_printed_edge_rule():
     rng = np.random.default_rng(0)
     information, thresholds = np.array([0.5, 0.1, 0.3]), np.array([0.2, 0.2, 0.3])
-    assert (noisy_margins(information, thresholds, 0.0, rng) >= 0).tolist() == [[True, False, True]]
-    drawn = noisy_margins(information, thresholds, 0.1, rng, 200_000) >= 0
+    assert (noisy_leads(information, thresholds, 0.0, rng) >= 0).tolist() == [[True, False, True]]
+    drawn = noisy_leads(information, thresholds, 0.1, rng, 200_000) >= 0
     assert drawn.shape == (200_000, 3)
     # P[margin + X >= Y] for two Laplace variables of scale b: 1 - e^-t (2 + t) / 4 with t = margin / b
     for j, t in ((0, 3.0), (2, 0.0)):
         exact = 1 - math.exp(-t) * (2 + t) / 4
         assert drawn[:, j].mean() == pytest.approx(exact, abs=5 * 0.5 / math.sqrt(200_000))
-    shared = (noisy_margins(np.zeros(2), np.zeros(2), 1.0, rng, 200_000) >= 0).all(axis=1).mean()
+    shared = (noisy_leads(np.zeros(2), np.zeros(2), 1.0, rng, 200_000) >= 0).all(axis=1).mean()
     assert shared == pytest.approx(1 / 3, abs=0.006)  # both of two beat one rho; independent ones would give 1/4
-    assert (noisy_margins(np.ones(2), np.zeros(2), math.inf, rng, 20_000) >= 0).mean() == pytest.approx(0.5, abs=0.03)
+    assert (noisy_leads(np.ones(2), np.zeros(2), math.inf, rng, 20_000) >= 0).mean() == pytest.approx(0.5, abs=0.03)
 
 
 @pytest.mark.parametrize(("relation", "score"), [("replace", "R"), ("add_remove", "MI")])

@@ -12,7 +12,7 @@ from chains import CHAIN, HUGE, chain, listed
 from sources import Watched
 
 from dpcore import AIM, MST, IndependentMarginals, RefinedPrivBayes
-from dpcore.accounting.currency import PURE, Currency
+from dpcore.accounting.currency import PURE, PrivacyMeasure
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
@@ -22,13 +22,13 @@ from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.methods import AdaptiveMarginals
 from dpcore.methods.networks import adaptive_marginals, aim
-from dpcore.methods.networks.adaptive_marginals import MOST_ROUNDS, ROUGH, Columns, Plan, average, in_lots
+from dpcore.methods.networks.adaptive_marginals import MOST_ROUNDS, ROUGH, Columns, MarginalPlan, average, in_lots
 from dpcore.methods.networks.aim import weights
-from dpcore.methods.networks.mst import MOST_VALUES, frequent_apart
+from dpcore.methods.networks.mst import MOST_VALUES, frequent_split
 from dpcore.methods.networks.refined import EDGES, ONE_WAYS, TREE
 from dpcore.postprocess.junction_tree import cells_of
 from dpcore.postprocess.resolution import ENOUGH, Resolution, merge_more, neighbors
-from dpcore.postprocess.simplex import fit_margins, merge_rare
+from dpcore.postprocess.simplex import fit_marginals, merge_rare
 
 CLASSLESS = replace(CHAIN, target=None)
 TWO = Schema(columns=(listed("a", 2), listed("b", 2)))
@@ -46,10 +46,10 @@ class Scored(Watched):
 def test_rounds_cost_what_is_documented(relation, delta, times):
     """The first costs a 64th, each later one as much as the one before or `times` as much, the last what is left."""
     method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
-    whole, entries = Currency.of(delta).amount(1.3), method.ledger_.entries
+    whole, entries = PrivacyMeasure.of(delta).loss_of(1.3), method.ledger_.entries
     columns, choices, tables = entries[:4], entries[4::2], entries[5::2]
     assert {entry.epsilon_nominal for entry in columns} == {whole / 64 * Fraction(9, 10)}
-    names = ["a", "b", "c", "y", *(" × ".join(scope) for scope in method.pairs_)]
+    names = ["a", "b", "c", "y", *(" × ".join(clique) for clique in method.pairs_)]
     assert [entry.name for entry in (*columns, *tables)] == [f"counts of {name}" for name in names]
     first, *later = shares = [c.epsilon_nominal + t.epsilon_nominal for c, t in zip(choices, tables, strict=True)]
     assert [entry.epsilon_nominal for entry in choices] == [share / 10 for share in shares]
@@ -71,30 +71,30 @@ def test_rounds_cost_what_is_documented(relation, delta, times):
 def test_noise_falls_where_a_table_told_nothing(monkeypatch, times, shares):
     """Independent columns, and no noise: no table moves the model."""
     monkeypatch.setattr("dpcore.methods.base.make_noise", lambda *_: Watched())
-    monkeypatch.setattr(Currency, "rows", lambda *_: times)
+    monkeypatch.setattr(PrivacyMeasure, "rows", lambda *_: times)
     method = AIM(epsilon=1.0, relation="replace").fit(APART, schema=TWO)
     choices, tables = method.ledger_.entries[2::2], method.ledger_.entries[3::2]
-    paid = [float(one.epsilon_nominal + other.epsilon_nominal) for one, other in zip(choices, tables, strict=True)]
-    assert paid == pytest.approx(shares, rel=1e-14)
+    spent = [float(one.epsilon_nominal + other.epsilon_nominal) for one, other in zip(choices, tables, strict=True)]
+    assert spent == pytest.approx(shares, rel=1e-14)
 
 
-@pytest.mark.parametrize(("law", "size"), [("laplace", 1.0), ("gaussian", sqrt(2 / pi))])
-def test_tables_are_rated_by_weight_and_noise(monkeypatch, law, size):
+@pytest.mark.parametrize(("distribution", "size"), [("laplace", 1.0), ("gaussian", sqrt(2 / pi))])
+def test_tables_are_rated_by_weight_and_noise(monkeypatch, distribution, size):
     """The first choice without noise: a = b. Of 400 rows each diagonal cell has 200, where 100 are expected."""
     noise = Scored()
-    noise.law = noise.on_counts = law
-    monkeypatch.setattr(noise, "variance", lambda scale: scale**2 * (2 if law == "laplace" else 1))
+    noise.distribution = noise.on_counts = distribution
+    monkeypatch.setattr(noise, "variance", lambda scale: scale**2 * (2 if distribution == "laplace" else 1))
     monkeypatch.setattr("dpcore.methods.base.make_noise", lambda *_: noise)
     frame = pd.DataFrame({"a": ["0", "1"] * 200, "b": ["0", "1"] * 200})
-    delta = 0.0 if law == "laplace" else 1e-9
+    delta = 0.0 if distribution == "laplace" else 1e-9
     method = AIM(epsilon=8.0, delta=delta, relation="replace").fit(frame, schema=TWO)
-    currency = Currency.of(delta)
-    share = currency.amount(8.0) / 32
-    error = size * currency.scale(share * Fraction(9, 10), currency.histogram(Relation.REPLACE))
+    measure = PrivacyMeasure.of(delta)
+    share = measure.loss_of(8.0) / 32
+    error = size * measure.scale(share * Fraction(9, 10), measure.histogram(Relation.REPLACE))
     scores, factor = noise.chosen[0]
     singles = 0.5 * (0 - error / 2 * 2)  # a pair has two columns in common with the workload, a column one
     assert scores == pytest.approx([singles, singles, 200 - error / 2 * 4], abs=1e-2)
-    assert factor == pytest.approx(currency.exponent(share / 10) / 2)  # moved by 1; two ways
+    assert factor == pytest.approx(measure.exponent(share / 10) / 2)  # moved by 1; two ways
     assert method.pairs_[0] == ("a", "b")
 
 
@@ -118,7 +118,7 @@ def test_the_model_stays_small_and_its_room_grows(most, cells, monkeypatch):
 def test_tables_stay_small(monkeypatch):
     monkeypatch.setattr(aim, "MOST_TABLE", 9)
     method = AIM(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
-    pairs = {scope for scope in method.pairs_ if len(scope) == 2}
+    pairs = {clique for clique in method.pairs_ if len(clique) == 2}
     assert {("a", "c")} <= pairs <= {("a", "c"), ("a", "y"), ("b", "y"), ("c", "y")}
 
 
@@ -126,7 +126,7 @@ def test_tables_stay_small(monkeypatch):
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 def test_each_third_buys_what_is_documented(relation, delta):
     method = MST(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
-    third, entries = Currency.of(delta).amount(1.3) / 3, method.ledger_.entries
+    third, entries = PrivacyMeasure.of(delta).loss_of(1.3) / 3, method.ledger_.entries
     columns, choices, pairs = entries[:4], entries[4:7], entries[7:]
     assert [entry.name for entry in columns] == [f"counts of {name}" for name in "abcy"]
     assert [entry.name for entry in pairs] == [f"counts of {a} × {b}" for a, b in method.pairs_]
@@ -161,12 +161,12 @@ def test_pairs_that_join_two_parts_are_rated_by_their_distance(monkeypatch):
     ("counts", "apart"), [([10.0, 5.9, 6.0, -1.0], [0, 2, 1, 2]), ([10.0, 6.0], [0, 1]), ([1.0, 2.0], [0, 0])]
 )
 def test_rare_values_are_one_by_three_standard_deviations(counts, apart):
-    assert frequent_apart(np.array(counts), 4.0).tolist() == apart
+    assert frequent_split(np.array(counts), 4.0).tolist() == apart
 
 
 def test_of_very_many_values_the_most_frequent_are_apart():
     rest = 1_000 - MOST_VALUES
-    many, ties = frequent_apart(np.arange(1_000.0), 1e-4), frequent_apart(np.full(1_000, 20.0), 1e-4)
+    many, ties = frequent_split(np.arange(1_000.0), 1e-4), frequent_split(np.full(1_000, 20.0), 1e-4)
     assert many.tolist() == [*[MOST_VALUES] * rest, *range(MOST_VALUES)]
     assert ties.tolist() == [*range(MOST_VALUES), *[MOST_VALUES] * rest]
 
@@ -201,9 +201,9 @@ def test_tables_are_fitted_to_their_margins():
     rng = np.random.default_rng(2)
     exact = rng.integers(20, 100, (3, 4, 2)).astype(float)
     first, second, totals = exact.sum(axis=1), exact.sum(axis=0), exact.sum(axis=(0, 1))
-    np.testing.assert_allclose(fit_margins(exact, first, second, totals), exact, rtol=1e-4)
+    np.testing.assert_allclose(fit_marginals(exact, first, second, totals), exact, rtol=1e-4)
     for noisy in (exact + rng.laplace(0, 30, exact.shape), np.zeros(exact.shape)):
-        fitted = fit_margins(noisy, first, second, totals)
+        fitted = fit_marginals(noisy, first, second, totals)
         assert (fitted >= 0).all()
         np.testing.assert_allclose(fitted.sum(axis=0), second, rtol=1e-6)
         np.testing.assert_allclose(fitted.sum(axis=1), first, rtol=2e-2)
@@ -260,7 +260,7 @@ ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
     ],
 )
 def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
-    found = Plan.of(rows, Fraction(epsilon), PURE, relation, sizes, classes)
+    found = MarginalPlan.of(rows, Fraction(epsilon), PURE, relation, sizes, classes)
     assert (found.one_ways * 100, found.rounds, found.with_class, found.of_class) == plan
 
 
@@ -269,7 +269,7 @@ def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
 def test_epsilon_is_divided_as_documented(relation, schema):
     method = AdaptiveMarginals(epsilon=1.3, relation=relation, noise="laplace", random_state=0)
     entries, whole = list(method.fit(chain(), schema=schema).ledger_.entries), Fraction(1.3)
-    plan = Plan.of(20_000, whole, PURE, relation, schema.sizes, 2 if schema.target else 0)
+    plan = MarginalPlan.of(20_000, whole, PURE, relation, schema.sizes, 2 if schema.target else 0)
     assert plan.rounds > 1
     assert plan.with_class == bool(schema.target)
     if relation is ADD:
@@ -279,13 +279,13 @@ def test_epsilon_is_divided_as_documented(relation, schema):
     names, classes = ("a, c, b", 2) if plan.with_class else ("y, a, c, b", 1)
     of_each = whole * plan.one_ways / (classes if relation is REPLACE else 1)  # a replaced row may be in both
     first, choices, tables = entries[:classes], entries[classes::2], entries[classes + 1 :: 2]
-    told = [(entry.name, entry.mechanism, entry.epsilon_nominal) for entry in first]
-    assert told == [(f"histograms of {names}", "k-norm", of_each)] * classes
+    text = [(entry.name, entry.mechanism, entry.epsilon_nominal) for entry in first]
+    assert text == [(f"histograms of {names}", "k-norm", of_each)] * classes
     moved = relation.histogram_l1
     assert {(c.mechanism, c.sensitivity) for c in choices} == {("exponential", Fraction(moved, 2))}
     assert {(t.mechanism, t.sensitivity) for t in tables} == {("laplace", moved)}
-    one, paid = whole * (1 - plan.one_ways) / plan.rounds, zip(choices, tables, strict=True)
-    rounds = [(choice.epsilon_nominal + table.epsilon_nominal) / one for choice, table in paid]
+    one, spent = whole * (1 - plan.one_ways) / plan.rounds, zip(choices, tables, strict=True)
+    rounds = [(choice.epsilon_nominal + table.epsilon_nominal) / one for choice, table in spent]
     assert {*rounds} <= {1, MOST_ROUNDS}
     assert (sum(rounds), len(rounds)) == (plan.rounds, len(method.pairs_))
     assert sum(method.epsilons_) == pytest.approx(float(whole))
@@ -294,9 +294,9 @@ def test_epsilon_is_divided_as_documented(relation, schema):
 def test_rho_is_divided_as_documented():
     method = AdaptiveMarginals(epsilon=1.3, delta=1e-9, noise="laplace", random_state=0)
     method.fit(chain(), schema=CLASSLESS)
-    (rough, *entries), whole = method.ledger_.entries, Currency.of(1e-9).amount(1.3)
-    plan = Plan.of(20_000, whole, method.ledger_.currency, ADD, CLASSLESS.sizes, 0)
-    assert plan.one_ways < Plan.of(20_000, Fraction(1.3), PURE, ADD, CLASSLESS.sizes, 0).one_ways
+    (rough, *entries), whole = method.ledger_.entries, PrivacyMeasure.of(1e-9).loss_of(1.3)
+    plan = MarginalPlan.of(20_000, whole, method.ledger_.measure, ADD, CLASSLESS.sizes, 0)
+    assert plan.one_ways < MarginalPlan.of(20_000, Fraction(1.3), PURE, ADD, CLASSLESS.sizes, 0).one_ways
     assert rough.epsilon_nominal == whole * ROUGH
     left = whole - rough.epsilon_nominal
     shares = [float(entry.epsilon_nominal / (left * plan.one_ways)) for entry in entries[:4]]
@@ -364,13 +364,13 @@ def test_counts_are_averaged_with_what_is_said():
 def test_tables_of_like_sizes_are_asked_at_once(watched):
     assert in_lots((16, 2, 3, 16, 2))[0] == [[1, 4, 2], [0, 3]]
     assert in_lots((5,))[0] == [[0]]
-    assert [len(lot) for lot in in_lots((*[2] * 4, *[16] * 6, 41))[0]] == [4, 6, 1]
+    assert [len(draw) for draw in in_lots((*[2] * 4, *[16] * 6, 41))[0]] == [4, 6, 1]
     frame = pd.DataFrame({f"c{j}": ["0", "1", "2"] * 10 for j in range(3)})
     schema = Schema(columns=tuple(listed(name, 3) for name in frame), max_rows=90)
     for relation in (ADD, REPLACE):
         AdaptiveMarginals(epsilon=0.6, relation=relation).fit(frame, schema=schema)
-    told = [(factor, public) for _, factor, public in watched.together]
-    assert told == [(pytest.approx(0.6 * 0.99), False), (pytest.approx(0.3), True)]
+    text = [(factor, public) for _, factor, public in watched.together]
+    assert text == [(pytest.approx(0.6 * 0.99), False), (pytest.approx(0.3), True)]
 
 
 def test_no_part_of_a_replaced_table_has_a_public_total(watched):
@@ -387,7 +387,7 @@ def test_what_classes_say_is_added(watched):
     noise = spreads(sizes, 1.0, public_total=False)
     expected = [0 if column.name == "y" else 2 * noise[column.size].cell ** 2 for column in CHAIN]
     assert found.variances == pytest.approx(expected)
-    for j, joint in found.beside_class.items():
+    for j, joint in found.with_class_counts.items():
         np.testing.assert_allclose(joint.sum(axis=0), found.margins[CHAIN.index("y")])
         np.testing.assert_allclose(joint.sum(axis=1), found.margins[j])
     assert [loss for _, loss in found.losses] == pytest.approx([1 / 3] * 3)

@@ -142,10 +142,10 @@ def PPNB(**given):  # noqa: N802 - stands for the class
     return ppnb.PPNB(**{**how, **given})
 
 
-def learned(channels, values, *, how="clip", alpha=0.0, as_printed=False, asked=None):
+def learned(channels, values, *, how="clip", alpha=0.0, as_published=False, asked=None):
     people = len(next(iter(values.values())))
     reports = Reports(SCHEMA, people, channels, values, asked or {}, target="y")
-    return bayes_of(reports, reconstruction=how, alpha=alpha, as_printed=as_printed)
+    return bayes_of(reports, reconstruction=how, alpha=alpha, as_published=as_published)
 
 
 def table(counts):
@@ -176,12 +176,12 @@ def test_what_the_paper_gives_away_is_booked():
     assert (x, n, y) == (pytest.approx(math.log1p(3 * 0.35 / 0.65)), math.inf, math.inf)
 
 
-@pytest.mark.parametrize(("as_printed", "variance"), [(True, 10 / 3), (False, 11 / 3)])
-def test_formulas_2_and_3_by_hand(as_printed, variance):
+@pytest.mark.parametrize(("as_published", "variance"), [(True, 10 / 3), (False, 11 / 3)])
+def test_formulas_2_and_3_by_hand(as_published, variance):
     """Sets of mean 2 and 0, variances 1 and 1; reports 0, 4, 8, 12 in one class and one report in the other."""
     y, n = np.array([0, 0, 1, 0, 0]), np.array([0.0, 4, 99, 8, 12])
     channels = {("y",): CLEAR, ("n",): TRR(factors=[1.0, 3], offsets=[-1.0, 1])}
-    model = learned(channels, {("y",): y, ("n",): n}, as_printed=as_printed)
+    model = learned(channels, {("y",): y, ("n",): n}, as_published=as_published)
     np.testing.assert_allclose(model.normals["n"], [[3, variance], [5, 25]])  # of one report: the middle, the widest
 
 
@@ -273,10 +273,10 @@ def test_joint_tables_by_hand(how):
     y, x = table([[25, 20], [25, 30]])
     half = ERRPH(2, p0=0.5)
     reports = Reports(binary, 100, {("y",): half, ("x",): half}, {("y",): y, ("x",): x}, target="y")
-    model = bayes_of(reports, reconstruction=how, alpha=0, as_printed=False)
+    model = bayes_of(reports, reconstruction=how, alpha=0, as_published=False)
     np.testing.assert_allclose(model.tables["x"], [[3 / 4, 1 / 4], [1 / 3, 2 / 3]], atol=1e-5)
     np.testing.assert_allclose(model.prior, [0.4, 0.6], atol=1e-6)
-    more = bayes_of(reports, reconstruction=how, alpha=2, as_printed=False)
+    more = bayes_of(reports, reconstruction=how, alpha=2, as_published=False)
     np.testing.assert_allclose(more.tables["x"], [[32 / 44, 12 / 44], [22 / 64, 42 / 64]], atol=1e-5)
 
 
@@ -293,9 +293,9 @@ def test_the_prior_of_pairs_is_weighted_by_what_they_tell():
     schema = Schema(columns=(X, Column(name="z", kind="categorical", categories=("a", "b")), Y), target="y")
     values = {("y", "x"): np.array([0, 0, 1, 5]), ("y", "z"): np.array([0, 3])}
     channels = {("y", "x"): ERRPH(6, p0=1), ("y", "z"): ERRPH(4, p0=1)}
-    asked = {("y", "x"): np.arange(4), ("y", "z"): np.array([0, 3])}
-    reports = Reports(schema, 4, channels, values, asked, target="y")
-    model = bayes_of(reports, reconstruction="clip", alpha=0, as_printed=False)
+    wanted = {("y", "x"): np.arange(4), ("y", "z"): np.array([0, 3])}
+    reports = Reports(schema, 4, channels, values, wanted, target="y")
+    model = bayes_of(reports, reconstruction="clip", alpha=0, as_published=False)
     # 4 people and 2, and the variance of a sum over 6 cells or 4: weights 4 / (6 x 5/36) and 2 / (4 x 3/16).
     weights = np.array([4 / (5 / 6), 2 / (3 / 4)])
     first = weights @ [0.75, 0.5] / weights.sum()

@@ -23,7 +23,7 @@ from dpcore.methods import AdaptiveMarginals, HMPrivBayes, JTree, NoPrivacy, Pri
 from dpcore.methods.networks import refined
 from dpcore.methods.networks.privbayes import maximal_sets
 from dpcore.postprocess import resolution
-from dpcore.postprocess.bayes_net import contained, margin
+from dpcore.postprocess.bayes_net import is_contained, marginal_of
 
 
 def of_hmprivbayes(d, relation, n_clusters, **_):
@@ -53,7 +53,7 @@ def test_what_is_asked_first_chosen_and_measured_share_epsilon_exactly(kind, how
         frame, epsilon = planted(1, d, rows=50), 30 + 1 / 3
         method = kind(epsilon=epsilon, relation=relation, random_state=1, **how).fit(frame, schema=bits(frame.columns))
         entries = method.ledger_.entries
-        chosen = [place for place, entry in enumerate(entries) if entry.mechanism == "exponential"]
+        chosen = [index for index, entry in enumerate(entries) if entry.mechanism == "exponential"]
         steps = entries[: chosen[0]], entries[chosen[0] : chosen[-1] + 1], entries[chosen[-1] + 1 :]
         assert [total(step) for step in steps] == [Fraction(epsilon) * share for share in shares(d, relation, **how)]
         for step in steps[1:] if kind is not HMPrivBayes else steps[1:2]:  # whose tables hang on entropies
@@ -110,12 +110,12 @@ def test_a_huge_epsilon_releases_the_datas_tables_and_keeps_its_margins(kind, ho
     method = kind(epsilon=HUGE, relation=relation, random_state=0, **how).fit(frame, schema=bits(frame.columns))
     rows = method.sample()
     assert len(rows) == len(frame)
-    scopes = method.cliques_ if kind is JTree else method.families_
-    assert max(map(len, scopes)) > 2
-    for scope, table in zip(scopes, method.tables_, strict=True):
-        real = real_table(frame, scope)
+    cliques = method.cliques_ if kind is JTree else method.families_
+    assert max(map(len, cliques)) > 2
+    for clique, table in zip(cliques, method.tables_, strict=True):
+        real = real_table(frame, clique)
         np.testing.assert_allclose(table, real, atol=0.02)
-        assert np.abs(real_table(rows, scope) - real).max() <= most, scope
+        assert np.abs(real_table(rows, clique) - real).max() <= most, clique
 
 
 def test_what_tables_share_is_averaged_by_what_was_paid():
@@ -199,15 +199,15 @@ def test_parents_of_bits_are_what_the_fitted_network_has(relation):
         method.fit(frame, schema=schema)
         strength = method.rows_ * epsilon * 0.7 * (1 if replaced else 0.99 * 2)
         k = max(j for j in range(4) if not j or strength / ((6 - j) * 2 ** (j + 2)) >= 4)
-        assert [len(family) - 1 for family in method.families_] == [min(place, k) for place in range(6)]
+        assert [len(family) - 1 for family in method.families_] == [min(index, k) for index in range(6)]
         _, choices, tables = steps(method)
         assert (len(tables), len(choices)) == (6 - k, 5 if k else 0)
         anchor, held = method.families_[k], method.tables_[k]
-        for place, (family, table) in enumerate(zip(method.families_, method.tables_, strict=True)):
-            assert (method.epsilons_[place] == 0) == (place < k)
-            if place < k:
-                assert contained(family, anchor)
-                np.testing.assert_allclose(table, margin(held, anchor, family))
+        for index, (family, table) in enumerate(zip(method.families_, method.tables_, strict=True)):
+            assert (method.epsilons_[index] == 0) == (index < k)
+            if index < k:
+                assert is_contained(family, anchor)
+                np.testing.assert_allclose(table, marginal_of(held, anchor, family))
 
 
 def test_maximal_sets_by_plain_enumeration():
@@ -239,12 +239,12 @@ def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
         assert method.ledger_.epsilon_nominal == epsilon
         return
     share = 0.3 * epsilon / 3
-    printed = 3 / n + 2 / n**2
+    published = 3 / n + 2 / n**2
     assert all(len(family) > 1 for family in method.families_[1:])
     for entry in choices:
-        assert entry.claimed_sensitivity == pytest.approx(printed)
+        assert entry.claimed_sensitivity == pytest.approx(published)
         assert entry.sensitivity == pytest.approx(3 * (n - 1) / n**2)
-        assert entry.scale == pytest.approx(2 * printed / share)
+        assert entry.scale == pytest.approx(2 * published / share)
         assert float(entry.epsilon_nominal) == pytest.approx(share * 3 * (n - 1) / (3 * n + 2))
     assert 0.998 * epsilon < method.ledger_.epsilon_nominal < epsilon
 

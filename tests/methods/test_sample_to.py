@@ -36,8 +36,8 @@ def test_a_seed_writes_the_same_rows_again_and_in_any_format(tmp_path):
     method = fitted("PrivBayes")
     first, again = (pd.read_parquet(method.sample_to(tmp_path / f"{name}.parquet", 250)) for name in ("a", "b"))
     pd.testing.assert_frame_equal(first, again)
-    place = method.sample_to(tmp_path / "a.csv", 250)
-    texts = pd.read_csv(place, dtype="str", keep_default_na=False, na_values="")
+    index = method.sample_to(tmp_path / "a.csv", 250)
+    texts = pd.read_csv(index, dtype="str", keep_default_na=False, na_values="")
     np.testing.assert_array_equal(SMALL.encode(texts), SMALL.encode(first))
 
 
@@ -58,20 +58,20 @@ def test_rows_that_were_paid_for_are_written_once(tmp_path):
 
 
 def test_a_file_is_whole_or_not_there_and_is_replaced_if_that_is_asked(tmp_path):
-    method, place, told = fitted("Independent marginals"), tmp_path / "rows.csv", []
+    method, index, words = fitted("Independent marginals"), tmp_path / "rows.csv", []
 
     def stop(fraction, text):
-        told.append(fraction)
+        words.append(fraction)
         if fraction > 0.5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        method.sample_to(place, 1_000, progress=stop)
-    assert told[:3] == [0, 0.1, 0.2]
+        method.sample_to(index, 1_000, progress=stop)
+    assert words[:3] == [0, 0.1, 0.2]
     assert not list(tmp_path.iterdir())
-    method.sample_to(place, 10)
+    method.sample_to(index, 10)
     with pytest.raises(DataError, match="there already"):
-        method.sample_to(place, 20)
-    assert len(pd.read_csv(method.sample_to(place, 20, replace=True))) == 20
+        method.sample_to(index, 20)
+    assert len(pd.read_csv(method.sample_to(index, 20, replace=True))) == 20
     with pytest.raises(DataError, match="does not exist"):
         method.sample_to(tmp_path / "no/rows.csv", 5)

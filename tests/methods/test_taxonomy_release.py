@@ -168,13 +168,13 @@ def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, re
 @pytest.mark.parametrize(("most", "steps", "people"), [(None, IN_TURN[:4], 35), ("levels", IN_TURN, 60)])
 def test_paper_mode_counts_the_leaves_of_columns_that_were_divided_once_or_once_per_level(most, steps, people):
     """And the patent's example, ages of 20, 30, 40 and 50 at a grain of 10, needs all levels without any noise."""
-    printed = fit(mode="published", with_class=False, max_per_attribute=most)
-    assert printed.steps_ == steps
-    assert printed.ledger_.epsilon_claimed == printed.ledger_.epsilon_nominal == 1
-    assert [epsilon > 0 for epsilon in printed.level_epsilons_] == [False] * len(steps) + [True]
-    assert (printed.tree_.consistent.counts[-1] == printed.tree_.noisy[-1]).all()  # the adjustment changes nothing
+    published = fit(mode="published", with_class=False, max_per_attribute=most)
+    assert published.steps_ == steps
+    assert published.ledger_.epsilon_claimed == published.ledger_.epsilon_nominal == 1
+    assert [epsilon > 0 for epsilon in published.level_epsilons_] == [False] * len(steps) + [True]
+    assert (published.tree_.consistent.counts[-1] == published.tree_.noisy[-1]).all()  # the adjustment changes nothing
     table = PrivateTable(SCHEMA.encode(FRAME), SCHEMA, Ledger("add_remove"), make_noise("laplace", 0))
-    assert printed.measurements(table)[0].sizes == printed.tree_.leaves.shape  # which is foretold
+    assert published.measurements(table)[0].sizes == published.tree_.leaves.shape  # which is foretold
     ages = Schema(columns=(Column(name="age", kind="integer", lower=0, upper=79, bins=8),), max_rows=100)
     rows = pd.DataFrame({"age": [25, 35, 45, 55, 55, 55, 75] * 10})
     tree = fit(rows, ages, mode="published", max_per_attribute=most, epsilon=HUGE).tree_

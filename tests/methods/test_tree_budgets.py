@@ -22,13 +22,13 @@ from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
 from dpcore.door import PrivateTable, exact_node_counts
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.mechanisms.scores import Gini, InfoGain, Max
 from dpcore.methods import METHODS, PINQID3, DiffGenTree, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, DTDiff, SuLQID3
-from dpcore.methods.trees.grow import Exponential, drawn, within
+from dpcore.methods.trees.grow import Exponential, draw_columns, nodes_to_split
 from dpcore.rows import HeldRows
 
 MOVED = {Relation.ADD_REMOVE: 1, Relation.REPLACE: 2}  # the nodes of a level that one person moves
@@ -58,14 +58,14 @@ def test_every_way_to_a_leaf_costs_the_whole_budget(small_frame, small_schema, m
     monkeypatch.setattr(PrivateTable, "trees", watched)
     for (method, how), (relation, moved) in product(CORRECTED, MOVED.items()):
         model = fit(method, small_frame, small_schema, relation=str(relation), epsilon=epsilon, max_depth=3, **how)
-        forest, (_, budget), told = model.forest_, budgets[-1], (method, how, relation)
+        forest, (_, budget), text = model.forest_, budgets[-1], (method, how, relation)
         np.testing.assert_allclose(forest.spent[forest.leaf], float(budget), rtol=1e-12)
         inner, below = np.flatnonzero(~forest.leaf), forest.parent >= 0
-        assert len(inner), told
-        assert (forest.spent[inner] < float(budget)).all(), told
-        assert (forest.spent[below] >= forest.spent[forest.parent[below]]).all(), told
+        assert len(inner), text
+        assert (forest.spent[inner] < float(budget)).all(), text
+        assert (forest.spent[below] >= forest.spent[forest.parent[below]]).all(), text
         many = 1 if how.get("resample") == "disjoint" else how.get("n_trees", 1)
-        assert budget == Fraction(epsilon) / many / moved or how.get("resample") == "poisson", told
+        assert budget == Fraction(epsilon) / many / moved or how.get("resample") == "poisson", text
 
 
 LEVELS = 3
@@ -123,16 +123,16 @@ def test_the_largest_nodes_go_on_where_there_are_too_many_or_lots_decide(monkeyp
     monkeypatch.setattr("dpcore.methods.trees.grow.MOST_NODES", 10)
     rng, draws = np.random.default_rng(1), 1_000
     fans, noisy = np.array([4, 0, 4, 4, 4]), np.array([5.0, 99.0, 7.0, -3.0, 6.0])
-    assert within(fans, noisy, rng).tolist() == [False, True, True, False, True]
-    assert within(fans[:2], noisy[:2], rng).all()
-    goes_on = np.array([within(np.full(20, 3), np.full(20, np.nan), rng) for _ in range(draws)])
+    assert nodes_to_split(fans, noisy, rng).tolist() == [False, True, True, False, True]
+    assert nodes_to_split(fans[:2], noisy[:2], rng).all()
+    goes_on = np.array([nodes_to_split(np.full(20, 3), np.full(20, np.nan), rng) for _ in range(draws)])
     assert (goes_on.sum(axis=1) == 3).all()
     assert np.abs(goes_on.mean(axis=0) - 3 / 20).max() < 4.5 * math.sqrt(3 / 20 * 17 / 20 / draws)
 
 
 def test_a_node_draws_the_root_of_the_columns_among_those_that_divide_it(small_schema):
     assert DiffPRFs(mode="published")._per_node(small_schema) == math.isqrt(len(small_schema) - 1)
-    found = drawn(np.tile([True, False, True, True], (3_000, 1)), 2, np.random.default_rng(1)).sum(axis=0)
+    found = draw_columns(np.tile([True, False, True, True], (3_000, 1)), 2, np.random.default_rng(1)).sum(axis=0)
     assert (found[1], found.sum(), stats.chisquare(found[[0, 2, 3]]).pvalue > 1e-4) == (0, 6_000, True)
 
 
@@ -231,7 +231,7 @@ def on_steps(ticks):
     return np.where(ticks < 0, ticks, np.ceil(ticks / STEP) * STEP)
 
 
-KINDS = NumberCut(COLUMNS[0], by_length=False), CodeCut(COLUMNS[1]), Groups(COLUMNS[2], flat(COLUMNS[2]))
+KINDS = NumberSplit(COLUMNS[0], by_length=False), CodeSplit(COLUMNS[1]), Groups(COLUMNS[2], flat(COLUMNS[2]))
 ATTRIBUTES = dict(enumerate([*KINDS, OneValue(COLUMNS[3])]))
 
 
@@ -271,7 +271,7 @@ TICKS = on_steps(shares(ENDS) * GRID)  # of the values, which begin what is cut 
 
 def expected(score, factor, measures=MEASURES):
     """Places: 4 intervals, 3 cuts of codes, the letters, 3 single values; every column weighs 1 beforehand."""
-    values = [*real_scores(score), *(split(CODES[:, 1] >= cut, score) for cut in (1, 2, 3))]
+    values = [*real_scores(score), *(split(CODES[:, 1] >= point, score) for point in (1, 2, 3))]
     values += [split(CODES[:, 2], score), *(split(CODES[:, 3] != code, score) for code in range(3))]
     weights = np.concatenate([measures, [1 / 3] * 3, [1.0], [1 / 3] * 3])
     chances = weights * np.exp(factor * np.array(values))
@@ -280,12 +280,12 @@ def expected(score, factor, measures=MEASURES):
 
 def observed(division):
     """Counts of the same places. The one tick in front of the lowest value, of 4 billion, does not come."""
-    column, cut = division.column, division.cut
-    place = np.searchsorted(TICKS, cut[column == 0], side="right") - 1
-    found = np.bincount(place, minlength=4).tolist()
-    found += [int(((column == 1) & (cut == at)).sum()) for at in (1, 2, 3)]
-    found += [int(((column == 2) & np.isnan(cut)).sum())]
-    found += [int(((column == 3) & (cut == code)).sum()) for code in range(3)]
+    column, point = division.column, division.cut
+    index = np.searchsorted(TICKS, point[column == 0], side="right") - 1
+    found = np.bincount(index, minlength=4).tolist()
+    found += [int(((column == 1) & (point == at)).sum()) for at in (1, 2, 3)]
+    found += [int(((column == 2) & np.isnan(point)).sum())]
+    found += [int(((column == 3) & (point == code)).sum()) for code in range(3)]
     assert sum(found) == len(column)
     return np.array(found)
 
@@ -314,9 +314,9 @@ def test_columns_and_cuts_at_once(score, epsilon, factor):
     division = nodes_of(DRAWS).choose("q", score, *asked(DRAWS, 0, 1, 2, 3), epsilon=epsilon)
     chances, counts = expected(score, factor), observed(division)
     assert stats.chisquare(counts, DRAWS * chances).pvalue > ALARM
-    cut = division.cut[division.column == 0]
-    assert 0 <= cut.min() <= cut.max() < GRID
-    found = uniform_inside(cut)
+    point = division.cut[division.column == 0]
+    assert 0 <= point.min() <= point.max() < GRID
+    found = uniform_inside(point)
     assert len(found) == 8
     assert min(found) > ALARM
     # Enough draws to tell them from other measures and exponents.
@@ -346,12 +346,12 @@ def test_a_number_is_cut_inside_the_range_of_its_node(rows, ticks, edges, weight
     columns, low, high = asked(DRAWS, 0)
     low[:, 0], high[:, 0] = edges[0], edges[-1]
     nodes = nodes_of(DRAWS, codes=CODES[rows], ticks=on_steps(np.array(ticks)))
-    cut = nodes.choose("q", Max(), columns, low, high, epsilon=math.log(2)).cut
-    counts = np.histogram(cut, edges - 0.5)[0]
+    point = nodes.choose("q", Max(), columns, low, high, epsilon=math.log(2)).cut
+    counts = np.histogram(point, edges - 0.5)[0]
     assert counts.sum() == DRAWS
     assert weights == [1] or stats.chisquare(counts, DRAWS * np.array(weights) / sum(weights)).pvalue > ALARM
     for first, last in pairwise(edges.tolist()):
-        inside = cut[(cut >= first) & (cut < last)]
+        inside = point[(point >= first) & (point < last)]
         assert last - first == 1 or min(even_ticks(inside, first, last)) > ALARM
 
 
@@ -375,7 +375,7 @@ def test_two_numbers_are_cut_one_after_the_other():
     chooser = Exponential(score=Max(), selection="two_stage")
     nodes, real, (columns, low, high) = nodes_of(DRAWS, seed=8), np.arange(5) < 2, asked(DRAWS, 0, 1, 2)
     division = chooser.choose("q", nodes, columns, real, low, high, 2.4)
-    values = [real_scores(Max()), np.array([split(CODES[:, 1] >= cut, Max()) for cut in (1, 2, 3)])]
+    values = [real_scores(Max()), np.array([split(CODES[:, 1] >= point, Max()) for point in (1, 2, 3)])]
     firsts = [weights * np.exp(0.8 * v) for weights, v in zip((MEASURES, np.ones(3)), values, strict=True)]
     joint = np.outer(*(first / first.sum() for first in firsts))
     exps = [np.exp(0.8 * v) for v in values]
@@ -396,9 +396,9 @@ def test_points_between_and_lots():
         found = other.between(low, high)
         assert (found == np.floor(found)).all()
         assert ((low <= found) & (found < high)).all()
-    for lots in (source.lots(DRAWS), make_noise("auto", None).lots(DRAWS)):
-        assert stats.kstest(lots, "uniform").pvalue > RARE
-        assert 0 <= lots.min() <= lots.max() < 1
+    for rng in (source.lots(DRAWS), make_noise("auto", None).lots(DRAWS)):
+        assert stats.kstest(rng, "uniform").pvalue > RARE
+        assert 0 <= rng.min() <= rng.max() < 1
 
 
 def test_nodes_that_choose_in_lots_choose_what_they_would_all_together(monkeypatch):

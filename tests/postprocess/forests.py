@@ -63,10 +63,10 @@ def stump_of(classes, cut=GRID * 17 // 32):
     counts, n = np.array(classes, dtype=float), len(classes)
     totals, below, none = counts.sum(axis=1), [0] * (n - 1), [np.nan] * (n - 1)
     names = ("tree", "level", "parent", "column", "first", "fanout")
-    places = [[0] * n, [0] + [1] * (n - 1), [-1, *below], [0] + [-1] * (n - 1), [1] + [n] * (n - 1), [n - 1, *below]]
+    indices = [[0] * n, [0] + [1] * (n - 1), [-1, *below], [0] + [-1] * (n - 1), [1] + [n] * (n - 1), [n - 1, *below]]
     return Forest(
         schema=SCHEMA, target="y", cuts="numbers", children="grouped", vote="majority",
-        **{name: np.array(values, dtype=np.intp) for name, values in zip(names, places, strict=True)},
+        **{name: np.array(values, dtype=np.intp) for name, values in zip(names, indices, strict=True)},
         cut=np.array([cut, *none]), low=np.array([-1.0, *none]),
         noisy=np.full(n, np.nan), spent=np.full(n, np.nan), counts=totals, classes=counts,
         probabilities=counts / np.maximum(totals, 1)[:, None] + (totals == 0)[:, None] / 3,

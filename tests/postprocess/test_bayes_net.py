@@ -15,7 +15,7 @@ from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.methods.networks.base import pair_matrix
 from dpcore.postprocess import junction_tree as trees
-from dpcore.postprocess.bayes_net import conditional, contained, margin, sample_binarized, sample_network
+from dpcore.postprocess.bayes_net import conditional, is_contained, marginal_of, sample_binarized, sample_network
 from dpcore.postprocess.clustering import STARTS, contiguous_clusters, related_columns, spectral_clusters
 from dpcore.rows import joint_counts
 
@@ -43,11 +43,11 @@ def test_conditionals_by_hand():
 def test_margins_have_the_axes_that_are_asked_for():
     table = fresh().normal(size=(3, 5, 2, 4))  # of columns b, d, a and c
     for wanted in (wanted for k in range(5) for wanted in permutations(range(4), k)):
-        found = margin(table, tuple("bdac"), tuple("abcd"[place] for place in wanted))
+        found = marginal_of(table, tuple("bdac"), tuple("abcd"[index] for index in wanted))
         np.testing.assert_allclose(found, np.einsum(table, [1, 3, 0, 2], list(wanted)))
-    assert contained(("a", "b"), ("c", "b", "a"))
-    assert contained((), ("a",))
-    assert not contained(("a", "d"), ("c", "b", "a"))
+    assert is_contained(("a", "b"), ("c", "b", "a"))
+    assert is_contained((), ("a",))
+    assert not is_contained(("a", "d"), ("c", "b", "a"))
 
 
 NETWORK = [("a",), ("c", "a"), ("b", "c", "a"), ("d", "b", "a"), ("e",)]
@@ -189,11 +189,11 @@ def test_graphs_by_hand():
     assert trees.triangulate([(0, 2)], [2, 2, 2, 2]) == [(0, 2), (1,), (3,)]
     assert trees.triangulate([], [1]) == [(0,)]
     assert trees.junction_tree([(0,)]) == ([(0,)], [-1])
-    assert trees.merge_scopes([(0,), (1,)], [2, 2], 100) == [(0, 1)]  # 4 * (2 + 2) falls to 1 * 4
-    assert trees.merge_scopes([(0,), (1,)], [10, 10], 100) == [(0,), (1,)]  # 4 * 20 would rise to 1 * 100
-    assert trees.merge_scopes([(0,), (1,)], [2, 2], 3) == [(0,), (1,)]
+    assert trees.merge_cliques([(0,), (1,)], [2, 2], 100) == [(0, 1)]  # 4 * (2 + 2) falls to 1 * 4
+    assert trees.merge_cliques([(0,), (1,)], [10, 10], 100) == [(0,), (1,)]  # 4 * 20 would rise to 1 * 100
+    assert trees.merge_cliques([(0,), (1,)], [2, 2], 3) == [(0,), (1,)]
     # Of these, 9 * 48 cells, 4 * 48 and 1 * 320.
-    assert trees.merge_scopes([(0, 1), (1, 2), (3,)], [2, 2, 2, 40], 100) == [(3,), (0, 1, 2)]
+    assert trees.merge_cliques([(0, 1), (1, 2), (3,)], [2, 2, 2, 40], 100) == [(3,), (0, 1, 2)]
 
 
 def test_junction_tree_of_any_graph(seeds):
@@ -227,9 +227,9 @@ def random_trees(seeds):
 def test_joining_changes_only_what_lies_between(seeds):
     tree, sizes = [(0, 1), (1, 2), (3,)], [3, 4, 5, 2]
     hand = [((0, 2), [0, 1], [(0, 1, 2)]), ((0, 1), [], []), ((0, 3), [2], [(0, 3)])]
-    assert list(trees.joined([pair for pair, *_ in hand], tree, [-1, 0, 0], sizes)) == hand
+    assert list(trees.joined_cliques([pair for pair, *_ in hand], tree, [-1, 0, 0], sizes)) == hand
     for sizes, cliques, parents, pairs in random_trees(seeds):
-        for pair, old, new in trees.joined(pairs, cliques, parents, sizes):
+        for pair, old, new in trees.joined_cliques(pairs, cliques, parents, sizes):
             kept = [clique for i, clique in enumerate(cliques) if i not in old]
             assert sorted({*kept, *new}) == trees.triangulate({*trees.pairs_within(cliques), pair}, sizes)
             assert (new == []) == (pair in trees.pairs_within(cliques))

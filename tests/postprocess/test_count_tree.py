@@ -80,10 +80,10 @@ def test_answers_and_margins_on_random_trees(seeds):
         np.testing.assert_allclose(tree.answers(queries), weights @ leaves)
         variances = [tree.consistent.query_variance(weight) for weight in weights]
         np.testing.assert_allclose(tree.margins(queries), SURE * np.sqrt(variances))
-        estimates, margins = tree.noisy_answers(queries)
+        estimates, marginals = tree.noisy_answers(queries)
         fewest = np.array([fewest_nodes(tree, query) for query in queries])
         np.testing.assert_allclose(estimates, fewest[:, 0], atol=1e-9)
-        np.testing.assert_allclose(margins, SURE * np.sqrt(fewest[:, 1]), atol=1e-9)
+        np.testing.assert_allclose(marginals, SURE * np.sqrt(fewest[:, 1]), atol=1e-9)
     assert [len(found) for found in (tree.answers([]), tree.margins([]), *tree.noisy_answers([]))] == [0] * 4
 
 
@@ -95,9 +95,9 @@ def test_margins_are_half_a_95_percent_interval_and_leaves_that_are_covered_in_p
     assert noisy.margin(np.array([4.0, 0.0])).tolist() == [2 * SURE + 1, 0]
     whole = Partition.whole(FOUR)
     tree = ReleasedTree([whole, whole.refined("a", np.array([0, 1, 1, 1]), ["x", "y"])], HAY[:2], [1.0, 2.0])
-    estimates, margins = tree.noisy_answers([of(0, 1), of(2), of(1, 2, 3)])
+    estimates, marginals = tree.noisy_answers([of(0, 1), of(2), of(1, 2, 3)])
     np.testing.assert_allclose(estimates, [6 + 1, 1, 3])
-    np.testing.assert_allclose(margins, SURE * np.sqrt([2 + 2 / 9, 2 / 9, 2]))
+    np.testing.assert_allclose(marginals, SURE * np.sqrt([2 + 2 / 9, 2 / 9, 2]))
     np.testing.assert_allclose(tree.answers([of(2)]), tree.consistent.counts[1][1] / 3)
 
 

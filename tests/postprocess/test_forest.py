@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from forests import ROWS, SAME, SCHEMA, STUMP, assert_equal, grown, make_rows, plain, stump_of
 
-from dpcore.domain.splits import NumberCut
+from dpcore.domain.splits import NumberSplit
 from dpcore.errors import DataError
 from dpcore.methods import DiffPC45, DiffPRFs, NonPrivateForest
 from dpcore.methods.trees.grow import Budget, forest_of
-from dpcore.postprocess.forest import pessimistic, pruned
+from dpcore.postprocess.forest import pessimistic, prune_forest
 
 
 def test_the_plain_forest_is_the_limit_node_by_node():
@@ -41,17 +41,17 @@ def test_the_plain_forest_is_the_limit_node_by_node():
     np.testing.assert_allclose(forest.classes[forest.leaf], table[forest.leaf], atol=1e-9)
 
 
-def slow_leaf(forest, row, codes, place):
+def slow_leaf(forest, row, codes, index):
     """The leaf of one row, one question after the other; what these send where is for `tests/domain/test_splits.py`."""
-    while forest.column[place] >= 0:
-        position = int(forest.column[place])
+    while forest.column[index] >= 0:
+        position = int(forest.column[index])
         attribute, value = forest.attributes[position], codes[[position]]
-        if isinstance(attribute, NumberCut):
+        if isinstance(attribute, NumberSplit):
             value = attribute.ticks(np.array([row[position]], dtype=float))
-        child = int(attribute.side(value, forest.cut[[place]], forest.low[[place]])[0])
-        assert 0 <= child < forest.fanout[place]
-        place = int(forest.first[place] + child)
-    return place
+        child = int(attribute.side(value, forest.cut[[index]], forest.low[[index]])[0])
+        assert 0 <= child < forest.fanout[index]
+        index = int(forest.first[index] + child)
+    return index
 
 
 @pytest.mark.parametrize("how", [("numbers", "grouped", "majority"), ("bins", "values", "probability")])
@@ -76,9 +76,9 @@ def test_children_sum_to_their_parents_and_none_is_negative():
         assert min(forest.classes.min(), forest.probabilities.min()) >= 0
         np.testing.assert_allclose(forest.classes.sum(axis=1), forest.counts)
         np.testing.assert_allclose(forest.probabilities.sum(axis=1), 1)
-        for place in np.flatnonzero(~forest.leaf):
-            children = forest.classes[forest.parent == place]
-            np.testing.assert_allclose(children.sum(axis=0), forest.classes[place], atol=1e-9)
+        for index in np.flatnonzero(~forest.leaf):
+            children = forest.classes[forest.parent == index]
+            np.testing.assert_allclose(children.sum(axis=0), forest.classes[index], atol=1e-9)
 
 
 def test_paper_leaves_say_what_their_own_noisy_counts_do(monkeypatch):
@@ -137,10 +137,10 @@ def test_pessimistic_errors_are_the_books_and_the_binomial_limit():
 
 
 def test_a_division_is_kept_where_it_pays():
-    kept = pruned(stump_of([[20, 20, 0], [20, 0, 0], [0, 20, 0]]))
+    kept = prune_forest(stump_of([[20, 20, 0], [20, 0, 0], [0, 20, 0]]))
     assert kept.column.tolist() == [0, -1, -1]
     # The same class on both sides: 40 records without an error promise less than twice 20.
-    gone = pruned(stump_of([[40, 0, 0], [20, 0, 0], [20, 0, 0]]))
+    gone = prune_forest(stump_of([[40, 0, 0], [20, 0, 0], [20, 0, 0]]))
     assert (gone.column.tolist(), gone.first.tolist(), gone.fanout.tolist()) == ([-1], [0], [0])
     assert np.isnan(gone.cut).all()
     assert gone.classes.tolist() == [[40, 0, 0]]
@@ -151,10 +151,10 @@ def test_pruned_trees_are_forests_with_no_more_nodes(seeds):
     for seed in seeds(2):
         how = {"epsilon": 3.0, "random_state": seed, "max_depth": 4}
         wholes.append(DiffPC45(**how, prune=False).fit(ROWS, schema=SCHEMA).forest_)
-        assert_equal(DiffPC45(**how).fit(ROWS, schema=SCHEMA).forest_, pruned(wholes[-1]))
+        assert_equal(DiffPC45(**how).fit(ROWS, schema=SCHEMA).forest_, prune_forest(wholes[-1]))
     for whole in wholes:
-        less, promised = pruned(whole), []
-        assert_equal(pruned(less), less)
+        less, promised = prune_forest(whole), []
+        assert_equal(prune_forest(less), less)
         assert (np.bincount(less.tree) <= np.bincount(whole.tree)).all()
         for forest in (less, whole):
             leaves = forest.classes[forest.leaf]
@@ -182,4 +182,4 @@ def test_budgets_add_up_on_every_way():
         ways = [budget.until(level) for level in range(depth + 1)]
         assert ways[-1] == budget.total
         assert all(way == budget.total if how else way < budget.total for way in ways[:-1])
-        assert all(paid > 0 for paid in (*budget.counts, *budget.choices, *budget.leaves))
+        assert all(spent > 0 for spent in (*budget.counts, *budget.choices, *budget.leaves))

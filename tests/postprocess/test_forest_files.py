@@ -61,9 +61,9 @@ def walks_or_is_refused(document, rows):
         assert (forest.tree[leaves] == np.arange(forest.trees)).all()
 
 
-def with_column(document, place, **fields):
+def with_column(document, index, **fields):
     damaged = json.loads(json.dumps(document))
-    damaged["schema"]["columns"][place] |= fields
+    damaged["schema"]["columns"][index] |= fields
     damaged["schema"]["target"] = None
     return damaged
 
@@ -206,18 +206,18 @@ def test_a_tree_by_hand(forest):
 
 
 def test_deep_levels_are_folded_and_counted(forest):
-    for most, places, folded in (
+    for most, indices, folded in (
         (7, [0, 2, 3, 4, 5, 6, 7], [0] * 7),
         (3, [0, 2, 3], [4, 0, 4]),
         (2, [0, 2], [5, 0]),  # the largest child
         (1, [0], [6]),
     ):
         frame = forest_frames.nodes(forest, most=most)
-        assert (frame["place"].tolist(), frame["folded"].tolist()) == (places, folded)
-        assert frame["leaf"].tolist() == [place not in (0, 3) for place in places]
-    for asked in ({"tree": 2}, {"tree": -1}, {"most": 0}):
+        assert (frame["place"].tolist(), frame["folded"].tolist()) == (indices, folded)
+        assert frame["leaf"].tolist() == [index not in (0, 3) for index in indices]
+    for wanted in ({"tree": 2}, {"tree": -1}, {"most": 0}):
         with pytest.raises(ParameterError):
-            forest_frames.nodes(forest, **asked)
+            forest_frames.nodes(forest, **wanted)
 
 
 def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
@@ -229,8 +229,8 @@ def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
         ({"split_selection": "two_stage", "count_share": 0.5, "max_depth": 4}, 1.0, "3 trees on disjoint rows", False),
         ({"resample": "poisson", "rate": 0.25}, inside, "3 trees, each: a random 25 % of the rows", True),
     ):
-        asked = {"epsilon": 1.0, "n_trees": 3, "max_depth": 3, "random_state": 1, **chosen}
-        fitted = DiffPRFs(**asked).fit(small_frame, schema=small_schema)
+        wanted = {"epsilon": 1.0, "n_trees": 3, "max_depth": 3, "random_state": 1, **chosen}
+        fitted = DiffPRFs(**wanted).fit(small_frame, schema=small_schema)
         frame = forest_frames.budget(fitted.ledger_)
         for kind in ("epsilon_nominal", "epsilon_claimed"):
             assert frame[kind].sum() == pytest.approx(spent, rel=1e-6), chosen

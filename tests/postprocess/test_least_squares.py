@@ -33,8 +33,8 @@ def random_measurements(tree, rng, exact=0.15, missing=0.3):
 
 def membership(tree):
     """Nodes (level by level) x leaves: which leaves each node counts."""
-    places = np.flatnonzero(np.concatenate(tree.leaves))
-    rows = [np.concatenate(tree.sums(split(tree, row))) for row in np.eye(sum(tree.sizes))[places]]
+    indices = np.flatnonzero(np.concatenate(tree.leaves))
+    rows = [np.concatenate(tree.sums(split(tree, row))) for row in np.eye(sum(tree.sizes))[indices]]
     return np.array(rows).T
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore.postprocess.junction_tree import junction_tree, merge_scopes, triangulate
-from dpcore.postprocess.max_entropy import MaximalEntropy, NoisyTables, consistent, merged, near, one_hot
+from dpcore.postprocess.junction_tree import junction_tree, merge_cliques, triangulate
+from dpcore.postprocess.max_entropy import MaximalEntropy, NoisyTables, consistent, merge_values, one_hot, project_near
 
 SIZES = (2, 3, 2, 3)
 SUBSETS = [scope for size in (1, 2, 3, 4) for scope in combinations(range(4), size)]
@@ -20,13 +20,13 @@ def everything(rng, sizes=SIZES):
     return rng.dirichlet(np.full(int(np.prod(sizes)), 0.5)).reshape(sizes) * 0.9 + 0.1 / np.prod(sizes)
 
 
-def margin(joint, scope):
-    table = joint.sum(axis=tuple(j for j in range(joint.ndim) if j not in scope))
-    return table.transpose(np.argsort(np.argsort(scope)))
+def margin(joint, clique):
+    table = joint.sum(axis=tuple(j for j in range(joint.ndim) if j not in clique))
+    return table.transpose(np.argsort(np.argsort(clique)))
 
 
-def keep(scope, sizes=SIZES):
-    return [np.arange(sizes[j]) for j in scope]
+def keep(clique, sizes=SIZES):
+    return [np.arange(sizes[j]) for j in clique]
 
 
 def solved(given, sizes=SIZES):
@@ -35,10 +35,10 @@ def solved(given, sizes=SIZES):
     `given` has triples (scope, merges, table).
     """
     features, wanted = [], []
-    for scope, merges, table in given:
+    for clique, merges, table in given:
         for cell in np.ndindex(table.shape):
             inside = np.ones(sizes)
-            for j, merge, value in zip(scope, merges, cell, strict=True):
+            for j, merge, value in zip(clique, merges, cell, strict=True):
                 shape = [1] * len(sizes)
                 shape[j] = sizes[j]
                 inside = inside * (merge == value).reshape(shape)
@@ -69,16 +69,16 @@ def modeled(joint, given):
     return model
 
 
-def compared(model, joint, scopes=SUBSETS):
-    for scope in scopes:
-        np.testing.assert_allclose(model.table(scope), margin(joint, scope), atol=2e-5)
+def compared(model, joint, cliques=SUBSETS):
+    for clique in cliques:
+        np.testing.assert_allclose(model.table(clique), margin(joint, clique), atol=2e-5)
 
 
 @pytest.mark.parametrize("edges", [((0, 1),), CYCLE, (*CYCLE, (0, 2)), ((0, 1, 2), (2, 3))])
 def test_it_is_the_distribution_that_a_solver_finds(edges):
     """On parts, a cycle, a cycle with a diagonal and a triple: tables of every set of columns."""
     joint = everything(np.random.default_rng(len(edges)))
-    given = [(scope, keep(scope), margin(joint, scope)) for scope in edges]
+    given = [(clique, keep(clique), margin(joint, clique)) for clique in edges]
     truth = solved([*ones(joint), *given])
     compared(modeled(joint, given), truth)
 
@@ -87,8 +87,8 @@ def test_tables_of_merged_values_leave_the_rest_to_others():
     joint = everything(np.random.default_rng(4))
     one, other = [np.arange(2), np.array([0, 1, 1])], [np.array([0, 0, 1]), np.arange(2)]
     given = [
-        ((0, 1), one, merged(margin(joint, (0, 1)), one)),
-        ((1, 2), other, merged(margin(joint, (1, 2)), other)),
+        ((0, 1), one, merge_values(margin(joint, (0, 1)), one)),
+        ((1, 2), other, merge_values(margin(joint, (1, 2)), other)),
         ((0, 2), keep((0, 2)), margin(joint, (0, 2))),
     ]
     compared(modeled(joint, given), solved([*ones(joint), *given]))
@@ -99,7 +99,7 @@ def test_a_finer_table_takes_the_place_of_a_coarser_one_and_no_other():
     first, second = [np.array([0, 1]), np.array([0, 1, 1])], [np.zeros(2, dtype=int), np.arange(3)]
     model = MaximalEntropy([margin(joint, (j,)) for j in range(4)])
     for merges in (first, second):
-        model.join((0, 1), merges, merged(margin(joint, (0, 1)), merges))
+        model.join((0, 1), merges, merge_values(margin(joint, (0, 1)), merges))
     assert [given.table.shape for given in model.given] == [(2, 2), (1, 3)]
     model.join((1, 2), keep((1, 2)), margin(joint, (1, 2)))
     model.join((0, 1), keep((0, 1)), margin(joint, (0, 1)))
@@ -111,7 +111,7 @@ def test_a_finer_table_takes_the_place_of_a_coarser_one_and_no_other():
 def test_a_value_told_apart_is_spread_as_it_is_said_and_what_was_given_holds():
     joint = everything(np.random.default_rng(6))
     merge = np.array([0, 1, 1])
-    coarse = merged(joint, [np.arange(2), merge, np.arange(2), np.arange(3)])
+    coarse = merge_values(joint, [np.arange(2), merge, np.arange(2), np.arange(3)])
     model = MaximalEntropy([margin(coarse, (j,)) for j in range(4)])
     model.join((0, 1), [np.arange(2)] * 2, margin(coarse, (0, 1)))
     model.fit(50)
@@ -124,7 +124,9 @@ def test_a_value_told_apart_is_spread_as_it_is_said_and_what_was_given_holds():
     np.testing.assert_allclose(model.table((1,)), margin(joint, (1,)), atol=1e-9)
     model.join((1, 2), keep((1, 2)), margin(joint, (1, 2)))
     model.fit(200)
-    np.testing.assert_allclose(merged(model.table((0, 1)), [np.arange(2), merge]), margin(coarse, (0, 1)), atol=1e-5)
+    np.testing.assert_allclose(
+        merge_values(model.table((0, 1)), [np.arange(2), merge]), margin(coarse, (0, 1)), atol=1e-5
+    )
     compared(model, joint, [(1, 2)])
 
 
@@ -198,9 +200,9 @@ def noisy_tables(seed, public=None):
     joint = rng.dirichlet(np.full(24, 2.0)).reshape(2, 3, 4) * 1_000
     measured, kept = NoisyTables(public), []
     variances = {(0,): 20, (1,): 40, (2,): 60, (0, 1): 30, (1, 2): 50}
-    for scope, variance in [*variances.items(), ((0, 1), 20)]:
-        exact = margin(joint, scope)
-        kept.append((scope, exact + rng.normal(0, np.sqrt(variance), exact.shape), float(variance)))
+    for clique, variance in [*variances.items(), ((0, 1), 20)]:
+        exact = margin(joint, clique)
+        kept.append((clique, exact + rng.normal(0, np.sqrt(variance), exact.shape), float(variance)))
         measured.add(*kept[-1])
     return measured, kept, joint
 
@@ -211,13 +213,13 @@ def test_agreed_tables_agree_and_are_near_the_best_ones(public, seeds):
     for seed in seeds(8):
         measured, kept, joint = noisy_tables(seed, public)
         found = measured.agreed()
-        for (a, b), table in ((scope, table) for scope, table in found.items() if len(scope) == 2):
+        for (a, b), table in ((clique, table) for clique, table in found.items() if len(clique) == 2):
             assert table.min() >= 0
             np.testing.assert_allclose(table.sum(axis=1), found[a,], rtol=1e-3)
             np.testing.assert_allclose(table.sum(axis=0), found[b,], rtol=1e-3)
 
         def loss(tables, kept=kept):
-            return sum(((tables(scope) - cells) ** 2).sum() / variance for scope, cells, variance in kept)
+            return sum(((tables(clique) - cells) ** 2).sum() / variance for clique, cells, variance in kept)
 
         def of_logs(logs, shape=joint.shape):
             whole = np.exp(logs.reshape(shape))
@@ -231,20 +233,20 @@ def test_agreed_tables_agree_and_are_near_the_best_ones(public, seeds):
 def test_the_model_has_exact_tables_as_they_are_and_is_refitted():
     joint = np.random.default_rng(1).dirichlet(np.full(24, 1.0)).reshape(2, 3, 4) * 500
     measured = NoisyTables(None)
-    scopes = [(0,), (1,), (2,), (0, 1), (1, 2)]
-    for scope in scopes[:3]:
-        measured.add(scope, margin(joint, scope), 1e-9)
+    cliques = [(0,), (1,), (2,), (0, 1), (1, 2)]
+    for clique in cliques[:3]:
+        measured.add(clique, margin(joint, clique), 1e-9)
     measured.fit(2)
-    apart = np.outer(margin(joint, (0,)), margin(joint, (2,))) / 500
-    np.testing.assert_allclose(measured.expected([(0, 2), (2,)])[0], apart, rtol=1e-4)
-    for scope in scopes[3:]:
-        measured.add(scope, margin(joint, scope), 1e-9)
+    distance = np.outer(margin(joint, (0,)), margin(joint, (2,))) / 500
+    np.testing.assert_allclose(measured.expected([(0, 2), (2,)])[0], distance, rtol=1e-4)
+    for clique in cliques[3:]:
+        measured.add(clique, margin(joint, clique), 1e-9)
     measured.fit(50)
-    for scope in scopes:
-        np.testing.assert_allclose(measured.counts(scope), margin(joint, scope), atol=1e-2)
-    for asked in (scopes, list(combinations(range(3), 2))):
-        for scope, table in zip(asked, measured.expected(asked), strict=True):
-            np.testing.assert_allclose(table, measured.counts(scope))
+    for clique in cliques:
+        np.testing.assert_allclose(measured.counts(clique), margin(joint, clique), atol=1e-2)
+    for wanted in (cliques, list(combinations(range(3), 2))):
+        for clique, table in zip(wanted, measured.expected(wanted), strict=True):
+            np.testing.assert_allclose(table, measured.counts(clique))
 
 
 def test_without_rows_or_epsilon_there_are_tables_all_the_same():
@@ -260,7 +262,7 @@ def test_without_rows_or_epsilon_there_are_tables_all_the_same():
 
 def test_a_table_near_a_noisy_one_has_the_margins():
     known = {(0,): np.array([30.0, 34.0]), (1,): np.array([36.0, 28.0])}
-    table = near(np.array([[40.0, -9.0], [3.0, 30.0]]), (0, 1), known, 64.0)
+    table = project_near(np.array([[40.0, -9.0], [3.0, 30.0]]), (0, 1), known, 64.0)
     np.testing.assert_allclose(table, [[30, 0], [6, 28]], atol=0.5)
     np.testing.assert_allclose(table.sum(axis=0), [36, 28])
 
@@ -272,7 +274,7 @@ def test_consistency_by_hand():
     cell: margins (4, 8) and (4.5, 7.5). Their mean is (4/2 + 4.5/3) / (1/2 + 1/3) = 4.2, and 7.8.
     """
     tables = {(0, 1): np.array([[1.0, 2], [3, 4]]), (0, 2): np.array([[1.0, 2, 3], [3, 3, 3]])}
-    alike = {scope: np.ones(table.shape) for scope, table in tables.items()}
+    alike = {clique: np.ones(table.shape) for clique, table in tables.items()}
     moved = consistent(tables, alike, None)
     np.testing.assert_allclose(moved[0, 1], [[1.6, 2.6], [3.4, 4.4]])
     np.testing.assert_allclose(moved[0, 2], [[0.4, 1.4, 2.4], [2.6, 2.6, 2.6]])
@@ -286,17 +288,17 @@ def test_tables_agree_on_every_intersection(seeds):
     for seed, total in product(seeds(40), (None, 100.0)):
         rng = np.random.default_rng(seed)
         sizes = [int(size) for size in rng.integers(1, 4, 6)]
-        scopes = sorted({tuple(sorted(rng.choice(6, rng.integers(1, 5), replace=False).tolist())) for _ in range(5)})
-        tables = {scope: rng.normal(5, 20, [sizes[j] for j in scope]) for scope in scopes}
-        precision = {scope: np.full(table.shape, rng.uniform(0.1, 9)) for scope, table in tables.items()}
+        cliques = sorted({tuple(sorted(rng.choice(6, rng.integers(1, 5), replace=False).tolist())) for _ in range(5)})
+        tables = {clique: rng.normal(5, 20, [sizes[j] for j in clique]) for clique in cliques}
+        precision = {clique: np.full(table.shape, rng.uniform(0.1, 9)) for clique, table in tables.items()}
         moved = consistent(tables, precision, total)
-        for a, b in combinations(scopes, 2):
+        for a, b in combinations(cliques, 2):
             np.testing.assert_allclose(*common(moved, a, b), atol=1e-9)
         if total:
-            assert [table.sum() for table in moved.values()] == pytest.approx([total] * len(scopes))
+            assert [table.sum() for table in moved.values()] == pytest.approx([total] * len(cliques))
         again = consistent(moved, precision, None)
-        for scope in scopes:
-            np.testing.assert_allclose(moved[scope], again[scope], atol=1e-9)
+        for clique in cliques:
+            np.testing.assert_allclose(moved[clique], again[clique], atol=1e-9)
 
 
 def common(tables, a, b):
@@ -310,7 +312,7 @@ def test_a_model_of_cliques_within_tables_agrees_everywhere(seeds):
         sizes = [int(size) for size in rng.integers(1, 5, 7)]
         cliques = triangulate([pair for pair in combinations(range(7), 2) if rng.random() < 0.3], sizes)
         measured = NoisyTables(200.0)
-        for scope in merge_scopes(cliques, sizes, 60):
+        for scope in merge_cliques(cliques, sizes, 60):
             measured.add(scope, rng.laplace(5.0, scale, [sizes[j] for j in scope]), 1.0)
         measured.fit(30, cliques)
         assert measured.model.cliques == junction_tree(cliques)[0]
@@ -325,8 +327,8 @@ def test_a_model_of_cliques_within_tables_agrees_everywhere(seeds):
 def test_many_tables_that_overlap_by_much_are_made_to_agree_in_finite_numbers():
     rng, measured = np.random.default_rng(0), NoisyTables(100.0)
     for _ in range(12):
-        scope = tuple(sorted(rng.choice(9, 6, replace=False).tolist()))
-        measured.add(scope, rng.laplace(0.0, 200.0, (2,) * 6), 1.0)
+        clique = tuple(sorted(rng.choice(9, 6, replace=False).tolist()))
+        measured.add(clique, rng.laplace(0.0, 200.0, (2,) * 6), 1.0)
     for table in measured.agreed().values():
         assert np.isfinite(table).all()
         assert table.min() > 0

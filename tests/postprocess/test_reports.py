@@ -18,7 +18,7 @@ from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Warner
 from dpcore.methods.local.bayes_from_reports import class_shares, joint_shares
 from dpcore.postprocess import reports as estimates
 from dpcore.postprocess.reports import Cells, Questionnaire, Reports, families, most_likely, reconstruct, shares
-from dpcore.postprocess.resolution import affordable_bins, merged, merging, shrunk, spread, towards
+from dpcore.postprocess.resolution import affordable_bins, merge_bins, merging, shrunk, spread, towards
 
 Y, X, N = families(["y", "x", "n"])
 SIZES = Schema(columns=(
@@ -216,9 +216,9 @@ def test_what_reports_cannot_be_asked():
     channels = {Y: unary, X: ERRPH(4, p0=0.5), N: TRR(lower=0, upper=10, epsilon=1)}
     values = {Y: np.eye(3, dtype=bool), X: np.array([1, 2]), N: np.zeros(3)}
     reports = Reports(SIZES, 3, channels, values, {X: np.array([0, 2])})
-    for asked, told in (((N,), "as a number"), ((X, Y), "values only"), ((Y, X), "all of them were asked")):
-        with pytest.raises(ParameterError, match=told):
-            reports.counts(*asked)
+    for wanted, text in (((N,), "as a number"), ((X, Y), "values only"), ((Y, X), "all of them were asked")):
+        with pytest.raises(ParameterError, match=text):
+            reports.counts(*wanted)
     for how, channel in (("likelihood", unary), ("likelihood", ERRPH(3, p0=0)), ("mode", None)):
         with pytest.raises(ParameterError, match="ikelihood"):
             shares(np.ones((1, 3)), how, channel=channel)
@@ -246,12 +246,14 @@ def test_a_step_is_the_printed_formula_for_each_group_by_itself():
 
 
 def test_the_kernel_is_the_density_at_the_distance_of_midpoints():
-    apart = np.linspace(-3, 3, 13)
-    assert estimates.density("normal", 0.7, apart) == pytest.approx(norm.pdf(apart, scale=0.7) / norm.pdf(0, scale=0.7))
-    assert estimates.density("laplace", 0.7, apart) == pytest.approx(
-        laplace.pdf(apart, scale=0.7) / laplace.pdf(0, scale=0.7)
+    distance = np.linspace(-3, 3, 13)
+    assert estimates.density("normal", 0.7, distance) == pytest.approx(
+        norm.pdf(distance, scale=0.7) / norm.pdf(0, scale=0.7)
     )
-    assert estimates.density("uniform", 1.0, apart) == pytest.approx((np.abs(apart) <= 1).astype(float))
+    assert estimates.density("laplace", 0.7, distance) == pytest.approx(
+        laplace.pdf(distance, scale=0.7) / laplace.pdf(0, scale=0.7)
+    )
+    assert estimates.density("uniform", 1.0, distance) == pytest.approx((np.abs(distance) <= 1).astype(float))
     cells = Cells(0.0, 4.0, 4, "uniform", 1.2)
     # Cells at -1.5 to 5.5, of which none but those at -0.5 to 4.5 are within 1.2 of a midpoint.
     assert cells.kernel.tolist() == [[int(abs(p - s) <= 1) for p in range(4)] for s in range(-1, 5)]
@@ -299,11 +301,22 @@ def test_without_noise_the_distribution_is_the_reports_and_noise_alone_tells_not
 
 def test_sorted_reports_go_to_intervals_by_their_shares():
     reports = np.array([5.0, -1.0, 9.0, 3.0, 4.0, 100.0, 2.0, 8.0, 7.0, 6.0])
-    assert estimates.assigned(reports, np.array([0.2, 0.0, 0.5, 0.3])).tolist() == [2, 0, 3, 2, 2, 3, 0, 3, 2, 2]
-    assert estimates.assigned(reports, np.array([0.0, 1.0, 0.0])).tolist() == [1] * 10
-    assert estimates.assigned(np.zeros(0), np.array([0.5, 0.5])).tolist() == []
+    assert estimates.assign_intervals(reports, np.array([0.2, 0.0, 0.5, 0.3])).tolist() == [
+        2,
+        0,
+        3,
+        2,
+        2,
+        3,
+        0,
+        3,
+        2,
+        2,
+    ]
+    assert estimates.assign_intervals(reports, np.array([0.0, 1.0, 0.0])).tolist() == [1] * 10
+    assert estimates.assign_intervals(np.zeros(0), np.array([0.5, 0.5])).tolist() == []
     shares = np.random.default_rng(9).dirichlet(np.ones(7))
-    counts = np.bincount(estimates.assigned(np.random.default_rng(10).normal(size=1000), shares), minlength=7)
+    counts = np.bincount(estimates.assign_intervals(np.random.default_rng(10).normal(size=1000), shares), minlength=7)
     assert np.abs(counts - 1000 * shares).max() <= 1
 
 
@@ -328,14 +341,14 @@ def test_a_merged_column_encodes_as_the_rule_says():
     for column, bins in product(COLUMNS, (1, 2, 3, 5, 40)):
         rule, rng = merging(column, bins), np.random.default_rng(0)
         cells = column.decode(rng.integers(0, column.size, 500).astype(np.uint8), rng)
-        coarse = merged(column, rule)
+        coarse = merge_bins(column, rule)
         assert coarse.size == min(bins, column.size - column.missing) + column.missing
         assert (coarse.encode(cells) == rule[column.encode(cells)]).all()
         assert (np.diff(rule) >= 0).all()
         assert np.ptp(np.bincount(rule)[: coarse.size - column.missing]) <= 1
     words = Column(name="x", kind="ordered", categories=tuple("abcdefgh"))
     assert (merging(words, 3) == np.arange(8)).all()
-    assert merged(words, merging(words, 3)) is words
+    assert merge_bins(words, merging(words, 3)) is words
     assert affordable_bins(1_000, 4.0, 2) == round(math.sqrt(math.sqrt(1000) * math.sinh(2) / 2)) == 8
     assert affordable_bins(1_000, 0.0, 2) == affordable_bins(0, 4.0, 2) == 3
     assert affordable_bins(1_000, 1e9, 2) > 1_000

@@ -176,13 +176,13 @@ def test_without_noise_it_is_the_counts_and_with_much_it_is_nearly_even():
 
 
 @pytest.mark.parametrize(
-    ("scale", "law", "share"), [(1.0, "laplace", 0.5), (8.0, "gaussian", 0.8), (8.0, "laplace", 0.85)]
+    ("scale", "distribution", "share"), [(1.0, "laplace", 0.5), (8.0, "gaussian", 0.8), (8.0, "laplace", 0.85)]
 )
-def test_half_is_the_nearest_or_less_where_noise_is_larger_than_the_mean_count(scale, law, share):
+def test_half_is_the_nearest_or_less_where_noise_is_larger_than_the_mean_count(scale, distribution, share):
     noisy, total = np.array([4.0, -9.0, 8.0, 3.0]), 8.0
-    likely = _likely(noisy, _grid(noisy, scale), scale, total, 0, law)
+    likely = _likely(noisy, _grid(noisy, scale), scale, total, 0, distribution)
     expected = share * likely + (1 - share) * simplex.project(noisy, total)
-    np.testing.assert_allclose(likely_histogram(noisy, scale, total, law=law), expected, rtol=0.01)
+    np.testing.assert_allclose(likely_histogram(noisy, scale, total, distribution=distribution), expected, rtol=0.01)
 
 
 def divisions(first, last):

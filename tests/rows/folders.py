@@ -33,26 +33,26 @@ def views_of(pair, data):
     """The same views of the same rows in two places: up to three rules or parts, one after the other, drawn."""
     for _ in range(data.draw(st.integers(0, 3))):
         now, way = pair[0].sizes, data.draw(st.sampled_from(["recoded", "derived", "split"]))
-        rng, place = np.random.default_rng(data.draw(st.integers(0, 99))), data.draw(st.integers(0, len(now) - 1))
+        rng, index = np.random.default_rng(data.draw(st.integers(0, 99))), data.draw(st.integers(0, len(now) - 1))
         if way == "recoded":
             sources = rng.integers(0, len(now), 3).tolist()
             pair = [one.recoded([4, 2, 2], [(j, np.arange(now[j]) % 2) for j in sources]) for one in pair]
         elif way == "derived":
-            rule = rng.integers(0, 3, (now[place], now[0]))
-            pair = [one.look_up((*now, 3), [*range(len(now)), ([place, 0], rule)]) for one in pair]
+            rule = rng.integers(0, 3, (now[index], now[0]))
+            pair = [one.look_up((*now, 3), [*range(len(now)), ([index, 0], rule)]) for one in pair]
         else:
-            parts = [one.split(place) for one in pair]
-            assert len(parts[0]) == len(parts[1]) == now[place]
+            parts = [one.split(index) for one in pair]
+            assert len(parts[0]) == len(parts[1]) == now[index]
             assert [*map(len, parts[0])] == [*map(len, parts[1])]
-            code = data.draw(st.integers(0, now[place] - 1))
+            code = data.draw(st.integers(0, now[index] - 1))
             pair = [found[code] for found in parts]
     return pair
 
 
-def encoded(place, frame, part, **how):
+def encoded(index, frame, part, **how):
     """The rows of the small schema, encoded in parts of so many."""
-    frame.to_parquet(place / "rows.parquet")
+    frame.to_parquet(index / "rows.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "GROUP", 50)
         patch.setattr(writing, "PART", part)
-        return writing.encode_folder(place / "rows.parquet", place / "codes", schema=SMALL, **how)
+        return writing.encode_folder(index / "rows.parquet", index / "codes", schema=SMALL, **how)

@@ -12,7 +12,7 @@ from tables import SMALL, make_frame
 from dpcore.errors import DataError, DPCoreError
 from dpcore.rows import Folder, writing
 from dpcore.rows.data import FolderData
-from dpcore.rows.folder import begun
+from dpcore.rows.folder import open_begun
 
 LONG, NUL = "a" * 5_000, "a\0b"
 VALUES = [None, True, -1, 3, 0.5, 10**39, 1e300, "", "x", NUL, LONG, "../x", "."]
@@ -21,9 +21,9 @@ VALUES += [[], [1], [[]], [{}], {}, {"x": 1}, KeyError]
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    place = tmp_path_factory.mktemp("sound")
-    encoded(place, make_frame(600, 1), 400)
-    return place
+    index = tmp_path_factory.mktemp("sound")
+    encoded(index, make_frame(600, 1), 400)
+    return index
 
 
 def paths_of(value, path=()):
@@ -53,7 +53,7 @@ def refused_or_read(folder, source):
     looks = (
         lambda: Folder.open(folder),
         lambda: FolderData.open(folder, split_seed=1),
-        lambda: (known := begun(folder)) and (known.damaged(), known.outdated(source)),
+        lambda: (known := open_begun(folder)) and (known.damaged(), known.outdated(source)),
         lambda: writing.encode_folder(source, folder, schema=SMALL),
     )
     failed = []
@@ -122,8 +122,8 @@ def test_a_place_that_no_folder_can_have_is_refused_in_words(name, sound, tmp_pa
     shutil.copy(sound / "rows.parquet", tmp_path)
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
 
-    def encode(place):
-        writing.encode_folder(sound / "rows.parquet", place, schema=SMALL)
+    def encode(index):
+        writing.encode_folder(sound / "rows.parquet", index, schema=SMALL)
 
     for look in (Folder.open, FolderData.open, encode):
         with pytest.raises(DPCoreError):

@@ -61,7 +61,7 @@ def test_rows_pack_columns_once_and_count_each_family_once(sizes, monkeypatch):
     def watched(count):
         return lambda *args: counted.extend(args[-1]) or count(*args)
 
-    for name in ("streamed", "binary_tables"):
+    for name in ("count_streams", "binary_tables"):
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
     monkeypatch.setattr(base, "PackedBits", lambda *args: packed.append(1) or pack(*args))
     codes = np.asfortranarray(np.random.default_rng(0).integers(0, sizes, (70, 5)).astype(np.uint8))
@@ -97,8 +97,8 @@ def test_very_many_columns_keep_their_tables_apart():
 
 def test_what_is_expected_is_counted_once_if_it_pays_and_there_is_room(monkeypatch):
     codes, pairs, counted = zeros_and_ones(50, 4), list(combinations(range(4), 2)), []
-    count = module.streamed
-    monkeypatch.setattr(module, "streamed", lambda *args: counted.append(args[-1]) or count(*args))
+    count = module.count_streams
+    monkeypatch.setattr(module, "count_streams", lambda *args: counted.append(args[-1]) or count(*args))
     for worth, room, passes in ((0, 24, [pairs]), (51, 24, []), (0, 23, [])):
         monkeypatch.setattr(module, "WORTH_JOINING", worth)
         monkeypatch.setattr(base, "REMEMBERED", room)

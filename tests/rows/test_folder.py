@@ -16,7 +16,7 @@ from variants import EVERY_FIT, alike, fitted_state
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
 from dpcore.door import exact_node_counts
 from dpcore.door.exact_node_counts import Records, roots
 from dpcore.errors import DataError, SchemaError
@@ -29,12 +29,12 @@ def schema_of(sizes):
     return categorical({f"x{j}": map(str, range(size)) for j, size in enumerate(sizes)})
 
 
-def both(path, sizes, rows, seed, cuts=(), numbers=()):
+def both(path, sizes, rows, seed, points=(), numbers=()):
     """The same rows, held and in a folder of parts; every fifth number is missing."""
     rng = np.random.default_rng(seed)
     codes = np.asfortranarray(rng.integers(0, sizes, (rows, len(sizes))).astype(np.uint16))
     found = {j: np.where(rng.random(rows) < 0.2, np.nan, rng.integers(0, 9, rows) * float(STEP)) for j in numbers}
-    write(path, schema_of(sizes), codes, found, sorted(cuts))
+    write(path, schema_of(sizes), codes, found, sorted(points))
     return HeldRows(codes, sizes, found), FolderRows(Folder.open(path), dict.fromkeys(numbers, lambda own: own))
 
 
@@ -42,8 +42,8 @@ def both(path, sizes, rows, seed, cuts=(), numbers=()):
 def test_tables_and_blocks_of_rows_and_of_views_of_them(tmp_path_factory, data):
     sizes = data.draw(st.sampled_from([[2, 2, 2, 2], [3, 2, 5, 300], [1, 4, 2, 2]]))
     rows = data.draw(st.sampled_from([0, 1, 63, 64, 65, 200]))
-    cuts = data.draw(st.lists(st.integers(0, rows), max_size=3))
-    pair = both(tmp_path_factory.mktemp("rows"), sizes, rows, data.draw(st.integers(0, 99)), cuts, numbers=(1,))
+    points = data.draw(st.lists(st.integers(0, rows), max_size=3))
+    pair = both(tmp_path_factory.mktemp("rows"), sizes, rows, data.draw(st.integers(0, 99)), points, numbers=(1,))
     pair = views_of(pair, data)
     held, streamed = pair
     assert (held.sizes, len(held), held.numbered) == (streamed.sizes, len(streamed), streamed.numbered)
@@ -75,8 +75,8 @@ def test_several_processes_count_parts(tmp_path):
 
 
 COLUMNS = schema_of([5, 6, 7, 3]).columns
-ATTRIBUTES = {0: Groups(COLUMNS[0], flat(COLUMNS[0])), 1: CodeCut(COLUMNS[1]), 2: OneValue(COLUMNS[2])}
-ATTRIBUTES |= {3: NumberCut(Column(name="n", kind="continuous", lower=0, upper=1))}
+ATTRIBUTES = {0: Groups(COLUMNS[0], flat(COLUMNS[0])), 1: CodeSplit(COLUMNS[1]), 2: OneValue(COLUMNS[2])}
+ATTRIBUTES |= {3: NumberSplit(Column(name="n", kind="continuous", lower=0, upper=1))}
 
 
 SEEDED = partial(make_noise, "laplace", 4)
@@ -96,28 +96,28 @@ def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resamp
         for position, (low, high) in ranges.items():
             for nodes in (np.arange(size), np.arange(size)[::2]):
                 ends = np.full(len(nodes), float(low)), np.full(len(nodes), float(high))
-                asked = ([*level.candidates(position, nodes, *ends)] for level in levels)
-                assert alike(*([(one.nodes, one.tables, one.low, one.high) for one in each] for each in asked))
+                wanted = ([*level.candidates(position, nodes, *ends)] for level in levels)
+                assert alike(*([(one.nodes, one.tables, one.low, one.high) for one in each] for each in wanted))
         column = np.arange(size) % 4
-        cut = np.array([np.nan, 3.0, 2.0, 4.0 * STEP])[column]
+        point = np.array([np.nan, 3.0, 2.0, 4.0 * STEP])[column]
         fans = np.array([5, 2, 2, 2])[column]
         first = np.cumsum(fans) - fans
-        levels = [level.divided(column, cut, np.zeros(size), first, int(fans.sum())) for level in levels]
+        levels = [level.divided(column, point, np.zeros(size), first, int(fans.sum())) for level in levels]
         keep = np.random.default_rng(depth).permutation(levels[0].size)[: 3 + depth]
         levels = [level.only(np.sort(keep)).only(np.arange(len(keep))[1:]) for level in levels]
 
 
-def counted(level, offered, known, cuts, low, high):
+def counted(level, offered, known, points, low, high):
     """What nodes are asked in lots, put together by column; and how large the piles of each pass were."""
     found, room, ends, last = {}, [], [0], []
-    for start, stop, rows in level.lots(offered, known, cuts, low):
+    for start, stop, rows in level.lots(offered, known, points, low):
         assert ends[-1] == start < stop
         ends.append(stop)
         for position in np.flatnonzero(offered[start:stop].any(axis=0)).tolist():
             at = start + np.flatnonzero(offered[start:stop, position])
-            fixed = cuts[at, position] if known[position] else None
-            asked = rows.candidates(position, at, low[at, position], high[at, position], fixed)
-            batches = [(each.nodes, each.tables, each.low, each.high) for each in asked]
+            fixed = points[at, position] if known[position] else None
+            wanted = rows.candidates(position, at, low[at, position], high[at, position], fixed)
+            batches = [(each.nodes, each.tables, each.low, each.high) for each in wanted]
             found.setdefault(position, []).extend(batches)
         piles = [pile for _, pile in rows.piles.values()]
         if piles != last:
@@ -141,22 +141,22 @@ def test_nodes_are_asked_in_lots_that_fit(tmp_path, monkeypatch, resample, pile,
     levels = [roots(Records(rows, ATTRIBUTES, 4, 2), SEEDED(), 9, resample, 0.4) for rows in pair]
     rng, size = np.random.default_rng(5), 9
     low, high = (np.tile(each, (size, 1)).astype(float) for each in ([0, 0, 0, -1, 0], [0, 6, 7, GRID, 0]))
-    cuts = np.full((size, 5), np.nan)
+    points = np.full((size, 5), np.nan)
     for chosen in (False, True):
         offered = np.append(rng.random((size, 4)) < 0.6, np.zeros((size, 1), dtype=bool), axis=1)
         offered[np.arange(size), rng.integers(0, 4, size)] = True
         if chosen:  # cuts that were chosen before
-            cuts[:, 1], cuts[:, 3] = rng.integers(1, 6, size), rng.integers(0, 9, size) * STEP
+            points[:, 1], points[:, 3] = rng.integers(1, 6, size), rng.integers(0, 9, size) * STEP
         known = np.array([False, chosen, False, chosen, False])
-        (held, *same), (streamed, room, lots) = (counted(each, offered, known, cuts, low, high) for each in levels)
+        (held, *same), (streamed, room, draws) = (counted(each, offered, known, points, low, high) for each in levels)
         assert same[0] == room  # passes are the same, and lots of nodes twice as large in memory
         assert alike(sorted(held.items()), sorted(streamed.items()))
         if pile == 1:
-            assert len(room) == lots == size  # a node alone may be too large
+            assert len(room) == draws == size  # a node alone may be too large
         elif cell == 4:
             assert max(room) <= pile
             assert size > len(room) > 1 or chosen
-        assert (pile < 10**6) or (len(room) == 1 < lots)
+        assert (pile < 10**6) or (len(room) == 1 < draws)
 
 
 TINY = make_frame(120, 1)
@@ -164,8 +164,8 @@ TINY = make_frame(120, 1)
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    place = tmp_path_factory.mktemp("small")
-    return encoded(place, TINY, 50)
+    index = tmp_path_factory.mktemp("small")
+    return encoded(index, TINY, 50)
 
 
 PRINTED = {"mode": "published"}

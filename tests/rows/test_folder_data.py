@@ -34,12 +34,12 @@ def small(monkeypatch):
     monkeypatch.setattr(writing, "GROUP", 50)
     monkeypatch.setattr(writing, "PART", 100)
     monkeypatch.setattr(exact_counts, "BLOCK", 64)
-    monkeypatch.setattr(folder, "LOTS", 30)
+    monkeypatch.setattr(folder, "DRAW_BLOCK", 30)
 
 
-def encoded(place, frame, schema, **how):
-    frame.to_csv(place / "rows.csv", index=False)
-    return writing.encode_folder(place / "rows.csv", place / "codes", schema=schema, **how)
+def encoded(index, frame, schema, **how):
+    frame.to_csv(index / "rows.csv", index=False)
+    return writing.encode_folder(index / "rows.csv", index / "codes", schema=schema, **how)
 
 
 def test_the_split_is_that_of_the_same_rows_in_memory(tmp_path):
@@ -97,7 +97,7 @@ def test_a_sample_is_uniform_and_in_order(tmp_path):
     codes = np.repeat(np.arange(40, dtype=np.uint8), 25)[:, None]
     schema = Schema(columns=(Column(name="at", kind="ordered", categories=tuple(map(str, range(40)))),))
     whole = Folder.open(write(tmp_path / "rows", schema, codes, cuts=[130, 131, 600]))
-    drawn = [data.drawn(whole, schema, 100, seed)["at"].astype(int).to_numpy() for seed in range(100)]
+    drawn = [data.sample_rows(whole, schema, 100, seed)["at"].astype(int).to_numpy() for seed in range(100)]
     assert all(len(some) == 100 and (np.diff(some) >= 0).all() for some in drawn)
     times = np.bincount(np.concatenate(drawn), minlength=40)
     # 250 each in mean, with a standard deviation below 15.1; six of them are left by one run in 10^7

@@ -22,12 +22,12 @@ class Watched(FolderRows):
     """Leaves the number of every process that reads; with a file "kill", another one that reads the third part dies."""
 
     def _pieces(self, columns, numbers):
-        place, own = self.source.parts[0].path.parents[1], str(os.getpid())
-        (place / f"{own}.read").touch()
+        index, own = self.source.parts[0].path.parents[1], str(os.getpid())
+        (index / f"{own}.read").touch()
         if [part.path.name for part in self.source.parts] == ["part-00002.parquet"]:
             with suppress(FileNotFoundError):
-                if (place / "kill").read_text() != own:
-                    (place / "kill").unlink()
+                if (index / "kill").read_text() != own:
+                    (index / "kill").unlink()
                     os.kill(os.getpid(), signal.SIGKILL)
         return super()._pieces(columns, numbers)
 

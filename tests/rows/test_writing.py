@@ -32,7 +32,7 @@ from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError
 from dpcore.methods.networks.refined import RefinedPrivBayes
 from dpcore.rows import Folder, writing
-from dpcore.rows.folder import begun, checksum
+from dpcore.rows.folder import checksum, open_begun
 from dpcore.rows.writing import encode_folder
 
 
@@ -176,7 +176,7 @@ def test_a_stream_that_stopped_is_read_from_its_beginning_and_says_no_cell(tmp_p
             encode_folder(source, tmp_path / "codes", schema=schema)
         assert refused.value.__context__ is refused.value.__cause__ is None
         assert "Smith" not in str(refused.value)
-    assert begun(tmp_path / "codes").rows > 0
+    assert open_begun(tmp_path / "codes").rows > 0
     encode_folder(some(["b", "a"]), tmp_path / "codes", schema=schema)
     assert of_folder(tmp_path / "codes", schema)[0][:, 0].tolist() == [1] * 8 + [0] * 8
 
@@ -206,9 +206,9 @@ def test_what_cannot_be_read_is_refused_with_what_to_hand_over(tmp_path, given):
 def test_odd_texts_are_read_or_refused_as_in_memory(tmp_path, raw):
     for name, packed in (("table.csv", raw), ("table.csv.gz", gzip.compress(raw))):
         (tmp_path / name).write_bytes(packed)
-        place = tmp_path / f"{name} codes"
+        index = tmp_path / f"{name} codes"
         codes = told(lambda path=tmp_path / name: TIDY.encode(read_frame(path, trusted=True)))
-        found = told(lambda path=tmp_path / name, place=place: encode_folder(path, place, schema=TIDY))
+        found = told(lambda path=tmp_path / name, index=index: encode_folder(path, index, schema=TIDY))
         if isinstance(codes, str):
             assert found == codes.replace("The packed file is empty", "The file is empty")
         else:
@@ -371,7 +371,7 @@ def test_whoever_was_stopped_while_codes_were_dropped_can_begin_anew(files, tmp_
         with pytest.raises(StoppedError):
             encode_folder(files, codes, schema=TIDY, replace=True)
     if after:
-        assert begun(codes) is None
+        assert open_begun(codes) is None
         encode_folder(files, codes, schema=TIDY.select(["real"]))
     assert len(Folder.open(codes)) == 19
 
@@ -388,9 +388,9 @@ def test_a_folder_is_marked_before_its_first_part(files, tmp_path, monkeypatch):
         with pytest.raises(StoppedError):
             encode_folder(files, codes, schema=TIDY)
     assert json.loads((codes / "unfinished.json").read_text())["parts"] == []
-    assert begun(codes) is None
+    assert open_begun(codes) is None
     encode_folder(files, codes, schema=TIDY.select(["real"]))
-    assert begun(codes).rows == 19
+    assert open_begun(codes).rows == 19
 
 
 def test_damaged_codes_are_not_taken_for_whole_and_the_remedy_works(files, tmp_path):

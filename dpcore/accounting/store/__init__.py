@@ -40,17 +40,17 @@ from secrets import token_hex
 from typing import Any, Protocol
 
 from dpcore import text as texts
-from dpcore.accounting.currency import PURE, Amount, Currency, rho_of_pure
-from dpcore.accounting.ledger import Ledger, Spent, Totals
+from dpcore.accounting.currency import PURE, PrivacyLoss, PrivacyMeasure, rho_of_pure
+from dpcore.accounting.ledger import Ledger, LossSummary, Totals
 from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation, exact
 from dpcore.accounting.store.file import (
-    BookFile,
     Cell,
+    LedgerFile,
     Sheet,
     UnreadableError,
     moment,
     number,
-    rounded,
+    round_up,
     text,
     whole,
 )
@@ -61,7 +61,7 @@ SESSION = "session"
 NOTHING: tuple[Cell, ...] = ("0", "0", "0", 0, "")  # claimed, of the noise, proved, looks, void
 
 
-class Rows(Protocol):
+class AccountedRows(Protocol):
     """What has an account: rows that know what they are called by whoever has a secret."""
 
     @property
@@ -73,7 +73,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True)
-class Line(Spent):
+class Line(LossSummary):
     """What was spent under one relation on one data set, in one run or altogether; `looks` counts releases."""
 
     key: str
@@ -82,7 +82,7 @@ class Line(Spent):
     totals: Totals
     looks: int
     void: str
-    currency: Currency = field(default=PURE, kw_only=True)
+    measure: PrivacyMeasure = field(default=PURE, kw_only=True)
 
     @property
     def file(self) -> str:
@@ -96,7 +96,7 @@ class Line(Spent):
 
 
 @dataclass(frozen=True)
-class Run(Line):
+class StoredRun(Line):
     """One run; `name` is its purpose."""
 
     begun: datetime
@@ -114,40 +114,42 @@ class Account(Line):
     apart: int = 0
 
 
-class Books(BookFile):
+class LedgerStore(LedgerFile):
     """What all sessions together spent."""
 
-    def key(self, data: Rows) -> str:
+    def key(self, data: AccountedRows) -> str:
         """What these rows are called here: the same whenever the same file is read, by rows or by the same persons.
 
         Epsilons of rows and of persons do not add up, so they have accounts of their own; the
         file's name comes first.
         """
-        key, column = data.key(self.secret()), told_by(data)
+        key, column = data.key(self.secret()), describe_source(data)
         return f"{key}+{hmac.digest(self.secret(), column.encode(), 'sha256').hex()}" if column else key
 
-    def called(self, data: Rows) -> str:
+    def called(self, data: AccountedRows) -> str:
         """The account of these rows for people."""
-        column = told_by(data)
+        column = describe_source(data)
         return f"{data.name}, persons of {column!r}" if column else data.name
 
     def begin(self, key: str, name: str, relation: Relation | str, purpose: str, delta: float = 0.0) -> OpenRun:
         """A new run, which has spent nothing yet; BudgetError if these data have another delta."""
-        relation, currency = Relation.parse(relation), Currency.of(delta)
+        relation, measure = Relation.parse(relation), PrivacyMeasure.of(delta)
         with self.transaction() as sheet:
             refuse_delta(accounts_of(sheet), key, name, delta)
-            place, _, *spent = account_of(sheet, key, relation, currency)
-            place = sheet.write("accounts", place, key, counted(relation, currency), name, *spent)
+            row_id, _, *spent = account_of(sheet, key, relation, measure)
+            row_id = sheet.write("accounts", row_id, key, format_relation(relation, measure), name, *spent)
             now = datetime.now(UTC).isoformat(timespec="seconds")
             token = token_hex(16)  # numbers would begin again in a new file
-            run = sheet.write("runs", None, token, place, purpose, now, *NOTHING)
+            run = sheet.write("runs", None, token, row_id, purpose, now, *NOTHING)
         return OpenRun(self, run, token, relation, purpose, delta)
 
-    def open_run(self, data: Rows, relation: Relation | str, purpose: str, delta: float = 0.0) -> OpenRun:
+    def open_run(self, data: AccountedRows, relation: Relation | str, purpose: str, delta: float = 0.0) -> OpenRun:
         """A new run on the account of these rows."""
         return self.begin(self.key(data), self.called(data), relation, purpose, delta)
 
-    def open_runs(self, methods: Mapping[str, Any], data: Rows, purpose: str) -> dict[str, Callable[[], Ledger]]:
+    def open_runs(
+        self, methods: Mapping[str, Any], data: AccountedRows, purpose: str
+    ) -> dict[str, Callable[[], Ledger]]:
         """By method, ledgers for runs in other processes, which write every charge down before it counts."""
         opened = ((label, one, f"{purpose}: {label}") for label, one in methods.items())
         return {label: self.open_run(data, one.relation, title, one.delta).ledger for label, one, title in opened}
@@ -165,31 +167,31 @@ class Books(BookFile):
         if not all(part >= 0 for part in (*spent, looks)):
             raise ValueError("a charge gives nothing back")
         with self.transaction(whole=False) as sheet:
-            token, place, purpose, begun, *before = sheet.line("runs", run.place) or ("", 0, "", "")
+            token, row_id, purpose, begun, *before = sheet.line("runs", run.place) or ("", 0, "", "")
             if token != run.token:
                 raise BookError(f"The ledger {self.path} no longer has this run.", "Nothing was drawn. Run it again.")
-            account = sheet.line("accounts", whole(place))
+            account = sheet.line("accounts", whole(row_id))
             if account is None:
                 raise UnreadableError
             key, relation, name, *earlier, cap = account
             after = more(before, spent, looks, void)
-            sheet.write("runs", run.place, token, place, purpose, begun, *after)
-            sheet.write("accounts", whole(place), key, relation, name, *more(earlier, spent, looks, void), cap)
+            sheet.write("runs", run.place, token, row_id, purpose, begun, *after)
+            sheet.write("accounts", whole(row_id), key, relation, name, *more(earlier, spent, looks, void), cap)
             if not drawn:
-                accounts, (told, currency) = accounts_of(sheet), known_count(relation)
-                refuse_delta(accounts, str(key), str(name), currency.delta)
+                accounts, (words, measure) = accounts_of(sheet), known_count(relation)
+                refuse_delta(accounts, str(key), str(name), measure.delta)
                 for one in accounts:
-                    if one.file == file_of(str(key)) and one.relation == told:
+                    if one.file == file_of(str(key)) and one.relation == words:
                         refuse(one, accounts, void, proved=number(after[2]) < inf)
 
-    def require_room(self, data: Rows, relation: Relation | str, epsilon: float, delta: float = 0.0) -> None:
+    def require_room(self, data: AccountedRows, relation: Relation | str, epsilon: float, delta: float = 0.0) -> None:
         """BudgetError if a cap forbids a run that can cost so much; else its last queries would be refused."""
-        key, relation, measure = self.key(data), Relation.parse(relation), Currency.of(delta)
-        added = Totals(bound=measure.amount(exact(epsilon)))
-        run = Account(key, relation, self.called(data), added, 1, "", None, currency=measure)
+        key, relation, measure = self.key(data), Relation.parse(relation), PrivacyMeasure.of(delta)
+        added = Totals(bound=measure.loss_of(exact(epsilon)))
+        run = Account(key, relation, self.called(data), added, 1, "", None, measure=measure)
         planned = [run]
         for one in self.accounts():
-            if (one.key, one.relation, one.currency) == (key, relation, measure):
+            if (one.key, one.relation, one.measure) == (key, relation, measure):
                 bound = one.totals.bound + added.bound
                 planned[0] = replace(one, totals=one.totals._replace(bound=bound))
             else:
@@ -210,46 +212,46 @@ class Books(BookFile):
 
     def account(self, key: str, relation: Relation | str, delta: float = 0.0) -> Account | None:
         """The account of one data set under one relation, if there is one."""
-        asked = key, Relation.parse(relation), Currency.of(delta)
-        return next((line for line in self.accounts() if (line.key, line.relation, line.currency) == asked), None)
+        account_key = key, Relation.parse(relation), PrivacyMeasure.of(delta)
+        return next((line for line in self.accounts() if (line.key, line.relation, line.measure) == account_key), None)
 
-    def runs(self, key: str, relation: Relation | str, delta: float = 0.0) -> list[Run]:
+    def runs(self, key: str, relation: Relation | str, delta: float = 0.0) -> list[StoredRun]:
         """The runs of one account that spent something, in order."""
-        relation, currency = Relation.parse(relation), Currency.of(delta)
+        relation, measure = Relation.parse(relation), PrivacyMeasure.of(delta)
         with self.transaction(writes=False) as sheet:
-            place, *_ = account_of(sheet, key, relation, currency)
+            row_id, *_ = account_of(sheet, key, relation, measure)
             return [
-                Run(key, relation, str(purpose), *read(spent), moment(begun), currency=currency)
+                StoredRun(key, relation, str(purpose), *read(spent), moment(begun), measure=measure)
                 for _, _, account, purpose, begun, *spent in sheet.lines("runs")
-                if account == place and spent[3]
+                if account == row_id and spent[3]
             ]
 
     def set_cap(self, key: str, name: str, relation: Relation | str, cap: float | None, delta: float = 0.0) -> None:
         """Refuse, from now on, what would take the account's provable epsilon above `cap`; None: nothing is refused."""
-        relation, currency = Relation.parse(relation), Currency.of(delta)
+        relation, measure = Relation.parse(relation), PrivacyMeasure.of(delta)
         with self.transaction() as sheet:
-            place, called, *spent, _ = account_of(sheet, key, relation, currency)
-            told = None if cap is None else text(exact(cap))
-            sheet.write("accounts", place, key, counted(relation, currency), called or name, *spent, told)
+            row_id, called, *spent, _ = account_of(sheet, key, relation, measure)
+            words = None if cap is None else text(exact(cap))
+            sheet.write("accounts", row_id, key, format_relation(relation, measure), called or name, *spent, words)
 
 
 @dataclass(frozen=True)
 class OpenRun:
     """A run that may be charged, by one ledger or several, in this process or in others: it can be pickled."""
 
-    books: Books
+    books: LedgerStore
     place: int
     token: str
     relation: Relation
     purpose: str
     delta: float = 0.0
 
-    def ledger(self) -> BookedLedger:
+    def ledger(self) -> StoredLedger:
         """A new ledger whose charges are written down as this run's."""
-        return BookedLedger(self)
+        return StoredLedger(self)
 
 
-class BookedLedger(Ledger):
+class StoredLedger(Ledger):
     """A ledger every charge of which is written in the books before it counts; not to be copied."""
 
     def __init__(self, run: OpenRun) -> None:
@@ -265,7 +267,9 @@ class BookedLedger(Ledger):
 
 
 @check_arguments
-def persistent_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Python", delta: float = 0.0) -> Ledger:
+def persistent_ledger(
+    data: AccountedRows, relation: Relation | str, *, purpose: str = "Python", delta: float = 0.0
+) -> Ledger:
     """Open a ledger for `fit(ledger=...)` that is written to a file before anything is drawn.
 
     All runs on the same rows, in any process, charge the same account. The file is the user's,
@@ -304,19 +308,19 @@ def persistent_ledger(data: Rows, relation: Relation | str, *, purpose: str = "P
     >>> round(ledger.epsilon_bound, 6)
     0.5
     """
-    return Books(asked_path()).open_run(data, relation, purpose, delta).ledger()
+    return LedgerStore(ledger_path()).open_run(data, relation, purpose, delta).ledger()
 
 
-def told_by(data: Rows) -> str:
+def describe_source(data: AccountedRows) -> str:
     """The column that says whose row it is, if persons are protected; else empty."""
     unit = getattr(getattr(data, "schema", None), "persons", None)
     return "" if unit is None else str(unit.id_column)
 
 
-def asked_path() -> Path | None:
+def ledger_path() -> Path | None:
     """The file that `$DPCORE_LEDGER` names, or the usual one; None for "session": nothing is kept."""
-    asked = os.environ.get("DPCORE_LEDGER", "")
-    return None if asked == SESSION else Path(asked) if asked else usual_path()
+    account_key = os.environ.get("DPCORE_LEDGER", "")
+    return None if account_key == SESSION else Path(account_key) if account_key else usual_path()
 
 
 def usual_path() -> Path:
@@ -324,11 +328,11 @@ def usual_path() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dpcore" / "ledger.sqlite"
 
 
-def account_of(sheet: Sheet, key: str, relation: Relation, currency: Currency) -> tuple[Any, ...]:
+def account_of(sheet: Sheet, key: str, relation: Relation, measure: PrivacyMeasure) -> tuple[Any, ...]:
     """An account's number, name, what was spent, and cap; no number if there is none yet."""
-    for place, known_key, known_relation, *rest in sheet.lines("accounts"):
-        if (known_key, known_relation) == (key, counted(relation, currency)):
-            return place, *rest
+    for row_id, known_key, known_relation, *rest in sheet.lines("accounts"):
+        if (known_key, known_relation) == (key, format_relation(relation, measure)):
+            return row_id, *rest
     return None, "", *NOTHING, None
 
 
@@ -337,20 +341,20 @@ def file_of(key: str) -> str:
     return key.partition("+")[0]
 
 
-def counted(relation: Relation, currency: Currency) -> str:
+def format_relation(relation: Relation, measure: PrivacyMeasure) -> str:
     """A relation as the file says it, with the delta where rho is counted.
 
     Earlier versions of this package know no such relation, and so refuse a file that they would
     misread.
     """
-    return f"{relation} {currency.delta!r}" if currency.delta else str(relation)
+    return f"{relation} {measure.delta!r}" if measure.delta else str(relation)
 
 
-def known_count(written: Cell) -> tuple[Relation, Currency]:
-    """What `counted` wrote."""
+def known_count(written: Cell) -> tuple[Relation, PrivacyMeasure]:
+    """What `format_relation` wrote."""
     relation, _, delta = str(written).partition(" ")
     try:
-        return Relation.parse(relation), Currency.of(float(delta or 0))
+        return Relation.parse(relation), PrivacyMeasure.of(float(delta or 0))
     except (ValueError, ParameterError):
         raise UnreadableError from None
 
@@ -366,7 +370,7 @@ def refuse_delta(accounts: Sequence[Account], key: str, name: str, delta: float)
         )
 
 
-def price(spent: Line, whom: Line) -> Amount:
+def price(spent: Line, whom: Line) -> PrivacyLoss:
     """What was spent on one account of a file, for whom another account of that file and relation protects.
 
     In the other account's currency: what all runs in epsilon come to is half its square in rho, and
@@ -377,16 +381,16 @@ def price(spent: Line, whom: Line) -> Amount:
     What runs on rows cost a person hangs on how many rows that person has, which no account knows;
     other columns name other persons.
     """
-    paid = spent.totals.bound
-    if not paid:
-        return paid
+    loss = spent.totals.bound
+    if not loss:
+        return loss
     if spent.key != whom.key:
         if whom.protects == "person":
             return inf
-        paid *= 1 if whom.relation is Relation.REPLACE else spent.currency.rows(2)
-    if spent.currency.unit == whom.currency.unit:
-        return paid
-    return rho_of_pure(paid) if whom.delta else inf
+        loss *= 1 if whom.relation is Relation.REPLACE else spent.measure.rows(2)
+    if spent.measure.unit == whom.measure.unit:
+        return loss
+    return rho_of_pure(loss) if whom.delta else inf
 
 
 def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: bool) -> None:
@@ -395,29 +399,29 @@ def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: b
     `proved`: whether anything can be proved of the run that asks; if not, any cap is exceeded,
     `void` may say why.
     """
-    beside = [line for line in accounts if (line.file, line.relation) == (capped.file, capped.relation)]
-    prices = [price(line, capped) for line in beside]
-    total = sum(prices, start=Fraction(0)) if proved else inf
-    if capped.cap is None or total <= capped.currency.amount(capped.cap):
+    neighbors = [line for line in accounts if (line.file, line.relation) == (capped.file, capped.relation)]
+    losses = [price(line, capped) for line in neighbors]
+    total = sum(losses, start=Fraction(0)) if proved else inf
+    if capped.cap is None or total <= capped.measure.loss_of(capped.cap):
         return
-    told = f"The budget of {capped.name!r} is capped at {float(capped.cap):g}, and"
+    words = f"The budget of {capped.name!r} is capped at {float(capped.cap):g}, and"
     if void:
         raise BudgetError(
-            f"{told} of this run nothing can be proved: {void}",
+            f"{words} of this run nothing can be proved: {void}",
             "It was not answered. Use no seed and a schema that was declared, or remove the cap on the page Ledger.",
         )
-    if proved and not capped.delta and any(line.delta and line.totals.bound for line in beside):
+    if proved and not capped.delta and any(line.delta and line.totals.bound for line in neighbors):
         raise BudgetError(
-            f"{told} no pure epsilon bounds what runs with a delta can cost.",
+            f"{words} no pure epsilon bounds what runs with a delta can cost.",
             "It was not answered. Cap the account with the delta instead, and remove this cap on the page Ledger.",
         )
-    if proved and any(line.totals.bound < cost == inf for line, cost in zip(beside, prices, strict=True)):
+    if proved and any(line.totals.bound < cost == inf for line, cost in zip(neighbors, losses, strict=True)):
         raise BudgetError(
-            f"{told} runs on the same file protect rows, or other persons: their loss for these persons is not known.",
+            f"{words} runs on the same file protect rows, or other persons: their loss for these persons is not known.",
             "It was not answered. Declare the same id_column as before, or remove the cap on the page Ledger.",
         )
     at = f" at delta {capped.delta:g}" if capped.delta else ""
-    needs = f"a total of epsilon {texts.number(capped.currency.epsilon(total))}{at}"
+    needs = f"a total of epsilon {texts.number(capped.measure.epsilon(total))}{at}"
     needs = needs if total < inf else "more than any epsilon"
     way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
     raise BudgetError(
@@ -429,33 +433,33 @@ def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: b
 def accounts_of(sheet: Sheet) -> list[Account]:
     """All accounts. A line adds up all runs; where that is infinite, those that are not are added up here."""
     lines = sheet.lines("accounts")
-    infinite = {place for place, _, _, _, *spent, _ in lines if number(spent[2]) == inf}
+    infinite = {row_id for row_id, _, _, _, *spent, _ in lines if number(spent[2]) == inf}
     runs = sheet.lines("runs") if infinite else []
     accounts = []
-    for place, key, relation, name, *spent, cap in lines:
-        told, currency = known_count(relation)
+    for row_id, key, relation, name, *spent, cap in lines:
+        words, measure = known_count(relation)
         totals, looks, void = read(spent)
-        parts = [read(paid) for _, _, account, _, _, *paid in runs if account == place and place in infinite]
+        parts = [read(loss) for _, _, account, _, _, *loss in runs if account == row_id and row_id in infinite]
         proved = [part for part in parts if part[0].bound < inf]
-        apart = sum(many for _, many, _ in parts) - sum(many for _, many, _ in proved)
-        if apart:
+        difference = sum(many for _, many, _ in parts) - sum(many for _, many, _ in proved)
+        if difference:
             totals = Totals(*map(sum, zip(*(part for part, *_ in proved), strict=True)))
         limit = None if cap is None else number(cap)
-        line = str(key), told, str(name), totals, looks - apart, void, limit, apart
-        accounts.append(Account(*line, currency=currency))
+        line = str(key), words, str(name), totals, looks - difference, void, limit, difference
+        accounts.append(Account(*line, measure=measure))
     return accounts
 
 
 def growth(old: Epsilon, new: Epsilon) -> Epsilon:
     """What comes to the books when a ledger's total grows; totals may be infinite."""
-    return Fraction(0) if new == old else rounded(new) - rounded(old)
+    return Fraction(0) if new == old else round_up(new) - round_up(old)
 
 
 def more(before: Sequence[Cell], spent: Totals, looks: int, void: str) -> tuple[Cell, ...]:
     """What a line says after a charge."""
     *sums, was_looks, was_void = before
-    told = str(was_void) if void in str(was_void) else f"{was_void} {void}".strip()
-    return (*(text(number(a) + b) for a, b in zip(sums, spent, strict=True)), whole(was_looks) + looks, told)
+    words = str(was_void) if void in str(was_void) else f"{was_void} {void}".strip()
+    return (*(text(number(a) + b) for a, b in zip(sums, spent, strict=True)), whole(was_looks) + looks, words)
 
 
 def read(spent: Sequence[Cell]) -> tuple[Totals, int, str]:

@@ -96,7 +96,7 @@ class UnreadableError(Exception):
     """The file holds something else than the books write."""
 
 
-class BookFile:
+class LedgerFile:
     """One file, safe to use from threads and processes, and to pickle.
 
     Without a path it is a temporary one that goes with this object, and not `kept`: for a session
@@ -134,8 +134,8 @@ class BookFile:
         try:
             return self._secret or kept_secret(self.path.parent, make=make)
         except OSError as error:
-            told = f"The ledger {self.path} cannot be opened, for want of {NAME} beside it: {error.strerror}."
-            raise BookError(told, f"{WAY_ON} A copy has {NAME} too.") from error
+            words = f"The ledger {self.path} cannot be opened, for want of {NAME} beside it: {error.strerror}."
+            raise BookError(words, f"{WAY_ON} A copy has {NAME} too.") from error
 
     def set_aside(self) -> Path:
         """Put what the file holds into another one beside it, and begin anew; where the old content is now.
@@ -179,7 +179,7 @@ class BookFile:
         raw = io.BytesIO()
         with self.transaction(writes=False) as sheet, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(self.path.name, sheet.c.serialize())
-            archive.writestr(witness_of(self.path).name, witnessed(sheet.state))
+            archive.writestr(witness_of(self.path).name, format_witness(sheet.state))
             archive.writestr(NAME, self._own_secret(make=False))
         return raw.getvalue()
 
@@ -214,7 +214,7 @@ class BookFile:
                     write_witness(self.path, sheet.state)
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", None) or "SQLITE_NOTADB"
-            cause = next((told for known, told in CAUSES.items() if name.startswith(known)), f"failed ({name})")
+            cause = next((words for known, words in CAUSES.items() if name.startswith(known)), f"failed ({name})")
             raise BookError(f"The ledger {self.path} {cause}.", WAY_ON) from error
         except (UnreadableError, UnicodeDecodeError) as error:
             raise BookError(f"The ledger {self.path} {CAUSES['SQLITE_NOTADB']}.", WAY_ON) from error
@@ -322,7 +322,7 @@ def witness_of(ledger: Path) -> Path:
     return ledger.with_name(f"{ledger.name}.witness")
 
 
-def witnessed(state: State) -> bytes:
+def format_witness(state: State) -> bytes:
     """What a witness says, with a sum that a damaged line would not have."""
     line = f"{state[0]:020d} {state[1]} "
     return f"{line}{hashlib.sha256(line.encode()).hexdigest()[:16]}\n".encode()
@@ -335,7 +335,7 @@ def state_of(raw: bytes) -> State | None:
         state = int(count), total
     except ValueError:
         return None
-    return state if witnessed(state) == raw else None
+    return state if format_witness(state) == raw else None
 
 
 def read_witness(ledger: Path) -> State | None:
@@ -359,7 +359,7 @@ def write_witness(ledger: Path, state: State, *, anew: bool = False) -> None:
         before = state_of(file.read())
         if anew or before is None or before[0] < state[0]:
             file.seek(0)
-            file.write(witnessed(state))  # in place: at once, for whoever reads
+            file.write(format_witness(state))  # in place: at once, for whoever reads
             file.truncate()
         if new:
             os.fsync(file.fileno())
@@ -388,7 +388,7 @@ class Sheet:
         c.execute(f"PRAGMA application_id={APPLICATION}")
         c.execute(f"PRAGMA user_version={VERSION}")
         head: list[Cell] = [0, f"{0:064x}", check_of(secret)]
-        c.execute("INSERT INTO head VALUES (1,?,?,?,?)", [*head, hexed("head", 1, head)])
+        c.execute("INSERT INTO head VALUES (1,?,?,?,?)", [*head, format_sum("head", 1, head)])
         return cls(c)
 
     @property
@@ -400,40 +400,42 @@ class Sheet:
         """Compare every line with its sum, and all of them with the head."""
         if versions(self.c) != [APPLICATION, VERSION] or self.c.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise UnreadableError
-        if sum(number_of(table, place, cells) for table in LINES for place, *cells in self.lines(table)) % MODULUS != (
-            self.total
-        ):
+        if sum(
+            number_of(table, row_id, cells) for table in LINES for row_id, *cells in self.lines(table)
+        ) % MODULUS != (self.total):
             raise UnreadableError
 
     def lines(self, table: str) -> list[tuple[Cell, ...]]:
         """The lines of a table in order, each with its number first."""
         found = self.c.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()
-        return [(place, *self._compared(table, place, cells)) for place, *cells in found]
+        return [(row_id, *self._compared(table, row_id, cells)) for row_id, *cells in found]
 
-    def line(self, table: str, place: int) -> tuple[Cell, ...] | None:
+    def line(self, table: str, row_id: int) -> tuple[Cell, ...] | None:
         """One line, without its number."""
-        for _, *cells in self.c.execute(f"SELECT * FROM {table} WHERE id=?", (place,)).fetchall():
-            return self._compared(table, place, cells)
+        for _, *cells in self.c.execute(f"SELECT * FROM {table} WHERE id=?", (row_id,)).fetchall():
+            return self._compared(table, row_id, cells)
         return None
 
-    def _compared(self, table: str, place: Cell, cells: list[Cell]) -> tuple[Cell, ...]:
-        if cells.pop() != hexed(table, place, cells):
+    def _compared(self, table: str, row_id: Cell, cells: list[Cell]) -> tuple[Cell, ...]:
+        if cells.pop() != format_sum(table, row_id, cells):
             raise UnreadableError
-        self._read[table, place] = tuple(cells)
-        return self._read[table, place]
+        self._read[table, row_id] = tuple(cells)
+        return self._read[table, row_id]
 
-    def write(self, table: str, place: int | None, *cells: Cell) -> int:
+    def write(self, table: str, row_id: int | None, *cells: Cell) -> int:
         """Replace a line that was read, or add one if it has no number yet; its number."""
-        if place is None:
+        if row_id is None:
             ((last,),) = self.c.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchall()
-            place = whole(last) + 1
+            row_id = whole(last) + 1
         else:
-            self.total -= number_of(table, place, self._read[table, place])
-        self.total = (self.total + number_of(table, place, cells)) % MODULUS
+            self.total -= number_of(table, row_id, self._read[table, row_id])
+        self.total = (self.total + number_of(table, row_id, cells)) % MODULUS
         marks = ",".join("?" * (len(cells) + 2))
-        self.c.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", (place, *cells, hexed(table, place, cells)))
-        self._read[table, place], self.changed = cells, True
-        return place
+        self.c.execute(
+            f"INSERT OR REPLACE INTO {table} VALUES ({marks})", (row_id, *cells, format_sum(table, row_id, cells))
+        )
+        self._read[table, row_id], self.changed = cells, True
+        return row_id
 
     def clear(self, secret: bytes) -> None:
         """Remove all lines."""
@@ -447,7 +449,7 @@ class Sheet:
         if self.changed:
             self.count += 1
             head: list[Cell] = [*self.state, self.secret]
-            self.c.execute("REPLACE INTO head VALUES (1,?,?,?,?)", [*head, hexed("head", 1, head)])
+            self.c.execute("REPLACE INTO head VALUES (1,?,?,?,?)", [*head, format_sum("head", 1, head)])
 
 
 def versions(c: sqlite3.Connection) -> list[int]:
@@ -460,15 +462,15 @@ def tables(c: sqlite3.Connection) -> dict[str, str]:
     return dict(c.execute("SELECT name, sql FROM sqlite_schema").fetchall())
 
 
-def number_of(table: str, place: Cell, cells: tuple[Cell, ...] | list[Cell]) -> int:
+def number_of(table: str, row_id: Cell, cells: tuple[Cell, ...] | list[Cell]) -> int:
     """The sum of a line."""
-    told = repr((table, place, *cells)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(told).digest(), "big")
+    words = repr((table, row_id, *cells)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(words).digest(), "big")
 
 
-def hexed(table: str, place: Cell, cells: tuple[Cell, ...] | list[Cell]) -> str:
+def format_sum(table: str, row_id: Cell, cells: tuple[Cell, ...] | list[Cell]) -> str:
     """The sum of a line as text."""
-    return f"{number_of(table, place, cells):064x}"
+    return f"{number_of(table, row_id, cells):064x}"
 
 
 def check_of(secret: bytes) -> str:
@@ -476,7 +478,7 @@ def check_of(secret: bytes) -> str:
     return hmac.digest(secret, b"dpcore ledger", "sha256").hex()
 
 
-def rounded(total: Epsilon) -> Epsilon:
+def round_up(total: Epsilon) -> Epsilon:
     """The next multiple of 2^-100 from above: sums of a thousand shares would need ever more digits otherwise."""
     return total if isinstance(total, float) else Fraction(ceil(total * UNIT), UNIT)
 

@@ -15,14 +15,14 @@ from dpcore import charts, evaluate
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Ints
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard.session import Shown, remember
-from dpcore.dashboard.shell import escaped, mendable
-from dpcore.dashboard.widgets import one_of, worded
+from dpcore.dashboard.session import ShownRelease, remember
+from dpcore.dashboard.shell import escape, mendable
+from dpcore.dashboard.widgets import one_of, translate_table
 from dpcore.evaluate.distances import Center
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.export.artifacts import Model
-from dpcore.language import phrase, retold, say, spoken
+from dpcore.language import current_language, phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import claim
 
@@ -32,16 +32,16 @@ MOST_PAIRS = 1_800  # those of 60 columns; of more pairs, so many are drawn at r
 
 def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
     """Panels as tabs, of which only the open one is computed."""
-    asked = f"{page}.tab"  # by its English name, under which links, lessons and steps ask for it
+    tab_key = f"{page}.tab"  # by its English name, under which links, lessons and steps ask for it
     names = {say(name): name for name in panels}
-    label = f"{asked}.{spoken()}"
+    label = f"{tab_key}.{current_language()}"
 
     def turned() -> None:
-        st.session_state[asked] = names[st.session_state[label]]
+        st.session_state[tab_key] = names[st.session_state[label]]
 
     st.session_state.pop(label, None)
-    if st.session_state.get(asked) in panels:
-        st.session_state[label] = say(st.session_state[asked])
+    if st.session_state.get(tab_key) in panels:
+        st.session_state[label] = say(st.session_state[tab_key])
     for tab, draw in zip(st.tabs(list(names), key=label, on_change=turned), panels.values(), strict=True):
         if tab.open:
             with tab, mendable():
@@ -55,12 +55,12 @@ def draw_part(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
     parts[chosen]()
 
 
-def release_chart(shown: Shown, picture: Any, *, data: pd.DataFrame | None = None) -> None:
+def release_chart(shown: ShownRelease, picture: Any, *, data: pd.DataFrame | None = None) -> None:
     """A chart of what was released, with the mark if that is noiseless."""
     chart(charts.mark_real(picture) if shown.release.noiseless else picture, data=data)
 
 
-def release_note(shown: Shown) -> str:
+def release_note(shown: ShownRelease) -> str:
     """What it costs to look at a part of a release, or what it is if it is not private, in a sentence."""
     if shown.release.noiseless:
         return say("All of it is noiseless: a baseline without privacy, for this screen only.")
@@ -69,13 +69,13 @@ def release_note(shown: Shown) -> str:
     return say("All of it is part of the release: looking at it spends nothing more.")
 
 
-def of_test_rows(shown: Shown) -> None:
+def of_test_rows(shown: ShownRelease) -> None:
     """Of test rows in a folder, that some of them are asked about."""
-    if told := evaluator(shown).asked:
-        st.caption(escaped(retold(told)))
+    if text := evaluator(shown).asked:
+        st.caption(escape(retold(text)))
 
 
-def noiseless(shown: Shown) -> Any:
+def noiseless(shown: ShownRelease) -> Any:
     """The same method fitted again, as large as it was, at an epsilon at which nothing is left of NumPy's noise."""
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}
@@ -83,12 +83,12 @@ def noiseless(shown: Shown) -> Any:
     return method.at_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
 
 
-def evaluator(shown: Shown) -> Evaluator:
+def evaluator(shown: ShownRelease) -> Evaluator:
     """The real rows of a release, encoded and counted once."""
     return remember(shown, "evaluator", partial(Evaluator, shown.data))
 
 
-def likened(shown: Shown) -> Ints:
+def compared_rows(shown: ShownRelease) -> Ints:
     """Places of the real rows that a release's own counts are compared with: all, or as many of each person's.
 
     They are cut as the release was, by other lots: its own are secret.
@@ -97,23 +97,23 @@ def likened(shown: Shown) -> Ints:
     return remember(shown, "likened", partial(evaluator(shown).contributed, unit, fill=fill))
 
 
-def of_persons(shown: Shown) -> str:
-    """How the real rows of `likened` were cut, in a sentence; empty if they are all."""
+def of_persons(shown: ShownRelease) -> str:
+    """How the real rows of `compared_rows` were cut, in a sentence; empty if they are all."""
     unit = shown.release.schema.persons
     if unit is None:
         return ""
-    told = phrase(" At most {n:,} rows of each person count, drawn in secret; real ones, anew.")
-    return say(told, n=unit.max_contributions)
+    text = phrase(" At most {n:,} rows of each person count, drawn in secret; real ones, anew.")
+    return say(text, n=unit.max_contributions)
 
 
-def shares(shown: Shown, name: str) -> Statistics:
+def shares(shown: ShownRelease, name: str) -> Statistics:
     """How often each value of a column is in the real rows, and in the synthetic ones."""
     release = shown.release
     of = partial(evaluate.marginals, evaluator(shown).rows, release.synthetic, release.schema, name)
     return remember(shown, f"column {name}", of)
 
 
-def draw_column(shown: Shown, name: str, **look: Any) -> None:
+def draw_column(shown: ShownRelease, name: str, **look: Any) -> None:
     """Draw a column, real and synthetic, with the synthetic one of the run before as a pale mark."""
     if (before := shown.previous) is not None:
         epsilon = claim(before.release.ledger.epsilon_claimed)
@@ -122,12 +122,12 @@ def draw_column(shown: Shown, name: str, **look: Any) -> None:
     real(charts.marginal, shares(shown, name), column=name, **look)
 
 
-def centers(shown: Shown) -> tuple[Center, ...]:
+def centers(shown: ShownRelease) -> tuple[Center, ...]:
     """Where the numbers of columns lie, in a release and in the real rows."""
     return remember(shown, "centers", partial(evaluator(shown).centers, shown.release.synthetic))
 
 
-def distances(shown: Shown, degree: int) -> pd.DataFrame:
+def distances(shown: ShownRelease, degree: int) -> pd.DataFrame:
     """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
     return evaluator(shown).beside_floors(shown.release.synthetic, degree, MOST_PAIRS)
 
@@ -150,12 +150,12 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     spec = charts.on_phones(charts.specification(picture))
     st.vega_lite_chart(spec, width="stretch")  # its description is the alternative text
     if data is not None:
-        told, mark = say("Numbers"), say(REAL_DATA)
-        table_behind(data, say("{title}. {mark}", title=told, mark=mark) if mark in picture.title.text else told)
+        text, mark = say("Numbers"), say(REAL_DATA)
+        table_behind(data, say("{title}. {mark}", title=text, mark=mark) if mark in picture.title.text else text)
 
 
 def table_behind(frame: pd.DataFrame, title: str) -> None:
     """A table in an expander, for people who want to read values."""
     words = {str(relation): relation.short for relation in Relation}
     with st.expander(title):
-        st.dataframe(worded(frame.replace({"relation": words})), hide_index=True)
+        st.dataframe(translate_table(frame.replace({"relation": words})), hide_index=True)

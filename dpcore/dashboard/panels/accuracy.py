@@ -13,15 +13,15 @@ from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import before_run, jobs, session
 from dpcore.dashboard.panels import centers, classifier, distances, evaluator, noiseless, of_test_rows, real, shares
-from dpcore.dashboard.session import Shown, remember
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.session import ShownRelease, remember
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import markdown
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export.artifacts import Model
-from dpcore.language import ENGLISH, phrase, retold, say, speaking
+from dpcore.language import ENGLISH, phrase, retold, say, use_language
 
 CENTERS = "Means and medians of numbers, whatever the bins"
 HEADS = ["column", "real mean", "mean", "median", "real rows below the median", "far off"]
@@ -33,7 +33,7 @@ def rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
     target, schema = getattr(method, "target", None) or data.schema.target, data.schema
     if target is None or schema[target].numeric or not data.held:
         return
-    known = session.kept("dpcore.classes", dict[Any, Any])
+    known = session.keep_once("dpcore.classes", dict[Any, Any])
     counts = session.compute_once(
         known, (data.token, target, schema.to_json()), partial(Evaluator(data).class_rows, target)
     )
@@ -44,11 +44,11 @@ def rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
         noise = before_run.expectation(method, schema, rows or before_run.rows_expected(page, schema)).class_noise
         if noise is not None and math.isfinite(noise):
             words = phrase("**{column} = {value}:** about {n:,.0f} rows, noise about ± {noise:,.0f}. :orange[{mark}]")
-            about = {"column": escaped(target), "value": escaped(schema[target].labels[rarest]), "mark": say(REAL_DATA)}
+            about = {"column": escape(target), "value": escape(schema[target].labels[rarest]), "mark": say(REAL_DATA)}
             st.markdown(say(words, n=float(f"{counts[rarest]:.2g}"), noise=float(f"{noise:.2g}"), **about))
 
 
-def accuracy(page: str, shown: Shown) -> None:
+def accuracy(page: str, shown: ShownRelease) -> None:
     """A released classifier, or classifiers trained on synthetic and on real rows, tested on real rows kept aside."""
     rows = len(shown.data.test_sample)
     target = shown.release.parameters.get("target") or shown.release.schema.target
@@ -60,7 +60,7 @@ def accuracy(page: str, shown: Shown) -> None:
         markdown(
             "How well is **{target}** predicted for real rows that were not learned from? "
             "Differences below {margin:.1%} may be random ({mark}).",
-            target=escaped(target),
+            target=escape(target),
             margin=1 / math.sqrt(rows),  # 95% intervals of shares are narrower
             mark=say(REAL_DATA),
         )
@@ -71,7 +71,7 @@ def accuracy(page: str, shown: Shown) -> None:
         of_test_rows(shown)
 
 
-def learners(page: str, shown: Shown, target: str) -> None:
+def learners(page: str, shown: ShownRelease, target: str) -> None:
     """What classifiers score that were trained on the synthetic rows, and on the real ones."""
     compute = partial(accuracies, shown, target)
     frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), compute)
@@ -86,10 +86,10 @@ def learners(page: str, shown: Shown, target: str) -> None:
     real(charts.accuracy, frame, of=known, majority=majority, metric=metric)
     notes = frame["note"].fillna("").str.removesuffix(evaluator(shown).asked).str.strip()
     for note in notes[notes != ""].unique():
-        st.caption(escaped(retold(note)))
+        st.caption(escape(retold(note)))
 
 
-def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
+def accuracies(shown: ShownRelease, target: str, progress: Progress) -> pd.DataFrame:
     """The release's accuracies beside those of real rows and of the same method without noise.
 
     The reference without noise is for the screen only: it is never released. What it is better at
@@ -105,13 +105,13 @@ def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
-def comparisons(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
+def comparisons(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
     """Charts, and a table under its title, that compare with real rows, for a report."""
     if isinstance(shown.release.artifact, Model):
         return classifier.pictures(page, shown)
     found: list[tuple[Any, pd.DataFrame]] = []
     draws = (charts.worst_columns, charts.pair_heatmap)
-    with speaking(ENGLISH):  # as all files are
+    with use_language(ENGLISH):  # as all files are
         for degree, draw in zip(range(1, len(shown.release.schema) + 1), draws, strict=False):
             frame = remember(shown, f"{degree}-way", partial(distances, shown, degree))
             found.append((draw(frame), frame))

@@ -11,19 +11,19 @@ from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels
 from dpcore.dashboard.panels import redraw
-from dpcore.dashboard.session import Shown
+from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.widgets import caption
 from dpcore.evaluate import tree_errors
 from dpcore.evaluate.evaluator import DEPTH, FOREST, PLAIN, SCORES, TREE, TREES
 from dpcore.evaluate.learners import MAJORITY, confusion_frame
-from dpcore.language import ENGLISH, phrase, say, speaking
+from dpcore.language import ENGLISH, phrase, say, use_language
 from dpcore.postprocess.naive_bayes import Bayes
 
-Comparison = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
+ComparisonFrames = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
 RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes, true answers")
 
 
-def scores(page: str, shown: Shown) -> None:
+def scores(page: str, shown: ShownRelease) -> None:
     """Accuracies beside references, which classes are taken for which, and what the noise took."""
     if (found := comparison(page, shown)) is None:
         return
@@ -38,23 +38,23 @@ def scores(page: str, shown: Shown) -> None:
         panels.real(charts.costs, costs, majority=majority)
 
 
-def comparison(page: str, shown: Shown) -> Comparison | None:
-    """`compared`, once per release; None while it is under way, and if it was stopped."""
-    return jobs.once(page, shown, "compared", phrase("Comparing"), partial(compared, shown))
+def comparison(page: str, shown: ShownRelease) -> ComparisonFrames | None:
+    """`compare_classifiers`, once per release; None while it is under way, and if it was stopped."""
+    return jobs.once(page, shown, "compared", phrase("Comparing"), partial(compare_classifiers, shown))
 
 
-def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
+def pictures(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
     """The charts of a model's accuracy, for a report that somebody wants them in; None until they are there."""
     if not len(shown.data.test_sample):
         return []
     if (found := comparison(page, shown)) is None:
         return None
     frame, confusion, _ = found
-    with speaking(ENGLISH):  # as all files are
+    with use_language(ENGLISH):  # as all files are
         return [(charts.classifier_scores(frame), frame), (charts.confusion(confusion), confusion)]
 
 
-def redraws(page: str, shown: Shown) -> None:
+def redraws(page: str, shown: ShownRelease) -> None:
     """20 more runs of the same method, by their accuracy."""
     if len(shown.data.test_sample):
         redraw.redraws(page, shown)
@@ -62,7 +62,7 @@ def redraws(page: str, shown: Shown) -> None:
         st.info(say("Runs are compared by their accuracy, which needs rows kept aside to test on."))
 
 
-def compared(shown: Shown, progress: Progress) -> Comparison:
+def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFrames:
     """Scores with references, the confusion matrix, and the costs of noise and structure (forests only)."""
     release, data, model = shown.release, shown.data, shown.release.model
     evaluator, models, costs = panels.evaluator(shown), {RELEASED: model.predict_proba}, None

@@ -13,8 +13,8 @@ import streamlit as st
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
-from dpcore.dashboard.session import Shown
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.session import ShownRelease
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.evaluate import disclosure
 from dpcore.export import protection
@@ -27,7 +27,7 @@ from dpcore.text import odds
 FITS, TARGETS = 20, 400
 
 
-def learned(page: str, shown: Shown) -> None:
+def draw_attack(page: str, shown: ShownRelease) -> None:
     """The limit, and one attack."""
     release, artifact, schema = shown.release, shown.release.artifact, shown.release.schema
     st.markdown(limit(release))
@@ -51,8 +51,8 @@ def learned(page: str, shown: Shown) -> None:
 
     def work(progress: Progress) -> None:
         method: Any = METHODS[release.method](**release.parameters)
-        asked = (method, data, schema, sensitive, TARGETS)
-        memory[key] = disclosure.tried(*asked, fits=FITS, progress=progress, **how)
+        request = (method, data, schema, sensitive, TARGETS)
+        memory[key] = disclosure.try_in_out(*request, fits=FITS, progress=progress, **how)
 
     jobs.run(phrase("Trying the attack"), name, work)
     if key in memory:
@@ -63,7 +63,7 @@ def limit(release: Release) -> str:
     """What no attack can gain, in sentences; why there is no limit, where there is none."""
     epsilon, unit = release.ledger.epsilon_bound, release.schema.unit
     if math.isinf(epsilon):
-        return say("**There is no limit.** {why}", why=escaped(release.guarantee_void))
+        return say("**There is no limit.** {why}", why=escape(release.guarantee_void))
     without = phrase("had had other values")
     if release.ledger.relation == "add_remove":
         without = phrase("had not taken part")
@@ -74,15 +74,15 @@ def limit(release: Release) -> str:
         points=points(epsilon),
         whose=say(protection.protects(unit)),
         without=say(without),
-        epsilon=escaped(protection.headline(unit, epsilon, release.ledger.delta)),
+        epsilon=escape(protection.headline(unit, epsilon, release.ledger.delta)),
     )
     if not release.ledger.delta:
         half = phrase(" That is about twice what someone gains who was 50:50 unsure: from 50 to {sure} in 100.")
         text += say(half, sure=f"{100 * odds(epsilon):.4g}")
     if unit is not None and unit.id_column is None:
         more = points(protection.of_one(unit, epsilon, release.ledger.delta))
-        told = phrase(" For a person with {rows:,} rows the limit is {points} points.")
-        text += say(told, rows=unit.max_contributions, points=more)
+        words = phrase(" For a person with {rows:,} rows the limit is {points} points.")
+        text += say(words, rows=unit.max_contributions, points=more)
     return f"{text} {release.attackable}".strip()
 
 

@@ -18,7 +18,7 @@ IN_USE = (
 )
 
 
-def answered(epsilon: float) -> None:
+def draw_answers(epsilon: float) -> None:
     """Both answers, folded."""
     with st.expander(say("Is 1 a good epsilon? What do others use?")):
         markdown(

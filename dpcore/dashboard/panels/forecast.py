@@ -10,7 +10,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.before_run import rows_expected, rows_key
 from dpcore.dashboard.controls import MOST_ROWS
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.schema import Schema
 from dpcore.experiment.forecasts import Band, Forecast, forecast
@@ -43,7 +43,7 @@ def draw(
         public = int(st.number_input(label, 1, MOST_ROWS, **look) or usual)
     settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
     key = (method.title, repr(settings), schema.to_json(), public, rows)
-    last = session.kept("dpcore.forecasts", dict[str, tuple[Any, Forecast]])  # of each page
+    last = session.keep_once("dpcore.forecasts", dict[str, tuple[Any, Forecast]])  # of each page
     if page in last and last[page][0] == key:
         show(last[page][1], float(method.epsilon), float(own.epsilon), note)
         return
@@ -63,14 +63,14 @@ def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
         many = {"share": round(1 / at.group), "many": at.group * found.rows, "rows": found.rows}
         group = say("1 in {share:,} rows, {many:,.0f} of {rows:,}", **many)
     off = {"columns": points(at.columns), "pairs": points(at.pairs)}
-    told = say(
+    text = say(
         "At epsilon {epsilon}, nine of ten **columns** may be off by **{columns}**, nine of ten **pairs** by "
         "**{pairs}**. The smallest **group** that stands out of the noise: **{group}**.",
         epsilon=number(epsilon),
         group=group,
         **off,
     )
-    st.markdown(told, help=note)
+    st.markdown(text, help=note)
     bands = [
         {"of": of, "epsilon": times * step.epsilon, **band._asdict()}
         for step in found.steps
@@ -85,7 +85,7 @@ def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
         columns=points(found.noiseless.columns),
         pairs=points(found.noiseless.pairs),
     )
-    names = [f"{escaped(first)} × {escaped(second)}" for first, second in at.lost]
+    names = [f"{escape(first)} × {escape(second)}" for first, second in at.lost]
     markdown(
         "**Lost**, {lost:,} of {pairs:,} pairs: {names}. Where one column determined the other, less than half of "
         "that was left.",

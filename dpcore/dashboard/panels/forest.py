@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard import panels
-from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.session import ShownRelease, remember
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import phrase, say
 from dpcore.postprocess import forest_frames
@@ -32,7 +32,7 @@ COMPOSED = {
 }
 
 
-def tree(page: str, shown: Shown) -> None:
+def tree(page: str, shown: ShownRelease) -> None:
     """One tree at a time, and feature importance; the largest groups, where it was made of these."""
     released = shown.release.model.released
     found: Forest = released.get("forest") or released["classifier"]
@@ -61,7 +61,7 @@ def largest_groups(groups: pd.DataFrame) -> None:
     panels.table_behind(groups.nlargest(LARGEST, groups.columns[-1]), title)
 
 
-def budget(shown: Shown, found: Forest) -> None:
+def budget(shown: ShownRelease, found: Forest) -> None:
     """Which levels and purposes epsilon went to, and how the trees' losses make that of all."""
     ledger, parameters = shown.release.ledger, shown.release.parameters
     if math.isinf(ledger.epsilon_claimed):
@@ -98,5 +98,5 @@ def accounts(ledger: Ledger) -> pd.DataFrame:
     names = [say("all trees together"), *(part.name for part in way[1:])]
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
     rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]
-    paid = say("of the noise alone") if ledger.guarantee_void else say("can cost up to")
-    return pd.DataFrame(rows, columns=[say("account"), say("claimed"), paid])
+    text = say("of the noise alone") if ledger.guarantee_void else say("can cost up to")
+    return pd.DataFrame(rows, columns=[say("account"), say("claimed"), text])

@@ -6,13 +6,13 @@ import streamlit as st
 
 from dpcore.arguments import Progress
 from dpcore.dashboard import hosting, jobs
-from dpcore.dashboard.session import Shown
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.session import ShownRelease
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import markdown
 from dpcore.language import phrase, say
 
 
-def written(page: str, shown: Shown) -> None:
+def draw_writer(page: str, shown: ShownRelease) -> None:
     """How many rows, where to, and the work; it spends nothing, as rows are made of the release."""
     name, key = f"{page}.longer", "rows in a file"
     markdown(
@@ -37,5 +37,5 @@ def written(page: str, shown: Shown) -> None:
     found: Path | None = shown.memory.get(key)
     if found is not None and found.exists():
         size = found.stat().st_size / 1e6
-        told = say("The rows are in {file}, {size:,.1f} MB.", file=escaped(str(found)), size=size)
-        st.success(told, icon=":material/check:")
+        text = say("The rows are in {file}, {size:,.1f} MB.", file=escape(str(found)), size=size)
+        st.success(text, icon=":material/check:")

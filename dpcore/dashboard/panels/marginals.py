@@ -12,7 +12,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
 from dpcore.dashboard.panels import centers, distances, draw_column, draw_part, evaluator, real
 from dpcore.dashboard.panels.verdict import describe_centers
-from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.session import ShownRelease, remember
 from dpcore.dashboard.widgets import caption, lasting, markdown
 from dpcore.evaluate.statistics import Statistics
 from dpcore.evaluate.tree_errors import model_distances, model_marginals
@@ -20,7 +20,7 @@ from dpcore.export.artifacts import Model
 from dpcore.language import phrase, say
 
 
-def marginals(page: str, shown: Shown) -> None:
+def marginals(page: str, shown: ShownRelease) -> None:
     """Columns, or pairs of them; of a classifier, what its released counts say of columns."""
     if isinstance(shown.release.artifact, Model):
         of_model(page, shown)
@@ -49,7 +49,7 @@ def mean_distance(frame: pd.DataFrame, of: str) -> None:
     )
 
 
-def of_model(page: str, shown: Shown) -> None:
+def of_model(page: str, shown: ShownRelease) -> None:
     """One column as a classifier's released counts have it, beside the real rows; the worst column first."""
     if (found := of_counts(page, shown)) is None:
         return
@@ -65,10 +65,10 @@ def of_model(page: str, shown: Shown) -> None:
         caption("A column's first split: of the rows that reach it, the share that goes each way.")
 
 
-def of_counts(page: str, shown: Shown) -> tuple[Statistics, pd.DataFrame] | None:
+def of_counts(page: str, shown: ShownRelease) -> tuple[Statistics, pd.DataFrame] | None:
     """What a classifier's released counts say of columns, and how far off each is; None if that is not there."""
     work = partial(model_marginals, shown.release.model.predictor, shown.data)
-    if (frame := jobs.counted(page, shown, "model marginals", work)) is None:
+    if (frame := jobs.count_rows(page, shown, "model marginals", work)) is None:
         return None
     if frame.empty:
         st.info(say("The released counts say nothing of single columns: no tree was split."))
@@ -82,9 +82,9 @@ def of_column(frame: Statistics, name: str) -> None:
     real(charts.marginal, chosen, column=name, released=say("released"))
 
 
-def columns(page: str, shown: Shown) -> None:
+def columns(page: str, shown: ShownRelease) -> None:
     """One column, real beside synthetic, then how far off all of them are."""
-    if (worst := jobs.counted(page, shown, "1-way", partial(distances, shown, 1))) is None:
+    if (worst := jobs.count_rows(page, shown, "1-way", partial(distances, shown, 1))) is None:
         return
     name = worst_first(say("One column (the worst first)"), f"{page}.column", worst)
     draw_column(shown, name)
@@ -94,10 +94,10 @@ def columns(page: str, shown: Shown) -> None:
     real(charts.worst_columns, worst)
 
 
-def pairs(page: str, shown: Shown) -> None:
+def pairs(page: str, shown: ShownRelease) -> None:
     """Distances of all pairs, and one pair side by side."""
     release = shown.release
-    if (frame := jobs.counted(page, shown, "2-way", partial(distances, shown, 2))) is None:
+    if (frame := jobs.count_rows(page, shown, "2-way", partial(distances, shown, 2))) is None:
         return
     every = math.comb(len(release.schema), 2)
     mean_distance(frame, say("{n:,} of {every:,} pairs", n=len(frame), every=every))

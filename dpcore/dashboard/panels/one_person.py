@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.column import Column
 from dpcore.export.artifacts import Model
@@ -22,11 +22,11 @@ def one_person(page: str, model: Model) -> None:
     names = [name for name in columns if len(cells[name]) > 1]
     key = f"{page}.person.{hash(model.schema.columns)}"  # another schema has other controls
     markdown("**Two invented people.** Choose where they differ, and see what the model says.")
-    changed = st.multiselect(say("Columns that differ"), names, names[:1], escaped, key=key)
+    changed = st.multiselect(say("Columns that differ"), names, names[:1], escape, key=key)
     typical = {name: list(found.values())[(len(found) - 1) // 2] for name, found in cells.items()}
     other = dict(typical)
     for cell, name in zip(st.columns(max(len(changed), 1)), changed, strict=False):
-        texts, label, own = list(cells[name]), escaped(name), f"{key}.{names.index(name)}"
+        texts, label, own = list(cells[name]), escape(name), f"{key}.{names.index(name)}"
         if columns[name].numeric:
             text = cell.select_slider(label, texts, texts[3 * len(texts) // 4], key=own)
         else:
@@ -36,8 +36,8 @@ def one_person(page: str, model: Model) -> None:
     titles = say("A typical person"), say("The same, changed")
     answers = zip(st.columns(2), titles, found.iloc[:, -2], found.iloc[:, -1], strict=True)
     for cell, title, answer, sure in answers:
-        value = say("{answer} ({sure:.1%} sure)", answer=escaped(str(answer)), sure=sure)
-        cell.metric(f"{title}{say(': ')}{escaped(model.target)}", value, border=True)
+        value = say("{answer} ({sure:.1%} sure)", answer=escape(str(answer)), sure=sure)
+        cell.metric(f"{title}{say(': ')}{escape(model.target)}", value, border=True)
     caption(
         "Typical is the middle of each public range, or list of values. Neither person needs to "
         "exist: what a model says of them is no fact about anyone."

@@ -18,12 +18,12 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import hosting, jobs, panels, session, unproved
 from dpcore.dashboard.panels import classifier, redraw
 from dpcore.dashboard.run_records import record_run, show_failures
-from dpcore.dashboard.session import Shown, Spending
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.session import ShownRelease, Spending
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import lasting, one_of
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
-from dpcore.experiment.figures import booked, of_paper
+from dpcore.experiment.figures import ledgers_in_file, of_paper
 from dpcore.experiment.figures.claims import REPEATS
 from dpcore.experiment.figures.figure import Figure
 from dpcore.export.artifacts import Model
@@ -55,7 +55,7 @@ def figures(page: str, data: Dataset, paper: str) -> None:
     if not sets:
         return
     left, right = st.columns([3, 1], gap="large")
-    look: dict[str, Any] = {"default": next(iter(sets)), "required": True, "format_func": escaped}
+    look: dict[str, Any] = {"default": next(iter(sets)), "required": True, "format_func": escape}
     name = lasting(left.segmented_control, say("Data set"), f"{page}.set:{data.token}", [*sets], **look)
     data = sets[name]
     count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS))
@@ -65,18 +65,18 @@ def figures(page: str, data: Dataset, paper: str) -> None:
         st.markdown(retold(figure.printed))
         st.caption(source(OWN[paper]))
     if missing := figure.lacks(data):
-        st.info(say("No such figure of {data}: {missing}", data=escaped(data.name), missing=retold(missing)))
+        st.info(say("No such figure of {data}: {missing}", data=escape(data.name), missing=retold(missing)))
         return
     name = f"{page}.{figure.key}"
     about = say("Every run is charged. Finished runs are kept if you cancel.")
     unproved.button(say("Make this figure"), name, "go", data, icon=":material/play_arrow:", help=about)
     what = hash((figure.key, data.token, data.schema.to_json()))
-    made = session.kept(f"dpcore.figure:{page}:{what}", FigureRuns)
+    made = session.keep_once(f"dpcore.figure:{page}:{what}", FigureRuns)
     jobs.run(phrase("Making releases"), name, partial(make, made, session.spending(), figure, data, count))
     if made.frames:
-        if made.share < 1 and not session.resting(name):
-            told = phrase("Stopped before it was finished: {runs:,} runs are drawn, and points have fewer of them.")
-            st.warning(say(told, runs=len(made.frames)))
+        if made.share < 1 and not session.is_waiting(name):
+            text = phrase("Stopped before it was finished: {runs:,} runs are drawn, and points have fewer of them.")
+            st.warning(say(text, runs=len(made.frames)))
         show_failures(made.frames)
         draw(paper, figure, pd.concat(made.frames, ignore_index=True))
 
@@ -89,7 +89,7 @@ def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, re
     def within(part: float, text: str = "") -> None:
         progress(part, f"{len(frames):,} done{text and '; '}{text}")
 
-    ledgers = booked(spending.books, data, figure.title)
+    ledgers = ledgers_in_file(spending.books, data, figure.title)
     stream = figure.stream(data, repeats, ledgers=ledgers, n_jobs=-1, progress=within)
     with closing(stream) as found:
         for part, frame in found:
@@ -109,11 +109,11 @@ def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
     }
     for part in figure.pictures(frame, **chosen):
         if isinstance(part, str):
-            st.caption(escaped(part))
+            st.caption(escape(part))
         else:
             panels.chart(part[0], data=part[1])
     for line in figure.verdicts(frame):  # read off all points, whatever is chosen of them
-        st.markdown(f":material/fact_check: {escaped(line)} ({say(REAL_DATA)})")
+        st.markdown(f":material/fact_check: {escape(line)} ({say(REAL_DATA)})")
 
 
 def read_published(paper: str) -> dict[str, Dataset]:
@@ -121,10 +121,10 @@ def read_published(paper: str) -> dict[str, Dataset]:
     found = {}
     for name in filter(hosting.offers, SETS.get(paper, PUBLISHED)):
         with suppress(DataError):
-            found[name] = session.kept(f"dpcore.published:{name}", partial(datasets.load, name))
+            found[name] = session.keep_once(f"dpcore.published:{name}", partial(datasets.load, name))
     return found
 
 
-def redraws(page: str, shown: Shown) -> None:
+def redraws(page: str, shown: ShownRelease) -> None:
     """20 more runs of the release's method, as dots."""
     (classifier if isinstance(shown.release.artifact, Model) else redraw).redraws(page, shown)

@@ -10,7 +10,7 @@ from dpcore.dashboard import hosting, housekeeping, jobs
 from dpcore.dashboard.intake import how_to_read
 from dpcore.dashboard.panels.download import file_button
 from dpcore.dashboard.panels.one_person import one_person
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets.formats import UNPACKED
 from dpcore.datasets.reading import read_frame
@@ -23,7 +23,7 @@ from dpcore.text import canonical, claim, limit
 FIRST, LISTED = 20, 8
 
 
-class Predicted(NamedTuple):
+class FilePredictions(NamedTuple):
     """Predictions for one file by one model."""
 
     file: str
@@ -48,26 +48,26 @@ def its_privacy(about: Mapping[str, Any]) -> None:
     """What a file says of the privacy of what it holds."""
     caption(
         "Its file says: {method}, epsilon claimed: {claimed}, can cost up to: {bound}. {unit}",
-        method=escaped(str(about["method"])),
+        method=escape(str(about["method"])),
         claimed=claim(about["epsilon_claimed"]),
         bound=limit(about["epsilon_bound"]),
-        unit=escaped(str(about.get("unit", ""))),
+        unit=escape(str(about.get("unit", ""))),
     )
     if about["guarantee_void"]:
-        st.warning(escaped(retold(str(about["guarantee_void"]))), icon=":material/gpp_bad:")
+        st.warning(escape(retold(str(about["guarantee_void"]))), icon=":material/gpp_bad:")
 
 
 def predict(page: str, model: Model) -> None:
     """What a model says of two invented people, and of the rows of a file."""
     one_person(page, model)
     st.divider()
-    by(page, model)
+    predict_file(page, model)
 
 
-def by(page: str, model: Model) -> None:
+def predict_file(page: str, model: Model) -> None:
     """What a model says of the rows of a file."""
     markdown("**All rows of a file**")
-    needed = [(one.name, allowed(one)) for one in model.schema if one.name != model.target]
+    needed = [(one.name, describe_allowed(one)) for one in model.schema if one.name != model.target]
     with st.expander(say("What the file must hold: {n:,} columns", n=len(needed))):
         st.dataframe(pd.DataFrame(needed, columns=[say("column"), say("allowed")]), hide_index=True)
     label = say("Rows to predict: {kinds}, also packed", kinds=", ".join(UNPACKED))
@@ -76,24 +76,24 @@ def by(page: str, model: Model) -> None:
     with st.expander(say("How to read it: encoding, delimiter, decimals")):
         options = how_to_read(page)
 
-    def work() -> Predicted:
+    def work() -> FilePredictions:
         rows = read_frame(file.getvalue(), file.name, max_shape=hosting.max_shape(), **options)
-        return Predicted(file.name, model, model.predictions(rows))
+        return FilePredictions(file.name, model, model.predictions(rows))
 
-    asked = None if file is None else (file.file_id, model, *options.items())
+    request = None if file is None else (file.file_id, model, *options.items())
     key, title = f"dpcore.predicted:{page}", phrase("Predicting")
-    found = jobs.read_upload(key, asked, title, work, last=True)
+    found = jobs.read_upload(key, request, title, work, last=True)
     if found is not None and found.model is model:
         answers(page, found)
 
 
-def allowed(column: Column) -> str:
+def describe_allowed(column: Column) -> str:
     """What a column may hold: values or bins."""
     names = column.labels
     return ", ".join(names if len(names) <= LISTED else [*names[: LISTED - 1], "…", names[-1]])
 
 
-def answers(page: str, found: Predicted) -> None:
+def answers(page: str, found: FilePredictions) -> None:
     """How many of each class, the first rows, and the table to take along."""
     rows, model = found.rows, found.model
     name, target = rows.columns[-2], model.target
@@ -101,14 +101,14 @@ def answers(page: str, found: Predicted) -> None:
         "{rows:,} predictions for **{file}** by {method}. They hold your file's rows: the file's "
         "privacy is yours to keep.",
         rows=len(rows),
-        file=escaped(found.file),
-        method=escaped(str(model.about["method"])),
+        file=escape(found.file),
+        method=escape(str(model.about["method"])),
     )
     if target in rows.columns:
         known = rows[target].dropna().map(canonical)
         markdown(
             "Your file says **{target}** itself: {right:,} of {known:,} predictions agree.",
-            target=escaped(target),
+            target=escape(target),
             right=(known == rows.loc[known.index, name].map(canonical)).sum(),
             known=len(known),
         )

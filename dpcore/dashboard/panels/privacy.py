@@ -7,28 +7,28 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.accounting.currency import above
+from dpcore.accounting.currency import round_up
 from dpcore.accounting.relation import Epsilon
 from dpcore.dashboard.epsilon import odds_sentence
 from dpcore.dashboard.panels import chart, disclosure, draw_part, forest, table_behind
-from dpcore.dashboard.session import Shown
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.session import ShownRelease
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption
 from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
 
-def privacy(page: str, shown: Shown) -> None:
+def privacy(page: str, shown: ShownRelease) -> None:
     """Claimed and proven epsilon, where it went, and what could still be learned of one person."""
     parts = {
         phrase("Epsilon"): partial(epsilon_shares, shown),
-        phrase("One person"): partial(disclosure.learned, page, shown),
+        phrase("One person"): partial(disclosure.draw_attack, page, shown),
     }
     draw_part(f"{page}.privacy", parts)
 
 
-def epsilon_shares(shown: Shown) -> None:
+def epsilon_shares(shown: ShownRelease) -> None:
     """Claimed and proven epsilon, in odds, and where it went."""
     release, ledger, persons = shown.release, shown.release.ledger, shown.release.schema.persons
     frame, claimed, bound = ledger.to_frame(), ledger.epsilon_claimed, ledger.epsilon_bound
@@ -36,35 +36,35 @@ def epsilon_shares(shown: Shown) -> None:
     seen = phrase("your reports") if local else phrase("the release")
 
     def odds(loss: Epsilon) -> str:
-        gained = protection.gained(release.schema.unit, ledger.currency, loss)
+        gained = protection.log_odds_gained(release.schema.unit, ledger.measure, loss)
         return odds_sentence(gained, seen, ledger.delta)
 
     title = say("Epsilon {epsilon}, proven.", epsilon=limit(bound))
     if different := bound != claimed or math.isinf(bound):
         title = say("Proven at most: {epsilon}.", epsilon=limit(bound))
-        told = say("Its source claims nothing that could be put so.")
-        told = told if math.isinf(claimed) else odds(ledger.totals.claimed)
-        st.markdown(f"**{say('Claimed: {epsilon}.', epsilon=claim(claimed))}** {told}")
-    told = say(ledger.guarantee_void) or odds(ledger.totals.bound)
-    st.markdown(f":red[**{title}**] {told}" if bound > claimed else f"**{title}** {told}")
+        text = say("Its source claims nothing that could be put so.")
+        text = text if math.isinf(claimed) else odds(ledger.totals.claimed)
+        st.markdown(f"**{say('Claimed: {epsilon}.', epsilon=claim(claimed))}** {text}")
+    text = say(ledger.guarantee_void) or odds(ledger.totals.bound)
+    st.markdown(f":red[**{title}**] {text}" if bound > claimed else f"**{title}** {text}")
     if different:
         chart(charts.claimed_vs_bound(claimed=claimed, bound=bound, delta=ledger.delta))
     rows = 1 if persons is None else persons.max_contributions  # queries are priced for one of them
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
-        st.info(f"{escaped(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
+        st.info(f"{escape(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
     if bound < claimed < math.inf:
         caption("The source claims more than is proven: some queries cannot cost what it charges.")
     if ledger.guarantee_void:
         nominal = limit(ledger.epsilon_nominal)
         caption("Nominal (noise only): {epsilon}. Its shares below are no bound.", epsilon=nominal)
     if ledger.delta:
-        rho = say("Losses add up in rho: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
+        rho = say("Losses add up in rho: {rho} in all.", rho=number(round_up(ledger.totals.of_noise)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     if (grown := release.artifact.released.get("forest")) and not local:
         forest.budget(shown, grown)
     else:
         chart(charts.epsilon_split(ledger.breakdown()))
-    caption("{sentence}.", sentence=escaped(retold(release.noise_label)))
+    caption("{sentence}.", sentence=escape(retold(release.noise_label)))
     table_behind(frame, say("Every entry of the ledger"))
 
 
@@ -74,10 +74,10 @@ def factor(entries: pd.DataFrame, rows: int = 1) -> str:
     bound = rows * entries["epsilon_nominal"].sum()
     if math.isinf(claimed):
         return ""
-    told = phrase("Claimed: epsilon {claimed}. Proven at most: {bound}{times}.")
+    text = phrase("Claimed: epsilon {claimed}. Proven at most: {bound}{times}.")
     if entries["void"].any():
-        told = phrase("Claimed: epsilon {claimed}. Nominal (noise only): {bound}{times}.")
+        text = phrase("Claimed: epsilon {claimed}. Nominal (noise only): {bound}{times}.")
     times = ""
     if 0 < claimed < bound < math.inf:
         times = say(", **{times} times** as much", times=number(bound / claimed))
-    return say(told, claimed=number(claimed), bound=limit(bound), times=times)
+    return say(text, claimed=number(claimed), bound=limit(bound), times=times)

@@ -12,7 +12,7 @@ import streamlit as st
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session, unproved
-from dpcore.dashboard.session import Shown, Spending, remember
+from dpcore.dashboard.session import ShownRelease, Spending, remember
 from dpcore.dashboard.widgets import markdown
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import FLOOR, Evaluator
@@ -33,7 +33,7 @@ LEARNED = phrase("accuracy of logistic regression")
 
 def redraws(
     page: str,
-    shown: Shown,
+    shown: ShownRelease,
     look: Callable[[Synthesizer], pd.DataFrame] | None = None,
     draw: Callable[[pd.DataFrame], None] | None = None,
 ) -> None:
@@ -64,11 +64,11 @@ def redraws(
     jobs.run(phrase("Drawing {n} more").format(n=REDRAWS), name, work)
     if shown.redraws is None:
         return
-    if (drawn := int(shown.redraws["run"].max())) < REDRAWS and not session.resting(name):
+    if (drawn := int(shown.redraws["run"].max())) < REDRAWS and not session.is_waiting(name):
         st.info(say("Stopped after {drawn} of {n}. They were charged, and these are they.", drawn=drawn, n=REDRAWS))
-    beside = remember(shown, "beside redraws", partial(references, shown))
+    baseline = remember(shown, "beside redraws", partial(references, shown))
     small = not isinstance(shown.release.artifact, Model)
-    picture = charts.redraws(shown.redraws, references=beside, small=small)
+    picture = charts.redraws(shown.redraws, references=baseline, small=small)
     panels.chart(charts.mark_real(picture), data=shown.redraws)
     panels.of_test_rows(shown)
     if shown.looks is not None and draw is not None:
@@ -95,7 +95,7 @@ class Redraw(Study):
 
 
 def draw_again(
-    shown: Shown,
+    shown: ShownRelease,
     spending: Spending,
     progress: Progress,
     look: Callable[[Synthesizer], pd.DataFrame] | None = None,
@@ -110,8 +110,8 @@ def draw_again(
     ledger = spending.account(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
     made: Any = release.model if isinstance(release.artifact, Model) else release.synthetic
     read = partial(scores, release, Evaluator(data))
-    told = phrase("{run:,} of {n:,}")
-    runs = [Run(again(method, k), {"run": k}, told.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
+    text = phrase("{run:,} of {n:,}")
+    runs = [Run(again(method, k), {"run": k}, text.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
     rows = 0 if isinstance(release.artifact, Model) else len(made)
     study = Redraw(data, runs, rows, read=read, look=look)
     frames = [read(made).assign(run=0)]
@@ -148,13 +148,15 @@ def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
     return pd.DataFrame(found.items(), columns=["metric", "value"])
 
 
-def references(shown: Shown) -> pd.DataFrame:
+def references(shown: ShownRelease) -> pd.DataFrame:
     """What redraws are seen beside: a fresh sample of the real rows, and the majority class."""
     release, found = shown.release, []
     target, models = target_of(release), isinstance(release.artifact, Model)
     for k, name in enumerate(() if models else DISTANCES[: len(release.schema)], 1):
-        beside = remember(shown, f"{k}-way", partial(panels.distances, shown, k))  # as on the tabs of columns and pairs
-        line = {"metric": [name], "label": FLOOR, "value": beside["floor"].mean()}
+        baseline = remember(
+            shown, f"{k}-way", partial(panels.distances, shown, k)
+        )  # as on the tabs of columns and pairs
+        line = {"metric": [name], "label": FLOOR, "value": baseline["floor"].mean()}
         found.append(pd.DataFrame(line))
     if target is not None and len(shown.data.test_sample):
         majority = evaluate.baselines(shown.data, [MAJORITY], target=target)

@@ -14,14 +14,14 @@ from dpcore.dashboard import jobs, session
 from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
 from dpcore.dashboard.panels import classifier, distances, draw_column, evaluator, marginals, real
 from dpcore.dashboard.panels.verdict import Tile, close_columns, describe_centers, names_of, verdict_tiles
-from dpcore.dashboard.session import Shown
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.session import ShownRelease
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.evaluate.distances import CLOSE, Center
 from dpcore.evaluate.evaluator import FOREST, TREE
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export import protection
-from dpcore.export.artifacts import Model, Rows
+from dpcore.export.artifacts import Model
 from dpcore.language import phrase, retold, say
 from dpcore.text import limit
 
@@ -33,7 +33,7 @@ FEWER = phrase(
 )
 
 
-def notices(shown: Shown) -> None:
+def notices(shown: ShownRelease) -> None:
     """What must be known before anything of a release is read: no guarantee, a wrong claim, or other data in use."""
     release, ledger = shown.release, shown.release.ledger
     if ledger.guarantee_void or math.isinf(ledger.epsilon_bound):
@@ -43,21 +43,21 @@ def notices(shown: Shown) -> None:
             st.markdown(f":red[:material/gpp_maybe: **{release.guarantee_void}**]", width="content")
             with st.popover(say("Why?")):
                 for reason in dict.fromkeys(filter(None, ledger.to_frame()["reason"])):
-                    st.markdown(escaped(retold(str(reason))))
+                    st.markdown(escape(retold(str(reason))))
     if person := protection.for_person(release.schema.unit, ledger.epsilon_bound, ledger.delta):
-        odds = odds_in_short(protection.gained(release.schema.unit, ledger.currency, ledger.totals.bound))
-        told = say("One person may have several rows. For a person: {price}, {odds}.", price=escaped(person), odds=odds)
-        st.info(told, icon=":material/groups:")
+        odds = odds_in_short(protection.log_odds_gained(release.schema.unit, ledger.measure, ledger.totals.bound))
+        text = say("One person may have several rows. For a person: {price}, {odds}.", price=escape(person), odds=odds)
+        st.info(text, icon=":material/groups:")
     if release.attackable:
         st.warning(release.attackable, icon=":material/warning:")
-    if shown.asked and shown.asked[2:] == (None,) and (made := release.artifact_as(Rows).replay_rows):
+    if shown.asked and shown.asked[2:] == (None,) and (made := release.artifact_as(SyntheticRows).replay_rows):
         st.warning(say(FEWER, rows=release.rows, made=made), icon=":material/warning:")
     if shown.data.token != session.dataset().token:
-        of = {"made": escaped(release.data_name), "now": escaped(session.dataset().name)}
+        of = {"made": escape(release.data_name), "now": escape(session.dataset().name)}
         st.info(say("Made from {made}. Press Run to use {now}.", **of), icon=":material/update:")
 
 
-def summary(page: str, shown: Shown, remark: str = "") -> None:
+def summary(page: str, shown: ShownRelease, remark: str = "") -> None:
     """Tiles and one chart; of rows, the first ones behind a switch."""
     release, top = shown.release, st.container()
     distant: Sequence[Center] = ()
@@ -66,9 +66,9 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         found = [*of_classifier(page, shown), (say(what), many, "")]
     else:
         judge = partial(evaluator(shown).fidelity, release.synthetic)
-        verdict = jobs.counted(page, shown, "verdict", judge)
+        verdict = jobs.count_rows(page, shown, "verdict", judge)
         found, distant = ([], ()) if verdict is None else (verdict_tiles(verdict), verdict.distant)
-        worst = jobs.counted(page, shown, "1-way", partial(distances, shown, 1))
+        worst = jobs.count_rows(page, shown, "1-way", partial(distances, shown, 1))
         if worst is not None:
             worst_column(shown, worst)
         look: Any = {"key": f"{page}.show_rows", "help": say(remark) or None}
@@ -83,7 +83,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
     st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
 
 
-def epsilon_tile(shown: Shown) -> Tile:
+def epsilon_tile(shown: ShownRelease) -> Tile:
     """What is proven, and what that means for a row, or for a person."""
     release, ledger = shown.release, shown.release.ledger
     unit, bound, label = release.schema.unit, ledger.epsilon_bound, say("Epsilon (proven)")
@@ -96,14 +96,14 @@ def epsilon_tile(shown: Shown) -> Tile:
     if unit is not None:
         label = say("{title}, per {whose}", title=label, whose=say(protection.protects(unit)))
     neighbors = protection.neighbors(unit, ledger.relation)
-    gained = protection.gained(unit, ledger.currency, ledger.totals.bound)
-    value, told = limit(bound), f"{neighbors} {odds_sentence(gained, delta=ledger.delta)}"
+    gained = protection.log_odds_gained(unit, ledger.measure, ledger.totals.bound)
+    value, text = limit(bound), f"{neighbors} {odds_sentence(gained, delta=ledger.delta)}"
     if protection.for_person(unit, bound, ledger.delta):  # whose odds are others, and stand in a notice
-        return label, value, told
-    return label, say("{epsilon} · {odds}", epsilon=value, odds=odds_in_short(gained)), told
+        return label, value, text
+    return label, say("{epsilon} · {odds}", epsilon=value, odds=odds_in_short(gained)), text
 
 
-def worst_column(shown: Shown, worst: pd.DataFrame) -> None:
+def worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
     """The worst column, real and synthetic; after another run, the one that was drawn there."""
     off = worst.set_index("attributes")["avd"] * 100
     name = last = str(off.idxmax())
@@ -117,7 +117,7 @@ def worst_column(shown: Shown, worst: pd.DataFrame) -> None:
     draw_column(shown, name, title=title, most=MOST_VALUES)
 
 
-def of_classifier(page: str, shown: Shown) -> list[Tile]:
+def of_classifier(page: str, shown: ShownRelease) -> list[Tile]:
     """The accuracy of a released classifier, or, without test rows, its worst column."""
     if not len(shown.data.test_sample):
         caption("No rows were set apart for testing: choose it on Data.")
@@ -135,7 +135,7 @@ def of_classifier(page: str, shown: Shown) -> list[Tile]:
     return [(say("⚠ Accuracy"), f"{scores.iloc[0]:.1%}", ""), majority]
 
 
-def rows(page: str, shown: Shown) -> None:
+def rows(page: str, shown: ShownRelease) -> None:
     """The first synthetic rows, and as many real ones beside them."""
     release = shown.release
     left, right = st.columns(2)

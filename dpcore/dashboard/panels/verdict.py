@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import islice
 
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.evaluate.distances import CLOSE, Center, Fidelity, Group
 from dpcore.language import phrase, say
 
@@ -24,46 +24,46 @@ def verdict_tiles(found: Fidelity) -> list[Tile]:
         (say("⚠ Relations kept"), held, lost_relations(found)),
     ]
     if found.worst is not None and found.largest is not None and found.worst.distance >= LEAST:
-        group = f"{escaped(found.worst.column)} = {escaped(str(found.worst.value))}"
+        group = f"{escape(found.worst.column)} = {escape(str(found.worst.value))}"
         tiles.append((say("⚠ Served worst"), group, served_worst(found.worst, found.largest)))
     return tiles
 
 
 def close_columns(close: int, columns: int) -> Tile:
     """How many columns are close to the real ones."""
-    told = say("Within {points:.0f} points of the shares in the real rows, and no median far off.", points=100 * CLOSE)
-    return say("⚠ Columns close"), f"{close:,}/{columns:,}", told
+    text = say("Within {points:.0f} points of the shares in the real rows, and no median far off.", points=100 * CLOSE)
+    return say("⚠ Columns close"), f"{close:,}/{columns:,}", text
 
 
 def names_of(found: Sequence[Center]) -> str:
     """The names of the first of some columns."""
-    return ", ".join(escaped(one.column) for one in found[:MOST_NAMED]) + " …" * (len(found) > MOST_NAMED)
+    return ", ".join(escape(one.column) for one in found[:MOST_NAMED]) + " …" * (len(found) > MOST_NAMED)
 
 
 def describe_centers(found: Iterable[Center]) -> str:
     """Where the numbers of some columns lie in a release and in the real rows, a sentence each."""
-    parts = (asdict(one) | {"column": escaped(one.column)} for one in islice(found, MOST_NAMED))
+    parts = (asdict(one) | {"column": escape(one.column)} for one in islice(found, MOST_NAMED))
     return " ".join(say(CENTER, **part) for part in parts)
 
 
 def lost_relations(found: Fidelity) -> str:
     """Which columns depend on each other in the real data, and hardly in the synthetic data."""
-    told = say("Of columns that depend on each other in the real rows: at least half is left.")
+    text = say("Of columns that depend on each other in the real rows: at least half is left.")
     if not found.lost:
-        return told
+        return text
     first = found.lost[:MOST_NAMED]
-    names = ", ".join(f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in first)
+    names = ", ".join(f"{escape(tie.first)} × {escape(tie.second)}" for tie in first)
     more = " …" * (len(found.lost) > MOST_NAMED)
-    return f"{told} {say('**Lost:** {names}.', names=names + more)}"
+    return f"{text} {say('**Lost:** {names}.', names=names + more)}"
 
 
 def served_worst(worst: Group, largest: Group) -> str:
     """How far off the rows of the worst group are, and of the largest one of its column."""
-    told = phrase(
+    text = phrase(
         "Rows with this value ({share:.1%} of all): their shares in other columns are off by "
         "{points:.0f} points on average. The largest group, {largest}: by {others:.0f}."
     )
     if worst.distance == 1:
-        told = phrase("Rows with this value ({share:.1%} of all) are missing.")
-    of = {"largest": escaped(largest.value), "others": 100 * largest.distance}
-    return say(told, share=worst.share, points=100 * worst.distance, **of)
+        text = phrase("Rows with this value ({share:.1%} of all) are missing.")
+    of = {"largest": escape(largest.value), "others": 100 * largest.distance}
+    return say(text, share=worst.share, points=100 * worst.distance, **of)

@@ -21,13 +21,13 @@ from typing import Any
 
 from dpcore import datasets
 from dpcore.accounting.relation import exact
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.datasets import DATASETS, Dataset, schema_formats
 from dpcore.datasets.reading import MAX_BYTES, source_bytes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.evaluate.evaluator import Method
-from dpcore.experiment.figures import known
+from dpcore.experiment.figures import all_figures
 from dpcore.methods import METHODS
 from dpcore.text import finite_or_text, read_toml
 
@@ -41,7 +41,7 @@ CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise 
 def parser_of(name: str) -> argparse.ArgumentParser:
     """The parser of a command, as `commands.toml` has it."""
     own = TABLES[name]
-    words = {"datasets": "; ".join(DATASETS), "methods": ", ".join(METHODS), "figures": ", ".join(known())}
+    words = {"datasets": "; ".join(DATASETS), "methods": ", ".join(METHODS), "figures": ", ".join(all_figures())}
     parser = argparse.ArgumentParser(
         prog=f"dpcore {name}",
         description=f"{own['about']} {own.get('charges', CHARGED)}",
@@ -112,7 +112,7 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
     return data
 
 
-def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:
+def affordable(books: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
     """BudgetError if a cap would stop some of these runs halfway: what they ask before that would be lost.
 
     Runs of which less than their epsilon, or nothing, can be proved are left to the ledger, which
@@ -121,8 +121,8 @@ def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:
     needs: dict[tuple[str, float], Any] = {}
     for method in methods:
         if method.mode == "corrected" and method.random_state is None and 0 < method.epsilon < math.inf:
-            asked = method.relation, method.delta
-            needs[asked] = needs.get(asked, 0) + exact(method.epsilon)
+            arguments = method.relation, method.delta
+            needs[arguments] = needs.get(arguments, 0) + exact(method.epsilon)
     for (relation, delta), epsilon in needs.items():
         books.require_room(data, relation, float(epsilon), delta)
 
@@ -157,7 +157,7 @@ def summary(asked: argparse.Namespace, done: Mapping[str, Any], lines: str) -> N
     sys.stdout.write(f"{lines}\n")
 
 
-class Told:
+class ProgressLine:
     """How far it is: one line that changes on a terminal; in a log a line per tenth."""
 
     def __init__(self) -> None:
@@ -172,4 +172,4 @@ class Told:
         sys.stderr.flush()
 
 
-told = Told()
+told = ProgressLine()

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Any
 
-from dpcore.accounting.store import Books, asked_path
+from dpcore.accounting.store import LedgerStore, ledger_path
 from dpcore.datasets.reading import MAX_BYTES, source_bytes
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
@@ -18,7 +18,7 @@ from dpcore.experiment.commands import (
     told,
     write,
 )
-from dpcore.experiment.sweeps import ORDER, PURPOSE, Config, Place, find_finished_runs, sweep
+from dpcore.experiment.sweeps import ORDER, PURPOSE, Config, Location, find_finished_runs, sweep
 from dpcore.export.rendering import spreadsheet_csv
 
 CAUSE, REMEDY = "This file holds no settings of a comparison", "Choose one that a comparison saved."
@@ -34,12 +34,12 @@ def make(asked: argparse.Namespace) -> int:
     held = Schema.from_document(document["schema"]) if "schema" in document else None
     data = rows_of(asked, str(name or ""), held)
     require_rows(data.train_sample, data.test_sample)  # before anything is spent
-    books = Books(asked_path())
-    place: Place = books.sweeps or {}
-    earlier = find_finished_runs(config, data, place)
+    books = LedgerStore(ledger_path())
+    location: Location = books.sweeps or {}
+    earlier = find_finished_runs(config, data, location)
     affordable(books, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
     ledgers = books.open_runs(config.methods, data, PURPOSE)
-    how: dict[str, Any] = {"ledgers": ledgers, "store": place, "n_jobs": asked.jobs, "progress": told}
+    how: dict[str, Any] = {"ledgers": ledgers, "store": location, "n_jobs": asked.jobs, "progress": told}
     table = sweep(data=data, **how, **config.asked)
     write(asked.out, spreadsheet_csv(table).encode(), force=asked.force)
     runs = table.drop_duplicates(ORDER[:3])

@@ -10,7 +10,7 @@ from dpcore import datasets
 from dpcore.charts.base import REAL_DATA
 from dpcore.errors import DataError
 from dpcore.experiment.commands import room, summary, told, write
-from dpcore.experiment.figures import Made, named, stream
+from dpcore.experiment.figures import MadeFigure, find_figure, stream
 from dpcore.experiment.study import failed_runs
 from dpcore.export import report
 from dpcore.export.rendering import render, spreadsheet_csv
@@ -20,7 +20,7 @@ from dpcore.extras import need
 def make(asked: argparse.Namespace) -> int:
     """The figure's files, written; DPCoreError if it is refused."""
     need("vl_convert", "Drawing charts as files")  # before anything is spent
-    named(asked.name)
+    find_figure(asked.name)
     data = datasets.load(asked.data)
     stem = re.sub(r"\W+", "-", f"{asked.name} {data.name}{' all rows' * (asked.rows == 'all')}").strip("-")
     if asked.out:
@@ -36,7 +36,7 @@ def make(asked: argparse.Namespace) -> int:
         if not frames:
             raise
         sys.stderr.write(f"\nStopped: {len(frames):,} runs are finished, and are written.\n")
-    figure = Made(named(asked.name), pd.concat(frames, ignore_index=True))
+    figure = MadeFigure(find_figure(asked.name), pd.concat(frames, ignore_index=True))
     files = {asked.out: page(figure, f"{asked.name}, {data.name}").encode()} if asked.out else {
         asked.to / f"{stem}{ending}": content for ending, content in parts(figure).items()
     }  # fmt: skip
@@ -58,13 +58,13 @@ def make(asked: argparse.Namespace) -> int:
     return int(bool(len(failed)))
 
 
-def parts(figure: Made) -> dict[str, bytes]:
+def parts(figure: MadeFigure) -> dict[str, bytes]:
     """Its charts and numbers, by the ends of their files' names."""
     files = {f"-{count}.svg": report.svg(chart, count).encode() for count, chart in enumerate(figure.charts(), 1)}
     return {**files, "-do-not-publish.csv": spreadsheet_csv(figure.frame).encode()}
 
 
-def page(figure: Made, title: str) -> str:
+def page(figure: MadeFigure, title: str) -> str:
     """All of it as one HTML file, which opens without a network."""
     charts = [report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1)]
     shown = {"charts": charts, "verdicts": figure.verdicts, "numbers": report.table(figure.frame)}

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from dpcore.accounting.store import Books, asked_path
+from dpcore.accounting.store import LedgerStore, ledger_path
 from dpcore.arguments import is_whole
 from dpcore.datasets.reading import MAX_BYTES, source_bytes
 from dpcore.domain.former_names import LABELS, PUBLIC
@@ -67,7 +67,7 @@ def make(options: argparse.Namespace) -> int:
         raise ParameterError(f"{name} cannot make {rows:,} rows.", "Leave out --rows, or lower it.")
     if options.rows is not None and "rows" in method.implied(options.rows):
         method.set_params(rows=rows)  # which it labels while it learns
-    books = Books(asked_path())
+    books = LedgerStore(ledger_path())
     affordable(books, data, [method])
     ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
     fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=told)

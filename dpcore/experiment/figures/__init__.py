@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from dpcore.accounting.store import Books, asked_path
+from dpcore.accounting.store import LedgerStore, ledger_path
 from dpcore.arguments import Progress, is_whole, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # workers, which load this package, do without charts
 TABLES: list[dict[str, Any]] = read_toml(Path(__file__).with_name("figures.toml"))["figures"]
 
 
-def known() -> dict[str, Figure]:
+def all_figures() -> dict[str, Figure]:
     """All figures, by the paper's number and what the paper calls them, such as "001 Fig. 5"."""
     from dpcore.experiment.figures.figure import Figure
 
@@ -33,18 +33,18 @@ def known() -> dict[str, Figure]:
 
 def of_paper(paper: str) -> list[Figure]:
     """All figures of a paper."""
-    return [one for one in known().values() if one.paper == paper]
+    return [one for one in all_figures().values() if one.paper == paper]
 
 
-def named(name: str) -> Figure:
+def find_figure(name: str) -> Figure:
     """The figure of that name; ParameterError with all names if there is none."""
-    if name not in (all_of_them := known()):
+    if name not in (all_of_them := all_figures()):
         raise ParameterError(f"There is no figure {name!r}.", f"Choose one of {', '.join(map(repr, all_of_them))}.")
     return all_of_them[name]
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeFigure:
     """A figure that was made.
 
     `frame` has all runs: what was set, what was measured on real rows, what it cost, and `error`,
@@ -82,7 +82,7 @@ def figure(
     durable: bool = False,
     n_jobs: int = -1,
     progress: Progress = no_progress,
-) -> Made:
+) -> MadeFigure:
     """Make one of the papers' figures again, as the dashboard does.
 
     Every run is a release of these rows.
@@ -118,7 +118,7 @@ def figure(
         If no figure has this name, these data cannot give it, or there are no repeats.
     """
     frames = [*stream(name, data, repeats=repeats, rows=rows, durable=durable, n_jobs=n_jobs, progress=progress)]
-    return Made(named(name), pd.concat(frames, ignore_index=True))
+    return MadeFigure(find_figure(name), pd.concat(frames, ignore_index=True))
 
 
 def stream(
@@ -135,19 +135,19 @@ def stream(
     from dpcore.experiment.figures.studies import whole
 
     data = whole(data) if rows == "all" else data
-    asked = named(name)
-    if lacking := asked.lacks(data):
+    wanted = find_figure(name)
+    if lacking := wanted.lacks(data):
         raise ParameterError(f"There is no figure {name!r} of these data: {lacking}", "Use other data.")
     if not is_whole(repeats, 1):
         raise ParameterError("The 'repeats' parameter must be a whole number of 1 or more.", "Choose one.")
-    how: dict[str, Any] = {"ledgers": booked(Books(asked_path()), data, name)} if durable else {}
-    found = asked.stream(data, repeats, n_jobs=n_jobs, progress=progress, **how)
+    how: dict[str, Any] = {"ledgers": ledgers_in_file(LedgerStore(ledger_path()), data, name)} if durable else {}
+    found = wanted.stream(data, repeats, n_jobs=n_jobs, progress=progress, **how)
     for count, (part, frame) in enumerate(found, 1):
         progress(part, f"run {count:,}")
         yield frame
 
 
-def booked(store: Books, data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
+def ledgers_in_file(store: LedgerStore, data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
     """Ledgers of runs in a file: one line per series, that of a comparison."""
     open_once = cache(partial(store.open_run, data))
     return lambda run: open_once(str(run.method.relation), f"{purpose}: {run.labels['method']}").ledger

@@ -31,10 +31,10 @@ from dpcore.text import Verdict
 
 LEVEL = 0.05
 REPEATS = 5  # of all runs, unless someone says otherwise; paper 000 has as many
-PRINTED = "as published"
+PUBLISHED = "as published"
 PAPER, PATENT = phrase("The paper says"), phrase("The patent says")
 MOST = 160  # characters of a list of places that anybody reads
-PLACES = {"epsilon", "x", "rows", "parents", "share", "depth", "repeat"}
+AXES = {"epsilon", "x", "rows", "parents", "share", "depth", "repeat"}
 # numbers that need a word
 POINTS = {"": "", "depth": "depth {:g}"}
 
@@ -142,7 +142,7 @@ def parts(frame: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:
     return [(", ".join(map(str, key)), part) for key, part in found]
 
 
-def curves(frame: pd.DataFrame, x: str, *, mode: str = PRINTED, value: str = "value", **only: str) -> Curves:
+def curves(frame: pd.DataFrame, x: str, *, mode: str = PUBLISHED, value: str = "value", **only: str) -> Curves:
     """Of a mode, or of all: by series, a row per place, with the `mean`, `var`iance and `count` of its runs.
 
     `only` chooses rows.
@@ -440,7 +440,7 @@ def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float
     It holds if all of as many runs do so here; it does not by Fisher's exact test of the two
     shares.
     """
-    for column, chosen in {"data": data, "model": model, "epsilon": epsilon, "mode": PRINTED}.items():
+    for column, chosen in {"data": data, "model": model, "epsilon": epsilon, "mode": PUBLISHED}.items():
         part = part[part[column] == chosen]
     if count := len(part):
         good = int(part["value"].between(low, high).sum())

@@ -15,7 +15,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import PLAIN, PROTOCOLS, REAL, Method
 from dpcore.evaluate.learners import again
 from dpcore.evaluate.reconstruction import boolean_data
-from dpcore.experiment.figures.claims import PAPER, PATENT, PLACES, PRINTED, Claim
+from dpcore.experiment.figures.claims import AXES, PAPER, PATENT, PUBLISHED, Claim
 from dpcore.experiment.figures.pictures import DRAWS, Drawn
 from dpcore.experiment.figures.studies import ALL, KINDS, label_of
 from dpcore.experiment.study import Run, Study
@@ -23,7 +23,7 @@ from dpcore.experiment.sweeps import Config, method_of
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
 
-MODES = {"published": PRINTED, "corrected": phrase("corrected")}
+MODES = {"published": PUBLISHED, "corrected": phrase("corrected")}
 NAMES = ("series", "method", "values")  # of a line of settings; all else are parameters
 References = Callable[[pd.DataFrame], Mapping[str, Any]]
 """What adds columns of baselines to every run's rows."""
@@ -71,7 +71,7 @@ class Figure:
 
     def lacks(self, data: Dataset) -> str:
         """Why these data have none, in a sentence; empty if they do."""
-        return next((told for name, told in self.needs.items() if not CHECKS[name](data)), "")
+        return next((text for name, text in self.needs.items() if not CHECKS[name](data)), "")
 
     def runs(self, data: Dataset, repeats: int) -> list[Run]:
         """All runs on one data set, repeats outermost."""
@@ -111,10 +111,10 @@ class Figure:
         label = label_of(data)
         # as printed, the SVM is asked about synthetic rows
         lost = [one for one in PROTOCOLS if not label or (PROTOCOLS[one] == "tstr" and data.test_sample.empty)]
-        asked = [name for name in made.get("measures", ["accuracy"]) if name not in lost]
+        wanted = [name for name in made.get("measures", ["accuracy"]) if name not in lost]
         methods = {run.labels["method"]: run.method for run in runs}
         rows = data.schema.max_rows or made["rows"] if "rows" in made else None
-        config = Config(methods, (), measures=asked, models=made.get("models", evaluate.MODELS[:1]), label=label)
+        config = Config(methods, (), measures=wanted, models=made.get("models", evaluate.MODELS[:1]), label=label)
         return Study(data, runs, rows, config.pairs(data), label)
 
     def references(self, data: Dataset) -> References:
@@ -197,12 +197,12 @@ def answer_epsilon(line: Mapping[str, Any], x: float) -> Any:
 
 def with_failures(frame: pd.DataFrame) -> pd.DataFrame:
     """The runs that did not fail; of a series of which some did, as printed or corrected, its name says how many."""
-    runs = frame.drop_duplicates(sorted({"data", "series", "mode", "repeat", "error", *PLACES} & set(frame)))
+    runs = frame.drop_duplicates(sorted({"data", "series", "mode", "repeat", "error", *AXES} & set(frame)))
     counts = runs["error"].ne("").groupby([runs["series"], runs["mode"]], sort=False).agg(["sum", "size"])
-    told: dict[str, list[str]] = {}
+    text: dict[str, list[str]] = {}
     for (series, mode), lost, count in counts[counts["sum"] > 0].itertuples():
         failed = say("{mode}: {lost:,} of {runs:,} runs failed", mode=say(mode), lost=lost, runs=count)
-        told.setdefault(series, []).append(failed)
-    names = {series: f"{series} ({'; '.join(lost)})" for series, lost in told.items()}
+        text.setdefault(series, []).append(failed)
+    names = {series: f"{series} ({'; '.join(lost)})" for series, lost in text.items()}
     good = frame[frame["error"] == ""]
     return good.assign(**{name: good[name].replace(names) for name in {"series", "release"} & set(good)})

@@ -21,7 +21,7 @@ Drawn = Iterator[str | tuple[Chart, pd.DataFrame | None]]
 
 def curves(
     frame: pd.DataFrame,
-    beside: Iterable[str] = (),
+    others: Iterable[str] = (),
     view: str = "",
     *,
     panel: str,
@@ -33,7 +33,7 @@ def curves(
 ) -> Drawn:
     """A chart of runs, or one for `each` data set, and the table behind it; then a caption.
 
-    `beside` are the columns of baselines, `view` a metric, and `data` a table that has more; `look`
+    `others` are the columns of baselines, `view` a metric, and `data` a table that has more; `look`
     is what `charts.curves` takes besides.
     """
     frame = frame[frame["metric"] == view] if view else frame
@@ -41,9 +41,9 @@ def curves(
     title, look["y_title"] = say(title, **words), say(look["y_title"], **words)
     for name, part in frame.groupby("data", sort=False) if each else [("", frame)]:
         how: dict[str, Any] = {"y": "value", "columns": 2, "width": WIDE}
-        how |= {"references": lines(part, panel, beside) if beside else None, **look}
-        told = say("{title}: {name}", title=title, name=name) if each else title
-        yield charts.curves(part, panel=panel, title=told, **how), (part if data is None else data)
+        how |= {"references": lines(part, panel, others) if others else None, **look}
+        text = say("{title}: {name}", title=title, name=name) if each else title
+        yield charts.curves(part, panel=panel, title=text, **how), (part if data is None else data)
     if caption:
         yield say(caption)
 
@@ -53,23 +53,23 @@ def lines(frame: pd.DataFrame, panel: str, labels: Iterable[str]) -> pd.DataFram
     return frame[[panel, *labels]].drop_duplicates(panel).melt(panel, var_name="label")
 
 
-def curves_by_depth(frame: pd.DataFrame, beside: Iterable[str], view: str, **chart: Any) -> Drawn:
+def curves_by_depth(frame: pd.DataFrame, others: Iterable[str], view: str, **chart: Any) -> Drawn:
     """A panel per score, and a curve per depth."""
     parts = frame["series"].str.partition(": depth ")
     chosen = [say("Chosen by {score}", score=say(score)) for score in parts[0]]
     depths = [say("depth {depth}", depth=depth) for depth in parts[2]]
-    return curves(frame.assign(panel=chosen, series=depths), beside, view, **chart)
+    return curves(frame.assign(panel=chosen, series=depths), others, view, **chart)
 
 
 def curves_by_answer(
-    frame: pd.DataFrame, beside: Any, view: str, axis: str = "x", answers: str = "", **chart: Any
+    frame: pd.DataFrame, others: Any, view: str, axis: str = "x", answers: str = "", **chart: Any
 ) -> Drawn:
     """Against what is set, or against the epsilon of one answer, about which `answers` says."""
     if axis == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
         low = frame["series"].str.startswith("DTPD") & (frame["x"] < 0.5)
         frame = frame.assign(series=frame["series"].where(~low, phrase("DTPD, theta below 1/2")))
         chart |= {"x": axis, "x_title": phrase("epsilon of one answer"), "caption": answers}
-    return curves(frame, beside, view, **chart)
+    return curves(frame, others, view, **chart)
 
 
 def utility(frame: pd.DataFrame, _: Iterable[str], view: str, views: Any, **chart: Any) -> Drawn:
@@ -94,7 +94,7 @@ def error_by_range(frame: pd.DataFrame, _: Iterable[str], *, title: str) -> Draw
         yield charts.error_by_range(binned, title=say(title, name=name)), binned
 
 
-def accuracies(frame: pd.DataFrame, beside: Iterable[str], stated: Any, texts: Mapping[str, str], **look: Any) -> Drawn:
+def accuracies(frame: pd.DataFrame, others: Iterable[str], stated: Any, texts: Mapping[str, str], **look: Any) -> Drawn:
     """Mean and variance of the accuracy against epsilon, per data set, and what all of it cost.
 
     `stated` is what the paper states of Adult.
@@ -106,7 +106,7 @@ def accuracies(frame: pd.DataFrame, beside: Iterable[str], stated: Any, texts: M
     for name, part in frame.groupby("data", sort=False):
         relations = say(" and ").join(say(Relation(relation).short) for relation in sorted(part["relation"].unique()))
         yield say(texts["before"], name=name, rows=part["rows"].iloc[0], relations=relations)
-        levels = [lines(part, "model", beside), *([pd.DataFrame([stated])] if name == "adult" else [])]
+        levels = [lines(part, "model", others), *([pd.DataFrame([stated])] if name == "adult" else [])]
         table = part.drop(columns=["mode", "data", "error"])
         yield charts.sweep(part, references=pd.concat(levels, ignore_index=True), **look), table
         if part.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:

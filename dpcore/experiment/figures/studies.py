@@ -110,7 +110,7 @@ class Risk(Study):
         self.target, self.schema = schema.target or "", replace(schema, max_rows=most)
         self.known = [name for name in schema.names if name != self.target][:4]
         real, rng = self.data.train_sample, np.random.default_rng(1)
-        padded = disclosure.padded(real, self.schema, most, rng)
+        padded = disclosure.pad_rows(real, self.schema, most, rng)
         # categories are encoded once per value
         self.padded = padded.astype(dict.fromkeys(padded.select_dtypes(object), "category"))
 

@@ -17,7 +17,7 @@ uses a plain generator of its own.
 
 import numpy as np
 
-from dpcore.accounting.currency import Law
+from dpcore.accounting.currency import NoiseKind
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.draws import Weights
@@ -47,12 +47,12 @@ def exactly_sampled(noise: str, random_state: int | None) -> bool:
     return noise == "auto" and random_state is None
 
 
-def make_noise(noise: str, random_state: int | None, stream: int = 0, law: Law = "laplace") -> Noise:
+def make_noise(noise: str, random_state: int | None, stream: int = 0, distribution: NoiseKind = "laplace") -> Noise:
     """The source of that name, with a seed on a stream of its own; ParameterError as for `exactly_sampled`."""
     if exactly_sampled(noise, random_state):
-        return ExactNoise(law=law)
+        return ExactNoise(distribution=distribution)
     rng, discrete = generator(random_state, stream), noise == "geometric"
-    return NumpyNoise(rng, discrete=discrete, seeded=random_state is not None, law=law)
+    return NumpyNoise(rng, discrete=discrete, seeded=random_state is not None, distribution=distribution)
 
 
 def generator(random_state: int | None, stream: int) -> np.random.Generator:

@@ -258,7 +258,7 @@ class Weights(NamedTuple):
     whole: Integers
 
 
-class Choice:
+class DrawnChoice:
     """Candidates in groups, exactly sampled choices: r with probability proportional to weight(r) exp(factor score).
 
     Each group begins at one of `starts`, and none is empty; differences of scores, and the factor,
@@ -294,21 +294,21 @@ class Choice:
     def propose(self, groups: Ints) -> tuple[Ints, Flags]:
         """A place for each of some groups, and whether it is taken."""
         target = self._before[groups] + uniform(self.totals[groups])
-        places = np.searchsorted(self._sums, target, side="right")
-        offered = self._sums[places] - np.where(places > 0, self._sums[places - 1], 0)
-        chance = self._float(places, self.best[groups]) / offered
+        indices = np.searchsorted(self._sums, target, side="right")
+        offered = self._sums[indices] - np.where(indices > 0, self._sums[indices - 1], 0)
+        chance = self._float(indices, self.best[groups]) / offered
 
         def exactly(i: int, drawn: int) -> bool:
-            place, best = int(places[i]), Fraction(float(self.best[groups[i]]))
-            part, whole = (1, 1) if self._weights is None else (int(array[place]) for array in self._weights)
+            index, best = int(indices[i]), Fraction(float(self.best[groups[i]]))
+            part, whole = (1, 1) if self._weights is None else (int(array[index]) for array in self._weights)
             ratio = Fraction(part << self._bits, whole * int(offered[i]))
-            return is_below(drawn, ratio, Fraction(self._factor) * (Fraction(float(self._scores[place])) - best))
+            return is_below(drawn, ratio, Fraction(self._factor) * (Fraction(float(self._scores[index])) - best))
 
-        return places, events(chance, exactly)
+        return indices, events(chance, exactly)
 
-    def _float(self, places: Ints | slice, best: Floats) -> Floats:
+    def _float(self, indices: Ints | slice, best: Floats) -> Floats:
         """2^bits w(r), right to a relative `EXP_ERROR` / 2 where it is a normal float."""
         with np.errstate(over="ignore", under="ignore"):
-            behind = np.minimum(self._scores[places] - np.where(np.isneginf(best), 0.0, best), 0.0)
+            behind = np.minimum(self._scores[indices] - np.where(np.isneginf(best), 0.0, best), 0.0)
             found = np.ldexp(np.exp(self._factor * behind), self._bits)
-        return found if self._weights is None else found * (self._weights.part[places] / self._weights.whole[places])
+        return found if self._weights is None else found * (self._weights.part[indices] / self._weights.whole[indices])

@@ -72,7 +72,7 @@ from dpcore.arguments import Floats, Ints
 
 Below = Callable[[int], int]
 """A uniform whole number from 0 to below another."""
-Lot = Callable[[float, float, Callable[[], tuple[Fraction, Fraction]]], bool]
+DrawBelow = Callable[[float, float, Callable[[], tuple[Fraction, Fraction]]], bool]
 """Whether something happens: given the logarithm of its probability, by how much it may be out, and what gives a ratio
 and an exponent, of which it is ratio * e^exponent exactly."""
 
@@ -90,13 +90,17 @@ class Spread(NamedTuple):
     total: float
 
 
-def draw(sizes: Sequence[int], factor: float, below: Below, lot: Lot, *, public_total: bool) -> list[Ints]:
+def draw(
+    sizes: Sequence[int], factor: float, below: Below, draw_source: DrawBelow, *, public_total: bool
+) -> list[Ints]:
     """The noise of one histogram per size, each of shape (size,), with one total: 0 if it is public."""
-    up, down = lengths(Counter(sizes), Fraction(factor), below, lot, public_total=public_total)
+    up, down = lengths(Counter(sizes), Fraction(factor), below, draw_source, public_total=public_total)
     return [vector(size, up, down, below) for size in sizes]
 
 
-def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, public_total: bool) -> tuple[int, int]:
+def lengths(
+    sizes: Counter[int], factor: Fraction, below: Below, draw_source: DrawBelow, *, public_total: bool
+) -> tuple[int, int]:
     """P and Q, for so many histograms of each size."""
     envelopes = envelopes_of(tuple(sizes.items()), factor, public_total)
     room = log_error(sizes)
@@ -120,7 +124,7 @@ def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, pu
             ratio = Fraction(weight * ways_of_all(sizes, up, both - up), widest.largest * widest.far)
             return ratio / (1 + SLACK), factor * (widest.length(widest.top) - both)
 
-        if lot(near, room, exactly):
+        if draw_source(near, room, exactly):
             return up, both - up
 
 
@@ -303,10 +307,10 @@ def place(weights: Iterator[int], below: Below) -> int:
 
 def different(many: int, bound: int, below: Below) -> list[int]:
     """So many different whole numbers from 0 to below a bound, evenly and in random order (Fisher and Yates)."""
-    moved: dict[int, int] = {}
+    swapped: dict[int, int] = {}
     found = []
     for i in range(many):
         j = i + below(bound - i)
-        found.append(moved.get(j, j))
-        moved[j] = moved.get(i, i)
+        found.append(swapped.get(j, j))
+        swapped[j] = swapped.get(i, i)
     return found

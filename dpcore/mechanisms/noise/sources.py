@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.currency import WIDEST, Law
+from dpcore.accounting.currency import WIDEST, NoiseKind
 from dpcore.arguments import Floats, Ints
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
@@ -22,7 +22,7 @@ from dpcore.mechanisms.noise import histograms
 from dpcore.mechanisms.noise.draws import (
     LARGEST,
     WORD,
-    Choice,
+    DrawnChoice,
     Weights,
     check_numpy,
     gaussian,
@@ -44,7 +44,7 @@ SEEDED = phrase("NumPy {kind} noise, seeded: for teaching")
 UNSEEDED = phrase("NumPy {kind} noise, unseeded: for teaching")
 
 
-class Scored(Protocol):
+class ScoredCandidates(Protocol):
     """Some candidates of one choice."""
 
     @property
@@ -58,7 +58,7 @@ class Scored(Protocol):
 class Noise(ABC):
     """A source of privacy noise, of one law: a run in epsilon draws Laplace noise, one in rho Gaussian noise."""
 
-    law: Law = "laplace"
+    distribution: NoiseKind = "laplace"
     """Of the noise on counts and values. A `scale` is Laplace's, or the Gaussian's sigma."""
     on_counts: str
     """The distribution added to counts, as the ledger names it."""
@@ -85,7 +85,7 @@ class Noise(ABC):
         Laplace: 2q / (1-q)^2 with q = exp(-1/scale). Gaussian: by its sum, from a sigma of 3 on
         sigma^2, of which it lacks less than one in 10^70.
         """
-        if self.law == "gaussian":
+        if self.distribution == "gaussian":
             if scale >= 3:
                 return scale * scale
             z, shares = gaussian_shares(scale)
@@ -158,13 +158,13 @@ class Noise(ABC):
         """The same numbers, some at a time, and once if there are none."""
         return (self.lots(min(LOTS, count - start)) for start in range(0, max(count, 1), LOTS))
 
-    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+    def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
         """`select` over all scores of some blocks: the block, and the place in it."""
         scores = np.concatenate([block.scores for block in blocks])
-        place = int(self.select(scores if factor else np.zeros_like(scores), factor or 1.0))
+        index = int(self.select(scores if factor else np.zeros_like(scores), factor or 1.0))
         starts = np.cumsum([0, *(len(block.scores) for block in blocks)])
-        block = int(np.searchsorted(starts, place, side="right")) - 1
-        return block, place - int(starts[block])
+        block = int(np.searchsorted(starts, index, side="right")) - 1
+        return block, index - int(starts[block])
 
 
 class ExactNoise(Noise):
@@ -179,16 +179,16 @@ class ExactNoise(Noise):
     exactly_sampled = True
     label = phrase("Exactly sampled discrete noise, from the operating system's entropy")
 
-    def __init__(self, *, law: Law = "laplace") -> None:
+    def __init__(self, *, distribution: NoiseKind = "laplace") -> None:
         check_numpy()
-        self.law, self.on_counts = law, f"discrete {law}"
-        self._known: WeakKeyDictionary[Scored, tuple[float, Choice]] = WeakKeyDictionary()
+        self.distribution, self.on_counts = distribution, f"discrete {distribution}"
+        self._known: WeakKeyDictionary[ScoredCandidates, tuple[float, DrawnChoice]] = WeakKeyDictionary()
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         return self.many_counts([counts], [scale])[0]
 
     def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
-        sizes, many = [table.size for table in tables], laplace if self.law == "laplace" else gaussian
+        sizes, many = [table.size for table in tables], laplace if self.distribution == "laplace" else gaussian
         wider = [scale * (1 + SPARE) for scale in scales]
         return sums(tables, np.split(many(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1]))
 
@@ -209,7 +209,7 @@ class ExactNoise(Noise):
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
         return choice(scores, np.flatnonzero(np.diff(groups, prepend=-1)), factor, weights).draw()
 
-    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+    def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
         """See `Noise.select_among`.
 
         A block is drawn by what its integer weights amount to, then a place in it; if that is not
@@ -223,11 +223,11 @@ class ExactNoise(Noise):
         among = choice(np.array([float(choice.best[0]) for choice in known]), np.zeros(1, np.intp), factor, weights)
         while True:
             block = int(among.draw()[0])
-            places, taken = known[block].propose(np.zeros(1, np.intp))
+            indices, taken = known[block].propose(np.zeros(1, np.intp))
             if taken[0]:
-                return block, int(places[0])
+                return block, int(indices[0])
 
-    def _choice_of(self, block: Scored, factor: float) -> Choice:
+    def _choice_of(self, block: ScoredCandidates, factor: float) -> DrawnChoice:
         """The block's integer weights; blocks are asked again and again while a network grows."""
         known = self._known.get(block)
         if known is None or known[0] != factor:
@@ -238,17 +238,21 @@ class ExactNoise(Noise):
 class NumpyNoise(Noise):
     """Seedable noise for teaching."""
 
-    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool, law: Law = "laplace") -> None:
+    def __init__(
+        self, rng: np.random.Generator, *, discrete: bool, seeded: bool, distribution: NoiseKind = "laplace"
+    ) -> None:
         self._rng = rng
         self._discrete = discrete
-        self.law = law
-        self.on_counts = law if not discrete else "geometric" if law == "laplace" else "discrete gaussian"
+        self.distribution = distribution
+        self.on_counts = (
+            distribution if not discrete else "geometric" if distribution == "laplace" else "discrete gaussian"
+        )
         self.label = (SEEDED if seeded else UNSEEDED).format(kind=self.on_counts)
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         if not self._discrete:
             return self.reals(counts.astype(float), scale, grid=1.0)
-        if self.law == "gaussian":
+        if self.distribution == "gaussian":
             if scale > ROUNDED:
                 return np.rint(counts + self._rng.normal(0.0, scale, counts.shape))
             z, shares = gaussian_shares(scale)
@@ -265,10 +269,10 @@ class NumpyNoise(Noise):
         if self._discrete:
             return super().variance(scale)
         # infinite, where a power would raise
-        return (2 if self.law == "laplace" else 1) * scale * scale
+        return (2 if self.distribution == "laplace" else 1) * scale * scale
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
-        draw = self._rng.laplace if self.law == "laplace" else self._rng.normal
+        draw = self._rng.laplace if self.distribution == "laplace" else self._rng.normal
         return values + draw(0.0, scale, values.shape)
 
     def select(self, scores: Floats, factor: float) -> Ints:
@@ -300,9 +304,9 @@ class NumpyNoise(Noise):
 
     def noiseless(self) -> NoiselessLimit:
         """The same numbers drawn, to no effect but which of equal candidates is chosen."""
-        return NoiselessLimit(self._rng, discrete=self._discrete, seeded=False, law=self.law)
+        return NoiselessLimit(self._rng, discrete=self._discrete, seeded=False, distribution=self.distribution)
 
-    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+    def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
         """See `Noise.select_among`: first the block by its total weight, then a place in it; the same distribution."""
         block = int(self.select(np.array([block.weight(factor) for block in blocks]), 1.0))
         return block, int(self.select(blocks[block].scores, factor))
@@ -336,8 +340,10 @@ class NoiselessLimit(Noiseless, NumpyNoise):
     It draws what the other draws, so that the same seed gives the same lots.
     """
 
-    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool, law: Law = "laplace") -> None:
-        super().__init__(rng, discrete=discrete, seeded=seeded, law=law)
+    def __init__(
+        self, rng: np.random.Generator, *, discrete: bool, seeded: bool, distribution: NoiseKind = "laplace"
+    ) -> None:
+        super().__init__(rng, discrete=discrete, seeded=seeded, distribution=distribution)
         self.on_counts, self.label = Noiseless.on_counts, Noiseless.label
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
@@ -379,9 +385,9 @@ class NoNoise(Noiseless):
 
 def choice(
     scores: Floats, starts: Ints, factor: float, weights: Weights | None = None, bits: int | None = None
-) -> Choice:
+) -> DrawnChoice:
     """Exactly sampled choices for no more than was asked for, also where that is beyond any float."""
-    return Choice(scores, starts, min(factor, sys.float_info.max) * (1 - SPARE), weights, bits)
+    return DrawnChoice(scores, starts, min(factor, sys.float_info.max) * (1 - SPARE), weights, bits)
 
 
 def sums(tables: Sequence[NDArray[np.int64]], noise: Sequence[Ints]) -> list[Floats]:

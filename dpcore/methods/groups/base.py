@@ -23,7 +23,7 @@ import pandas as pd
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import MISSING, Codes, Column
-from dpcore.domain.partition import Partition, numbered
+from dpcore.domain.partition import Partition, block_columns
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy
 from dpcore.door import PrivateTable
@@ -31,7 +31,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Score, SplitScore
 from dpcore.methods.base import Measurement, PrivateClassifier, PrivateEstimator, Synthesizer
-from dpcore.methods.parameters import choice, controls_of, learned, text, whole
+from dpcore.methods.parameters import choice, controls_of, fitted_field, text, whole
 from dpcore.methods.trees.base import CRITERIA
 from dpcore.methods.trees.base import PAGES as TREE_PAGES
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -45,7 +45,7 @@ DONE = phrase("{done:d} of {rounds:d} specializations")
 SURVEY_ROW = phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers")
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
 SCORES: dict[str, SplitScore] = {"Max": CRITERIA["Max"], "IG": CRITERIA["InfoGain"]}
-Step = tuple[str, int]
+LevelStep = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Value:
     children: tuple[Value, ...] = ()
 
     @classmethod
-    def of(cls, tree: Hierarchy, place: int = 0) -> Value:
+    def of(cls, tree: Hierarchy, index: int = 0) -> Value:
         """A node with all that is below it, less what divides nothing."""
-        place = tree.fork(place)
-        node = tree.nodes[place]
-        return cls(node.name, node.codes, tuple(cls.of(tree, child) for child in tree.children[place]))
+        index = tree.fork(index)
+        node = tree.nodes[index]
+        return cls(node.name, node.codes, tuple(cls.of(tree, child) for child in tree.children[index]))
 
     def halves(self, column: Column, at: int) -> Cut:
         """What an interval falls into if it is cut below a code."""
@@ -178,7 +178,7 @@ class Walk:
         self._room = max_leaves // (schema[target].size if target else 1)
         self._most = most
         self._level = dict.fromkeys(schema.names, 0)
-        self.used: list[Step] = []  # what was divided
+        self.used: list[LevelStep] = []  # what was divided
         self.partitions = [Partition.whole(schema)]
         # per partition, the columns of `leveled` that make its cells
         self.families: list[tuple[str, ...]] = [()]
@@ -219,7 +219,7 @@ class Walk:
         return tuple(key(*step) for step in [*others, (name, self._next(name)), *last])
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[LevelStep]:
         """What was divided but the class."""
         return [step for step in self.used if step[0] != self.target]
 
@@ -249,13 +249,13 @@ class Walk:
         tree = self.trees[name]
         return len(tree.level(level)) / len(tree.level(level - 1))
 
-    def leveled(self, table: PrivateTable, steps: Sequence[Step]) -> PrivateTable:
+    def leveled(self, table: PrivateTable, steps: Sequence[LevelStep]) -> PrivateTable:
         """The rows with one column per step: in which node of that level the row's value lies."""
         if not steps:
             return table
         trees = [(name, level, self.trees[name]) for name, level in steps]
         divided = [(key(name, level), name, tree.blocks(tree.level(level))) for name, level, tree in trees]
-        return table.recode(*numbered(table.schema, divided))
+        return table.recode(*block_columns(table.schema, divided))
 
 
 def key(name: str, level: int) -> str:
@@ -277,9 +277,9 @@ class GeneralizingSynthesizer(Synthesizer):
     """
 
     artifacts = ("tree", "leaf_counts")
-    tree_: ReleasedTree = learned()
-    leaf_counts_: Floats = learned()
-    rows_: float = learned()
+    tree_: ReleasedTree = fitted_field()
+    leaf_counts_: Floats = fitted_field()
+    rows_: float = fitted_field()
 
     def _keep(self, tree: ReleasedTree, *, consistency: bool = True, non_negative: bool = True) -> None:
         """Set the tree, its leaves and the number of rows."""
@@ -331,7 +331,7 @@ class Specializer(PrivateEstimator):
     rounds: int = whole(default=10)
     target: str | None = text(default=None)
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES)
-    steps_: list[tuple[str, str]] = learned()
+    steps_: list[tuple[str, str]] = fitted_field()
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         target = self._target(table.schema, self.target)
@@ -400,9 +400,9 @@ class GroupClassifier(Specializer, PrivateClassifier):
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
     controls = controls_of({"criterion": TREE_PAGES["TreeClassifier"]["criterion"]})
     criterion: str = choice(default="Max", options=("Max", "InfoGain"))
-    tree_: ReleasedTree = learned()
-    leaf_counts_: Floats = learned()
-    classifier_: GroupTree = learned()
+    tree_: ReleasedTree = fitted_field()
+    leaf_counts_: Floats = fitted_field()
+    classifier_: GroupTree = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         self.tree_ = tree = self._specialize(table, CRITERIA[self.criterion], progress)

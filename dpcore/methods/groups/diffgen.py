@@ -71,7 +71,7 @@ class TopDownSpecializer(Specializer):
     """Base of methods that choose values first, and apart from them where to cut intervals."""
 
     reference = phrase("Mohammed et al. 2011")
-    provable_printed = phrase("none with numbers")
+    provable_published = phrase("none with numbers")
 
     def _begin(self, way: Descent, progress: Progress) -> Epsilon:
         """Cut an interval as soon as it is there, whether it will be specialized or not."""
@@ -79,15 +79,15 @@ class TopDownSpecializer(Specializer):
         share = exact(self.epsilon) / (2 * (len(numeric) + 2 * self.rounds))
         progress(0.0, phrase("Choosing cuts"))
         for name in numeric:
-            way.cut[name] = tuple(halved(way, way.table, name, value, share) for value in way.cut[name])
+            way.cut[name] = tuple(halve(way, way.table, name, value, share) for value in way.cut[name])
             way.spent += share
         return share
 
     def _descend(self, way: Descent, share: Epsilon) -> bool:
         open_, schema = list(way.open()), way.table.schema
         if open_:
-            divisions = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
-            score = Specialization(**way.how, divisions=divisions)
+            splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
+            score = Specialization(**way.how, divisions=splits)
             name, value = open_[way.choose_among(len(open_), score, share)]
             children = value.children
             if schema[name].numeric and any(len(half.codes) > 1 for half in children):
@@ -123,21 +123,21 @@ class DiffGenTree(TopDownSpecializer, GroupClassifier):
     paper = "003, 002"
 
 
-def halved(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: Epsilon) -> Value:
+def halve(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: Epsilon) -> Value:
     """An interval with the two halves that it would fall into; a single code as it is, and at no cost."""
     low, high = value.codes[0], value.codes[-1] + 1
     if high - low < 2:
         return value
-    places, worthless = list(range(low + 1, high)), -1
+    split_points, worthless = list(range(low + 1, high)), -1
     if way.paper:
         counts = table.noiseless(PAGES["reasons"]["code"], claimed_epsilon=0).counts([(name,)], epsilon=1)[0][low:high]
         present = low + np.flatnonzero(counts)
         if counts.sum() <= 1:
-            places = [(low + high) // 2]
+            split_points = [(low + high) // 2]
         elif len(present) > 1:
-            places, worthless = list(range(low + 1, int(present[-1]) + 1)), int(present[0])
-    score = IntervalSplit(**way.how, column=name, low=low, high=high, places=places, worthless_below=worthless)
-    at = places[way.choose(score, epsilon, table)]
+            split_points, worthless = list(range(low + 1, int(present[-1]) + 1)), int(present[0])
+    score = IntervalSplit(**way.how, column=name, low=low, high=high, places=split_points, worthless_below=worthless)
+    at = split_points[way.choose(score, epsilon, table)]
     return replace(value, children=value.halves(table.schema[name], at))
 
 
@@ -152,6 +152,6 @@ def both_halved(way: Descent, name: str, value: Value, epsilon: Epsilon) -> Cut:
         side, name=f"halves of {name} {value.name}"
     )
     return tuple(
-        halved(way, part, name, half, part.ledger.share_of(epsilon))
+        halve(way, part, name, half, part.ledger.share_of(epsilon))
         for part, half in zip(parts, value.children, strict=False)
     )

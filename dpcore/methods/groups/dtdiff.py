@@ -55,7 +55,7 @@ class OneChoiceSpecializer(Specializer):
     """Base of methods that choose a value together with where to cut it."""
 
     reference = phrase("Zhu et al. 2013")
-    provable_printed = phrase("epsilon")
+    provable_published = phrase("epsilon")
     paper = "003"
     reconstructed = phrase(
         "The source was not to be had: what is claimed here is our reading of what others say of it."
@@ -66,19 +66,19 @@ class OneChoiceSpecializer(Specializer):
         numeric = [name for name in way.numeric if way.fits(name, 2)]
         intervals = [(name, value) for name in numeric for value in way.cut[name] if len(value.codes) > 1]
         spans = [(name, value.codes[0], value.codes[-1] + 1) for name, value in intervals]
-        places = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
-        if open_ or places:
-            divisions = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
-            score = Specialization(**way.how, divisions=divisions, intervals=spans)
-            chosen = way.choose_among(len(open_) + len(places), score, share)
+        candidates = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
+        if open_ or candidates:
+            splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
+            score = Specialization(**way.how, divisions=splits, intervals=spans)
+            chosen = way.choose_among(len(open_) + len(candidates), score, share)
             if chosen < len(open_):
                 name, value = open_[chosen]
                 way.specialize(name, value, value.children)
             else:
-                interval, at = places[chosen - len(open_)]
+                interval, at = candidates[chosen - len(open_)]
                 name, value = intervals[interval]
                 way.specialize(name, value, value.halves(schema[name], at))
-        return bool(open_ or places)
+        return bool(open_ or candidates)
 
 
 class DTDiff(OneChoiceSpecializer, GroupClassifier):

@@ -66,7 +66,7 @@ from dpcore.methods.groups.base import (
     MOST_LEAVES,
     PAGES,
     GeneralizingSynthesizer,
-    Step,
+    LevelStep,
     Walk,
     check_leaves,
     leaf_share,
@@ -75,8 +75,8 @@ from dpcore.methods.groups.base import (
 from dpcore.methods.parameters import (
     choice,
     controls_of,
+    fitted_field,
     flag,
-    learned,
     number,
     presets_of,
     text,
@@ -149,7 +149,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
 
     reference = phrase("a Chinese patent on optimizing release by consistency; our copy names no inventors and no year")
     best_for = "range queries with intervals"
-    provable_printed = "epsilon; our reconstruction: per level"
+    provable_published = "epsilon; our reconstruction: per level"
     page = "taxonomy"
     presets = presets_of(PAGES, "TaxonomyRelease")
     paper = "002"
@@ -173,9 +173,9 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     fanout: int = whole(default=2, least=2)
     consistency: bool = flag(default=True)
     non_negative: bool = flag(default=True)
-    steps_: list[Step] = learned()
-    levels_: list[Step] = learned()
-    level_epsilons_: list[float] = learned()
+    steps_: list[LevelStep] = fitted_field()
+    levels_: list[LevelStep] = fitted_field()
+    level_epsilons_: list[float] = fitted_field()
 
     def _check(self, schema: Schema) -> None:
         target = self._class(schema)
@@ -248,17 +248,17 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         if free:
             noisy[0], variances[0] = np.array([float(table.public_rows or 0)]), 0.0
         weights = self._weights([partition.size for partition in walk.partitions], free, table, epsilon)
-        asked = [level for level, weight in enumerate(weights) if weight]
-        shares = [weights[level] for level in asked]
+        measured_levels = [level for level, weight in enumerate(weights) if weight]
+        shares = [weights[level] for level in measured_levels]
         claimed, reason = epsilon, ""
-        if self._published and len(asked) > 1:
-            epsilon, shares = epsilon * len(asked), [1.0] * len(asked)
-            reason = PAGES["reasons"]["levels"].format(levels=len(asked))
+        if self._published and len(measured_levels) > 1:
+            epsilon, shares = epsilon * len(measured_levels), [1.0] * len(measured_levels)
+            reason = PAGES["reasons"]["levels"].format(levels=len(measured_levels))
         leveled = walk.leveled(table, walk.used)
-        families = [walk.families[level] for level in asked]
+        families = [walk.families[level] for level in measured_levels]
         before = len(table.ledger.entries)
         found = leveled.counts(families, epsilon=epsilon, weights=shares, claimed_epsilon=claimed, reason=reason)
-        for level, counts, entry in zip(asked, found, table.ledger.entries[before:], strict=True):
+        for level, counts, entry in zip(measured_levels, found, table.ledger.entries[before:], strict=True):
             noisy[level], variances[level] = counts.ravel(), table.cell_variance(entry.epsilon_nominal)
             self.level_epsilons_[level] = float(entry.epsilon_nominal)
         return noisy, variances

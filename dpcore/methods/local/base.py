@@ -27,16 +27,16 @@ from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.mechanisms.scores import xlog2
 from dpcore.methods.base import Measurement, PrivateClassifier, clique
-from dpcore.methods.parameters import controls_of, learned, number, text, whole
-from dpcore.postprocess.forest import Forest, recounted
-from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
+from dpcore.methods.parameters import controls_of, fitted_field, number, text, whole
+from dpcore.postprocess.forest import Forest, with_counts
+from dpcore.postprocess.reports import Item, Questionnaire, Recoded, Reports
 from dpcore.rows import NumberRule
 from dpcore.text import read_toml
 
 Ranges = Mapping[int, tuple[float, float]]
 LEAST = 1e-9  # bits; below it there is but one class
 NODE = phrase("level {level:d}, node {node:d}")
-Survey = tuple[Questionnaire, Mapping[Family, str], Schema, Recoded]
+Survey = tuple[Questionnaire, Mapping[Item, str], Schema, Recoded]
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 REASONS = PAGES["reasons"]
@@ -65,7 +65,7 @@ class LocalClassifier(PrivateClassifier):
     seen = phrase("your reports")
     controls = controls_of(PAGES["LocalClassifier"])
     relation: str = text(default="replace", kind="{'replace'}")
-    reports_: Reports = learned()
+    reports_: Reports = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("everyone reports"))
@@ -77,8 +77,8 @@ class LocalClassifier(PrivateClassifier):
         """What everybody answers."""
         questions, reasons, schema, recoded = self._survey(table)
         paper, own = self._published, table.recode(schema, recoded) if recoded else table
-        told = own.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
-        return replace(told, rows=table.schema, recoded=recoded, target=self._target(table.schema, self.target))
+        columns = own.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
+        return replace(columns, rows=table.schema, recoded=recoded, target=self._target(table.schema, self.target))
 
     @abstractmethod
     def _survey(self, table: PrivateTable) -> Survey:
@@ -163,11 +163,13 @@ class LocalClassifier(PrivateClassifier):
         rules = dict.fromkeys(channel.mechanism for channel in self.reports_.channels.values() if not channel.truthful)
         if not rules:
             return NoNoise.label.capitalize()
-        told = " and ".join(rules)
-        lots = f"NumPy's random numbers, {'un' * (self.random_state is None)}seeded: for teaching"
+        columns = " and ".join(rules)
+        generator_text = f"NumPy's random numbers, {'un' * (self.random_state is None)}seeded: for teaching"
         if exactly_sampled(self.noise, self.random_state):
-            lots = "chance from the operating system's entropy" + ", exactly sampled noise" * ("laplace" in rules)
-        return f"{told[:1].upper()}{told[1:]}; {lots}"
+            generator_text = "chance from the operating system's entropy" + ", exactly sampled noise" * (
+                "laplace" in rules
+            )
+        return f"{columns[:1].upper()}{columns[1:]}; {generator_text}"
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
         """Numbers to be randomized, moved into their bounds; a missing one is taken for the middle."""
@@ -201,7 +203,7 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class LocalSplit:
     """How a node is divided: by the column at a position, at a cut (NaN if the column falls into groups).
 
     `classes` are estimated numbers of people, shape (children, classes); `held` is what the method
@@ -253,7 +255,7 @@ class LocalTree(LocalClassifier):
     controls = controls_of(PAGES["LocalTree"])
     max_depth: int | None = whole(default=None, most=20)
     min_support: float | None = number(default=None, least=0.001, most=1, open=")")
-    forest_: Forest = learned()
+    forest_: Forest = fitted_field()
 
     def _stops(self, min_entropy: float = 0.0) -> Stops:
         """When nodes are leaves. As printed they stop nearly where ID3 does, where nothing is left to divide."""
@@ -266,7 +268,7 @@ def grow(
     target: str,
     classes: Floats,
     held: Any,
-    divide: Callable[[Node], Division | None],
+    divide: Callable[[Node], LocalSplit | None],
     stops: Stops,
     progress: Progress,
     *,
@@ -283,32 +285,34 @@ def grow(
     people = np.maximum(classes, 0.0)
     total = float(people.sum())
     nodes = [Node(people, shares(people, np.full(len(people), 1 / len(people))), held)]
-    places = [place for place, node in enumerate(nodes) if stops.leave_open(node, total)]
-    while places:
-        start, level = len(nodes), nodes[places[0]].level
-        prepare([nodes[place] for place in places])
-        for i, place in enumerate(places):
+    indices = [index for index, node in enumerate(nodes) if stops.leave_open(node, total)]
+    while indices:
+        start, level = len(nodes), nodes[indices[0]].level
+        prepare([nodes[index] for index in indices])
+        for i, index in enumerate(indices):
             progress(0.3 + 0.7 * level / (stops.max_depth + 1), NODE.format(level=level, node=i + 1))
-            node = nodes[place]
-            if (division := divide(node)) is None:
+            node = nodes[index]
+            if (split := divide(node)) is None:
                 continue
-            attribute = attributes[division.column]
-            low, high = node.ranges.get(division.column, attribute.start)
-            node.column, node.cut, node.held = division.column, division.cut, None
-            even = np.full(division.classes.shape, 1 / division.classes.size)
-            estimates = shares(division.classes, even) * node.classes.sum()
-            every = np.arange(len(division.held))
-            ranges = np.full((3, len(every)), [[low], [high], [division.cut]])
+            attribute = attributes[split.column]
+            low, high = node.ranges.get(split.column, attribute.start)
+            node.column, node.cut, node.held = split.column, split.cut, None
+            even = np.full(split.classes.shape, 1 / split.classes.size)
+            estimates = shares(split.classes, even) * node.classes.sum()
+            every = np.arange(len(split.held))
+            ranges = np.full((3, len(every)), [[low], [high], [split.cut]])
             ends = attribute.ranges(ranges[0], ranges[1], ranges[2], every)
-            for side, known in enumerate(division.held):
-                left = {**node.ranges, division.column: (float(ends[0][side]), float(ends[1][side]))}
-                votes = shares(division.classes[side], node.probabilities)
-                nodes.append(Node(estimates[side], votes, known, node.level + 1, place, left))
-        places = [start + i for i, node in enumerate(nodes[start:]) if stops.leave_open(node, total)]
+            for side, known in enumerate(split.held):
+                left = {**node.ranges, split.column: (float(ends[0][side]), float(ends[1][side]))}
+                votes = shares(split.classes[side], node.probabilities)
+                nodes.append(Node(estimates[side], votes, known, node.level + 1, index, left))
+        indices = [start + i for i, node in enumerate(nodes[start:]) if stops.leave_open(node, total)]
     names = ("parent", "column", "cut", "classes", "probabilities")
-    told: dict[str, Any] = {name: np.array([getattr(node, name) for node in nodes]) for name in names}
-    forest = Forest.from_parents(**told, schema=schema, target=target, cuts=cuts, children=children, vote="probability")
-    return replace(recounted(forest, forest.classes), probabilities=forest.probabilities)
+    columns: dict[str, Any] = {name: np.array([getattr(node, name) for node in nodes]) for name in names}
+    forest = Forest.from_parents(
+        **columns, schema=schema, target=target, cuts=cuts, children=children, vote="probability"
+    )
+    return replace(with_counts(forest, forest.classes), probabilities=forest.probabilities)
 
 
 def shares(classes: Floats, otherwise: Floats) -> Floats:

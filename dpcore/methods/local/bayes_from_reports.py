@@ -11,8 +11,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import TRR, Channel, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
-from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Reports, most_likely, shares
-from dpcore.postprocess.resolution import Rule, floored, merged, shrunk, spread
+from dpcore.postprocess.reports import RECONSTRUCTIONS, Item, Reports, most_likely, shares
+from dpcore.postprocess.resolution import MergeRule, merge_bins, raise_to_floor, shrunk, spread
 from dpcore.postprocess.simplex import project
 
 FINISHES = ("shrink", *RECONSTRUCTIONS)
@@ -22,11 +22,11 @@ NARROWEST = {"tenth": 0.1, "thousandth": 1e-3}
 MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many rows and columns
 
 
-def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed: bool, least: str = "tenth") -> Bayes:
+def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_published: bool, least: str = "tenth") -> Bayes:
     """A naive Bayes classifier from reports: of each column, (column,), or (class, column) as one value.
 
     `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that are added
-    to every value of a column by class; `as_printed` takes the paper's variance, `least` says what
+    to every value of a column by class; `as_published` takes the paper's variance, `least` says what
     deviation noisy ones have at least (`NARROWEST`). Columns of the rows are those of the reports,
     but that values may have been merged before anybody reported (`resolution`).
     """
@@ -39,30 +39,30 @@ def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed:
         if schema[name].numeric and schema[name].lower == schema[name].upper:
             continue  # the same number for everybody tells nothing of the class
         if isinstance(reports.channels[family], TRR):
-            normals[name] = moments(reports, family, (target,), least, as_printed=as_printed)
+            normals[name] = moments(reports, family, (target,), least, as_published=as_published)
             continue
         if reconstruction == "shrink":
             found = shrunk(*joint_shares(reports, target, family, prior), prior, alpha)
         else:
             # nothing is impossible
-            found = floored(shares(joint_counts(reports, target, family, reconstruction) + alpha))
-        tables[name] = floored(spread(found, rules[name])) if name in rules else found
+            found = raise_to_floor(shares(joint_counts(reports, target, family, reconstruction) + alpha))
+        tables[name] = raise_to_floor(spread(found, rules[name])) if name in rules else found
     return Bayes(schema, target, prior, tables, normals)
 
 
-def coarser(schema: Schema, rules: Mapping[str, Rule]) -> Schema:
+def coarser(schema: Schema, rules: Mapping[str, MergeRule]) -> Schema:
     """The schema of a row's answers, with values merged by public rules, one for each column."""
-    columns = tuple(merged(column, rules[column.name]) for column in schema)
+    columns = tuple(merge_bins(column, rules[column.name]) for column in schema)
     return replace(schema, columns=columns, unit=None, rules=())
 
 
-def merges(rule: Rule, column: Column) -> bool:
+def merges(rule: MergeRule, column: Column) -> bool:
     """Whether a rule puts neighboring bins of a number together, and leaves all else as it is."""
     steps = np.diff(rule)
     return bool(rule[0] == 0 and ((steps == 1) | ((steps == 0) & column.numeric)).all())
 
 
-def check_channels(channels: Mapping[Family, Channel], reconstruction: str | None) -> None:
+def check_channels(channels: Mapping[Item, Channel], reconstruction: str | None) -> None:
     """Raise ParameterError unless reports by these channels can be reconstructed so; before anybody pays."""
     sizes = [channel.size for channel in channels.values() if isinstance(channel, KeepOrDraw)]
     if reconstruction == "likelihood" and max(sizes, default=0) > MOST_LIKELY:
@@ -71,7 +71,7 @@ def check_channels(channels: Mapping[Family, Channel], reconstruction: str | Non
         )
 
 
-def class_shares(reports: Reports, target: str, families: Sequence[Family], reconstruction: str) -> Floats:
+def class_shares(reports: Reports, target: str, families: Sequence[Item], reconstruction: str) -> Floats:
     """The classes' shares, shape (classes,).
 
     From reports of the class; or from all reports of pairs, weighted by the inverse of their
@@ -82,7 +82,7 @@ def class_shares(reports: Reports, target: str, families: Sequence[Family], reco
         channel = reports.category(family)
         how = "project" if reconstruction == "shrink" else reconstruction
         how = how if channel.gain and isinstance(channel, KeepOrDraw) else "clip"
-        return np.asarray(floored(shares(reports.counts(family), how, channel=channel))[0])
+        return np.asarray(raise_to_floor(shares(reports.counts(family), how, channel=channel))[0])
     if classes == 1:
         return np.ones(1)
     estimates, weights = [], []
@@ -93,10 +93,10 @@ def class_shares(reports: Reports, target: str, families: Sequence[Family], reco
     if not np.sum(weights) > 0:
         return np.full(classes, 1 / classes)
     nearest = project(np.average(estimates, axis=0, weights=weights)[None], 1.0)
-    return np.asarray(floored(nearest)[0])
+    return np.asarray(raise_to_floor(nearest)[0])
 
 
-def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -> tuple[Floats, Floats]:
+def joint_shares(reports: Reports, target: str, family: Item, prior: Floats) -> tuple[Floats, Floats]:
     """Shares of people by class and value, and how much noise there is in what a class differs by from all.
 
     Both of shape (classes, values): the nearest joint shares, and the variances of
@@ -122,13 +122,13 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
     return nearest, np.asarray((inverse / each - 1) ** 2 @ within)
 
 
-def joint(reports: Reports, target: str, family: Family) -> tuple[Floats, int]:
+def joint(reports: Reports, target: str, family: Item) -> tuple[Floats, int]:
     """Unbiased numbers of people, shape (classes, values), and how many were asked."""
     found = reports.counts(family, (target,) if len(family) == 1 else None)
     return found.reshape(reports.schema[target].size, -1), len(reports.values[family])
 
 
-def joint_counts(reports: Reports, target: str, family: Family, reconstruction: str) -> Floats:
+def joint_counts(reports: Reports, target: str, family: Item, reconstruction: str) -> Floats:
     """Numbers of people by class and value, 0 or more, shape (classes, values)."""
     channel, label, how = reports.category(family), reports.channels.get((target,)), "project"
     found, people = joint(reports, target, family)
@@ -144,7 +144,7 @@ def joint_counts(reports: Reports, target: str, family: Family, reconstruction: 
     return (shares(found.reshape(1, -1), how, channel=channel, people=everybody) * people).reshape(found.shape)
 
 
-def moments(reports: Reports, family: Family, by: Family, least: str, *, as_printed: bool) -> Floats:
+def moments(reports: Reports, family: Item, by: Item, least: str, *, as_published: bool) -> Floats:
     """Mean and variance of a number by class, shape (classes, 2), inside what the public bounds and the noise allow.
 
     With classes in the clear these are the paper's formulas 2 and 3, or 3 without its bias. With
@@ -163,7 +163,7 @@ def moments(reports: Reports, family: Family, by: Family, least: str, *, as_prin
         for own in range(label.size):
             said = y[group == own]
             if len(said) > 1:
-                found[own] = channel.mean(said), channel.variance(said, as_printed=as_printed)
+                found[own] = channel.mean(said), channel.variance(said, as_published=as_published)
     else:
         centered = y - middle  # numbers around 0 lose fewer digits when they are squared
         squares = centered**2 - channel.moments[3]

@@ -50,15 +50,15 @@ from numpy.typing import NDArray
 from dpcore.accounting.relation import exact
 from dpcore.arguments import Flags, Floats, Ints, Progress
 from dpcore.domain.column import Column
-from dpcore.domain.splits import NumberCut, attributes_of
+from dpcore.domain.splits import NumberSplit, attributes_of
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, KeepOrDraw, Noised
+from dpcore.mechanisms.randomizers import ERRPH, TRR, AdditiveNoise, Channel, KeepOrDraw
 from dpcore.methods.local.base import (
     LEAST,
     PAGES,
     REASONS,
-    Division,
+    LocalSplit,
     LocalTree,
     Node,
     Stops,
@@ -66,9 +66,18 @@ from dpcore.methods.local.base import (
     gini,
     grow,
 )
-from dpcore.methods.parameters import choice, controls_of, learned, number, presets_of, whole
+from dpcore.methods.parameters import choice, controls_of, fitted_field, number, presets_of, whole
 from dpcore.postprocess.forest import Forest
-from dpcore.postprocess.reports import NOTICED, Cells, Family, Questionnaire, Reports, assigned, reconstruct, width
+from dpcore.postprocess.reports import (
+    NOTICED,
+    Cells,
+    Item,
+    Questionnaire,
+    Reports,
+    assign_intervals,
+    reconstruct,
+    width,
+)
 
 CUTS, CHILDREN = "lengths", "grouped"
 PER_INTERVAL, FEWEST, MOST, MOST_GIVEN = 100, 10, 100, 200
@@ -105,7 +114,7 @@ class DTCRD(LocalTree):
     """
 
     reference = phrase("Agrawal and Srikant 2000")
-    provable_printed = "none (none claimed)"
+    provable_published = "none (none claimed)"
     presets = presets_of(PAGES, "DTCRD")
     controls = controls_of(PAGES["DTCRD"])
     variant: str = choice(default="by_class", options=("by_class", "global", "local"))
@@ -113,8 +122,8 @@ class DTCRD(LocalTree):
     privacy: float = number(default=1.0, most=WIDEST, open="(")
     intervals: int | None = whole(default=None, most=MOST_GIVEN)
     artifacts = ("forest", "distributions")
-    forest_: Forest = learned()
-    distributions_: dict[str, list[list[float]]] = learned()
+    forest_: Forest = fitted_field()
+    distributions_: dict[str, list[list[float]]] = fitted_field()
 
     def _survey(self, table: PrivateTable) -> Survey:
         schema, paper = table.schema, self._published
@@ -122,11 +131,11 @@ class DTCRD(LocalTree):
         ends = {c.name: (float(c.lower or 0.0), float(c.upper or 0.0)) for c in schema if c.numeric}
         numeric = {name: (low, high) for name, (low, high) in ends.items() if low < high}
         share, classes = exact(self.epsilon) / (len(numeric) + 1), schema[target].size
-        channels: dict[Family, Channel] = {}
+        channels: dict[Item, Channel] = {}
         for name, (low, high) in numeric.items():
             scale = self.privacy * (high - low) / width(self.randomizer, 1.0)
-            printed = Noised(self.randomizer, scale, lower=low, upper=high)
-            channels[(name,)] = printed if paper else TRR(lower=low, upper=high, epsilon=share)
+            published = AdditiveNoise(self.randomizer, scale, lower=low, upper=high)
+            channels[(name,)] = published if paper else TRR(lower=low, upper=high, epsilon=share)
         reasons = dict.fromkeys(channels, REASONS[self.randomizer]) | {(target,): REASONS["clear"]}
         channels[(target,)] = ERRPH(classes, p0=1.0) if paper else ERRPH(classes, epsilon=share)
         return Questionnaire(channels), reasons, schema, ()
@@ -144,7 +153,7 @@ class DTCRD(LocalTree):
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class NodePeople:
     """The people in a node: their places, and the interval of each in every column."""
 
     rows: Ints
@@ -175,25 +184,25 @@ class Reconstruction:
         self.groups = 1 if variant == "global" else self.channel.size
         self.group = np.zeros_like(self.label) if variant == "global" else self.label
         wanted = intervals or min(max(reports.people // PER_INTERVAL, FEWEST), MOST)
-        asked = attributes_of(schema, target, cuts=CUTS, children=CHILDREN)
+        attributes = attributes_of(schema, target, cuts=CUTS, children=CHILDREN)
         names = numbers_of(reports)
         self.positions = [schema.index(name) for name in names]
         self.numbers = [reports.values[(name,)] for name in names]
         self.cells = [cells_of(schema[name], reports.channels[(name,)], wanted) for name in names]
         self.kernels = [cells.kernel for cells in self.cells]
-        self.attributes = [one for position in self.positions if isinstance(one := asked[position], NumberCut)]
+        self.attributes = [one for position in self.positions if isinstance(one := attributes[position], NumberSplit)]
         # their boundaries on the grid of cuts
         self.ticks = [one.ticks(cells.boundaries) for one, cells in zip(self.attributes, self.cells, strict=True)]
         everybody = np.arange(reports.people)
         found = [self.placed(j, [everybody]) for j in range(len(names))]
         self.distributions = {name: shares for name, (shares, _) in zip(names, found, strict=True)}
-        self.root = Held(everybody, [intervals_of for _, (intervals_of,) in found])
+        self.root = NodePeople(everybody, [intervals_of for _, (intervals_of,) in found])
 
     def tree(self, stops: Stops, progress: Progress) -> Forest:
         """Grown by the Gini impurity, with cuts at the boundaries of intervals."""
         classes = self.corrected(np.bincount(self.label, minlength=self.channel.size))
         root = self.schema, self.target, classes, self.root
-        return grow(*root, self.best, stops, progress, prepare=self.place_anew, cuts=CUTS, children=CHILDREN)
+        return grow(*root, self.best, stops, progress, prepare=self.place_again, cuts=CUTS, children=CHILDREN)
 
     def placed(self, j: int, nodes: Sequence[Ints]) -> tuple[Floats, list[Ints]]:
         """One column's distributions in some nodes, shape (nodes x groups, intervals), and the rows' intervals."""
@@ -204,10 +213,10 @@ class Reconstruction:
         found = np.empty(len(rows), dtype=np.intp)
         members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group, minlength=groups))[:-1])
         for each, part in enumerate(members):
-            found[part] = assigned(own[part], shares[each])
+            found[part] = assign_intervals(own[part], shares[each])
         return shares, np.split(found, np.cumsum(sizes)[:-1])
 
-    def place_anew(self, nodes: Sequence[Node]) -> None:
+    def place_again(self, nodes: Sequence[Node]) -> None:
         """Give people to intervals by the distributions in their own nodes, if wanted.
 
         Those of the root have them.
@@ -218,9 +227,9 @@ class Reconstruction:
                 for one, intervals in zip(held, self.placed(j, [one.rows for one in held])[1], strict=True):
                     one.intervals[j] = intervals
 
-    def best(self, node: Node) -> Division | None:
+    def best(self, node: Node) -> LocalSplit | None:
         """The division that lowers the impurity most."""
-        held: Held = node.held
+        held: NodePeople = node.held
         label, k = self.label[held.rows], self.channel.size
         best, most = None, LEAST
         for j, own in enumerate(held.intervals):
@@ -234,16 +243,16 @@ class Reconstruction:
             classes = self.corrected(sides[allowed])
             people = classes.sum(axis=2) / classes.sum(axis=(1, 2))[:, None]
             gains = gini(classes.sum(axis=1)) - (people * gini(classes)).sum(axis=1)
-            place = int(gains.argmax())
-            if gains[place] > most:
-                most = float(gains[place])
-                best = j, int(np.flatnonzero(allowed)[place]), classes[place]
+            index = int(gains.argmax())
+            if gains[index] > most:
+                most = float(gains[index])
+                best = j, int(np.flatnonzero(allowed)[index]), classes[index]
         if best is None:
             return None
         j, at, found = best
         below = held.intervals[j] <= at
-        children = [Held(held.rows[side], [own[side] for own in held.intervals]) for side in (below, ~below)]
-        return Division(self.positions[j], float(self.ticks[j][at]), found, children)
+        children = [NodePeople(held.rows[side], [own[side] for own in held.intervals]) for side in (below, ~below)]
+        return LocalSplit(self.positions[j], float(self.ticks[j][at]), found, children)
 
     def allowed(self, node: Node, j: int) -> Flags:
         """Which boundaries of a column lie in what a node has left of it."""
@@ -276,4 +285,4 @@ def cells_of(column: Column, channel: Channel, wanted: int) -> Cells:
     lower, upper = float(column.lower or 0.0), float(column.upper or 0.0)
     if column.whole:
         wanted, lower, upper = min(wanted, int(upper - lower) + 1), lower - 0.5, upper + 0.5
-    return Cells(lower, upper, wanted, channel.kind if isinstance(channel, Noised) else "laplace", channel.scale)
+    return Cells(lower, upper, wanted, channel.kind if isinstance(channel, AdditiveNoise) else "laplace", channel.scale)

@@ -58,7 +58,7 @@ from dpcore.methods.local.base import (
     LEAST,
     PAGES,
     REASONS,
-    Division,
+    LocalSplit,
     LocalTree,
     Node,
     Stops,
@@ -76,8 +76,8 @@ NOTHING = 1e-6  # below this, 2 theta - 1 tells nothing that any number of peopl
 
 def of_one_bit(method: Any, _: Schema) -> str:
     """What a bit gives away."""
-    told = abs(log(method.theta / (1 - method.theta)))
-    return say("One bit alone: local epsilon **{told:.2f}**. At 1/2, reports would tell nothing.", told=told)
+    informative = abs(log(method.theta / (1 - method.theta)))
+    return say("One bit alone: local epsilon **{told:.2f}**. At 1/2, reports would tell nothing.", told=informative)
 
 
 class DTPD(LocalTree):
@@ -103,7 +103,7 @@ class DTPD(LocalTree):
     """
 
     reference = phrase("Du and Zhan 2003")
-    provable_printed = "none, or per bit (none claimed)"
+    provable_published = "none, or per bit (none claimed)"
     presets = presets_of(PAGES, "DTPD")
     controls = controls_of(PAGES["DTPD"], theta={"note": of_one_bit})
     theta: float = number(default=0.7, most=1, open="(")
@@ -131,12 +131,12 @@ class DTPD(LocalTree):
         if len(coins) != 1 or None in coins:
             return "They are not of a bit for every column."
         rules = Booleans(reports.source, reports.target)
-        asked = reports.schema == rules.schema and [*reports.channels] == families(rules.schema.names)
+        same_families = reports.schema == rules.schema and [*reports.channels] == families(rules.schema.names)
         same = len(rules.rules) == len(reports.recoded) and all(
             name == own and np.array_equal(rule, codes)
             for (name, rule), (own, codes) in zip(rules.rules, reports.recoded, strict=True)
         )
-        return "" if asked and same and not reports.asked else "They are not of a bit for every column."
+        return "" if same_families and same and not reports.asked else "They are not of a bit for every column."
 
     def _learn(self, progress: Progress) -> None:
         reports, paper = self.reports_, self._published
@@ -166,7 +166,7 @@ class Booleans:
             assert isinstance(attribute, Groups)
             if attribute.fans[0] == 2:
                 self.bit_of[position] = len(columns)
-                names, known = tuple(attribute.names[place] for place in attribute.children[0]), attribute.column
+                names, known = tuple(attribute.names[index] for index in attribute.children[0]), attribute.column
                 columns.append(Column(name=known.name, kind="ordered", categories=names, origin=known.origin))
                 self.rules.append((attribute.column.name, attribute.child_of[0].astype(np.int64)))
         label = source[target]
@@ -196,16 +196,16 @@ class Conjunctions:
         self.people = len(bits)
         self.counts = counts.astype(float)
         self.bits = np.ascontiguousarray(bits[first].T.astype(np.uint8))  # records that differ
-        self.group = {bit: place for place, group in enumerate(groups) for bit in group}
+        self.group = {bit: index for index, group in enumerate(groups) for bit in group}
         gain = 2 * theta - 1
-        told = abs(gain) > NOTHING
-        self.kept, self.turned = (theta / gain, (theta - 1) / gain) if told else (0.5, 0.5)
+        informative = abs(gain) > NOTHING
+        self.kept, self.turned = (theta / gain, (theta - 1) / gain) if informative else (0.5, 0.5)
 
     def weights(self, literals: Mapping[int, int]) -> Floats:
         """What every different record counts for a conjunction (bit: value); their mean is its share."""
         found = np.ones(len(self.counts))
-        for place in {self.group[bit] for bit in literals}:
-            agree = [self.bits[bit] == value for bit, value in literals.items() if self.group[bit] == place]
+        for index in {self.group[bit] for bit in literals}:
+            agree = [self.bits[bit] == value for bit, value in literals.items() if self.group[bit] == index]
             same, none = np.logical_and.reduce(agree), ~np.logical_or.reduce(agree)
             found *= self.kept * same + self.turned * none
         return found
@@ -246,7 +246,7 @@ def id3(known: Conjunctions, rules: Booleans, stops: Stops, progress: Progress, 
     # what holds of one holds of the other
     tested = rules.classes[:1] if len(rules.classes) == 2 else rules.classes
 
-    def divided(node: Node) -> Division | None:
+    def divided(node: Node) -> LocalSplit | None:
         best, most = None, 0.0
         for position, bit in rules.bit_of.items():
             if bit in node.held:
@@ -261,7 +261,7 @@ def id3(known: Conjunctions, rules: Booleans, stops: Stops, progress: Progress, 
             # Children are weighed against the node that they add up to, not against another estimate of it.
             gain = float(entropy(shares.sum(axis=0)) - (shares.sum(axis=1) / total) @ entropy(shares))
             if gain > most + LEAST:
-                best, most = Division(position, np.nan, known.people * shares, halves), gain
+                best, most = LocalSplit(position, np.nan, known.people * shares, halves), gain
         return best
 
     people = known.people * classes({})

@@ -75,16 +75,16 @@ from dpcore.methods.local.bayes_from_reports import (
 from dpcore.methods.parameters import (
     choice,
     controls_of,
+    fitted_field,
     flag,
-    learned,
     number,
     numbers,
     presets_of,
     whole,
 )
 from dpcore.postprocess.naive_bayes import Bayes
-from dpcore.postprocess.reports import Family, Questionnaire, Reports
-from dpcore.postprocess.resolution import Rule, affordable_bins, merging
+from dpcore.postprocess.reports import Item, Questionnaire, Reports
+from dpcore.postprocess.resolution import MergeRule, affordable_bins, merging
 from dpcore.text import number as rounded_up
 
 CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
@@ -111,8 +111,8 @@ def of_one(method: Any, schema: Schema) -> str:
     if not names or len(given) not in (1, len(names)):
         return ""  # or the run is refused
     costs = [float(ERRPH(schema[name].size, p0=p).epsilon) for name, p in zip(names, cycle(given), strict=False)]
-    told = phrase("Local epsilon of one answer: **{least}** to **{most}**, by column. A person's answers add up.")
-    return say(told, least=rounded_up(min(costs)), most=rounded_up(max(costs)))
+    text = phrase("Local epsilon of one answer: **{least}** to **{most}**, by column. A person's answers add up.")
+    return say(text, least=rounded_up(min(costs)), most=rounded_up(max(costs)))
 
 
 def several(method: Any, schema: Schema) -> dict[int, str]:
@@ -176,7 +176,7 @@ class PPNB(LocalClassifier):
 
     reference = phrase("Zhang and Tang 2007")
     best_for = "learning without a trusted collector"
-    provable_printed = "none (none claimed)"
+    provable_published = "none (none claimed)"
     presets = presets_of(PAGES, "PPNB")
     controls = controls_of(PAGES["PPNB"], p0={"note": of_one}, n_questions={"names": several})
     p0: float | Sequence[float] = numbers(
@@ -201,7 +201,7 @@ class PPNB(LocalClassifier):
     alpha: float | None = number(default=None, most=MOST_ALPHA, open=")")
     learning = ("reconstruction", "alpha", "variance", "least_deviation")
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned()
+    bayes_: Bayes = fitted_field()
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -213,12 +213,14 @@ class PPNB(LocalClassifier):
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
         rules = self._rules(table, target, names)
-        asked = coarser(schema, rules) if rules else schema
-        questions = self._printed(schema, target) if self._published else self._questions(asked, target, names)
-        clear: dict[Family, str] = {(name,): REASONS["transformed"] for name in names if schema[name].numeric}
+        n_columns = coarser(schema, rules) if rules else schema
+        questions = (
+            self._published_questions(schema, target) if self._published else self._questions(n_columns, target, names)
+        )
+        clear: dict[Item, str] = {(name,): REASONS["transformed"] for name in names if schema[name].numeric}
         clear[target,] = REASONS["clear"]
         check_channels(questions.channels, self.reconstruction)
-        return questions, clear, asked, [*rules.items()]
+        return questions, clear, n_columns, [*rules.items()]
 
     def untold(self, reports: Reports) -> str:
         target, rules = reports.target, dict(reports.recoded)
@@ -229,10 +231,14 @@ class PPNB(LocalClassifier):
         ):
             return "They are not of the columns, but of other things made of them."
         label = reports.channels.get((target,))
-        asked = [family for family in reports.channels if family != (target,)]
-        if label is None and all(len(family) == 2 and family[0] == target for family in asked):
+        n_columns = [family for family in reports.channels if family != (target,)]
+        if label is None and all(len(family) == 2 and family[0] == target for family in n_columns):
             return ""
-        if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or any(len(family) > 1 for family in asked):
+        if (
+            not isinstance(label, KeepOrDraw)
+            or (target,) in reports.asked
+            or any(len(family) > 1 for family in n_columns)
+        ):
             return "They do not tell everybody's class, as one of its values."
         return ""
 
@@ -244,7 +250,7 @@ class PPNB(LocalClassifier):
             self.reports_,
             reconstruction=reconstruction,
             alpha=float(reconstruction == "shrink") if self.alpha is None else self.alpha,
-            as_printed=(self.variance or ("printed" if self._published else "unbiased")) == "printed",
+            as_published=(self.variance or ("printed" if self._published else "unbiased")) == "printed",
             least=self.least_deviation,
         )
 
@@ -252,36 +258,36 @@ class PPNB(LocalClassifier):
     def _paired(self) -> bool:
         return self.numbers != "moments" if self.pairs is None else self.pairs
 
-    def _rules(self, table: PrivateTable, target: str, names: list[str]) -> dict[str, Rule]:
+    def _rules(self, table: PrivateTable, target: str, names: list[str]) -> dict[str, MergeRule]:
         """How the bins of numbers are merged before anybody reports; from public numbers alone."""
         rows, schema = table.public_rows, table.schema
         if self._published or not self.merge or self.numbers == "moments" or not names or not rows:
             return {}
-        asked = min(self.n_questions or len(names), len(names))
-        _, each = self._shares(asked, self._paired)
-        bins = affordable_bins(rows * asked / len(names), float(each), schema[target].size)
+        n_columns = min(self.n_questions or len(names), len(names))
+        _, each = self._shares(n_columns, self._paired)
+        bins = affordable_bins(rows * n_columns / len(names), float(each), schema[target].size)
         return {column.name: merging(column, bins) for column in schema}
 
-    def _printed(self, schema: Schema, target: str) -> Questionnaire:
+    def _published_questions(self, schema: Schema, target: str) -> Questionnaire:
         """The paper's rules; the sets A and B are public lots."""
-        lots = generator(self.random_state, 1)
-        channels: dict[Family, Channel] = {}
+        rng = generator(self.random_state, 1)
+        channels: dict[Item, Channel] = {}
         truths = cycle(each_p0(self.p0))
         for column in schema:
             if column.name == target:
                 channels[(target,)] = ERRPH(column.size, p0=1.0)
             elif column.numeric:
-                channels[(column.name,)] = TRR.drawn(self.factors, self.offsets, lots)
+                channels[(column.name,)] = TRR.drawn(self.factors, self.offsets, rng)
             else:
                 channels[(column.name,)] = ERRPH(column.size, p0=next(truths))
         return Questionnaire(channels)
 
     def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
         """What is asked in corrected mode: reports of one person cost epsilon together."""
-        asked = min(self.n_questions or len(names), len(names))
+        n_columns = min(self.n_questions or len(names), len(names))
         paired = self._paired and bool(names)
-        own, each = self._shares(asked, paired)
-        channels: dict[Family, Channel] = {} if paired else {(target,): ERRPH(schema[target].size, epsilon=own)}
+        own, each = self._shares(n_columns, paired)
+        channels: dict[Item, Channel] = {} if paired else {(target,): ERRPH(schema[target].size, epsilon=own)}
         for name in names:
             column = schema[name]
             low, high = float(column.lower or 0), float(column.upper or 0)
@@ -291,8 +297,8 @@ class PPNB(LocalClassifier):
                 size = column.size * (schema[target].size if paired else 1)
                 found = CHANNELS[self.protocol](size, epsilon=each)
             channels[(target, name) if paired else (name,)] = found
-        optional = [family for family in channels if family != (target,)] if asked < len(names) else []
-        return Questionnaire(channels, optional, asked if optional else 0)
+        optional = [family for family in channels if family != (target,)] if n_columns < len(names) else []
+        return Questionnaire(channels, optional, n_columns if optional else 0)
 
     def _shares(self, asked: int, paired: bool) -> tuple[Epsilon, Epsilon]:
         """What the class's report costs, and each other one."""
@@ -325,22 +331,22 @@ class NonPrivateNaiveBayes(LocalClassifier):
 
     title = "Non-private naive Bayes"
     best_for = "non-private baseline"
-    provable_printed = "none"
+    provable_published = "none"
     mode: str = choice(default="published", options=("published",))
     reference = phrase("Zhang and Tang 2007")
     presets = presets_of(PAGES, "NonPrivateNaiveBayes")
     numbers: str = choice(default="moments", options=("moments", "bins"))
     alpha: float = number(default=1.0, most=MOST_ALPHA, open=")")
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned()
+    bayes_: Bayes = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("counting"))
         reports = self._collect(table)  # not kept
-        self.bayes_ = bayes_of(reports, reconstruction="clip", alpha=self.alpha, as_printed=False)
+        self.bayes_ = bayes_of(reports, reconstruction="clip", alpha=self.alpha, as_published=False)
 
     def _survey(self, table: PrivateTable) -> Survey:
-        channels: dict[Family, Channel] = {}
+        channels: dict[Item, Channel] = {}
         for column in table.schema:
             number = self.numbers == "moments" and column.numeric
             truth = TRR(factors=np.ones(1), offsets=np.zeros(1)) if number else ERRPH(column.size, p0=1.0)

@@ -6,9 +6,9 @@ Idea      Start from the columns by themselves. Again and again find the pair of
 
 Steps, corrected (the only mode); C is the class column, if there is one; d is the number of columns
   0  A rough number of rows, 1% of epsilon, unless it is public. With s = n epsilon / d², halved under replace, this
-     fixes by formula (`Plan`) the share of step 1, the number of rounds of step 3, and whether step 1 is done by
-     class; if not, up to three of the first rounds are for pairs with C. If s < 8 there are no rounds, and step 1
-     has all that is left.                                                                                        counts
+     fixes by formula (`MarginalPlan`) the share of step 1, the number of rounds of step 3, and whether step 1 is
+     done by class; if not, up to three of the first rounds are for pairs with C. If s < 8 there are no rounds, and
+     step 1 has all that is left.                                                                             counts
   1  Tables of all columns, or of all others in each class of C, with noise for all at once (`Columns`); then what
      histograms with one total are likely.                                          histograms; with a delta, counts
   2  Values that count too little for the noise of a round, or beside all rows, are merged (adjacent ones in ordered
@@ -58,22 +58,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcore.accounting.currency import Amount, Currency
+from dpcore.accounting.currency import PrivacyLoss, PrivacyMeasure
 from dpcore.accounting.relation import Relation, shares_of
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, Column
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.histograms import spreads
-from dpcore.mechanisms.scores import DistanceFromMargins
+from dpcore.mechanisms.scores import DistanceFromMarginals
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, count_rows, public_total
 from dpcore.methods.networks.base import MOST_SCALE, PAGES
 from dpcore.methods.networks.measured import MeasuredTables, column_names, in_groups
 from dpcore.methods.parameters import number, presets_of, text
 from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.histogram import likely_histogram
-from dpcore.postprocess.junction_tree import Edge, Scope
-from dpcore.postprocess.max_entropy import MaximalEntropy, merged, near
+from dpcore.postprocess.junction_tree import Clique, Edge
+from dpcore.postprocess.max_entropy import MaximalEntropy, merge_values, project_near
 from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors, towards
 from dpcore.postprocess.simplex import TRACE, project
 
@@ -94,7 +94,7 @@ Said = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Plan:
+class MarginalPlan:
     """What follows from the rows that one of 2 d tables has beside its noise, by formula: shares and rounds."""
 
     one_ways: Fraction
@@ -104,11 +104,17 @@ class Plan:
 
     @classmethod
     def of(
-        cls, rows: float, budget: Amount, currency: Currency, relation: Relation, sizes: tuple[int, ...], classes: int
-    ) -> Plan:
+        cls,
+        rows: float,
+        budget: PrivacyLoss,
+        measure: PrivacyMeasure,
+        relation: Relation,
+        sizes: tuple[int, ...],
+        classes: int,
+    ) -> MarginalPlan:
         """The plan for so many rows; `classes` is 0 without a class column."""
         columns = len(sizes)
-        noise = currency.error(currency.scale(budget / (2 * columns), currency.histogram(relation)))
+        noise = measure.error(measure.scale(budget / (2 * columns), measure.histogram(relation)))
         strength = 2 * rows / (columns * max(noise, 1 / MOST_SCALE))
         if strength < FEWEST or sum(size > 1 for size in sizes) < 2:
             return cls(Fraction(1), 0, False, 0)
@@ -116,7 +122,7 @@ class Plan:
         above = strength - 3
         later = 0.85 * above / (above + 40) if not with_class else 0.8 * above / (above + 60)
         # as before in epsilon, where noise falls faster
-        odds = (later / (1 - later)) ** (2 * currency.balance)
+        odds = (later / (1 - later)) ** (2 * measure.balance)
         rounds = min(2.5, 0.12 * strength**0.55) * (0.6 if with_class else 1.0) * (columns - 1)
         of_class = min(max(round(0.4 * rounds), 1), 3) if classes > 1 and not with_class else 0
         return cls(1 - Fraction(round(100 * odds / (1 + odds)), 100), max(round(rounds), 1), with_class, of_class)
@@ -158,7 +164,7 @@ class AdaptiveMarginals(MeasuredTables):
         progress(0.0, phrase("Measuring columns"))
         rough, spent = count_rows(table, budget * ROUGH)
         left, classes = budget - spent, schema.sizes[at] if at >= 0 else 0
-        plan = Plan.of(max(rough, 1.0), budget, table.ledger.currency, table.relation, schema.sizes, classes)
+        plan = MarginalPlan.of(max(rough, 1.0), budget, table.ledger.measure, table.relation, schema.sizes, classes)
         known = rough, 0.0 if public_total(table) is not None else table.cell_variance(spent)
         columns = Columns(table, left * plan.one_ways, at if plan.with_class else -1, known)
         left -= left * plan.one_ways
@@ -175,7 +181,7 @@ class AdaptiveMarginals(MeasuredTables):
         schema, rows = table.schema, float(table.public_rows or 1)
         budget, at = self._budget(table), self._class_index(schema)
         classes = schema.sizes[at] if at >= 0 else 0
-        plan = Plan.of(rows, budget, table.ledger.currency, table.relation, schema.sizes, classes)
+        plan = MarginalPlan.of(rows, budget, table.ledger.measure, table.relation, schema.sizes, classes)
         left = budget - (0 if table.relation is Relation.REPLACE else budget * ROUGH)
         label = [at] if plan.with_class else []
         others = [j for j in range(len(schema)) if j not in label]
@@ -198,7 +204,7 @@ class AdaptiveMarginals(MeasuredTables):
 class _Rounds:
     """Step 3: the model, and what it was given."""
 
-    def __init__(self, table: PrivateTable, columns: Columns, left: Amount, rounds: int) -> None:
+    def __init__(self, table: PrivateTable, columns: Columns, left: PrivacyLoss, rounds: int) -> None:
         self.table, self.columns, self.bought = table, columns, list[tuple[Edge, float]]()
         # tables of columns that the model takes for independent
         self.apart: dict[Candidate, Floats] = {}
@@ -206,8 +212,8 @@ class _Rounds:
         noise = self._noise(self.share)
         schema = table.schema
         self.resolutions = [
-            Resolution(column, margin, noise, variance)
-            for column, margin, variance in zip(schema, columns.margins, columns.variances, strict=True)
+            Resolution(column, marginal, noise, variance)
+            for column, marginal, variance in zip(schema, columns.margins, columns.variances, strict=True)
         ]
         self.model = MaximalEntropy([own.known / columns.rows for own in self.resolutions])
         self.fine = in_groups(table, {j: own.levels[0] for j, own in enumerate(self.resolutions)})
@@ -219,13 +225,13 @@ class _Rounds:
             for i, k in product(range(len(ENOUGH)), repeat=2):
                 shapes.setdefault((first[i], second[k]), (i, k))
             self.offers[a, b] = shapes if min(next(iter(shapes))) > 1 else {}
-        for j, joint in columns.beside_class.items():
+        for j, joint in columns.with_class_counts.items():
             pair = (min(j, columns.at), max(j, columns.at))
             merges = [self.resolutions[k].levels[0] for k in pair]
-            self._give(pair, (0, 0), merged(joint if j < columns.at else joint.T, merges))
+            self._give(pair, (0, 0), merge_values(joint if j < columns.at else joint.T, merges))
         self.model.fit(SWEEPS)
 
-    def _noise(self, share: Amount) -> float:
+    def _noise(self, share: PrivacyLoss) -> float:
         """The mean error of a cell of a table that is bought for a share."""
         return min(self.table.cell_error(share), MOST_SCALE)
 
@@ -239,13 +245,13 @@ class _Rounds:
         many = [rounds for rounds in range(1, min(MOST_ROUNDS, left) + 1) for _ in once]
         merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in once]
         candidates, expected, merges = once * many[-1], self._expected(once) * many[-1], merges * many[-1]
-        balance = self.table.ledger.currency.balance
+        balance = self.table.ledger.measure.balance
         costs = float(np.median([cells.size for cells in expected])) ** balance
         wrong = (2 * log(max(len(candidates), 2))) ** balance
         choosing = self.share * Fraction(round(100 * wrong / (wrong + costs)), 100)
         noise = [PENALTY * self._noise(self.share * rounds - choosing) for rounds in range(1, many[-1] + 1)]
         penalties, factors = [noise[rounds - 1] for rounds in many], [1 / rounds for rounds in many]
-        score = DistanceFromMargins(expected, penalties, merges, factors)
+        score = DistanceFromMarginals(expected, penalties, merges, factors)
         families = column_names(self.table.schema, [pair for pair, _ in candidates])
         chosen = int(self.fine.choose(score, families, epsilon=choosing))
         (pair, levels), model, share = candidates[chosen], expected[chosen], self.share * many[chosen]
@@ -278,8 +284,8 @@ class _Rounds:
             first, second = (self.resolutions[j] for j in pair)
             if part[pair[0]] is not part[pair[1]]:  # independent: the same table round by round
                 if (pair, levels) not in self.apart:
-                    margins = first.counts(levels[0]), second.counts(levels[1])
-                    self.apart[pair, levels] = np.outer(*margins) / self.columns.rows
+                    marginals = first.counts(levels[0]), second.counts(levels[1])
+                    self.apart[pair, levels] = np.outer(*marginals) / self.columns.rows
                 found.append(self.apart[pair, levels])
                 continue
             if pair not in fine:
@@ -296,15 +302,15 @@ class _Rounds:
                 given.table = self._fitted(given.table * self.columns.rows, given.scope, given.merges)
         self.apart = {known: table for known, table in self.apart.items() if not set(known[0]) & set(pair)}
 
-    def _fitted(self, counts: Floats, scope: Scope, merges: Sequence[Ints]) -> Floats:
+    def _fitted(self, counts: Floats, scope: Clique, merges: Sequence[Ints]) -> Floats:
         """The shares of a table of counts that is fitted to what is known of its columns by themselves."""
-        known: dict[Scope, Floats] = {
+        known: dict[Clique, Floats] = {
             (j,): np.bincount(merge, weights=self.resolutions[j].known).astype(float)
             for j, merge in zip(scope, merges, strict=True)
         }
-        return near(counts, scope, known, self.columns.rows) / self.columns.rows
+        return project_near(counts, scope, known, self.columns.rows) / self.columns.rows
 
-    def _give(self, scope: Scope, levels: Sequence[int], counts: Floats) -> None:
+    def _give(self, scope: Clique, levels: Sequence[int], counts: Floats) -> None:
         """Give the model a table of counts."""
         for j, level in zip(scope, levels, strict=True):
             # which tells values apart that the model has as one
@@ -330,8 +336,8 @@ class Columns:
     `losses`.
     """
 
-    def __init__(self, table: PrivateTable, share: Amount, at: int, known: Said) -> None:
-        schema, law = table.schema, table.ledger.currency.law
+    def __init__(self, table: PrivateTable, share: PrivacyLoss, at: int, known: Said) -> None:
+        schema, distribution = table.schema, table.ledger.measure.distribution
         others = [j for j in range(len(schema)) if j != at]
         columns = [schema.columns[j] for j in others]
         parts = table.split(schema.names[at]) if at >= 0 else [table]
@@ -339,11 +345,11 @@ class Columns:
         groups = plan_groups(parts[0], columns, own)  # the same of each part
         answers = [ask(part, columns, own, groups) for part in parts]
         totals = [[(float(tables[group.columns[0]].sum()), group.total) for group in groups] for tables in answers]
-        self.at, self.losses = at, list[tuple[Scope, float]]()
+        self.at, self.losses = at, list[tuple[Clique, float]]()
         # of columns' counts; the class's is taken for 0: all groups have told it
         self.variances = [0.0] * len(schema)
         self.margins = [np.empty(0)] * len(schema)
-        self.beside_class: dict[int, Floats] = {}  # counts of shape (values, classes), positive
+        self.with_class_counts: dict[int, Floats] = {}  # counts of shape (values, classes), positive
         if at >= 0:
             rows, variances = np.array(list(map(average, totals))).T
             self.rows = max(average([known, (rows.sum(), variances.sum())])[0], 1.0)
@@ -354,27 +360,29 @@ class Columns:
             self.rows = max(average([known, *totals[0]])[0], 1.0)
             classes = np.array([self.rows])
         for j, column, (i, loss, variance) in zip(others, columns, by_column(groups), strict=True):
-            scale, ordered = sqrt(variance / 2 if law == "laplace" else variance), neighbors(column)
+            scale, ordered = sqrt(variance / 2 if distribution == "laplace" else variance), neighbors(column)
             both = [(tables[i], float(n)) for tables, n in zip(answers, classes, strict=True)]
             levels = [(cells + (n - cells.sum()) / cells.size, n) for cells, n in both]
-            found = [likely_histogram(level, scale, n, neighbors=ordered, law=law) for level, n in levels]
+            found = [
+                likely_histogram(level, scale, n, neighbors=ordered, distribution=distribution) for level, n in levels
+            ]
             joint = np.column_stack(found)
             self.losses.append((tuple(sorted({j, at} - {-1})), float(share) * float(loss / own) if own else 0.0))
             self.margins[j], self.variances[j] = joint.sum(axis=1), sum([variance] * len(parts))
             if at >= 0:
-                self.beside_class[j] = joint
+                self.with_class_counts[j] = joint
 
 
 class HistogramGroup(NamedTuple):
     """Columns that are measured at once, by position; what they are charged; variances of their counts and total."""
 
     columns: list[int]
-    loss: Amount
+    loss: PrivacyLoss
     variances: list[float]
     total: float
 
 
-def plan_groups(table: PrivateTable, columns: Sequence[Column], share: Amount) -> list[HistogramGroup]:
+def plan_groups(table: PrivateTable, columns: Sequence[Column], share: PrivacyLoss) -> list[HistogramGroup]:
     """What will be asked of columns for a share; no question."""
     sizes = tuple(column.size for column in columns)
     if table.ledger.delta:
@@ -388,7 +396,7 @@ def plan_groups(table: PrivateTable, columns: Sequence[Column], share: Amount) -
     return found
 
 
-def by_column(groups: Iterable[HistogramGroup]) -> list[tuple[int, Amount, float]]:
+def by_column(groups: Iterable[HistogramGroup]) -> list[tuple[int, PrivacyLoss, float]]:
     """Of each column, in order: its position, what it is charged, and the variance of its counts."""
     return sorted(
         (i, group.loss / len(group.columns), variance)
@@ -398,7 +406,7 @@ def by_column(groups: Iterable[HistogramGroup]) -> list[tuple[int, Amount, float
 
 
 def ask(
-    table: PrivateTable, columns: Sequence[Column], share: Amount, groups: Sequence[HistogramGroup]
+    table: PrivateTable, columns: Sequence[Column], share: PrivacyLoss, groups: Sequence[HistogramGroup]
 ) -> list[Floats]:
     """Noisy histograms of columns of the same rows."""
     families, found = [[column.name] for column in columns], [np.empty(0)] * len(columns)
@@ -413,7 +421,7 @@ def ask(
 
 def weights_of(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
     """Of columns, in rho."""
-    return [float(column.size) ** table.ledger.currency.balance for column in columns]
+    return [float(column.size) ** table.ledger.measure.balance for column in columns]
 
 
 def average(said: Sequence[Said]) -> Said:
@@ -435,12 +443,12 @@ def in_lots(sizes: tuple[int, ...]) -> tuple[list[list[int]], list[float]]:
         found = spreads(own, 1.0, public_total=False)
         return sqrt(sum((size * found[size].cell for size in own), LEAST))
 
-    lots = [[i for i, size in enumerate(sizes) if size == one] for one in sorted({*sizes})]
+    groups = [[i for i, size in enumerate(sizes) if size == one] for one in sorted({*sizes})]
     while True:
-        alone = [weight(own) for own in lots]
-        merged = [weight(one + other) for one, other in pairwise(lots)]
+        alone = [weight(own) for own in groups]
+        merged = [weight(one + other) for one, other in pairwise(groups)]
         saved = [alone[k] + alone[k + 1] - both for k, both in enumerate(merged)]
         best = int(np.argmax(saved)) if saved else 0
         if not saved or saved[best] < -LEAST:  # what saves nothing is simpler together
-            return lots, alone
-        lots[best : best + 2] = [lots[best] + lots[best + 1]]
+            return groups, alone
+        groups[best : best + 2] = [groups[best] + groups[best + 1]]

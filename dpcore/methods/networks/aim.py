@@ -60,12 +60,12 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import DistanceFromMargins
+from dpcore.mechanisms.scores import DistanceFromMarginals
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
 from dpcore.methods.networks.base import MOST_SCALE, PAGES
 from dpcore.methods.networks.measured import MeasuredTables, column_names
 from dpcore.methods.parameters import controls_of, number, pairs, presets_of
-from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
+from dpcore.postprocess.junction_tree import Clique, Edge, cells_of, cells_with
 from dpcore.postprocess.max_entropy import MaximalEntropy, NoisyTables
 
 ROUNDS = 16  # per column, with the noise of the first ones
@@ -113,25 +113,25 @@ class AIM(MeasuredTables):
         for scope, cells in zip(columns, noisy, strict=True):
             measured.add(scope, cells, table.cell_variance(each))
         measured.fit(SWEEPS)
-        losses: list[tuple[Scope, float]] = [(scope, float(each)) for scope in columns]
+        losses: list[tuple[Clique, float]] = [(scope, float(each)) for scope in columns]
         while left:
             progress(0.9 * (1 - float(left / budget)), MEASURED.format(n=len(losses)))
             now = left if left < 2 * share else share  # all that is left, if that does not pay for two more rounds
             choosing, left = now * CHOOSING, left - now
             measuring = now - choosing
             error = min(table.cell_error(measuring), MOST_SCALE)
-            scopes = [one for one in with_room(measured.model, pairs, 1 - float(left / budget)) if weight[one]]
-            expected = measured.expected(scopes)
-            families = column_names(schema, scopes)
-            score = DistanceFromMargins(expected, error / 2, factors=[weight[scope] for scope in scopes])
+            cliques = [one for one in with_room(measured.model, pairs, 1 - float(left / budget)) if weight[one]]
+            expected = measured.expected(cliques)
+            families = column_names(schema, cliques)
+            score = DistanceFromMarginals(expected, error / 2, factors=[weight[scope] for scope in cliques])
             chosen = int(table.choose(score, families, epsilon=choosing))
             cells = table.counts([families[chosen]], epsilon=measuring)[0]
-            measured.add(scopes[chosen], cells, table.cell_variance(measuring))
+            measured.add(cliques[chosen], cells, table.cell_variance(measuring))
             measured.fit(SWEEPS)
-            losses.append((scopes[chosen], float(now)))
-            moved = np.abs(measured.counts(scopes[chosen]) - expected[chosen]).sum()
-            if moved <= error * cells.size:
-                share *= table.ledger.currency.rows(2)  # half the noise, and twice the exponent
+            losses.append((cliques[chosen], float(now)))
+            change = np.abs(measured.counts(cliques[chosen]) - expected[chosen]).sum()
+            if change <= error * cells.size:
+                share *= table.ledger.measure.rows(2)  # half the noise, and twice the exponent
         measured.fit(LAST_SWEEPS)
         groups, chosen_later = list(map(np.arange, schema.sizes)), [scope for scope, _ in losses[d:]]
         self._keep(schema, measured.model, measured.rows, groups, chosen_later, losses)
@@ -154,7 +154,7 @@ class AIM(MeasuredTables):
         return columns + [clique(sizes, pair, table.cell_variance(left)) for pair in pairs]
 
 
-def with_room(model: MaximalEntropy, pairs: Sequence[Edge], used: float) -> Iterator[Scope]:
+def with_room(model: MaximalEntropy, pairs: Sequence[Edge], used: float) -> Iterator[Clique]:
     """Columns, and pairs for which the model has room: in proportion to what was spent, or within it as it is."""
     yield from ((j,) for j in range(len(model.sizes)))
     cells = cells_with(pairs, model.cliques, model.parents, model.sizes)
@@ -162,9 +162,9 @@ def with_room(model: MaximalEntropy, pairs: Sequence[Edge], used: float) -> Iter
     yield from (pair for pair in pairs if cells[pair] <= max(now, MOST_CELLS * used))
 
 
-def weights(columns: int, pairs: Sequence[Edge]) -> dict[Scope, float]:
+def weights(columns: int, pairs: Sequence[Edge]) -> dict[Clique, float]:
     """For each column and pair the columns that it shares with all pairs, relative to the most."""
     degrees = [sum(j in pair for pair in pairs) for j in range(columns)]
     most = max((degrees[a] + degrees[b] for a, b in pairs), default=1)
-    found: dict[Scope, float] = {(j,): degree / most if pairs else 1.0 for j, degree in enumerate(degrees)}
+    found: dict[Clique, float] = {(j,): degree / most if pairs else 1.0 for j, degree in enumerate(degrees)}
     return found | {(a, b): (degrees[a] + degrees[b]) / most for a, b in pairs}

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcore.accounting.currency import Amount, Currency
+from dpcore.accounting.currency import PrivacyLoss, PrivacyMeasure
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes
@@ -18,14 +18,14 @@ from dpcore.domain.partition import Binarization, bit_widths
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.door.network_growth import Growth
-from dpcore.door.prices import Claimed
+from dpcore.door.prices import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
 from dpcore.methods.base import Measurement, Synthesizer
-from dpcore.methods.parameters import choice, controls_of, learned, text, whole
-from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
+from dpcore.methods.parameters import choice, controls_of, fitted_field, text, whole
+from dpcore.postprocess.bayes_net import Family, is_contained, marginal_of, sample_binarized, sample_network
 from dpcore.postprocess.clustering import Clusters, spectral_clusters
 from dpcore.postprocess.max_entropy import NoisyTables
 from dpcore.text import finite_or_text, read_toml
@@ -63,24 +63,24 @@ class NetworkSynthesizer(Synthesizer):
 
     page = "networks"
     relations = (Relation.REPLACE, Relation.ADD_REMOVE)
-    printed_relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
+    published_relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
     controls = controls_of(PAGES["NetworkSynthesizer"], k1={"initial": lambda method, _: method.n_clusters})
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
-    families_: list[Family] = learned()
-    tables_: list[Floats] = learned()
-    epsilons_: list[float] = learned()
-    rows_: float = learned()
+    families_: list[Family] = fitted_field()
+    tables_: list[Floats] = fitted_field()
+    epsilons_: list[float] = fitted_field()
+    rows_: float = fitted_field()
 
     @property
     def _binary(self) -> bool:
         return True
 
-    def _cell_scale(self, share: Amount) -> float:
+    def _cell_scale(self, share: PrivacyLoss) -> float:
         """The scale of the noise in every cell of a table that is bought for a share of the budget."""
-        currency = Currency.of(self.delta)
-        return currency.scale(share, currency.histogram(Relation.parse(self.relation)))
+        measure = PrivacyMeasure.of(self.delta)
+        return measure.scale(share, measure.histogram(Relation.parse(self.relation)))
 
     def _check_parents(self, schema: Schema, max_parents: int) -> None:
         """Refuse what would not fit the memory, by public sizes, before anything is asked."""
@@ -92,7 +92,7 @@ class NetworkSynthesizer(Synthesizer):
                 "Allow fewer parents, or take fewer columns.",
             )
 
-    def _measured_bits(self, table: PrivateTable, parents: int, share: Amount, torn: float) -> list[Measurement]:
+    def _measured_bits(self, table: PrivateTable, parents: int, share: PrivacyLoss, torn: float) -> list[Measurement]:
         """What tables of bits with so many parents say of columns, each table for a share.
 
         A column's bits are next to each other, more or less. What is lost of its shape follows from
@@ -117,41 +117,41 @@ class NetworkSynthesizer(Synthesizer):
         return table.recode(binarization.schema, binarization.rules)
 
     def _ask(
-        self, table: PrivateTable, families: Sequence[Family], epsilon: Amount, **how: Any
+        self, table: PrivateTable, families: Sequence[Family], epsilon: PrivacyLoss, **how: Any
     ) -> tuple[list[Floats], list[float]]:
         """Noisy tables (`how` as for `counts`), and what each was charged."""
         before = len(table.ledger.entries)
         noisy = table.counts(families, epsilon=epsilon, **how)
         return noisy, [float(entry.epsilon_nominal) for entry in table.ledger.entries[before:]]
 
-    def _keep(self, measured: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> None:
+    def _keep(self, measured: Sequence[Family], noisy: Sequence[Floats], losses: Sequence[float]) -> None:
         """Set tables and prices of all families from those that were measured.
 
         In corrected mode tables are made to agree, without negative cells; the papers set these to
         0, which adds mass.
         """
         if self.mode == "corrected":
-            noisy = self._agreed(measured, noisy, prices)
-        found = dict(zip(measured, zip(noisy, prices, strict=True), strict=True))
+            noisy = self._agreed(measured, noisy, losses)
+        found = dict(zip(measured, zip(noisy, losses, strict=True), strict=True))
         self.tables_, self.epsilons_ = [], []
         for family in self.families_:
             if family not in found:
-                holder = next(other for other in measured if contained(family, other))
-                found[family] = margin(np.maximum(found[holder][0], 0), holder, family), 0.0
+                holder = next(other for other in measured if is_contained(family, other))
+                found[family] = marginal_of(np.maximum(found[holder][0], 0), holder, family), 0.0
             self.tables_.append(found[family][0])
             self.epsilons_.append(found[family][1])
 
-    def _agreed(self, families: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> list[Floats]:
+    def _agreed(self, families: Sequence[Family], noisy: Sequence[Floats], losses: Sequence[float]) -> list[Floats]:
         """The tables as `NoisyTables` makes them agree, with `rows_` as their total."""
         names = sorted({name for family in families for name in family})
-        places = [[names.index(name) for name in family] for family in families]
+        indices = [[names.index(name) for name in family] for family in families]
         measured = NoisyTables(self.rows_)
-        for place, cells, price in zip(places, noisy, prices, strict=True):
-            scale = self._cell_scale(price)
+        for index, cells, loss in zip(indices, noisy, losses, strict=True):
+            scale = self._cell_scale(loss)
             # a power would raise
-            measured.add(tuple(sorted(place)), cells.transpose(np.argsort(place)), scale * scale)
+            measured.add(tuple(sorted(index)), cells.transpose(np.argsort(index)), scale * scale)
         agreed = measured.agreed()
-        return [agreed[tuple(sorted(place))].transpose(np.argsort(np.argsort(place))) for place in places]
+        return [agreed[tuple(sorted(index))].transpose(np.argsort(np.argsort(index))) for index in indices]
 
     def released(self) -> dict[str, Any]:
         """Return `families`, each a dict, and `clusters` and `similarity`, if there are any."""
@@ -207,8 +207,8 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     score: str = choice(default="R", options=SCORES)
     # why clusters of columns do not hold different people, in published mode
     overlap: ClassVar[str] = ""
-    similarity_: Floats = learned()
-    clusters_: list[tuple[str, ...]] = learned()
+    similarity_: Floats = fitted_field()
+    clusters_: list[tuple[str, ...]] = fitted_field()
 
     def _check(self, schema: Schema) -> None:
         self._check_score(Entropy(), schema)
@@ -240,7 +240,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         """The noisy scores of all pairs, per record, shape (d, d)."""
-        return self._pair_scores(bits, self._rating, epsilon)
+        return self._pair_scores(bits, self._score_of, epsilon)
 
     def _pair_scores(self, bits: PrivateTable, score: TableScore, epsilon: Epsilon, **claim: Any) -> Floats:
         pairs = list(combinations(bits.schema.names, 2))
@@ -261,7 +261,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         return dict(zip(bits.schema.names, np.exp(-entropies).tolist(), strict=True))
 
     @property
-    def _rating(self) -> TableScore:
+    def _score_of(self) -> TableScore:
         """What rates families."""
         return SCORES["MI" if self._published and "corrected" in self.modes else self.score]
 
@@ -279,7 +279,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
     @abstractmethod
     def _network(
-        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: ClaimedValues
     ) -> Iterator[Family]:
         """The families of a cluster, one after the other, at `epsilon` for each choice."""
 
@@ -297,7 +297,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         networks = [list[Family]() for _ in clusters]
         for cluster, own, network in zip(clusters, choices, networks, strict=True):
             share = epsilon * Fraction(1, (own if paper else sum(choices)) or 1)
-            claim: Claimed = {"claimed_epsilon": share / len(clusters), "reason": self.overlap} if paper else {}
+            claim: ClaimedValues = {"claimed_epsilon": share / len(clusters), "reason": self.overlap} if paper else {}
             for family in self._network(bits, cluster, share, claim):
                 network.append(family)
                 self.families_.append(family)
@@ -315,19 +315,23 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         measured = [to_measure(network, self.max_parents) for network in networks]
         every = [family for families in measured for family in families]
         share = epsilon * Fraction(1, len(measured))
-        claim: Claimed = {"claimed_epsilon": share, "reason": self.overlap} if self._published else {}
-        asked = [
-            self._ask(bits, lot, epsilon, weights=[weights[child] for child, *_ in lot], **claim)
-            for lot in (measured if self._published else [every])
+        claim: ClaimedValues = {"claimed_epsilon": share, "reason": self.overlap} if self._published else {}
+        families_measured = [
+            self._ask(bits, group, epsilon, weights=[weights[child] for child, *_ in group], **claim)
+            for group in (measured if self._published else [every])
         ]
-        self._keep(every, [cells for noisy, _ in asked for cells in noisy], [each for _, own in asked for each in own])
+        self._keep(
+            every,
+            [cells for noisy, _ in families_measured for cells in noisy],
+            [each for _, own in families_measured for each in own],
+        )
 
 
 def list_families(
     method: Any, families: Sequence[Family], clusters: Iterable[int], losses: Iterable[float]
 ) -> list[dict[str, Any]]:
     """Families as `released` returns them: the child first, or the first column of a clique."""
-    unit = Currency.of(method.delta).unit
+    unit = PrivacyMeasure.of(method.delta).unit
     every = zip(families, method.tables_, clusters, losses, strict=True)
     return [
         {"child": child, "parents": parents, "cluster": own, "cells": int(table.size), unit: finite_or_text(loss)}
@@ -342,7 +346,7 @@ def pair_matrix(values: Floats, d: int) -> Floats:
     return matrix + matrix.T
 
 
-def grow_from(first: str, growth: Growth, epsilon: Epsilon, claim: Claimed) -> Iterator[Family]:
+def grow_from(first: str, growth: Growth, epsilon: Epsilon, claim: ClaimedValues) -> Iterator[Family]:
     """The families of a network from its first bit on: one exponential mechanism each, at `epsilon`."""
     growth.place(first)
     yield (first,)
@@ -359,5 +363,5 @@ def to_measure(families: Sequence[Family], max_parents: int) -> list[Family]:
     leak.)
     """
     anchor = min(len(families) - 1, max_parents)
-    early = [family for family in families[:anchor] if not contained(family, families[anchor])]
+    early = [family for family in families[:anchor] if not is_contained(family, families[anchor])]
     return [*families[anchor:], *early]

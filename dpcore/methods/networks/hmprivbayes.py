@@ -78,7 +78,7 @@ from dpcore.arguments import Floats
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.prices import Claimed
+from dpcore.door.prices import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
@@ -135,7 +135,7 @@ class FilteredSynthesizer(ClusteredSynthesizer):
         return size - (self.first == "random")
 
     def _network(
-        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: ClaimedValues
     ) -> Iterator[Family]:
         """The first bit, then child and parents at once, of those that the scores do not leave out."""
         names, similar = [bits.schema.names[j] for j in cluster], self.similarity_
@@ -145,7 +145,7 @@ class FilteredSynthesizer(ClusteredSynthesizer):
             first = int(generator(self.random_state, 5 + cluster[0]).integers(len(names)))
         else:
             first = int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))
-        growth = bits.growth(self._rating, names, max_parents=self.max_parents, related=related)
+        growth = bits.growth(self._score_of, names, max_parents=self.max_parents, related=related)
         return grow_from(names[first], growth, epsilon, claim)
 
 
@@ -169,7 +169,7 @@ class HMPrivBayes(FilteredSynthesizer):
 
     reference = phrase("Zhang, Shen and Yang 2022")
     best_for = "seeing what clustering changes"
-    provable_printed = "none"
+    provable_published = "none"
     seconds = (0.55, 0.55)
     presets = presets_of(PAGES, "HMPrivBayes")
     overlap = REASONS["clusters"]
@@ -199,10 +199,10 @@ class HMPrivBayes(FilteredSynthesizer):
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         if not self._measures_bits:
             return super()._entropies(bits, epsilon)
-        margins = bits.counts([(name,) for name in bits.schema.names], epsilon=epsilon)
+        marginals = bits.counts([(name,) for name in bits.schema.names], epsilon=epsilon)
         if self.relation == Relation.ADD_REMOVE:
-            self.rows_ = max(float(combine_row_sums([margin[None, :] for margin in margins])[0]), 1.0)
-        shares = project_rows(np.array(margins), np.full(len(margins), self.rows_)) / max(self.rows_, 1.0)
+            self.rows_ = max(float(combine_row_sums([marginal[None, :] for marginal in marginals])[0]), 1.0)
+        shares = project_rows(np.array(marginals), np.full(len(marginals), self.rows_)) / max(self.rows_, 1.0)
         return np.asarray(-xlog2(shares).sum(axis=1))
 
     def _weights(self, bits: PrivateTable, entropies: Floats) -> dict[str, float]:
@@ -218,7 +218,7 @@ class HMPrivBayes(FilteredSynthesizer):
         if self._skips_scores(len(bits.schema)):
             return np.zeros((0, 0))
         if self._published:
-            return self._claimed_pair_scores(bits, self._rating, epsilon, reason=REASONS["pairs"])
+            return self._claimed_pair_scores(bits, self._score_of, epsilon, reason=REASONS["pairs"])
         per_record = self.rows_ if self.relation == Relation.ADD_REMOVE else 1.0
         return super()._similarity(bits, epsilon) / per_record
 
@@ -250,10 +250,10 @@ class NoPrivacy(FilteredSynthesizer):
 
     reference = phrase("Zhang, Shen and Yang 2022")
     best_for = "non-private baseline"
-    provable_printed = "none"
+    provable_published = "none"
     mode: str = choice(default="published", options=("published",))
     seconds = (0.3, 0.3)
-    printed_relations = FilteredSynthesizer.relations
+    published_relations = FilteredSynthesizer.relations
     controls = controls_of(PAGES["NoPrivacy"])
     presets = presets_of(PAGES, "NoPrivacy")
     score: str = choice(default="MI", options=SCORES)

@@ -49,10 +49,10 @@ class IndependentMarginals(NetworkSynthesizer):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         self.families_ = [(name,) for name in table.schema.names]
         weights = self._weights(table)
-        noisy, prices = self._ask(table, self.families_, self._budget(table), weights=weights)
+        noisy, losses = self._ask(table, self.families_, self._budget(table), weights=weights)
         total = sum(cells.sum() for cells in noisy) / len(noisy)
         self.rows_ = max(float(public_total(table, total)), 1.0)
-        self._keep(self.families_, noisy, prices)
+        self._keep(self.families_, noisy, losses)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, shares = table.schema.sizes, shares_of(self._budget(table), self._weights(table))

@@ -53,7 +53,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.currency import Amount
+from dpcore.accounting.currency import PrivacyLoss
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
@@ -65,9 +65,9 @@ from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.base import Measurement, clique, clique_before, count_rows, public_total
 from dpcore.methods.networks.base import PAGES, REASONS, SCORES
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
-from dpcore.methods.parameters import choice, controls_of, learned, number, presets_of, text, whole
+from dpcore.methods.parameters import choice, controls_of, fitted_field, number, presets_of, text, whole
 from dpcore.postprocess import junction_tree
-from dpcore.postprocess.junction_tree import Edge, Scope
+from dpcore.postprocess.junction_tree import Clique, Edge
 from dpcore.postprocess.max_entropy import NoisyTables
 from dpcore.rows import joint_counts
 
@@ -116,9 +116,9 @@ class JTree(CliqueSynthesizer):
 
     reference = phrase("R. Chen et al. 2015")
     best_for = "columns that depend on each other"
-    provable_printed = "none"
+    provable_published = "none"
     seconds = (0.17, 0.2)
-    printed_relations = (Relation.REPLACE,)
+    published_relations = (Relation.REPLACE,)
     controls = controls_of(PAGES["JTree"] | {"score": PAGES["NetworkSynthesizer"]["score"]})
     presets = presets_of(PAGES, "JTree")
     paper = "001"
@@ -128,10 +128,10 @@ class JTree(CliqueSynthesizer):
     score: str = choice(default="R", options=SCORES)
     edges: int | None = whole(default=None, least=0)
     max_cells: int | None = whole(default=None)
-    edges_: list[tuple[str, ...]] = learned()
-    max_cells_: int = learned()
-    clusters_: list[tuple[str, ...]] = learned()
-    epsilons_: list[float] = learned()
+    edges_: list[tuple[str, ...]] = fitted_field()
+    max_cells_: int = fitted_field()
+    clusters_: list[tuple[str, ...]] = fitted_field()
+    epsilons_: list[float] = fitted_field()
 
     def _check(self, schema: Schema) -> None:
         self._check_score(SCORES[self.score], schema)
@@ -148,13 +148,13 @@ class JTree(CliqueSynthesizer):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("Looking for dependent columns"))
         schema, sizes = table.schema, table.schema.sizes
-        structure: Amount = exact(self.structure_share) * exact(self.epsilon)
+        structure: PrivacyLoss = exact(self.structure_share) * exact(self.epsilon)
         if self._published:
             left, self.max_cells_ = exact(self.epsilon) - structure, MOST_CELLS
-            edges, cliques = with_room(self._printed_edges(table, structure), sizes)
+            edges, cliques = with_room(self._published_edges(table, structure), sizes)
         else:
             edges, cliques, left = self._chosen_edges(table, structure, progress)
-        clusters = junction_tree.merge_scopes(cliques, sizes, self.max_cells_)
+        clusters = junction_tree.merge_cliques(cliques, sizes, self.max_cells_)
         if cells(clusters, sizes) > MOST_CELLS:  # in published mode, where nothing bounds the sum
             clusters = cliques
 
@@ -178,16 +178,16 @@ class JTree(CliqueSynthesizer):
         most = self.max_cells or self._useful_cells(rows, table.relation, len(sizes))
         picks = range(0 if self.edges == 0 else len(sizes))
         edges = [(other, j) for j in picks for other in clique_before(sizes, j, 1, most)[1:]]
-        clusters = junction_tree.merge_scopes(junction_tree.triangulate(edges, sizes), sizes, most)
+        clusters = junction_tree.merge_cliques(junction_tree.triangulate(edges, sizes), sizes, most)
         share = exact(self.epsilon) * (1 - exact(self.structure_share) * bool(edges))
         return [clique(sizes, own, table.cell_variance(share / len(clusters))) for own in clusters]
 
     def _chosen_edges(
-        self, table: PrivateTable, structure: Amount, progress: Progress
-    ) -> tuple[list[Edge], list[Scope], Amount]:
+        self, table: PrivateTable, structure: PrivacyLoss, progress: Progress
+    ) -> tuple[list[Edge], list[Clique], PrivacyLoss]:
         """Steps 0 to 2: chosen edges, the cliques of their triangulation, and the epsilon that is left."""
         sizes = table.schema.sizes
-        left: Amount = exact(self.epsilon)
+        left: PrivacyLoss = exact(self.epsilon)
         self.max_cells_ = self.max_cells or 0
         if self.max_cells is None:
             rows, spent = count_rows(table, COUNT_SHARE * structure)
@@ -208,7 +208,7 @@ class JTree(CliqueSynthesizer):
             progress(0.8 * len(edges) / picks, CHOSEN.format(edge=len(edges), picks=picks))
         return edges, cliques, left
 
-    def _joinable(self, pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[int]) -> list[Edge]:
+    def _joinable(self, pairs: Iterable[Edge], cliques: Sequence[Clique], sizes: Sequence[int]) -> list[Edge]:
         """Of these pairs, those that share no clique yet and could be joined with no clique above the bound."""
         held = junction_tree.pairs_within(cliques)
         largest = junction_tree.largest_with(pairs, *junction_tree.junction_tree(cliques), sizes)
@@ -220,7 +220,7 @@ class JTree(CliqueSynthesizer):
         useful = rows * budget / (columns * relation.histogram_l1 * USEFULNESS)
         return int(min(max(useful, 1.0), MOST_CELLS // columns))
 
-    def _printed_edges(self, table: PrivateTable, structure: Amount) -> list[Edge]:
+    def _published_edges(self, table: PrivateTable, structure: PrivacyLoss) -> list[Edge]:
         """Steps 1 and 2 as printed: edges from a comparison of noisy values whose privacy nobody has proved.
 
         Those that pass by the largest margin come first.
@@ -236,8 +236,8 @@ class JTree(CliqueSynthesizer):
         tables = joint_counts(sample, sizes, pairs)
         information = np.array([score.of(counts, Relation.REPLACE) for counts in tables]) * math.log(2)
         thresholds = self.threshold**2 * (np.array([min(counts.shape) for counts in tables]) - 1) / 2
-        margins = noisy_margins(information, thresholds, scale, rng)[0]
-        return [pairs[i] for i in np.argsort(-margins, kind="stable") if margins[i] >= 0]
+        leads = noisy_leads(information, thresholds, scale, rng)[0]
+        return [pairs[i] for i in np.argsort(-leads, kind="stable") if leads[i] >= 0]
 
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""
@@ -252,7 +252,7 @@ class JTree(CliqueSynthesizer):
         return float(self.tables_[0].sum())
 
 
-def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Scope]]:
+def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Clique]]:
     """As many edges from the front as tables of `MOST_CELLS` cells have room for, and their cliques.
 
     Ever twice as many are tried, and what lies between is halved: large cliques take long.
@@ -268,15 +268,15 @@ def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], 
     return sorted(edges[:least]), fitting
 
 
-def cells(scopes: Sequence[Scope], sizes: Sequence[int]) -> int:
+def cells(cliques: Sequence[Clique], sizes: Sequence[int]) -> int:
     """The cells of several tables together."""
-    return sum(junction_tree.cells_of(scope, sizes) for scope in scopes)
+    return sum(junction_tree.cells_of(scope, sizes) for scope in cliques)
 
 
 RATES = np.arange(1, 1_001) / 1_000
 
 
-def noisy_margins(
+def noisy_leads(
     information: Floats, thresholds: Floats, scale: float, rng: np.random.Generator, draws: int = 1
 ) -> Floats:
     """How far pairs lie above the printed rule: I + Lap(scale) - threshold - rho, one rho ~ Lap(scale) per draw.
@@ -285,12 +285,12 @@ def noisy_margins(
     because an audit needs many draws. At an infinite scale, which epsilon 0 buys, the noise alone
     decides.
     """
-    margin, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
+    lead, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
     rho = rng.laplace(0.0, unit, (draws, 1))
-    return np.asarray(margin + rng.laplace(0.0, unit, (draws, len(margin))) - rho)
+    return np.asarray(lead + rng.laplace(0.0, unit, (draws, len(lead))) - rho)
 
 
-def amplified(epsilon: float, rate: Floats | float) -> Floats:
+def amplify(epsilon: float, rate: Floats | float) -> Floats:
     """eps_alpha, which a secret sample may spend: the whole then costs ln(1 + rate (e^eps_alpha - 1)) = epsilon."""
     most = min(epsilon, 500.0)  # e^500 is a number; beyond, the two epsilons grow together
     return np.asarray(np.log1p(np.expm1(most) / rate) + (epsilon - most))
@@ -305,7 +305,7 @@ def sampling_rate(rows: int, epsilon: float, shapes: list[tuple[int, int]]) -> t
     rates = RATES[np.rint(RATES * rows) >= 2] if rows >= 2 else RATES[-1:]
     drawn = np.rint(rates * rows).astype(int).tolist()
     step = {size: MutualInformation().bounds(shapes, Relation.REPLACE, size).sensitivity for size in set(drawn)}
-    steps, spent = 2 * math.log(2) * np.array([step[size] for size in drawn]), amplified(epsilon, rates)
+    steps, spent = 2 * math.log(2) * np.array([step[size] for size in drawn]), amplify(epsilon, rates)
     scales = np.divide(steps, spent, out=np.full(len(rates), np.inf), where=spent > 0)
     best = int(np.argmin(scales))
     return float(rates[best]), float(scales[best])

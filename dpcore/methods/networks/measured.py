@@ -7,14 +7,14 @@ import numpy as np
 
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Codes, code_dtype
-from dpcore.domain.partition import numbered
+from dpcore.domain.partition import block_columns
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.networks.base import list_families
-from dpcore.methods.parameters import choice, learned
+from dpcore.methods.parameters import choice, fitted_field
 from dpcore.postprocess import junction_tree
-from dpcore.postprocess.junction_tree import Edge, Scope
+from dpcore.postprocess.junction_tree import Clique, Edge
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
 from dpcore.postprocess.simplex import draw_given, rows_to_one
 
@@ -33,9 +33,9 @@ class CliqueSynthesizer(Synthesizer):
     """
 
     page = "networks"
-    cliques_: list[tuple[str, ...]] = learned()
-    parents_: list[int] = learned()
-    tables_: list[Floats] = learned()
+    cliques_: list[tuple[str, ...]] = fitted_field()
+    parents_: list[int] = fitted_field()
+    tables_: list[Floats] = fitted_field()
 
     def _describe_tree(self, clusters: Sequence[int], losses: Sequence[float]) -> dict[str, Any]:
         """The cliques as families, each with its cluster and loss, and the junction tree's edges."""
@@ -45,11 +45,11 @@ class CliqueSynthesizer(Synthesizer):
         return {"families": families, "edges": edges}
 
     @property
-    def _scopes(self) -> list[Scope]:
+    def _cliques(self) -> list[Clique]:
         return [tuple(self.schema_.index(name) for name in clique) for clique in self.cliques_]
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
-        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, n, rng)
+        rows = junction_tree.sample_rows(self._cliques, self.parents_, self.tables_, n, rng)
         return rows.astype(code_dtype(max(self.schema_.sizes)), order="F")
 
 
@@ -79,11 +79,11 @@ class MeasuredTables(CliqueSynthesizer):
     """
 
     mode: str = choice(default="corrected", options=("corrected",))
-    rows_: float = learned()
-    margins_: list[Floats] = learned()
-    groups_: list[Ints] = learned()
-    pairs_: list[tuple[str, ...]] = learned()
-    epsilons_: list[float] = learned()
+    rows_: float = fitted_field()
+    margins_: list[Floats] = fitted_field()
+    groups_: list[Ints] = fitted_field()
+    pairs_: list[tuple[str, ...]] = fitted_field()
+    epsilons_: list[float] = fitted_field()
 
     def _keep(
         self,
@@ -91,13 +91,13 @@ class MeasuredTables(CliqueSynthesizer):
         model: MaximalEntropy,
         rows: float,
         groups: list[Ints],
-        pairs: Sequence[Scope],
-        losses: Sequence[tuple[Scope, float]],
-        margins: list[Floats] | None = None,
+        pairs: Sequence[Clique],
+        losses: Sequence[tuple[Clique, float]],
+        marginals: list[Floats] | None = None,
     ) -> None:
         """Set what was learned; `losses` has what was measured. Without margins, values of a group are as frequent."""
         even = ((model.table((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
-        self.rows_, self.margins_, self.groups_ = rows, margins or list(even), groups
+        self.rows_, self.margins_, self.groups_ = rows, marginals or list(even), groups
         self.pairs_ = column_names(schema, pairs)
         self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)
         self.tables_ = [belief * self.rows_ for belief in model.beliefs]
@@ -118,17 +118,17 @@ class MeasuredTables(CliqueSynthesizer):
 
     def _expected(self, size: int) -> dict[Edge, Floats]:
         """The counts of all pairs of columns' values that so many rows are expected to have."""
-        model, within = MaximalEntropy([table / table.sum() for table in self.tables_], self._scopes), self._within
+        model, within = MaximalEntropy([table / table.sum() for table in self.tables_], self._cliques), self._within
         return {(a, b): within[a].T @ (table * size) @ within[b] for (a, b), table in model.pairs().items()}
 
     @property
     def _within(self) -> list[Floats]:
         """P(value | the model's value), per column."""
         both = zip(self.groups_, self.margins_, strict=True)
-        return [rows_to_one(one_hot(groups) * margin) for groups, margin in both]
+        return [rows_to_one(one_hot(groups) * marginal) for groups, marginal in both]
 
 
-def column_names(schema: Schema, cliques: Iterable[Scope]) -> list[tuple[str, ...]]:
+def column_names(schema: Schema, cliques: Iterable[Clique]) -> list[tuple[str, ...]]:
     """The names of the columns at the positions of some cliques."""
     return [tuple(schema.names[j] for j in clique) for clique in cliques]
 
@@ -136,4 +136,4 @@ def column_names(schema: Schema, cliques: Iterable[Scope]) -> list[tuple[str, ..
 def in_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTable:
     """Some columns of a table, by position, with values in groups: record by record, hence free."""
     names = table.schema.names
-    return table.recode(*numbered(table.schema, [(names[j], names[j], own) for j, own in groups.items()]))
+    return table.recode(*block_columns(table.schema, [(names[j], names[j], own) for j, own in groups.items()]))

@@ -40,11 +40,11 @@ from math import sqrt
 
 import numpy as np
 
-from dpcore.accounting.currency import Amount
+from dpcore.accounting.currency import PrivacyLoss
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import DistanceFromMargins
+from dpcore.mechanisms.scores import DistanceFromMarginals
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
 from dpcore.methods.networks.base import PAGES
 from dpcore.methods.networks.measured import MeasuredTables, column_names, in_groups
@@ -77,7 +77,7 @@ class MST(MeasuredTables):
         progress(0.0, phrase("Measuring columns"))
         noisy = table.counts([[name] for name in schema.names], epsilon=third)
         variance = table.cell_variance(third / len(schema))
-        groups = [frequent_apart(cells, variance) for cells in noisy]
+        groups = [frequent_split(cells, variance) for cells in noisy]
         measured = NoisyTables(public_total(table))
         for j, (cells, own) in enumerate(zip(noisy, groups, strict=True)):
             measured.add((j,), np.bincount(own, cells).astype(float), variance * np.bincount(own).astype(float))
@@ -105,7 +105,7 @@ class MST(MeasuredTables):
             *(clique(sizes, pair, paired, frequent, for_columns=False) for pair in pairs),
         ]
 
-    def _tree(self, table: PrivateTable, measured: NoisyTables, share: Amount, progress: Progress) -> list[Edge]:
+    def _tree(self, table: PrivateTable, measured: NoisyTables, share: PrivacyLoss, progress: Progress) -> list[Edge]:
         """Pairs that join all columns, each chosen among those that join two parts (Kruskal's algorithm)."""
         columns = range(len(table.schema))
         expected = {pair: measured.counts(pair) for pair in combinations(columns, 2)}
@@ -114,13 +114,13 @@ class MST(MeasuredTables):
             progress(0.1 + 0.7 * len(tree) / len(columns), CHOSEN.format(done=len(tree), pairs=len(columns) - 1))
             part = parts([*((j,) for j in columns), *tree])
             candidates = [(a, b) for a, b in expected if part[a] is not part[b]]
-            score = DistanceFromMargins([expected[pair] for pair in candidates], 0.0)
+            score = DistanceFromMarginals([expected[pair] for pair in candidates], 0.0)
             chosen = table.choose(score, column_names(table.schema, candidates), epsilon=share)
             tree.append(candidates[int(chosen)])
         return tree
 
 
-def frequent_apart(noisy: Floats, variance: float) -> Ints:
+def frequent_split(noisy: Floats, variance: float) -> Ints:
     """A group for each of so many values that count `RARE` standard deviations of noise, and one for all others."""
     frequent = noisy >= RARE * sqrt(variance)
     frequent[np.argsort(-noisy, kind="stable")[MOST_VALUES:]] = False

@@ -36,7 +36,7 @@ from fractions import Fraction
 from math import comb, log2
 from typing import Any, Self
 
-from dpcore.accounting.currency import Amount, Currency
+from dpcore.accounting.currency import PrivacyLoss, PrivacyMeasure
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
 from dpcore.domain.partition import bit_widths
@@ -91,7 +91,7 @@ class PrivBayes(NetworkSynthesizer):
     reference = phrase("Zhang et al. 2014, 2017")
     best_for = "synthetic data of few columns"
     paper = "001"
-    provable_printed = "epsilon"
+    provable_published = "epsilon"
     presets = presets_of(PAGES, "PrivBayes")
     controls = controls_of(
         {"score": SCORE},
@@ -125,7 +125,9 @@ class PrivBayes(NetworkSynthesizer):
 
         Theta grows along, because usefulness compares n epsilon with it.
         """
-        ours, theirs = (self._cell_scale(Currency.of(self.delta).amount(each)) for each in (self.epsilon, epsilon))
+        ours, theirs = (
+            self._cell_scale(PrivacyMeasure.of(self.delta).loss_of(each)) for each in (self.epsilon, epsilon)
+        )
         times = ours / theirs if self.epsilon else 1.0
         copy: Self = super().at_epsilon(epsilon).set_params(theta=self.theta * times)
         return copy
@@ -174,7 +176,9 @@ class PrivBayes(NetworkSynthesizer):
         bits, own = sum(bit_widths(table.schema.sizes)), round(log2(tables[0]))
         return float(2 * (own * comb(bits, own) / 1e6) ** 0.65)
 
-    def _fit_bits(self, bits: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
+    def _fit_bits(
+        self, bits: PrivateTable, for_network: PrivacyLoss, for_tables: PrivacyLoss, progress: Progress
+    ) -> None:
         left = list(bits.schema.names)
         k = self._parents_of_bits(len(left), for_tables)
         if k == 0:
@@ -191,7 +195,7 @@ class PrivBayes(NetworkSynthesizer):
         measured = to_measure(self.families_, k)
         self._keep(measured, *self._ask(bits, measured, for_tables))
 
-    def _parents_of_bits(self, d: int, for_tables: Amount) -> int:
+    def _parents_of_bits(self, d: int, for_tables: PrivacyLoss) -> int:
         """The largest number of parents whose tables are useful: SIGMOD 2014, section 4.3, with the door's noise."""
         useful = [
             k
@@ -200,7 +204,9 @@ class PrivBayes(NetworkSynthesizer):
         ]
         return max(useful, default=0)
 
-    def _fit_columns(self, table: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
+    def _fit_columns(
+        self, table: PrivateTable, for_network: PrivacyLoss, for_tables: PrivacyLoss, progress: Progress
+    ) -> None:
         schema, left = table.schema, list(table.schema.names)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / len(left)))
         first = left.pop(int(generator(self.random_state, 1).integers(len(left))))

@@ -41,7 +41,7 @@ import numpy as np
 from dpcore.accounting.relation import Epsilon, Relation, shares_of
 from dpcore.arguments import Floats
 from dpcore.door import PrivateTable
-from dpcore.door.prices import Claimed
+from dpcore.door.prices import ClaimedValues
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Entropy, Jaccard
 from dpcore.methods.networks.base import PAGES, REASONS, ClusteredSynthesizer, pair_matrix
@@ -58,7 +58,7 @@ class PrivSCBN(ClusteredSynthesizer):
 
     reference = phrase("Hong et al. 2022")
     best_for = "comparison"
-    provable_printed = "thousands of times epsilon"
+    provable_published = "thousands of times epsilon"
     seconds = (0.5, 0.5)
     presets = presets_of(PAGES, "PrivSCBN")
     reconstructed = phrase(
@@ -90,13 +90,13 @@ class PrivSCBN(ClusteredSynthesizer):
         return 1 + sum(min(self.max_parents, t) for t in range(1, size))
 
     def _network(
-        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: ClaimedValues
     ) -> Iterator[Family]:
         """A child with its first parent, then more parents for it, one at a time."""
         names = [bits.schema.names[j] for j in cluster]
 
         def chosen(candidates: list[Family]) -> Family:
-            score = self._rating if len(candidates[0]) > 1 else Entropy()
+            score = self._score_of if len(candidates[0]) > 1 else Entropy()
             return candidates[int(bits.choose(score, candidates, epsilon=epsilon, **claim))]
 
         family = chosen([(name,) for name in names])

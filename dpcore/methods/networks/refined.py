@@ -41,22 +41,22 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.currency import Amount
+from dpcore.accounting.currency import PrivacyLoss
 from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.mechanisms.scores import DistanceFromMargins
+from dpcore.mechanisms.scores import DistanceFromMarginals
 from dpcore.methods.base import MOST_DELTA, Measurement, clique, public_total
 from dpcore.methods.networks.base import MOST_SCALE, PAGES, NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
-from dpcore.methods.parameters import choice, learned, number, presets_of, text
+from dpcore.methods.parameters import choice, fitted_field, number, presets_of, text
 from dpcore.postprocess.bayes_net import Family, sample_network
 from dpcore.postprocess.max_entropy import one_hot
 from dpcore.postprocess.simplex import (
     TRACE,
-    fit_margins,
+    fit_marginals,
     merge_rare,
     project,
     project_rows,
@@ -102,10 +102,10 @@ class RefinedPrivBayes(NetworkSynthesizer):
     mode: str = choice(default="corrected", options=("corrected",))
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
     target: str | None = text(default=None)
-    class_totals_: Floats = learned()
-    margins_: list[Floats] = learned()
-    groups_: list[Ints] = learned()
-    edges_: list[tuple[str, str]] = learned()
+    class_totals_: Floats = fitted_field()
+    margins_: list[Floats] = fitted_field()
+    groups_: list[Ints] = fitted_field()
+    edges_: list[tuple[str, str]] = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, total, at = table.schema, self._budget(table), self._class_index(table.schema, MOST_CLASSES)
@@ -113,13 +113,13 @@ class RefinedPrivBayes(NetworkSynthesizer):
         names = [name for name in schema.names if name != self.class_]
         progress(0.0, phrase("Measuring columns"))
         one_ways = [(name, *self._class_family) for name in names] or [self._class_family]
-        noisy, prices = self._tables(table, one_ways, total * ONE_WAYS)
-        self._set_margins(table, noisy, names)
+        noisy, losses = self._tables(table, one_ways, total * ONE_WAYS)
+        self._set_marginals(table, noisy, names)
 
         least = max(ENOUGH * self._edge_scale(total, len(names)), self.rows_ / MOST_GROUPS)
         self.groups_ = [
-            merge_rare(margin.sum(axis=1), least, ordered=schema[name].numeric or schema[name].kind == "ordered")
-            for name, margin in zip(names, self.margins_, strict=True)
+            merge_rare(marginal.sum(axis=1), least, ordered=schema[name].numeric or schema[name].kind == "ordered")
+            for name, marginal in zip(names, self.margins_, strict=True)
         ]
         known = dict(zip(names, self.margins_, strict=True))
         merged = {name: groups for name, groups in zip(names, self.groups_, strict=True) if groups.max() > 0}
@@ -135,14 +135,14 @@ class RefinedPrivBayes(NetworkSynthesizer):
             families = [(*edge, *self._class_family) for edge in self.edges_]
             noisy, edge_prices = self._tables(fewer, families, total * EDGES)
             self.edge_tables_ = [
-                fit_margins(cells.reshape(*cells.shape[:2], -1), coarse[child], coarse[parent], self.class_totals_)
+                fit_marginals(cells.reshape(*cells.shape[:2], -1), coarse[child], coarse[parent], self.class_totals_)
                 for (child, parent), cells in zip(self.edges_, noisy, strict=True)
             ]
         else:  # no edge to measure: the rest buys the same tables once more
             again, more = self._tables(table, one_ways, total * (TREE + EDGES))
-            self._set_margins(table, self._averaged(noisy, again), names)
-            prices = [first + second for first, second in zip(prices, more, strict=True)]
-        self._describe(names, float(total), prices, edge_prices)
+            self._set_marginals(table, self._averaged(noisy, again), names)
+            losses = [first + second for first, second in zip(losses, more, strict=True)]
+        self._describe(names, float(total), losses, edge_prices)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, total, at = table.schema.sizes, self._budget(table), self._class_index(table.schema, MOST_CLASSES)
@@ -159,7 +159,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         return found + [edge._replace(cells=edge.cells * classes) for edge in edges]
 
     def _tables(
-        self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: Amount
+        self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: PrivacyLoss
     ) -> tuple[list[Floats], list[float]]:
         """Noisy tables and their prices. With shares of epsilon by the root of the cells, totals have one variance."""
         cliques = [tuple(table.schema.index(name) for name in family) for family in families]
@@ -169,11 +169,11 @@ class RefinedPrivBayes(NetworkSynthesizer):
     def _class_family(self) -> Family:
         return (self.class_,) if self.class_ else ()
 
-    def _edge_scale(self, total: Amount, columns: int) -> float:
+    def _edge_scale(self, total: PrivacyLoss, columns: int) -> float:
         """The noise scale of an edge's table if all edges had equal shares."""
         return self._cell_scale(total * EDGES / max(columns - 1, 1))
 
-    def _set_margins(self, table: PrivateTable, noisy: list[Floats], names: list[str]) -> None:
+    def _set_marginals(self, table: PrivateTable, noisy: list[Floats], names: list[str]) -> None:
         flat = [cells.reshape(len(cells), -1) if names and self.class_ else cells.reshape(-1, 1) for cells in noisy]
         if names:
             totals = np.mean([cells.sum(axis=0) for cells in flat], axis=0)
@@ -184,7 +184,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self.rows_ = float(self.class_totals_.sum())
         self.margins_ = [project_rows(cells.T, self.class_totals_).T + TRACE for cells in flat]
 
-    def _choose_tree(self, merged: PrivateTable, coarse: dict[str, Floats], epsilon: Amount, penalty: float) -> None:
+    def _choose_tree(
+        self, merged: PrivateTable, coarse: dict[str, Floats], epsilon: PrivacyLoss, penalty: float
+    ) -> None:
         """One edge after the other, from the first column on."""
         inside, outside = list(coarse)[:1], list(coarse)[1:]
         share = epsilon * Fraction(1, len(outside))
@@ -193,7 +195,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         while outside:
             edges = [(child, parent) for parent in inside for child in outside]
             expected = [coarse[child][:, None] * coarse[parent][None] / self.class_totals_ for child, parent in edges]
-            score = DistanceFromMargins(expected, penalty)
+            score = DistanceFromMarginals(expected, penalty)
             chosen = merged.choose(score, [(*edge, *self._class_family) for edge in edges], epsilon=share)
             self.edges_.append(edges[int(chosen)])
             inside.append(self.edges_[-1][0])
@@ -205,9 +207,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
         weight = other / (one + other)
         return [weight * a + (1 - weight) * b for a, b in zip(first, second, strict=True)]
 
-    def _describe(self, names: list[str], total: float, prices: list[float], edge_prices: list[float]) -> None:
+    def _describe(self, names: list[str], total: float, losses: list[float], edge_prices: list[float]) -> None:
         """The network's families with their tables and prices, in the order of sampling."""
-        tables, costs = dict(zip(names, self.margins_, strict=True)), dict(zip(names, prices, strict=False))
+        tables, costs = dict(zip(names, self.margins_, strict=True)), dict(zip(names, losses, strict=False))
         parents = {child: (parent,) for child, parent in self.edges_}
         tables |= dict(zip(parents, self.edge_tables_, strict=True))
         for child, loss in zip(parents, edge_prices, strict=True):
@@ -229,10 +231,10 @@ class RefinedPrivBayes(NetworkSynthesizer):
         for (name, *others), table in zip(self.families_, self.tables_, strict=True):
             if name == self.class_:
                 continue
-            (margin, groups), above = known[name], [("coarse", other) for other in others if other != self.class_]
+            (marginal, groups), above = known[name], [("coarse", other) for other in others if other != self.class_]
             families += [(("coarse", name), *above, self.class_), (name, ("coarse", name), self.class_)]
-            tables.append(table if above else one_hot(groups) @ margin)
-            tables.append(one_hot(groups).T[:, :, None] * margin[:, None])
+            tables.append(table if above else one_hot(groups) @ marginal)
+            tables.append(one_hot(groups).T[:, :, None] * marginal[:, None])
         order = [family[0] for family in families]
         codes = sample_network(order, families, tables, n, rng)
         return codes[:, [order.index(name) for name in self.schema_.names]]

@@ -11,7 +11,7 @@ from dpcore.accounting.currency import PURE
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import Attribute, NumberCut, attributes_of
+from dpcore.domain.splits import Attribute, NumberSplit, attributes_of
 from dpcore.door import PrivateTable
 from dpcore.door.nodes import tree_budget
 from dpcore.errors import ParameterError
@@ -19,8 +19,8 @@ from dpcore.language import phrase, plural, say
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 from dpcore.methods.base import Measurement, PrivateClassifier
-from dpcore.methods.parameters import choice, controls_of, learned, number, whole
-from dpcore.methods.trees.grow import FEWEST, Budget, Chooser, Exponential, Plan, forest_of, grow
+from dpcore.methods.parameters import choice, controls_of, fitted_field, number, whole
+from dpcore.methods.trees.grow import FEWEST, Budget, Chooser, Exponential, GrowthPlan, forest_of, grow
 from dpcore.postprocess.forest import Forest
 from dpcore.rows import NumberRule
 from dpcore.text import read_toml
@@ -67,15 +67,15 @@ class TreeClassifier(PrivateClassifier):
     controls = controls_of(
         PAGES["TreeClassifier"], criterion={"note": rows_bound_note}, leaf_share={"note": choices_note}
     )
-    forest_: Forest = learned()
+    forest_: Forest = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, paper = table.schema, self._published
         target, attributes = self._target(schema, self.target), self._attributes(schema)
         sampling = self._sampling(table)
-        roots, budget = table.trees(target, attributes, epsilon=self._price, plainly_claimed=paper, **sampling)
-        plan, lots = self._plan(table, budget), generator(self.random_state, 1)
-        levels = grow(roots, attributes, len(schema), plan, lots, progress)
+        roots, budget = table.trees(target, attributes, epsilon=self._loss, plainly_claimed=paper, **sampling)
+        plan, rng = self._plan(table, budget), generator(self.random_state, 1)
+        levels = grow(roots, attributes, len(schema), plan, rng, progress)
         claimed, bound = plan.unreached(roots, len(levels) - 1)
         if claimed:
             roots.leave_unasked("levels that no tree reached", claimed, bound)
@@ -86,7 +86,7 @@ class TreeClassifier(PrivateClassifier):
         """Return the counts of the leaves, as if all levels were divided."""
         sampling, schema, rows = self._sampling(table), table.schema, table.public_rows or 1
         trees, resample, rate = (sampling.get(name, 1.0) for name in ("trees", "resample", "rate"))
-        way = trees, exact(self._price), resample, rate, rows
+        way = trees, exact(self._loss), resample, rate, rows
         part, budget = tree_budget(table.ledger, *way, plainly_claimed=self._published)
         plan, samples = self._plan(table, budget), {"disjoint": trees, "poisson": 1 / rate}.get(resample, 1)
         ends = [(one, *np.array([one.start]).T) for one in self._attributes(schema).values()]
@@ -99,7 +99,7 @@ class TreeClassifier(PrivateClassifier):
         return [Measurement((), (), 2 * scale**2, samples * leaves)]
 
     @abstractmethod
-    def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
+    def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
         """How this method's trees grow, when a record's way through one of them may cost `budget`."""
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class TreeClassifier(PrivateClassifier):
         return {"trees": 1, "resample": "full"}
 
     @property
-    def _price(self) -> float:
+    def _loss(self) -> float:
         """What all trees may cost together."""
         return self.epsilon
 
@@ -119,8 +119,8 @@ class TreeClassifier(PrivateClassifier):
         """
         known = {"cuts": "values", "categorical_splits": "values"} | self.get_params()
         numbers = "lengths" if self._published else "numbers"
-        cuts = known["cuts"] if known["cuts"] in ("values", "bins") else numbers
-        return {"cuts": cuts, "children": known["categorical_splits"]}
+        points = known["cuts"] if known["cuts"] in ("values", "bins") else numbers
+        return {"cuts": points, "children": known["categorical_splits"]}
 
     @property
     def _consistent(self) -> bool:
@@ -129,7 +129,7 @@ class TreeClassifier(PrivateClassifier):
 
     def _equal_plan(
         self, budget: Epsilon, depth: int, chooser: Chooser | None = None, steps: int = 1, **how: Any
-    ) -> Plan:
+    ) -> GrowthPlan:
         """What most sources print: the same for all levels, by default choices by `criterion`.
 
         Corrected, leaves have what their records did not need further down, and a single record is
@@ -138,14 +138,14 @@ class TreeClassifier(PrivateClassifier):
         published = self._published
         chooser = chooser or Exponential(score=CRITERIA[self.get_params()["criterion"]], ordinary=published)
         shares = Budget.equal(budget, depth, steps=steps, refund=not published)
-        return Plan(choosers=[chooser] * depth, budget=shares, fewest=0.0 if published else FEWEST, **how)
+        return GrowthPlan(choosers=[chooser] * depth, budget=shares, fewest=0.0 if published else FEWEST, **how)
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
         return attributes_of(schema, self._target(schema, self.target), **self._splits)
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
         attributes = self._attributes(schema).items()
-        return {place: one.steps for place, one in attributes if isinstance(one, NumberCut)}
+        return {index: one.steps for index, one in attributes if isinstance(one, NumberSplit)}
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -234,8 +234,8 @@ class ForestClassifier(TreeClassifier):
     leaf_share: float = number(default=0.3, most=1, open=")")
     growth: float = number(default=1.4, least=0.1, most=10)
     vote: str = choice(default="majority", options=VOTES)
-    n_trees_: int = learned()
-    max_depth_: int = learned()
+    n_trees_: int = fitted_field()
+    max_depth_: int = fitted_field()
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -255,22 +255,22 @@ class ForestClassifier(TreeClassifier):
             why = phrase("{rows:,} rows, the public number or bound, and epsilon {epsilon:g}")
         else:
             why = phrase("{rows:,} rows, as no public number is declared, and epsilon {epsilon:g}")
-        told = say(
+        text = say(
             "By rule: {trees}, at most {depth} levels deep (from {why}).",
             trees=plural("one tree", "{n:,} trees", trees),
             depth=self.max_depth or depth,
             why=say(why, rows=rows or USUAL_ROWS, epsilon=float(self.epsilon)),
         )
         shared = trees == 1 and not self.n_trees and self.resample == "disjoint"
-        return told + (say(" More would have to share these rows, and as a rule be worse.") if shared else "")
+        return text + (say(" More would have to share these rows, and as a rule be worse.") if shared else "")
 
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
         """Trees and depth where nobody says, from what is public."""
         return sizes_for(table.public_rows, self.epsilon, self.n_trees)
 
-    def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
+    def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
         depth = self.max_depth_
-        return Plan(
+        return GrowthPlan(
             choosers=[Exponential(score=score, selection=self.split_selection) for score in self._scores(depth)],
             budget=Budget.of(budget, depth, counts=self.count_share, leaves=self.leaf_share, growth=self.growth),
             per_node=self._per_node(table.schema, by_default="all"),

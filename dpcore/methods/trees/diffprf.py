@@ -44,7 +44,7 @@ from dpcore.methods.trees.base import (
     VOTES,
     TreeClassifier,
 )
-from dpcore.methods.trees.grow import Plan
+from dpcore.methods.trees.grow import GrowthPlan
 
 
 class DiffPRF(TreeClassifier):
@@ -74,7 +74,7 @@ class DiffPRF(TreeClassifier):
     reference = phrase("Patil and Singh 2014")
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     best_for = "predicting a target from bins"
-    provable_printed = phrase("more than epsilon")
+    provable_published = phrase("more than epsilon")
     presets = presets_of(PAGES, "DiffPRF")
     reconstructed = phrase(
         "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) have it."
@@ -91,6 +91,6 @@ class DiffPRF(TreeClassifier):
         resample = "bootstrap" if self._published else self.resample
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
-    def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
+    def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
         how: dict[str, Any] = {"per_node": self._per_node(table.schema), "noisy_stop": not self._published}
         return self._equal_plan(budget, self.max_depth, **how)

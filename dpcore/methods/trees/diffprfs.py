@@ -61,7 +61,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.methods.parameters import controls_of, flag, presets_of
 from dpcore.methods.trees.base import CRITERIA, PAGES, ForestClassifier
-from dpcore.methods.trees.grow import Exponential, Plan
+from dpcore.methods.trees.grow import Exponential, GrowthPlan
 
 PURITY = phrase("The paper stops at nodes whose records are all of one class, and reads that off the records.")
 
@@ -89,7 +89,7 @@ class DiffPRFs(ForestClassifier):
 
     reference = phrase("Mu et al. 2016")
     best_for = "predicting a target"
-    provable_printed = "none"
+    provable_published = "none"
     presets = presets_of(PAGES, "DiffPRFs")
     controls = controls_of(PAGES["DiffPRFs"])
     seconds = (0.2, 1.1)
@@ -113,7 +113,7 @@ class DiffPRFs(ForestClassifier):
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
         return super()._sampling(table) | ({"resample": "bootstrap"} if self._published else {})
 
-    def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
+    def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
         if not self._published:
             return super()._plan(table, budget)
         chooser = Exponential(score=CRITERIA[self.criterion or "InfoGain"], selection="two_stage", ordinary=True)

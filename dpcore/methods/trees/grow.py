@@ -1,6 +1,6 @@
 """How private trees grow: one loop over levels for every method, over all nodes of all trees at once.
 
-A method is a `Plan`: who chooses the divisions, when nodes stop, and what each question may cost.
+A method is a `GrowthPlan`: who chooses the divisions, when nodes stop, and what each question may cost.
 Per level the nodes that stay are counted; those that stop, and all of the last level, are asked
 for their classes; the others are divided. Stopped and growing nodes hold different records, so a
 leaf may spend what its records would have cost further down.
@@ -22,10 +22,10 @@ from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Flags, Floats, Ints, Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, Groups
-from dpcore.door import Division, PrivateNodes
+from dpcore.door import PrivateNodes, Split
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import SplitScore
-from dpcore.postprocess.forest import Forest, recounted
+from dpcore.postprocess.forest import Forest, with_counts
 from dpcore.postprocess.least_squares import TreeLeastSquares
 
 LEVEL = phrase("level {level:d}: {nodes:,} nodes")
@@ -43,7 +43,7 @@ class Chooser(ABC):
     @abstractmethod
     def choose(
         self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
-    ) -> Division:
+    ) -> Split:
         """A division of every node by one of the columns it is offered; `real` says which columns are cut."""
 
     def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
@@ -70,19 +70,19 @@ class Exponential(Chooser):
 
     def choose(
         self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
-    ) -> Division:
+    ) -> Split:
         numbers = offered & real
         steps = int(numbers[0].sum()) if self.selection == "two_stage" else 0
         share = exact(epsilon) / (steps + 1)
         how: dict[str, Any] = {"claimed_sensitivity": self._scaled_to(nodes)}
-        cuts, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)
+        points, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)
         for step in range(1, steps + 1):
             one = numbers & (rank == step)
             label = f"{name}, a cut" if steps == 1 else f"{name}, cut {step} of {steps}"
             found = nodes.choose(label, self.score, one, low, high, epsilon=share, **how)
-            cuts[one] = found.cut
+            points[one] = found.cut
         whole = f"{name}, the column" if steps else name
-        return nodes.choose(whole, self.score, offered, low, high, epsilon=share, cuts=cuts if steps else None, **how)
+        return nodes.choose(whole, self.score, offered, low, high, epsilon=share, cuts=points if steps else None, **how)
 
     def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
         return nodes.choice_bound(self.score, epsilon, self._scaled_to(nodes))
@@ -105,7 +105,7 @@ class NoisyGain(Chooser):
 
     def choose(
         self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
-    ) -> Division:
+    ) -> Split:
         """See `Chooser.choose`: V = sum_jc N_jc log2(N_jc / N_j), terms with a count of 0 or less left out."""
         positions = np.flatnonzero(offered[0])
         tables = nodes.tables(name, positions.tolist(), epsilon=epsilon, one_by_one=self.one_by_one)
@@ -114,7 +114,7 @@ class NoisyGain(Chooser):
             known = (cells > 0) & (totals[:, :, None] > 0)
             ratio = np.divide(cells, totals[:, :, None], out=np.ones_like(cells), where=known)
             values[:, i] = np.where(known, cells * np.log2(ratio), 0.0).sum(axis=(1, 2))
-        return Division(positions[values.argmax(axis=1)], np.full(nodes.size, np.nan))
+        return Split(positions[values.argmax(axis=1)], np.full(nodes.size, np.nan))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +156,7 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class GrowthPlan:
     """How trees grow.
 
     With `noisy_stop`, nodes stop whose noisy count is below the noise's standard deviation times
@@ -184,13 +184,13 @@ class Plan:
         guarantee is for all.
         """
         budget, last = self.budget, self.depth
-        asked = [self.choosers[k].bound(roots, budget.choices[k]) for k in range(level, last)]
-        bound = sum(budget.counts[level + 1 :]) + sum(asked) + budget.leaves[last] - budget.leaves[level]
+        epsilon = [self.choosers[k].bound(roots, budget.choices[k]) for k in range(level, last)]
+        bound = sum(budget.counts[level + 1 :]) + sum(epsilon) + budget.leaves[last] - budget.leaves[level]
         return budget.total - budget.until(level), bound
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
+class GrownLevel:
     """One level as it was released: arrays with an entry per node, as in `Forest`, and the noise in each count.
 
     Places of parents are within the level above.
@@ -210,10 +210,10 @@ def grow(
     roots: PrivateNodes,
     attributes: Mapping[int, Attribute],
     columns: int,
-    plan: Plan,
+    plan: GrowthPlan,
     rng: np.random.Generator,
     progress: Progress,
-) -> list[Grown]:
+) -> list[GrownLevel]:
     """Grow trees level by level, from the roots down; `columns` is how many the schema has.
 
     Every way down spends what the plan's budget says, and no more. Nodes draw their columns by
@@ -224,7 +224,7 @@ def grow(
     for position, attribute in attributes.items():
         low[:, position], high[:, position] = attribute.start
         real[position] = not isinstance(attribute, Groups)
-    nodes, levels, spent = roots, list[Grown](), exact(0)
+    nodes, levels, spent = roots, list[GrownLevel](), exact(0)
     parent = np.full(roots.size, -1)
     for level in range(plan.depth + 1):
         progress(level / (plan.depth + 1), LEVEL.format(level=level, nodes=nodes.size))
@@ -232,46 +232,46 @@ def grow(
         fans = np.zeros((size, columns), dtype=np.intp)
         for position, attribute in attributes.items():
             fans[:, position] = attribute.fanout(low[:, position], high[:, position])
-        offered = drawn(fans >= 2, plan.per_node, rng)
-        noisy, asked = np.full(size, np.nan), budget.counts[level]
-        if asked:
-            noisy = nodes.counts(f"{name}: records", epsilon=asked)
+        offered = draw_columns(fans >= 2, plan.per_node, rng)
+        noisy, epsilon = np.full(size, np.nan), budget.counts[level]
+        if epsilon:
+            noisy = nodes.counts(f"{name}: records", epsilon=epsilon)
         widest = np.where(offered, fans, 0).max(axis=1, initial=0)
         goes_on = offered.any(axis=1) & (level < plan.depth)
-        if asked and plan.noisy_stop:
-            deviation = np.sqrt(nodes.count_variance(asked))
+        if epsilon and plan.noisy_stop:
+            deviation = np.sqrt(nodes.count_variance(epsilon))
             least = np.where(widest > 0, deviation * nodes.classes, 0.0) * np.maximum(widest, 1)
             goes_on &= noisy >= np.maximum(least, plan.fewest)
         if plan.purity and level < plan.depth:
             goes_on &= ~nodes.pure(plan.purity)
-        goes_on &= within(np.where(goes_on, widest, 0), noisy, rng)
+        goes_on &= nodes_to_split(np.where(goes_on, widest, 0), noisy, rng)
         going, leaves = np.flatnonzero(goes_on), np.flatnonzero(~goes_on)
-        apart = {"": going, f"leaves of level {level}": leaves}
-        parts = nodes.parts({key: places for key, places in apart.items() if len(places)})
+        node_sets = {"": going, f"leaves of level {level}": leaves}
+        parts = nodes.parts({key: indices for key, indices in node_sets.items() if len(indices)})
         nodes.let_go()  # the roots' account is needed to the end
         classes = np.full((size, nodes.classes), np.nan)
         if len(leaves):
             classes[leaves] = parts[-1].class_counts(f"{name}: classes in leaves", epsilon=budget.leaves[level])
-        division = Division(np.full(size, -1), np.full(size, np.nan))
+        split = Split(np.full(size, -1), np.full(size, np.nan))
         if len(going):
             found = divisions(f"{name}: division", parts[0], plan, offered[going], real, low[going], high[going], level)
             for position, attribute in attributes.items():
                 at = np.flatnonzero(found.column == position)
                 found.cut[at] = attribute.settled(found.cut[at])
-            division.column[going], division.cut[going] = found.column, found.cut
-        own = np.where(goes_on, division.column, 0)
+            split.column[going], split.cut[going] = found.column, found.cut
+        own = np.where(goes_on, split.column, 0)
         each = np.arange(size)
         fanout = np.where(goes_on, fans[each, own], 0)
         first = np.cumsum(fanout) - fanout
-        spent += asked
+        spent += epsilon
         further = float(spent + budget.choices[level]) if len(going) else np.nan
         levels.append(
-            Grown(
+            GrownLevel(
                 parent=parent,
-                column=division.column,
-                cut=division.cut,
+                column=split.column,
+                cut=split.cut,
                 noisy=noisy,
-                noisy_variance=nodes.count_variance(asked),
+                noisy_variance=nodes.count_variance(epsilon),
                 class_counts=classes,
                 class_variance=nodes.count_variance(budget.leaves[level]),
                 spent=np.where(goes_on, further, float(spent + budget.leaves[level])),
@@ -288,38 +288,38 @@ def grow(
         for position in np.unique(column).tolist():
             at = np.flatnonzero(column == position)
             low[at, position], high[at, position] = attributes[position].ranges(
-                low[at, position], high[at, position], division.cut[above[at]], child[at]
+                low[at, position], high[at, position], split.cut[above[at]], child[at]
             )
     return levels
 
 
 def divisions(
-    name: str, nodes: PrivateNodes, plan: Plan, offered: Flags, real: Flags, low: Floats, high: Floats, level: int
-) -> Division:
+    name: str, nodes: PrivateNodes, plan: GrowthPlan, offered: Flags, real: Flags, low: Floats, high: Floats, level: int
+) -> Split:
     """Divisions of all nodes; those of different kinds are asked apart, in parallel."""
     chooser, epsilon = plan.choosers[level], plan.budget.choices[level]
     kinds = chooser.kinds(offered, real)
     if not kinds.any():
         return chooser.choose(name, nodes, offered, real, low, high, epsilon)
-    lots = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
-    parts = nodes.parts({f"level {level}, lot {i + 1}": at for i, at in enumerate(lots)})
-    column, cut = np.empty(nodes.size, dtype=np.intp), np.empty(nodes.size)
-    for part, at in zip(parts, lots, strict=True):
+    groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
+    parts = nodes.parts({f"level {level}, lot {i + 1}": at for i, at in enumerate(groups)})
+    column, point = np.empty(nodes.size, dtype=np.intp), np.empty(nodes.size)
+    for part, at in zip(parts, groups, strict=True):
         found = chooser.choose(name, part, offered[at], real, low[at], high[at], epsilon)
-        column[at], cut[at] = found.column, found.cut
-    return Division(column, cut)
+        column[at], point[at] = found.column, found.cut
+    return Split(column, point)
 
 
-def drawn(usable: Flags, per_node: int | None, rng: np.random.Generator) -> Flags:
+def draw_columns(usable: Flags, per_node: int | None, rng: np.random.Generator) -> Flags:
     """The columns that every node may choose from: all that are of use, or some of them by lot."""
     if per_node is None:
         return usable
-    lots = np.where(usable, rng.random(usable.shape), np.inf)
-    rank = np.argsort(np.argsort(lots, axis=1), axis=1)
+    groups = np.where(usable, rng.random(usable.shape), np.inf)
+    rank = np.argsort(np.argsort(groups, axis=1), axis=1)
     return usable & (rank < per_node)
 
 
-def within(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags:
+def nodes_to_split(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags:
     """Which nodes may be divided for the next level to have `MOST_NODES` at most.
 
     The largest go first, or, where nobody knows, some by lot.
@@ -332,7 +332,7 @@ def within(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags:
     return allowed
 
 
-def forest_of(levels: Sequence[Grown], schema: Schema, target: str, *, consistent: bool, **how: Any) -> Forest:
+def forest_of(levels: Sequence[GrownLevel], schema: Schema, target: str, *, consistent: bool, **how: Any) -> Forest:
     """The forest of some grown levels; `how` has what else a `Forest` says of itself.
 
     With `consistent`, the counts of nodes and of classes in leaves are put together by weighted
@@ -347,16 +347,16 @@ def forest_of(levels: Sequence[Grown], schema: Schema, target: str, *, consisten
     }
     parent = np.concatenate([level.parent + start for level, start in zip(levels, starts, strict=False)])
     counts = put.pop("class_counts")
-    cells, shown = agreed(levels) if consistent else (counts, counts)
+    cells, shown = consistent_counts(levels) if consistent else (counts, counts)
     forest = Forest.from_parents(
         parent, schema=schema, target=target, classes=counts, probabilities=counts, **how, **put
     )
     # files have had a place of children for leaves, too
     first = forest.trees + np.cumsum(forest.fanout) - forest.fanout
-    return recounted(replace(forest, first=first), cells, shown)
+    return with_counts(replace(forest, first=first), cells, shown)
 
 
-def agreed(levels: Sequence[Grown]) -> tuple[Floats, Floats]:
+def consistent_counts(levels: Sequence[GrownLevel]) -> tuple[Floats, Floats]:
     """Consistent class counts of leaves, shape (all nodes, classes), and the same moved to 0 or more.
 
     0 for nodes that are divided. The tree of counts has every node, and below each leaf its classes.

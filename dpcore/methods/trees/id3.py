@@ -52,8 +52,8 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.methods.parameters import both, choice, flag, whole
 from dpcore.methods.trees.base import CRITERIA, CUTS, MOST_DEPTH, TreeClassifier
-from dpcore.methods.trees.grow import Chooser, Exponential, NoisyGain, Plan
-from dpcore.postprocess.forest import pruned
+from dpcore.methods.trees.grow import Chooser, Exponential, GrowthPlan, NoisyGain
+from dpcore.postprocess.forest import prune_forest
 
 RIGHT: dict[str, Any] = {
     "remark": phrase("Here the source is right: its proof holds where a person is added or removed."),
@@ -74,13 +74,13 @@ class ID3(TreeClassifier):
     reference = phrase("Friedman and Schuster 2010")
     survey_row = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
     best_for = "comparison"
-    provable_printed = phrase("epsilon (add)")
+    provable_published = phrase("epsilon (add)")
     max_depth: int = whole(default=3, most=MOST_DEPTH)
 
     # who chooses the columns, if not the exponential mechanism
     _chooser: ClassVar[Chooser | None] = None
 
-    def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
+    def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
         return self._equal_plan(budget, self.max_depth, self._chooser)
 
 
@@ -151,7 +151,7 @@ class DiffPC45(ID3):
     cuts: str | None = choice(default=None, options=CUTS)
     prune: bool = flag(default=True)
 
-    def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
+    def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
         target = self._target(table.schema, self.target)
         numbers = sum(column.numeric and column.name != target for column in table.schema)
         chooser = Exponential(score=CRITERIA[self.criterion], selection="two_stage", ordinary=self._published)
@@ -160,4 +160,4 @@ class DiffPC45(ID3):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         super()._fit(table, progress)
         if self.prune:
-            self.forest_ = pruned(self.forest_)
+            self.forest_ = prune_forest(self.forest_)

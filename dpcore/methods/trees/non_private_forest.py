@@ -58,7 +58,7 @@ class NonPrivateForest(ForestClassifier):
     reference = phrase("Breiman 2001")
     presets = (Preset("Non-private forest", "published", remark=NO_NOISE),)
     best_for = "non-private baseline"
-    provable_printed = "none"
+    provable_published = "none"
     mode: str = choice(default="published", options=("published",))
     seconds = (0.35, 0.35)
     n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True)
@@ -70,7 +70,7 @@ class NonPrivateForest(ForestClassifier):
     count_share: float = number(default=0.5, most=1, open=")")
 
     @property
-    def _price(self) -> float:
+    def _loss(self) -> float:
         return 1.0  # questions need one, but nothing comes of it
 
     @property

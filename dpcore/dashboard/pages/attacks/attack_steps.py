@@ -47,7 +47,7 @@ def two_steps(page: str, name: str, settings: DrawSettings, attack: Attack) -> N
     key, head = f"{page}.{name}", st.container()
     left, right = sides()
     with left:
-        with links.of(page, session.dataset(), name):
+        with links.draw_settings(page, session.dataset(), name):
             label, look = say("What is published"), {"default": "noiseless", "required": True}
             step = choice(st.segmented_control, label, f"{key}.step", STEPS, **look)
             epsilon = epsilon_slider(key, phrase("Epsilon"), EPSILONS) if step == "noise" else None

@@ -30,10 +30,10 @@ from sklearn.preprocessing import OneHotEncoder
 
 from dpcore.arguments import Floats, Ints
 
-Codes = NDArray[np.int64]
+AnswerCodes = NDArray[np.int64]
 
 
-def attributes(codes: Codes, sizes: Sequence[int], *, degree: int) -> Any:
+def attributes(codes: AnswerCodes, sizes: Sequence[int], *, degree: int) -> Any:
     """Who has which value of every column, or pair of values of every two columns (degree 2).
 
     A sparse matrix of 0 and 1, a row for everybody and a column for each attribute.

@@ -38,14 +38,14 @@ def game(page: str) -> None:
         name=DANA,
     )
     left, right = sides()
-    with left, links.of(page, session.dataset(), "game"):
+    with left, links.draw_settings(page, session.dataset(), "game"):
         epsilon = epsilon_slider(f"{page}.game", phrase("Epsilon that is claimed"), EPSILONS)
         rules = Rules(epsilon, choice(st.radio, say("What is released"), f"{page}.game.mode", RELEASES))
         people = {say("person"): [DANA, *OTHERS[: len(ILL)]], say("ill"): [say(ill) for ill in ("yes", *ILL)]}
         people[say("in the table")] = ["?", *[say("yes")] * len(ILL)]
         st.dataframe(pd.DataFrame(people), hide_index=True, height="content")
         caption("All people are made up. {n} without {name} are ill.", n=COUNT, name=DANA)
-    playing = session.kept(STATE, Game)
+    playing = session.keep_once(STATE, Game)
     if playing.round is not None and playing.round.rules != rules:
         playing.round = None
     with right:  # so that the number, the guess and the result are on one screen

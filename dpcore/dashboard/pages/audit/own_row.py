@@ -17,7 +17,7 @@ from dpcore.dashboard import controls, jobs, links
 from dpcore.dashboard.demonstration import epsilon_slider
 from dpcore.dashboard.epsilon import EPSILONS
 from dpcore.dashboard.pages.audit import twin_worlds
-from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.shell import escape, mendable
 from dpcore.dashboard.widgets import caption, choice, lasting, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.datasets.reading import MAX_BYTES
@@ -48,23 +48,23 @@ class OwnRow(NamedTuple):
         return 3 if self.relation == "replace" else 2
 
 
-def own(page: str, data: Dataset, place: Any) -> None:
+def attack_own_row(page: str, data: Dataset, container: Any) -> None:
     """Choose a person, run both worlds, and see; the button stands in its place."""
     if not data.held:
         needs = phrase("Both worlds need the rows in memory: upload {size} MB of them at most.")
         st.info(say(needs, size=MAX_BYTES >> 20))
         return
     key = f"{page}.own"
-    jobs.answer(place, key, twin_worlds.RUNNING)
-    with st.container(key="settings"), links.of(page, data, "own"):
+    jobs.answer(container, key, twin_worlds.RUNNING)
+    with st.container(key="settings"), links.draw_settings(page, data, "own"):
         chosen, trials = settings(key, data)
     estimator = estimator_of(chosen, data)
     st.session_state[f"{key}.lacks"] = controls.refusal(partial(estimator.check, data.schema))
     make = partial(case_of, estimator, chosen, data)
-    found = twin_worlds.run_worlds(key, place, (chosen, data.token), make, trials, real=True)
+    found = twin_worlds.run_worlds(key, container, (chosen, data.token), make, trials, real=True)
     cost = phrase("Shown to anyone, they could cost up to epsilon {sum}, if one run keeps its claim.")
     kind, bound = METHODS[chosen.method], chosen.epsilon
-    unclaimed = len(kind.modes) == 1 or "none claimed" in kind.provable_printed
+    unclaimed = len(kind.modes) == 1 or "none claimed" in kind.provable_published
     if chosen.mode == "published" and unclaimed:
         bound = math.inf
     if found is not None:
@@ -134,8 +134,8 @@ def case_of(estimator: PrivateEstimator, chosen: OwnRow, data: Dataset) -> Case:
 def values(data: Dataset, chosen: OwnRow) -> None:
     """The values of the person in both worlds, side by side; a table that has no download."""
     people = data.train_sample[list(data.schema.names)].iloc[[chosen.row - 1, chosen.other - 1]]
-    shown = people.map(lambda value: escaped(str(value))).T
+    shown = people.map(lambda value: escape(str(value))).T
     shown.columns = [say("World A"), say("World B")]
     if chosen.relation == "add_remove":
         shown[say("World B")] = say("(not there)")
-    st.table(shown.rename(index=escaped).rename_axis(say("column")))
+    st.table(shown.rename(index=escape).rename_axis(say("column")))

@@ -15,7 +15,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.audit import cases
-from dpcore.audit.cases import Case, Twins
+from dpcore.audit.cases import Case, NeighboringPair
 from dpcore.dashboard import controls, jobs, links, panels, session
 from dpcore.dashboard.demonstration import DANA, OTHERS
 from dpcore.dashboard.histogram_pair import histogram_pair
@@ -70,12 +70,12 @@ def method_title(name: str) -> str:
     return say("Synthesize: {method}", method=name)
 
 
-def attack(page: str, data: Dataset, place: Any) -> None:
+def attack(page: str, data: Dataset, container: Any) -> None:
     """Choose a case, run it in both worlds, and see; the button stands in its place."""
-    jobs.answer(place, page, RUNNING)
-    with st.container(key="settings"), links.of(page, data, "attack"):
+    jobs.answer(container, page, RUNNING)
+    with st.container(key="settings"), links.draw_settings(page, data, "attack"):
         case, trials = settings(page)
-    run_worlds(page, place, (case.key, case.estimator.epsilon), lambda: case, trials)
+    run_worlds(page, container, (case.key, case.estimator.epsilon), lambda: case, trials)
     st.markdown(case.story)
     if case.step:
         caption("Only a part of the run is attacked, and compared with what is claimed for that part.")
@@ -85,14 +85,14 @@ def attack(page: str, data: Dataset, place: Any) -> None:
 
 
 def run_worlds(
-    key: str, place: Any, chosen: Any, make: Callable[[], Case], trials: int, *, real: bool = False
-) -> tuple[Case, Twins] | None:
+    key: str, container: Any, chosen: Any, make: Callable[[], Case], trials: int, *, real: bool = False
+) -> tuple[Case, NeighboringPair] | None:
     """Run a case in both worlds if that is asked for, and show what was found for what is chosen.
 
     `real` if it is made from a person's own rows, of which the last runs alone are kept.
     """
     jobs.end_in_page(key)
-    found = session.kept(f"dpcore.twins:{key}", dict[Any, tuple[Case, Twins]])
+    found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, NeighboringPair]])
 
     def work(progress: Progress) -> None:
         case = make()
@@ -100,8 +100,8 @@ def run_worlds(
         while len(found) > (1 if real else MOST_KEPT):
             found.pop(next(iter(found)))
 
-    if not jobs.run(RUNNING, key, work, place=place):
-        with place.container():
+    if not jobs.run(RUNNING, key, work, place=container):
+        with container.container():
             controls.run_button(key)
     if chosen in found:
         verdict(found[chosen][1])
@@ -156,11 +156,11 @@ def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         cell.dataframe(rows, hide_index=True, height="content")
 
 
-def pictures(case: Case, twins: Twins, *, real: bool) -> None:
+def pictures(case: Case, neighbors: NeighboringPair, *, real: bool) -> None:
     """What is behind a verdict, the proof first; `real` if it was made from a person's own rows."""
-    result, event = twins.result, twins.event
+    result, event = neighbors.result, neighbors.event
     mark = charts.mark_real if real else (lambda chart: chart)
-    bins, edge = histogram_pair(twins.first, twins.second, event.threshold, above=event.above)
+    bins, edge = histogram_pair(neighbors.first, neighbors.second, event.threshold, above=event.above)
     proof: Any = {"hits": event.hits, "counted": event.counted, "threshold": event.threshold}
     proof |= {"above": event.above, "edge": edge, "number": case.looks_at, "runs": result.trials}
     proof |= {"claimed": result.claimed, "lower": result.lower_bound}
@@ -174,21 +174,21 @@ def pictures(case: Case, twins: Twins, *, real: bool) -> None:
     caption("The outermost bars hold what lies beyond as well. {runs:,} runs gave no number.", runs=lost)
 
 
-def verdict(twins: Twins) -> None:
+def verdict(neighbors: NeighboringPair) -> None:
     """The verdict, to be read from the last row."""
-    result, proof = twins.result, ""
-    if twins.verdict is Verdict.OPEN:
+    result, proof = neighbors.result, ""
+    if neighbors.verdict is Verdict.OPEN:
         proof = phrase("What protects people is the proof: all queries together cost at most {bound}.")
         if result.bound > result.claimed:
             proof = phrase("All the same, the claim has no proof for these neighbors: proven is {bound}.")
-    elif twins.verdict is Verdict.FAILS and result.lower_bound > result.bound:
+    elif neighbors.verdict is Verdict.FAILS and result.lower_bound > result.bound:
         proof = phrase(
             "It is even more than is proven, {bound}. Either this is one of the 5 in 100 false "
             "alarms (run it again), or the proof or the program is wrong."
         )
     values = {"claimed": epsilon_text(claim, result.claimed), "bound": epsilon_text(limit, result.bound)}
     values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"  # never rounded up
-    heading, *sentences = *VERDICTS[twins.verdict], proof
+    heading, *sentences = *VERDICTS[neighbors.verdict], proof
     with st.container(border=True, key="verdict", horizontal=True, vertical_alignment="center"):
         st.markdown(say(heading), width="content")
         st.markdown(" ".join(say(sentence, **values) for sentence in sentences))

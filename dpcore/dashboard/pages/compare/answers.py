@@ -3,7 +3,7 @@
 import pandas as pd
 
 from dpcore.dashboard.pages.compare.sweep import MODES, in_words
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.language import phrase, say
 from dpcore.text import number, percent
 
@@ -54,7 +54,7 @@ def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
         elif not better(proved, published, metric):
             message = phrase("{name} nothing that can be told from run-to-run variation")
         found = {"value": value(proved.median(), metric), "other": value(published.median(), metric)}
-        clauses.append(say(message, name=escaped(str(name)), cost=cost, **found))
+        clauses.append(say(message, name=escape(str(name)), cost=cost, **found))
     which = {"metric": say(in_words(metric)), "epsilon": number(runs["epsilon"].max())}
     return say("In {metric} at epsilon {epsilon}, the cost of the proof: {costs}.", costs="; ".join(clauses), **which)
 
@@ -75,7 +75,7 @@ def gain_of_epsilon(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
     low, high = (value(groups[epsilon].median(), metric) for epsilon in (first, last))
     return say(
         "{method}: from epsilon {first} to {last}, the {metric} {gain}.",
-        method=escaped(str(runs["series"].iloc[0])),
+        method=escape(str(runs["series"].iloc[0])),
         first=number(first),
         last=number(last),
         metric=say(in_words(metric)),
@@ -87,15 +87,15 @@ def ranking(runs: pd.DataFrame, metric: str) -> str:
     """Which method is ahead at an epsilon, and whether that can be told."""
     groups = {str(name): part["value"] for name, part in runs.groupby("series", sort=False)}
     best, *others = sorted(groups, key=lambda name: groups[name].median(), reverse=rises(metric))
-    values = {"metric": say(in_words(metric)), "epsilon": number(runs["epsilon"].max()), "best": escaped(best)}
+    values = {"metric": say(in_words(metric)), "epsilon": number(runs["epsilon"].max()), "best": escape(best)}
     values["value"] = value(groups[best].median(), metric)
     if not others:
         return say("At epsilon {epsilon}, the {metric} of {best} is {value}.", **values)
     if rest := [name for name in others if not better(groups[best], groups[name], metric)]:
         return say(
             "At epsilon {epsilon}, these are within run-to-run variation in {metric}, the best at {value}: {others}.",
-            others=escaped(", ".join([best, *rest])),
+            others=escape(", ".join([best, *rest])),
             **values,
         )
-    values |= {"second": escaped(others[0]), "other": value(groups[others[0]].median(), metric)}
+    values |= {"second": escape(others[0]), "other": value(groups[others[0]].median(), metric)}
     return say("At epsilon {epsilon}, {best} keeps most: {metric} {value}. Next is {second} with {other}.", **values)

@@ -39,17 +39,17 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         if wanted is not None and replace(wanted, skip=True).to_dict(data)["hash"] != config.to_dict(data)["hash"]:
             refused = say("This page offers less than the file says. Use dpcore.experiment.Config.")
         if refused:
-            st.error(shell.escaped(refused), icon=":material/error:")
+            st.error(shell.escape(refused), icon=":material/error:")
     st.session_state[f"{page}.chosen"] = config
     if missing := sweep.lacks(config):
         right.caption(missing)
-    elif not session.resting(page):  # what runs come to while they are under way is in their progress
-        shown = sweep_runs.shown(data)
+    elif not session.is_waiting(page):  # what runs come to while they are under way is in their progress
+        shown = sweep_runs.current_comparison(data)
         if shown is not None and shown.config.to_json(data) != config.to_json(data):
-            widgets.outdated()
+            widgets.note_outdated()
         with right, shell.mendable():
             caption("Run: {charge}", charge=sweep_runs.charge_of(config, data))
-    controls.lacking(page, missing)
+    controls.note_missing(page, missing)
 
 
 def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None]) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import EPSILONS
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
@@ -25,7 +25,7 @@ Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
 """By the name on the screen: the method, and by mode the parameters that differ from its own."""
 
 
-def compared(*pages: str) -> Offered:
+def methods_of_pages(*pages: str) -> Offered:
     """What can be compared of the methods of some pages."""
     return {
         shown: (name, ways)
@@ -36,9 +36,9 @@ def compared(*pages: str) -> Offered:
 
 
 GROUPS: Mapping[str, Offered] = {
-    phrase("Synthesizers"): compared("naive_bayes", "networks", "taxonomy"),
-    phrase("Classifiers"): compared("forests"),
-    phrase("Local"): compared("responses"),
+    phrase("Synthesizers"): methods_of_pages("naive_bayes", "networks", "taxonomy"),
+    phrase("Classifiers"): methods_of_pages("forests"),
+    phrase("Local"): methods_of_pages("responses"),
 }
 LOCAL = tuple(GROUPS["Local"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
@@ -165,10 +165,10 @@ def plan_of(
 def notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
     """What is left out of a comparison, what a seed voids, and what of a folder's rows is a sample."""
     for label, reason in left_out.items():
-        why = {"label": escaped(retold(label)), "reason": escaped(retold(reason))}
+        why = {"label": escape(retold(label)), "reason": escape(retold(reason))}
         caption(":material/block: **{label}** is left out: {reason}", **why)
     if lacking := undefined_measures(config.methods, config.measures):
-        names = escaped(", ".join(dict.fromkeys(map(series, lacking))))
+        names = escape(", ".join(dict.fromkeys(map(series, lacking))))
         caption("Releases a classifier, so only accuracies are measured: {names}.", names=names)
     if any(method.random_state is not None for method in config.methods.values()):
         caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")

@@ -16,7 +16,7 @@ from dpcore.dashboard.pages.compare import answers
 from dpcore.dashboard.pages.compare.sweep import LOCAL, MODES, in_words, series_of
 from dpcore.dashboard.pages.compare.sweep_runs import Comparison, neighbors
 from dpcore.dashboard.run_records import show_failures, translate_table
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown, one_of
 from dpcore.evaluate.evaluator import FLOOR, RANGE_ERROR
 from dpcore.export import protection
@@ -114,13 +114,13 @@ def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, referenc
         column = "epsilon_bound" if axis == "proved" else "epsilon_claimed"
         without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
         if len(without):
-            missing = ", ".join(dict.fromkeys(escaped(retold(name)) for name in without["method"]))
+            missing = ", ".join(dict.fromkeys(escape(retold(name)) for name in without["method"]))
             message = phrase("Not drawn, as they have no finite epsilon of this kind: {missing}.")
             st.info(say(message, missing=missing), icon=":material/info:")
         if len(without) == len(frame):
             return
         look |= {"y_title": in_words(metric), "x": axis, "log_y": not quantity, "names": series_of(made.config)}
-        picture = charts.compared(frame, data=made.data.name, local=LOCAL, **look)
+        picture = charts.comparison_chart(frame, data=made.data.name, local=LOCAL, **look)
     keys = ["epsilon", "method", "relation", "void"]
     runs = frame.replace(np.inf, np.nan).groupby(keys, as_index=False)
     numbers: Any = {"runs": ("value", "count"), phrase("median"): ("value", "median")}

@@ -10,7 +10,7 @@ import pandas as pd
 from dpcore import evaluate, experiment
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import LedgerStore
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.run_records import record_run
@@ -61,22 +61,22 @@ class Comparison:
 
 
 def last() -> dict[str, Comparison]:
-    """The session's last comparison, as `shown`."""
-    return session.kept("dpcore.comparison", dict[str, Comparison])
+    """The session's last comparison, as `current_comparison`."""
+    return session.keep_once("dpcore.comparison", dict[str, Comparison])
 
 
-def shown(data: Dataset) -> Comparison | None:
+def current_comparison(data: Dataset) -> Comparison | None:
     """The session's comparison of these data, if there is one."""
     found = last().get("shown")
     return found if found is not None and found.data is data else None
 
 
-def store() -> experiment.Place:
+def store() -> experiment.Location:
     """Where finished runs are kept: beside the ledger; in the session's memory, if the ledger goes with it."""
-    return session.books().sweeps or session.kept("dpcore.sweeps", dict[str, bytes])
+    return session.books().sweeps or session.keep_once("dpcore.sweeps", dict[str, bytes])
 
 
-def find_unfinished(config: Config, data: Dataset, kept: experiment.Place) -> list[Method]:
+def find_unfinished(config: Config, data: Dataset, kept: experiment.Location) -> list[Method]:
     """The method of each run of a comparison that is not there yet."""
     finished = find_finished_runs(config, data, kept)
     return [run.method for position, run in enumerate(config.runs) if position not in finished]
@@ -104,7 +104,7 @@ def neighbors(config: Config, data: Dataset) -> str:
     return Relation(next(iter(config.methods.values())).relation).short_for(protects(data.schema.unit))
 
 
-def proven(ledgers: Books, config: Config, data: Dataset) -> float:
+def proven(ledgers: LedgerStore, config: Config, data: Dataset) -> float:
     """What is proven of all runs so far that are counted with those of a comparison."""
     account = ledgers.account(ledgers.key(data), next(iter(config.methods.values())).relation)
     return account.epsilon_bound if account else 0.0
@@ -112,7 +112,7 @@ def proven(ledgers: Books, config: Config, data: Dataset) -> float:
 
 def work(config: Config, data: Dataset) -> jobs.Work:
     """Running what is not finished yet; what is finished is kept if somebody cancels."""
-    kept, spending, place = store(), session.spending(), last()
+    kept, spending, store_key = store(), session.spending(), last()
 
     def compare(progress: Progress) -> None:
         progress(0.0, phrase("measuring the real rows"))
@@ -133,7 +133,7 @@ def work(config: Config, data: Dataset) -> jobs.Work:
         with closing(experiment.stream(data=data, progress=tell, **how, **config.asked)) as found:
             for count, (_, frame) in enumerate(found, 1):
                 made.frames.append(frame)
-                place["shown"] = made
+                store_key["shown"] = made
                 if count > finished:
                     record_run(spending, notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
                 tell()

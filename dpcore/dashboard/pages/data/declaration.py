@@ -11,12 +11,12 @@ import streamlit as st
 from dpcore.dashboard import folders, intake, jobs, session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data import privacy_unit, rules
-from dpcore.dashboard.pages.data.lines import dropped
+from dpcore.dashboard.pages.data.lines import lost_taxonomies
 from dpcore.dashboard.pages.data.questions import SHOWN, TableQuestion, choose_some, columns_seen
-from dpcore.dashboard.shell import escaped, forget, open_page
+from dpcore.dashboard.shell import escape, forget, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
-from dpcore.datasets.proposals import PROPOSED, RARE, changed, outward, with_value, without_values
+from dpcore.datasets.proposals import PROPOSED, RARE, outward, was_edited, with_value, without_values
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase, retold, say
 from dpcore.text import canonical
@@ -62,15 +62,15 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQu
     for note in rows.notes:
         ends = [end for end, beginning in ENDS.items() if note.startswith(beginning) and rows.content is not None]
         answers = {say("Leave it out"): partial(intake.leave_out, end) for end in ends}
-        text = escaped(retold(note))
+        text = escape(retold(note))
         found.append(TableQuestion(text, [text], answers | {say("Seen"): None}))
-    if gone := dropped(schema, rows.schema):
-        text = say(DROPPED, names=escaped(", ".join(gone)))
+    if gone := lost_taxonomies(schema, rows.schema):
+        text = say(DROPPED, names=escape(", ".join(gone)))
         found.append(TableQuestion(text, [text]))
     found += [*privacy_unit.questions(rows, schema), *columns_seen(rows, schema.names)]
     if rare := rare_values(rows, schema, left):
         shares = sorted(((sum(rare[name].values()), name) for name in rare), reverse=True)
-        named = [f"**{escaped(name)}**{f' {share:.1%}' * (share >= 0.001)}" for share, name in shares]
+        named = [f"**{escape(name)}**{f' {share:.1%}' * (share >= 0.001)}" for share, name in shares]
         few = ", ".join(named[:SHOWN]) + " …" * (len(named) > SHOWN)
         words = say(RARE_WORDS, columns=few, rare=RARE)
         details = partial(choose_values, rows, schema, left, rare)
@@ -135,22 +135,22 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any
 
     What it gives is the data, once somebody pressed it and they are there.
     """
-    schemas = {"use": intake.sourced(schema, ()), "unproved": intake.sourced(schema, left)}
+    schemas = {"use": intake.with_source(schema, ()), "unproved": intake.with_source(schema, left)}
     plan, now = folders.plan(rows, schemas["use"], share), session.dataset()
     action = say("Use this table") if plan is None else plan.label
     look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
     if left:
         action = say("This is public: {action}", action=action[0].lower() + action[1:])
-    if exact := [name for name in left if changed(outward(schema[name]), schema[name])]:
-        look |= {"disabled": True, "help": say(SINGLE, columns=escaped(", ".join(exact)))}
+    if exact := [name for name in left if was_edited(outward(schema[name]), schema[name])]:
+        look |= {"disabled": True, "help": say(SINGLE, columns=escape(", ".join(exact)))}
     with at:
         if now.token != rows.token_of(share) or now.schema != schemas["use"]:
             jobs.ask(action, rows.request, "use", **look)
         elif st.button(say("Make synthetic data"), key="data.next", **look):
             open_page("networks")  # whose usual method keeps most
-    pressed = jobs.requested(rows.request)  # its schema is the one that was on the screen
+    pressed = jobs.waiting_run(rows.request)  # its schema is the one that was on the screen
     if plan is None:
-        session.asked().pop(rows.request, None)
+        session.waiting_runs().pop(rows.request, None)
         return intake.dataset_of(rows, schemas[pressed], share) if pressed else None
     jobs.end(rows.request)
     return folders.bring(replace(plan, schema=schemas[pressed or "use"]))

@@ -148,7 +148,7 @@ def also_missing(name: str, kind: str, text: str) -> dict[str, Any]:
     return {"missing": True, "missing_values": marks} if marks else {}
 
 
-def dropped(schema: Schema, base: Schema) -> list[str]:
+def lost_taxonomies(schema: Schema, base: Schema) -> list[str]:
     """The columns of a schema that had a taxonomy in its base and have none now."""
     had = {column.name for column in base if column.taxonomy is not None}
     return [column.name for column in schema if column.taxonomy is None and column.name in had]

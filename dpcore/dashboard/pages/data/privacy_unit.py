@@ -11,10 +11,10 @@ from dpcore.dashboard import session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data import rules
 from dpcore.dashboard.pages.data.questions import TableQuestion
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.datasets import SKIPPED
 from dpcore.datasets.headers import is_name, is_person_key, of_people
-from dpcore.datasets.recognition import Recognized
+from dpcore.datasets.recognition import RecognizedColumn
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
 from dpcore.language import phrase, say
@@ -72,8 +72,8 @@ def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | N
     note = say("A run reads it to see which rows belong together. It is never released.")
     look: Any = {"key": f"data.persons:{key}", "help": note, "persist_state": "session"}
     column = column_choice(say("Column that tells persons apart"), names, usual, **look)
-    label, place = say("At most how many rows of one person?"), f"data.rows_each:{key}:{column is not None}"
-    many = st.number_input(label, 1, MOST_ROWS, known.max_contributions, key=place, help=say(LIMIT))
+    label, state_key = say("At most how many rows of one person?"), f"data.rows_each:{key}:{column is not None}"
+    many = st.number_input(label, 1, MOST_ROWS, known.max_contributions, key=state_key, help=say(LIMIT))
     unit = PrivacyUnit(max_contributions=int(many), id_column=column)
     return None if unit == ONE_ROW else unit
 
@@ -84,7 +84,7 @@ def column_choice(label: str, names: Sequence[str], usual: str | None, **look: A
     return st.selectbox(label, [None, *names], at, lambda name: name or say("(none)"), **look)
 
 
-def persons(found: Sequence[Recognized], used: Sequence[str]) -> list[Recognized]:
+def persons(found: Sequence[RecognizedColumn], used: Sequence[str]) -> list[RecognizedColumn]:
     """The columns that may tell persons apart; names come last, or not at all if there is a key."""
     several = [one for one in found if one.repeats and one.name not in used]
     keys = [one for one in found if one.what == "identifier" and not one.repeats]
@@ -98,10 +98,10 @@ def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     parts = {f"person {one.name}": one for one in persons(rows.found, schema.names)}
     found = [parts[part] for part in parts if part not in rows.answers]
     if found and schema.unit is None:
-        names = ", ".join(f"**{escaped(one.name)}**" for one in found)
+        names = ", ".join(f"**{escape(one.name)}**" for one in found)
         answers: dict[str, Any] = {}
         for one in found:
-            label = escaped(one.name) if found[1:] else say("Yes")
+            label = escape(one.name) if found[1:] else say("Yes")
             unit = replace(ONE_ROW, id_column=one.name)
             answers[label] = partial(rows.changes.update, unit=unit)
         answers[say("No")] = partial(deny_persons, rows, parts)
@@ -109,7 +109,7 @@ def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
         yield TableQuestion(words, parts, answers)
 
 
-def deny_persons(rows: Intake, parts: Mapping[str, Recognized]) -> None:
+def deny_persons(rows: Intake, parts: Mapping[str, RecognizedColumn]) -> None:
     """Ask no more whether these are persons; take in use what was left out as it might be."""
     rows.answers.update(parts)
     rows.changes["columns"] = [one.name for one in parts.values() if one.what != "identifier"]
@@ -133,12 +133,12 @@ def line(rows: Intake, schema: Schema, share: float) -> str:
         words = phrase("**Protects one person** ({column}), rows of each: at most {n:,}")
     elif unit != ONE_ROW:
         words = phrase("**Protects one row**, epsilon is up to {n:,} times as much for one person")
-    parts = [say(words, n=unit.max_contributions, column=escaped(str(unit.id_column)))]
+    parts = [say(words, n=unit.max_contributions, column=escape(str(unit.id_column)))]
     learned, people = rows.sizes(schema.persons, share)
     if learned:
         few = phrase("learns from **{some:,} of {all:,} rows**")
         parts.append(say(few, some=learned, all=rows.rows))
     if people:
         parts[-1] += say(", of {people:,} people", people=people)
-    parts.append(say("class: {name}", name=escaped(schema.target or say("none"))))
+    parts.append(say("class: {name}", name=escape(schema.target or say("none"))))
     return " · ".join([*parts, *rules.line(schema)])

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.shell import escaped
-from dpcore.datasets.recognition import Recognized
+from dpcore.dashboard.shell import escape
+from dpcore.datasets.recognition import RecognizedColumn
 from dpcore.language import retold, say
 
 SHOWN = 8  # of what a question is about; the others are seen behind a press
@@ -54,7 +54,7 @@ def choose_some(
     press, few = st.container(), len(options) <= MOST_PILLS  # above, where no open list covers it
     look: Any = {"select_all": False, "format_func": write}
     if few:  # their texts are Markdown
-        look = {"selection_mode": "multi", "format_func": lambda one: escaped(write(one))}
+        look = {"selection_mode": "multi", "format_func": lambda one: escape(write(one))}
     choose = st.pills if few else st.multiselect
     chosen = choose(say("Some (for your eyes only)"), options, key=key, **look)
     label = say("Declare these") if chosen or not every else say("Declare all")
@@ -66,7 +66,7 @@ def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]
 
     Those that could be persons come first, then what most columns have.
     """
-    groups = defaultdict[str, dict[str, tuple[str, Recognized]]](dict)
+    groups = defaultdict[str, dict[str, tuple[str, RecognizedColumn]]](dict)
     for one in rows.found:
         for line in filter(None, one.doubt.split("\n") if one.name in used else ()):
             words, _, proposed = line.rpartition(": ")
@@ -75,10 +75,10 @@ def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]
     for proposed in sorted(groups, key=lambda words: ("persons" not in words, -len(groups[words]))):
         columns = defaultdict[str, list[str]](list)
         for words, one in groups[proposed].values():
-            columns[escaped(retold(words))].append(f"**{escaped(one.name)}**")
+            columns[escape(retold(words))].append(f"**{escape(one.name)}**")
         lines = [", ".join(columns[words]) + f": {words}" * bool(words) for words in columns]
         few = "; ".join(lines[:SHOWN]) + " …" * (len(lines) > SHOWN)
-        text = f"{few}: {escaped(retold(proposed))}"
+        text = f"{few}: {escape(retold(proposed))}"
         details = partial(st.markdown, "; ".join(lines)) if lines[SHOWN:] else None
         both = groups[proposed].values()
         flags = [one.flags for words, one in both if one.flags and repr(one.flags[-1]) in words]

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.questions import TableQuestion, choose_some
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.domain.rules import HOW, parse
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
@@ -40,7 +40,7 @@ def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
             ends = parse(schema.columns, replace(schema, rules=(*schema.rules, *new)).rules[len(schema.rules) :])
             columns = dict.fromkeys(schema.names[j] for both in ends for j, _ in both)
             few = words == ALWAYS or len(new) <= MOST_NAMED
-            names = ", ".join(map(escaped, new if few else columns))
+            names = ", ".join(map(escape, new if few else columns))
             text = say(ALWAYS if few else NEVER, n=len(new), what=f"**{names}**")
             yes = {say("Yes"): partial(declare, rows, schema, new, new)} if few else {}  # nobody vouches unseen
             answers = yes | {say("No"): None}
@@ -63,5 +63,5 @@ def known_proposals(rows: Intake, rules: Sequence[str]) -> tuple[str, ...]:
 
 def line(schema: Schema) -> list[str]:
     """The declared rules, in a few words, or nothing."""
-    few = ", ".join(map(escaped, schema.rules[:SHOWN])) + " …" * (len(schema.rules) > SHOWN)
+    few = ", ".join(map(escape, schema.rules[:SHOWN])) + " …" * (len(schema.rules) > SHOWN)
     return [say("rules kept: {rules}", rules=few)] if schema.rules else []

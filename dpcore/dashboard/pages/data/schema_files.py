@@ -7,10 +7,10 @@ import streamlit as st
 from dpcore.dashboard import housekeeping, jobs
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.declaration import go_on
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption
 from dpcore.datasets import schema_formats
-from dpcore.datasets.proposals import rounded
+from dpcore.datasets.proposals import round_columns
 from dpcore.datasets.schema_formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
@@ -35,7 +35,7 @@ def load(rows: Intake) -> None:
         read_off = outline.names if outline.source == "inferred" else ()
         rows.notes += (*known.remarks, *unsaid)[:12]
         st.session_state[READ] = uploaded.file_id
-        go_on(rows, rounded(outline, read_off), read_off, known.incomplete)
+        go_on(rows, round_columns(outline, read_off), read_off, known.incomplete)
 
 
 def save(schema: Schema) -> None:
@@ -48,4 +48,4 @@ def save(schema: Schema) -> None:
     file, look = FORMATS[name].file, {"key": "data.save", "on_click": "ignore"}
     left.download_button(say("Save the schema"), text, file, "application/json", **look)
     if lost:
-        caption("This file does not hold: {lost}.", lost=escaped("; ".join(lost)))
+        caption("This file does not hold: {lost}.", lost=escape("; ".join(lost)))

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore.dashboard import links
 from dpcore.dashboard.panels import forest, predict
-from dpcore.dashboard.session import Shown
+from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.widgets import caption
 from dpcore.dashboard.workbench import Parts
 from dpcore.datasets import Dataset
@@ -20,7 +20,7 @@ PAGE = "forests"
 SURVEY = [phrase("mechanism"), phrase("noise"), phrase("framework"), phrase("data")]
 
 
-def model(shown: Shown, _: Dataset) -> Parts:
+def model(shown: ShownRelease, _: Dataset) -> Parts:
     """The trees, and what they predict."""
     return {
         phrase("Trees"): lambda: forest.tree(PAGE, shown),
@@ -31,7 +31,7 @@ def model(shown: Shown, _: Dataset) -> Parts:
 def survey() -> None:
     """Table 1 of the paper, of the methods that this program has."""
     kinds = {name: kind for name, kind in METHODS.items() if kind.survey_row}
-    rows = {name: [*kind.survey_row, kind.provable_printed] for name, kind in kinds.items()}
+    rows = {name: [*kind.survey_row, kind.provable_published] for name, kind in kinds.items()}
     columns = [*SURVEY, phrase("as published, proven")]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     st.table(table.map(say).rename(columns=say))
@@ -43,8 +43,8 @@ def more_trees(method: PrivateEstimator, rows: int | None) -> None:
     ruled = isinstance(method, ForestClassifier) and method.mode == "corrected"
     if ruled and not method.n_trees and sizes_for(rows, method.epsilon)[0] == 1:
         look: Any = {"icon": ":material/forest:", "help": method.foretold(rows)}
-        label, asked = say("Grow 25 trees all the same"), (PAGE, {"n_trees": 25})
-        st.button(label, on_click=links.ask, args=asked, **look)
+        label, wish = say("Grow 25 trees all the same"), (PAGE, {"n_trees": 25})
+        st.button(label, on_click=links.ask, args=wish, **look)
 
 
 def drawers(_: Dataset) -> None:

@@ -23,7 +23,7 @@ def teach() -> None:
     look: Any = {"icon": ":material/school:", "width": "stretch", "type": "primary"}
     with st.popover(say("Choose a lesson"), **look), st.container(key="lessons"):
         for name, lesson in LESSONS.items():
-            done = f" {say(':green[:material/check_circle: done]')}" * (name in lessons.learned())
+            done = f" {say(':green[:material/check_circle: done]')}" * (name in lessons.finished_lessons())
             look = {"on_click": lessons.begin, "args": (name,), "width": "stretch"}
             st.button(f"**{say(lesson.title)}**{done}", key=f"home.lesson.{name}", **look)
             caption(lesson.promise)
@@ -48,12 +48,12 @@ def own_table() -> None:
     with st.popover(say("Go on from a release"), icon=":material/settings_backup_restore:", width="stretch"):
         label = say("The zip of a release, or its config.json")
         file = housekeeping.uploader(label, type=["zip", "json"], key="home.settings")
-        found = jobs.read_file("home.read", file, links.asked_by_file)
+        found = jobs.read_file("home.read", file, links.settings_of_file)
         with shell.mendable():
             if found is not None:
                 page, settings, data = found
-                shell.known(page)
-                title, name = shell.page(page).title, shell.escaped(data)
+                shell.check_page(page)
+                title, name = shell.page(page).title, shell.escape(data)
                 markdown("Settings of the page **{page}**, used on {data}.", page=title, data=name)
                 label = say("Open that page with these settings")
                 if st.button(label, key="home.restore", type="primary"):

@@ -8,13 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.accounting.currency import Amount
+from dpcore.accounting.currency import PrivacyLoss
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Account, asked_path, counted, file_of, price
+from dpcore.accounting.store import Account, file_of, format_relation, ledger_path, price
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import panels, session
 from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
-from dpcore.dashboard.shell import escaped, for_person, in_full, mendable
+from dpcore.dashboard.shell import escape, for_person, in_full, mendable
 from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError
@@ -33,7 +33,7 @@ def read_accounts() -> list[Account] | None:
     try:
         found, used = session.books().accounts(), session.books().key(session.dataset())
     except BookError as error:
-        st.error(escaped(error.cause), icon=":material/error:")
+        st.error(escape(error.cause), icon=":material/error:")
         markdown(
             "Until this is mended nothing is drawn, as nothing could be written down. **Two ways "
             "on:** set the file aside (it is renamed, not deleted; its runs no longer add up), or "
@@ -68,18 +68,18 @@ def set_aside() -> None:
 
 def account_panel(account: Account, accounts: list[Account]) -> None:
     """One data set under one relation: totals, cap, runs, and this session's queries; `accounts` are all."""
-    key = f"{account.key}.{counted(account.relation, account.currency)}"
+    key = f"{account.key}.{format_relation(account.relation, account.measure)}"
     cap = None if account.cap is None else float(account.cap)
     left, right = st.columns([4.4, 1], vertical_alignment="center")
     whom = say(account.relation.sentence_for(account.protects))
-    left.header(f"{escaped(account.name)} · {promise(account)}", anchor=False, help=whom)
+    left.header(f"{escape(account.name)} · {promise(account)}", anchor=False, help=whom)
     with right.popover(say("No cap") if cap is None else say("Cap: {cap}", cap=number(cap)), width="stretch"):
         cap_controls(account, cap, key)
     if account.looks:
         totals(account)
     others = [one for one in accounts if one.file == account.file and one.looks and one != account]
     for other in others:
-        st.markdown(beside(other, account))
+        st.markdown(compare_accounts(other, account))
     runs = runs_of(account)
     unproved = runs[runs["epsilon_bound"] == math.inf]
     if len(unproved) < len(runs):
@@ -90,16 +90,16 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         proved = runs.drop(index=unproved.index, columns=["why", "epsilon_bound"])
         st.dataframe(proved.rename(columns=say), hide_index=True, key=f"ledger.{key}")
     if account.apart:
-        apart = say(
+        text = say(
             "**Listed apart: releases without a guarantee.** No total holds what they tell: anyone "
             "who has seen one of them may know anything about these rows."
         )
-        st.warning(apart, icon=":material/gpp_bad:")
+        st.warning(text, icon=":material/gpp_bad:")
         listed = unproved.drop(columns=["proven at most", "epsilon_bound"])
         st.dataframe(listed.rename(columns=say), hide_index=True, key=f"ledger.apart.{key}")
-    asked = session.accounts().get((account.key, str(account.relation), account.delta))
-    if asked is not None and asked.entries:
-        panels.table_behind(asked.to_frame(), say("Every query of this session"))
+    requested = session.accounts().get((account.key, str(account.relation), account.delta))
+    if requested is not None and requested.entries:
+        panels.table_behind(requested.to_frame(), say("Every query of this session"))
 
 
 def promise(account: Account) -> str:
@@ -126,8 +126,8 @@ def cap_controls(account: Account, cap: float | None, key: str) -> None:
 def totals(account: Account) -> None:
     """What an account's releases can cost in all: in figures, and in a sentence."""
     unit = unit_of(account)
-    rows = account.currency.rows(1 if unit is None or unit.id_column else unit.max_contributions)
-    gained = account.currency.gained(account.totals.bound * rows)
+    rows = account.measure.rows(1 if unit is None or unit.id_column else unit.max_contributions)
+    gained = account.measure.log_odds_gained(account.totals.bound * rows)
     claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
     labels = say("Releases"), say("Claimed"), say("Proven at most"), say("Odds")
     values = f"{account.looks:,}", claimed, bound, odds_in_short(gained)
@@ -165,19 +165,19 @@ def unit_of(account: Account) -> PrivacyUnit | None:
     return data.schema.unit if account.key == file_of(session.books().key(data)) else None
 
 
-def cost_here(other: Account, account: Account) -> Amount:
+def cost_here(other: Account, account: Account) -> PrivacyLoss:
     """What another account of the file costs whom this one protects; infinite if nothing bounds it."""
     if other.relation is account.relation:
         return price(other, account)
-    alike = (other.key, other.currency) == (account.key, account.currency)
+    alike = (other.key, other.measure) == (account.key, account.measure)
     if alike and account.relation is Relation.REPLACE:  # removes a row and adds another
-        return other.totals.bound * other.currency.rows(2)
+        return other.totals.bound * other.measure.rows(2)
     return math.inf
 
 
-def beside(other: Account, account: Account) -> str:
+def compare_accounts(other: Account, account: Account) -> str:
     """What another account of the file can cost, and what that is for whom this one protects."""
-    cost, epsilon = cost_here(other, account), account.currency.epsilon
+    cost, epsilon = cost_here(other, account), account.measure.epsilon
     if math.isfinite(cost):
         more = in_full(account, epsilon(cost))
         total = in_full(account, epsilon(cost + account.totals.bound))
@@ -193,7 +193,7 @@ def beside(other: Account, account: Account) -> str:
     if other.apart:
         here += f" {say('What is listed apart there is in no total.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
-    values = {"name": escaped(other.name), "promise": promise(other), "spent": in_full(other)}
+    values = {"name": escape(other.name), "promise": promise(other), "spent": in_full(other)}
     return say(lead, here=here, **values)
 
 
@@ -223,10 +223,10 @@ def keeping() -> None:
         else:
             markdown("This ledger lives **for this session only**: later totals lack it, and are too small.")
             if not session.passing():
-                path = asked_path()
+                path = ledger_path()
                 st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
                 caption("The file is {path}. It lacks what was charged here before.", path=path)
         folder = books.path.parent / "sweeps" if books.kept else say("memory")
         caption("Comparisons keep aggregates of real rows, noiseless and not private, in {at}.", at=folder)
-        if moved := st.session_state.get("dpcore.books.aside"):
-            caption("The earlier ledger is in {path}.", path=moved)
+        if moved_file := st.session_state.get("dpcore.books.aside"):
+            caption("The earlier ledger is in {path}.", path=moved_file)

@@ -26,9 +26,9 @@ PEOPLE, CROWDS = (100, 1_000, 10_000), 50
 
 def last_draw(key: str, label: str, icon: str, draw: Callable[..., Any], *settings: Any) -> Any:
     """What a button drew when it was pressed last, after the settings it had then; None before."""
-    if jobs.wanted(label, key, type="primary", icon=icon, width="stretch"):
+    if jobs.quick_button(label, key, type="primary", icon=icon, width="stretch"):
         session.keep(f"{key}.drawn", (settings, draw(*settings, np.random.default_rng())))
-        jobs.over(key)
+        jobs.count_finished(key)
     found = st.session_state.get(f"{key}.drawn")
     if found is None:
         caption("Nothing is drawn before you press {label}, and no answer is kept.", label=label)
@@ -39,13 +39,13 @@ def last_draw(key: str, label: str, icon: str, draw: Callable[..., Any], *settin
 
 def game() -> None:
     """One answer with a coin, and then a crowd's."""
-    one()
+    play_once()
     st.divider()
-    many()
+    play_crowd()
 
 
 @demonstration("mechanisms.coin")
-def one(key: str) -> Demonstration | None:
+def play_once(key: str) -> Demonstration | None:
     """The visitor's own answer, what others see of it, and what they can tell from that."""
     p0 = share_slider(say(COUNTED), f"{key}.p0", 5, 95, 50, 5)
     rule = phrase("{chance} tell the truth. The others toss: **heads is yes, tails is no.**")
@@ -80,7 +80,7 @@ def one(key: str) -> Demonstration | None:
 
 
 @demonstration("mechanisms.crowd")
-def many(key: str) -> Demonstration | None:
+def play_crowd(key: str) -> Demonstration | None:
     """What a crowd said that the visitor made up, what follows from it, and what is true."""
     p0 = share_slider(say(COUNTED), f"{key}.p0", 5, 95, 50, 5)
     share = share_slider(say("Share whose true answer is yes"), f"{key}.share", 0, 100, 30)

@@ -32,8 +32,8 @@ def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> p
     lots of every answer: more answers leave the earlier ones as they are.
     """
     noise, number = CountNoise("Laplace", epsilon), np.arange(1, answers + 1)
-    lots = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, answers)
-    found = pd.DataFrame({"answers": number, "answer": count + noise.quantile(lots)})
+    draws = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, answers)
+    found = pd.DataFrame({"answers": number, "answer": count + noise.quantile(draws)})
     found["average"] = found["answer"].cumsum() / number
     return found.assign(deviation=noise.deviation / np.sqrt(number), epsilon_total=number * epsilon)
 
@@ -109,13 +109,13 @@ def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
     }
 
 
-Integers = NDArray[np.int64]
+GridIntegers = NDArray[np.int64]
 DOUBLE_BITS = 53
 WIDEST = 30  # possible answers of each world when zoomed in, about
 NEAR = 32  # lots on either side in which another one with the same answer is looked for
 
 
-def textbook_laplace(lots: Integers, bits: int, scale: float) -> Floats:
+def textbook_laplace(lots: GridIntegers, bits: int, scale: float) -> Floats:
     """Laplace noise by inverting the distribution, as programs compute it: of the uniform numbers lot / 2^bits.
 
     With 53 bits these are the uniform numbers of most libraries, and the noise is that of NumPy's
@@ -151,9 +151,9 @@ def telltale_share(count: int, epsilon: float, *, bits: int = DOUBLE_BITS, draws
     numbers near that one are tried, in the same arithmetic.
     """
     scale, most = 1 / epsilon, 2**bits - 1
-    lots = np.random.default_rng(seed).integers(1, most, draws, endpoint=True)
-    answers = count + textbook_laplace(lots, bits, scale)
-    place = np.rint(laplace.cdf(answers, count + 1, scale) * 2.0**bits).astype(np.int64)
-    near = np.clip(place + np.arange(-NEAR, NEAR + 1)[:, None], 1, most)
+    rng = np.random.default_rng(seed).integers(1, most, draws, endpoint=True)
+    answers = count + textbook_laplace(rng, bits, scale)
+    grid_index = np.rint(laplace.cdf(answers, count + 1, scale) * 2.0**bits).astype(np.int64)
+    near = np.clip(grid_index + np.arange(-NEAR, NEAR + 1)[:, None], 1, most)
     found = count + 1 + textbook_laplace(near, bits, scale) == answers
     return float(1 - found.any(axis=0).mean())

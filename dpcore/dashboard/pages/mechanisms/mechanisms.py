@@ -143,7 +143,7 @@ def beliefs(key: str) -> Demonstration:
     found = pd.DataFrame({"prior": np.linspace(0, 1, 101)})
     for name, sign in (("low", -1), ("high", 1)):
         found[name] = choices.posterior(found["prior"], sign * epsilon)
-    answers = partial(epsilon_in_use.answered, epsilon)
+    answers = partial(epsilon_in_use.draw_answers, epsilon)
     return Demonstration(
         {say("50:50 before, at most after"): percent(odds(epsilon), TENTHS)},
         [icons, charts.belief(found, prior=prior), answers],

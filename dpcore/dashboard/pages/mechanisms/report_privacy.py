@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.charts.mechanisms import CORRECTED, PRINTED
+from dpcore.charts.mechanisms import CORRECTED, PUBLISHED
 from dpcore.dashboard.demonstration import Demonstration, demonstration, epsilon_slider, share_slider
 from dpcore.dashboard.pages.mechanisms import report_privacy_numbers as numbers
 from dpcore.dashboard.widgets import lasting
@@ -92,7 +92,7 @@ def widths(key: str) -> Demonstration:
 def noise_kinds(sets: str, epsilon: float) -> tuple[list[float], pd.DataFrame]:
     """The widths that both kinds of noise leave, and the tails of the numbers at the two bounds."""
     low, high = BOUNDS
-    rules = {PRINTED: numbers.linear(*SETS[sets]), CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon)}
+    rules = {PUBLISHED: numbers.linear(*SETS[sets]), CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon)}
     left = [numbers.posterior_width(rule, MEAN, VARIANCE) for rule in rules.values()]
     tails = {name: numbers.tail_ratios(rule, low, high, range(21)) for name, rule in rules.items()}
     return left, pd.concat(tails, names=["series"]).reset_index("series")

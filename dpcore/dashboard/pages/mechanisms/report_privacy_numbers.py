@@ -36,7 +36,7 @@ from scipy.stats import laplace, norm, uniform
 
 from dpcore.arguments import Floats
 from dpcore.language import phrase
-from dpcore.mechanisms.randomizers import ERRPH, TRR, KeepOrDraw, Noised, Warner
+from dpcore.mechanisms.randomizers import ERRPH, TRR, AdditiveNoise, KeepOrDraw, Warner
 
 Moments: TypeAlias = tuple[float, float]
 """A mean and a variance."""
@@ -162,7 +162,7 @@ def _reported(channel: TRR, x: Floats) -> Any:
     """The distribution of the report of a number; with sets as if they were normal numbers."""
     a, var_a, b, var_b = channel.moments
     center = a * np.clip(x, channel.lower, channel.upper) + b
-    if isinstance(channel, Noised):
+    if isinstance(channel, AdditiveNoise):
         from_low = uniform(center - channel.scale, 2 * channel.scale)
         return norm(center, channel.scale) if channel.kind == "normal" else from_low
     if channel.sets is None:

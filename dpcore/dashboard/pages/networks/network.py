@@ -5,7 +5,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import panels
-from dpcore.dashboard.session import Shown
+from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.widgets import markdown
 from dpcore.dashboard.workbench import Parts
 from dpcore.datasets import Dataset
@@ -16,7 +16,7 @@ SHARE = phrase("share of all marginals")
 COLUMNS = [phrase("child"), phrase("parents"), phrase("cluster"), phrase("cells"), SHARE]
 
 
-def model(shown: Shown, _: Dataset) -> Parts:
+def model(shown: ShownRelease, _: Dataset) -> Parts:
     """The network and its clusters, if the release has one."""
     found = shown.release.artifact
     if not isinstance(found, Network):
@@ -25,7 +25,7 @@ def model(shown: Shown, _: Dataset) -> Parts:
     return parts | {phrase("Clusters"): lambda: clusters(shown, found)} if found.clusters else parts
 
 
-def network(shown: Shown, found: Network) -> None:
+def network(shown: ShownRelease, found: Network) -> None:
     """The network as a graph, and its families as a table."""
     picture, frame = found.picture()
     text = phrase("{n:,} families, {measured:,} of them measured with noise of their own.")
@@ -40,7 +40,7 @@ def network(shown: Shown, found: Network) -> None:
     panels.table_behind(frame.assign(**texts)[COLUMNS].rename(columns=say), title)
 
 
-def clusters(shown: Shown, found: Network) -> None:
+def clusters(shown: ShownRelease, found: Network) -> None:
     """The clusters, and the noisy scores that they come from."""
     sizes = ", ".join(str(len(cluster)) for cluster in found.clusters)
     what = phrase("bits")

@@ -14,7 +14,7 @@ from dpcore.dashboard.pages.responses import reports
 from dpcore.dashboard.panels import predict
 from dpcore.dashboard.panels.download import file_button
 from dpcore.dashboard.session import compute_once
-from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.shell import escape, mendable
 from dpcore.dashboard.widgets import caption, choice, markdown
 from dpcore.datasets.formats import UNPACKED
 from dpcore.export.artifacts import Model
@@ -46,8 +46,8 @@ def collection(page: str) -> None:
         limits = {"max_shape": hosting.max_shape(1)}
         return Collection.read(table.getvalue(), rules.getvalue(), table.name, **limits), {}
 
-    asked = None if table is None or rules is None else (table.file_id, rules.file_id)
-    found = jobs.read_upload(f"dpcore.{key}", asked, phrase("Reading the files"), opened, last=True)
+    request = None if table is None or rules is None else (table.file_id, rules.file_id)
+    found = jobs.read_upload(f"dpcore.{key}", request, phrase("Reading the files"), opened, last=True)
     if found is None:
         caption(
             "Both files are in the zip of a release from reports, if it has a finite epsilon and "
@@ -55,20 +55,20 @@ def collection(page: str) -> None:
         )
         return
     answers, memory = found
-    about(answers)
+    draw_facts(answers)
     model = None
     with mendable():
-        model = learned(key, answers, memory)
+        model = learn_model(key, answers, memory)
     made, keep = answers.reports, partial(compute_once, memory)
     st.header(say("What people reported"))
     reports.first(f"{key}.first", made)
     reports.column(f"{key}.column", made, None, model and model.predictor, keep)
     if model is not None:
         st.header(say("Predict"))
-        predict.by(key, model)
+        predict.predict_file(key, model)
 
 
-def about(found: Collection) -> None:
+def draw_facts(found: Collection) -> None:
     """Who reported what, and what the files say that it can cost."""
     made = found.reports
     text = say(
@@ -76,14 +76,14 @@ def about(found: Collection) -> None:
         "**{target}**. By these rules one row of reports can cost up to epsilon **{epsilon}**.",
         rows=made.people,
         questions=len(made.channels),
-        target=escaped(made.target),
+        target=escape(made.target),
         epsilon=number(made.price()),
     )
     st.markdown(f"{text} {reports.clear(made)}")
     predict.its_privacy(found.about)
 
 
-def learned(key: str, found: Collection, memory: Memory) -> Model | None:
+def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
     """The classifier that a method learns from the reports; its settings cost nothing to try."""
     said, able = found.about, found.learners
     if not able:
@@ -92,8 +92,8 @@ def learned(key: str, found: Collection, memory: Memory) -> Model | None:
     with st.container(border=True):
         titles = {name: METHODS[name].title for name in able}
         first = able.index(said["method"]) if said["method"] in able else 0
-        place = f"{key}.method:{' '.join(able)}:{first}"
-        name = choice(st.radio, say("Learn by"), place, titles, first, horizontal=True)
+        state_key = f"{key}.method:{' '.join(able)}:{first}"
+        name = choice(st.radio, say("Learn by"), state_key, titles, first, horizontal=True)
         again = name == said["method"] and said["mode"] in METHODS[name].modes
         method = METHODS[name](mode=said["mode"] if again else "corrected")
         assert isinstance(method, LocalClassifier)

@@ -11,8 +11,8 @@ import streamlit as st
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
-from dpcore.dashboard.session import Shown, remember
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.session import ShownRelease, remember
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.evaluate import reconstruction
 from dpcore.language import phrase, say
@@ -31,7 +31,7 @@ NAMES = phrase("""
 """)
 
 
-def reports(page: str, shown: Shown) -> None:
+def reports(page: str, shown: ShownRelease) -> None:
     """One column as it is, as it was reported, and as it is reconstructed."""
     release, data, model = shown.release, shown.data, shown.release.model
     found = model.reports
@@ -46,7 +46,7 @@ def reports(page: str, shown: Shown) -> None:
     true = None
     if data.held:
         bits_for = model.target if release.method == "DTPD" else None
-        read = partial(reconstruction.Truth, data, release.schema, panels.likened(shown), bits_for)
+        read = partial(reconstruction.Truth, data, release.schema, panels.compared_rows(shown), bits_for)
         true = remember(shown, "truth", read)
     else:
         caption("The true rows are in a folder, and are not shown beside the reports.")
@@ -82,7 +82,7 @@ def column(
 def clear(found: Reports) -> str:
     """Which columns the collector gets as they are, in a sentence; empty if none."""
     names = ", ".join(" × ".join(family) for family in found.clear)
-    return say("**{columns} is handed in as it is.**", columns=escaped(names)) if names else ""
+    return say("**{columns} is handed in as it is.**", columns=escape(names)) if names else ""
 
 
 def first(key: str, found: Reports) -> None:
@@ -101,7 +101,7 @@ def summary(frame: pd.DataFrame, found: Reports, name: str) -> None:
     inside = frame["real"].between(frame["low"], frame["high"]).sum()
     impossible = ((frame["reconstructed"] < 0) | (frame["reconstructed"] > 1)).sum()
     rows = sum(len(found.values[family]) for family in reconstruction.families_of(found, name))
-    markdown("{rows:,} reports tell of **{column}**.", rows=rows, column=escaped(name))
+    markdown("{rows:,} reports tell of **{column}**.", rows=rows, column=escape(name))
     if not np.isfinite(frame["high"]).all():
         markdown("The rule gives reports that tell nothing.")
     elif frame["real"].isna().all():

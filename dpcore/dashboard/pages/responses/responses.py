@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.dashboard.pages.responses import collection, reports
 from dpcore.dashboard.panels import forest, predict
-from dpcore.dashboard.session import Shown
+from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.dashboard.workbench import Parts
 from dpcore.datasets import Dataset
@@ -13,7 +13,7 @@ from dpcore.language import phrase, say
 PAGE = "responses"
 
 
-def model(shown: Shown, _: Dataset) -> Parts:
+def model(shown: ShownRelease, _: Dataset) -> Parts:
     """The reports, the tree that was learned from them if any, and what the model predicts."""
     model, parts = shown.release.model, {}
     if model.reports:
@@ -30,7 +30,7 @@ def drawers(_: Dataset) -> None:
     predict.drawer(PAGE)
 
 
-def explained(*_: object) -> None:
+def draw_explanation(*_: object) -> None:
     """Who plays the people, and what names stand for."""
     caption(
         "This program plays all people: it randomizes their answers, and learns from their reports "

@@ -13,8 +13,8 @@ from dpcore.arguments import Floats
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.panels import forest, redraw
-from dpcore.dashboard.session import Shown, remember
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.session import ShownRelease, remember
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption
 from dpcore.dashboard.workbench import Parts
 from dpcore.datasets import Dataset
@@ -23,7 +23,7 @@ from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.evaluate import tree_errors
-from dpcore.evaluate.ranges import covered, one_answer, true_answers
+from dpcore.evaluate.ranges import cells_covered, one_answer, true_answers
 from dpcore.export.artifacts import CountTree
 from dpcore.language import phrase, say
 from dpcore.methods.base import Synthesizer
@@ -36,7 +36,7 @@ QUERIES = 500
 SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
 
 
-def model(shown: Shown, _: Dataset) -> Parts:
+def model(shown: ShownRelease, _: Dataset) -> Parts:
     """The tree of counts, answers of it to ranges, and their errors."""
     return {
         phrase("Tree"): lambda: tree(shown),
@@ -45,37 +45,37 @@ def model(shown: Shown, _: Dataset) -> Parts:
     }
 
 
-def released(shown: Shown) -> CountTree:
+def released_tree(shown: ShownRelease) -> CountTree:
     """The released tree, and its rows."""
     return shown.release.artifact_as(CountTree)
 
 
-def true_counts(shown: Shown, tree: ReleasedTree | None = None) -> list[Floats]:
+def true_counts(shown: ShownRelease, tree: ReleasedTree | None = None) -> list[Floats]:
     """What a tree's counts would be without noise, per level; the released tree's, or another's."""
-    return tree_errors.true_counts(tree or released(shown).tree, real_rows(shown))
+    return tree_errors.true_counts(tree or released_tree(shown).tree, real_rows(shown))
 
 
-def real_rows(shown: Shown) -> Rows:
+def real_rows(shown: ShownRelease) -> Rows:
     """The real rows, cut as those that were counted."""
     rows = panels.evaluator(shown).rows
-    return rows.at(panels.likened(shown)) if isinstance(rows, HeldRows) else rows
+    return rows.at(panels.compared_rows(shown)) if isinstance(rows, HeldRows) else rows
 
 
-def per_row(shown: Shown) -> float:
+def per_row(shown: ShownRelease) -> float:
     """What a histogram of the rows that were counted may spend on one of them."""
     unit, epsilon = shown.release.schema.persons, float(shown.release.parameters["epsilon"])
     return epsilon if unit is None else epsilon / unit.max_contributions
 
 
-def flat(shown: Shown, truth: Any, queries: Any, schema: Schema, seed: int = 0) -> Floats:
+def flat(shown: ShownRelease, truth: Any, queries: Any, schema: Schema, seed: int = 0) -> Floats:
     """What a histogram of all cells of a schema would answer at the same privacy loss."""
     how: Any = {"relation": str(shown.release.ledger.relation), "seed": seed}
     return evaluate.uniform_baseline_answers(truth, queries, schema, epsilon=per_row(shown), **how)
 
 
-def tree(shown: Shown) -> None:
+def tree(shown: ShownRelease) -> None:
     """The tree of counts before and after consistency, from any node down."""
-    found = released(shown).tree
+    found = released_tree(shown).tree
     levels, leaves = len(found.partitions), found.leaves.size
     text = say(
         "**{levels:,} levels**, down to **{leaves:,} groups**, empty ones included. Counts and "
@@ -103,12 +103,12 @@ def tree(shown: Shown) -> None:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
         caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
-    forest.largest_groups(released(shown).generalized)
+    forest.largest_groups(released_tree(shown).generalized)
 
 
-def errors(shown: Shown) -> None:
+def errors(shown: ShownRelease) -> None:
     """Errors of random range queries by their size, with and without consistency."""
-    if not released(shown).tree.leaves.family:
+    if not released_tree(shown).tree.leaves.family:
         st.info(say("This release split no column: all rows are one group."))
         return
     finer = st.toggle(say("Finer ranges than the release's own groups"), key=f"{PAGE}.finer")
@@ -126,9 +126,9 @@ def errors(shown: Shown) -> None:
     )
 
 
-def range_errors(shown: Shown, *, finer: bool) -> pd.DataFrame:
+def range_errors(shown: ShownRelease, *, finer: bool) -> pd.DataFrame:
     """Mean errors by size of the range, of each way to answer, and of baselines."""
-    counts, schema, rows = released(shown), shown.release.schema, real_rows(shown)
+    counts, schema, rows = released_tree(shown), shown.release.schema, real_rows(shown)
     found, divided = counts.tree, schema.select(counts.tree.leaves.family)
     queries = random_queries(divided, QUERIES) if finer else group_queries(found, QUERIES)
     answers = {
@@ -144,7 +144,7 @@ def range_errors(shown: Shown, *, finer: bool) -> pd.DataFrame:
     return frame.assign(baseline=frame["release"].isin(["flat", "no noise, same groups"]))
 
 
-def ask(shown: Shown) -> None:
+def ask(shown: ShownRelease) -> None:
     """One range query, and what each way of counting would answer."""
     schema = shown.release.schema
     text = say(
@@ -152,7 +152,7 @@ def ask(shown: Shown) -> None:
         "release did not split that finely, the answer takes a group's rows to be spread evenly."
     )
     st.markdown(f"{text}{panels.of_persons(shown)}")
-    divided, key = list(released(shown).tree.leaves.family), f"{PAGE}.ask:{id(shown)}"
+    divided, key = list(released_tree(shown).tree.leaves.family), f"{PAGE}.ask:{id(shown)}"
     names = st.multiselect(say("Columns"), schema.names, divided[:1], key=key)
     if not names:
         st.info(say("Choose a column."))
@@ -174,7 +174,7 @@ def ask(shown: Shown) -> None:
         panels.chart(charts.frameworks())
 
 
-def redraws(page: str, shown: Shown) -> None:
+def redraws(page: str, shown: ShownRelease) -> None:
     """20 more trees: how far their counts are from the true ones, before and after consistency."""
 
     def look(fitted: Synthesizer) -> pd.DataFrame:
@@ -186,7 +186,7 @@ def redraws(page: str, shown: Shown) -> None:
 
 def group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
     """Codes of one column: an interval of numbers, or a group of the taxonomy."""
-    labels, label = column.labels[: column.size - column.missing], escaped(column.name)
+    labels, label = column.labels[: column.size - column.missing], escape(column.name)
     look: Any = {"key": f"{key}.{column.name}"}
     if column.numeric and len(labels) > 1:
         ends = labels[0], labels[len(labels) // 2]
@@ -199,16 +199,16 @@ def group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
     return groups[chosen].codes
 
 
-def answers(shown: Shown, query: RangeQuery) -> pd.DataFrame:
+def answers(shown: ShownRelease, query: RangeQuery) -> pd.DataFrame:
     """The answers with their intervals; the true one is read off the real rows."""
-    counts, schema = released(shown), shown.release.schema
+    counts, schema = released_tree(shown), shown.release.schema
     found, names = counts.tree, {*counts.tree.leaves.family, *dict(query.codes)}
     truth = true_answers(real_rows(shown), schema, [query])
     noisy, width = found.noisy_answers([query])
     cells = schema.select([name for name in schema.names if name in names])
     (estimate,) = flat(shown, truth, [query], cells, seed=abs(hash((id(shown), query))))
     scale = shown.release.ledger.relation.histogram_l1 / per_row(shown)
-    half_width = SURE * math.sqrt(2 * covered(query, cells)) * scale
+    half_width = SURE * math.sqrt(2 * cells_covered(query, cells)) * scale
     rows = [
         ("noisy: as few groups as will do", noisy[0], width[0]),
         ("consistent", found.answers([query])[0], found.margins([query])[0]),

@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard import housekeeping, intake, jobs, panels, session
 from dpcore.dashboard.panels.download import file_button
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, lasting, markdown
 from dpcore.datasets import Dataset, new_token
 from dpcore.domain.column import Column
@@ -56,7 +56,7 @@ class Draft:
 
 def drafts() -> dict[Owner, Draft]:
     """What is edited, and not in use yet."""
-    return session.kept(f"{KEY}.drafts", dict[Owner, Draft])
+    return session.keep_once(f"{KEY}.drafts", dict[Owner, Draft])
 
 
 def start_over(owner: Owner, tree: Taxonomy) -> None:
@@ -101,7 +101,7 @@ def editor(data: Dataset, columns: dict[str, Column]) -> None:
             status = phrase(":orange[:material/error: No tree yet, so the old one stays: {problem}]")
         elif changed != column:
             status = phrase(":blue[:material/edit: This tree is not in use yet: press Apply.]")
-        markdown(status, problem=escaped(retold(problem)))
+        markdown(status, problem=escape(retold(problem)))
     with st.container(horizontal=True):
         pressed = st.button(say("Apply"), f"{KEY}.apply", type="primary", icon=":material/check:")
         fresh, label = tree_of(replace(column, taxonomy=None)), say("Back to one level")
