@@ -21,7 +21,7 @@ from dpcore.evaluate.distances import CLOSE, Center
 from dpcore.evaluate.evaluator import FOREST, TREE
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export import protection
-from dpcore.export.artifacts import Model
+from dpcore.export.artifacts import Model, SyntheticRows
 from dpcore.language import phrase, retold, say
 from dpcore.text import limit
 
