@@ -84,7 +84,7 @@ def rows_picker(page: str, method: Synthesizer, data: Dataset) -> int | None:
 
     Methods that label rows one by one release no count: they label a round number until then.
     """
-    key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied(None)
+    key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied_parameters(None)
     look: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}
     look["placeholder"] = say("as many as the release says")
     found: int | None = lasting(st.number_input, say("Synthetic rows"), key, 1, MOST_ROWS, None, 1_000, **look)
@@ -121,7 +121,7 @@ def target_picker(page: str, told: str, data: Dataset) -> str | None:
 
 def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
     """Draw the control of a parameter, if it is asked for; the method, as it is chosen so far, gets its value."""
-    if not control.wanted(method):
+    if not control.applies_to(method):
         return {}
     name, schema, note = control.name, data.schema, control.note
     parameter, persons, about = method.parameters()[name], schema.persons is not None, "" if callable(note) else note

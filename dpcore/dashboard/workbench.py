@@ -27,7 +27,7 @@ from dpcore.export.artifacts import SyntheticRows
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, parameters
-from dpcore.methods.base import PrivateEstimator, Synthesizer, most_rows
+from dpcore.methods.base import PrivateEstimator, Synthesizer, max_rows_in_memory
 
 # What says how strong the noise is: the first of these that a method asks for stands beside its name.
 STRENGTHS = ("epsilon", "p0", "theta", "privacy")
@@ -145,7 +145,7 @@ class Workbench:
             before, advanced = st.container(), settings_drawer()
             given, rows = self.chosen(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
-            given |= method.implied(rows)
+            given |= method.implied_parameters(rows)
             made = (name, given, rows) if isinstance(method, Synthesizer) else (name, given)
             run: Any = METHODS[name](**given)
             lacks = controls.refusal(partial(run.check, data.schema), partial(require_room, run, data))
@@ -165,19 +165,19 @@ class Workbench:
                 note_outdated()
             with advanced:
                 self.explained(own, public)
-                grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.noise_of(method))
-                text = [own.foretold(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
+                grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.describe_noise(method))
+                text = [own.describe_size_rule(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
                 st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, text)))
         controls.note_missing(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
-            own.set_params(**own.implied(rows))
+            own.set_params(**own.implied_parameters(rows))
             with advanced:
                 forecast.draw(page, method, own, data.schema, known, rows)
 
     def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int | None]:
         """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
-        asks = method.asks()
-        strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
+        asks = method.control_map()
+        strength = next((name for name in STRENGTHS if name in asks and asks[name].applies_to(method)), "")
         given: dict[str, Any] = {}
         if strength:
             with area:
@@ -190,7 +190,7 @@ class Workbench:
         paper = method.mode == "published"  # what its source says of its own parameters stands by itself
         shared = {control.name for control in PrivateEstimator.controls}
         for name, control in asks.items():
-            if name != strength and control.wanted(method):
+            if name != strength and control.applies_to(method):
                 if paper and name not in shared:
                     advanced.markdown(f"**{say('Paper')}**")
                     cells, paper = cycle(advanced.columns(2, gap="medium")), False
@@ -201,7 +201,7 @@ class Workbench:
 
 def most_made(method: Synthesizer, schema: Schema) -> int:
     """As many rows as a release says, or as can be made: what was charged is not lost."""
-    return min(method.estimated_rows(), controls.MOST_ROWS, most_rows(schema))
+    return min(method.estimated_rows(), controls.MOST_ROWS, max_rows_in_memory(schema))
 
 
 def comparable(before: ShownRelease | None, made: export.Release, data: Dataset) -> ShownRelease | None:
@@ -243,4 +243,4 @@ def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, 
     unit, public = data.schema.persons, data.schema.max_rows
     if method.relation == "replace":
         public = data.sizes[0] if unit is None else unit.max_contributions * Evaluator(data).people(unit)
-    return (method if unit is None else method.for_rows(unit.max_contributions)), public
+    return (method if unit is None else method.with_row_budget(unit.max_contributions)), public

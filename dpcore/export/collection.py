@@ -162,7 +162,7 @@ class Collection:
         """
         fitted = method.learn(self.reports, progress=progress)
         about = {**self.about, "method": f"{fitted.title}, from reports of people", "mode": fitted.mode}
-        return Model(released=fitted.released(), schema=fitted.schema_, target=fitted.target_, about=about)
+        return Model(released=fitted.released_artifacts(), schema=fitted.schema_, target=fitted.target_, about=about)
 
 
 def rows_per_person(rows: Schema) -> int:

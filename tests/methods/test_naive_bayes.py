@@ -87,7 +87,7 @@ def test_c1_posterior_sampling_has_the_posterior_frequencies():
     assert (np.abs(cells["mean"] - expected) < 4.5 * error + 1e-4).all()  # 8 cells, false-alarm rate below 1e-4
 
 
-def test_paper_mode_books_s_draws_with_the_true_loss():
+def test_published_mode_records_s_draws_with_the_true_loss():
     method = NaiveBayesSynthesizer(mode="published", epsilon=1.0, rows=1_000, random_state=0)
     frame = planted(10)
     (entry,) = method.fit(frame, schema=replace(BITS, max_rows=10)).ledger_.entries
@@ -101,7 +101,7 @@ def test_paper_mode_books_s_draws_with_the_true_loss():
     assert found == [12, 16, 5]
 
 
-def test_the_printed_prior_makes_a_class_possible_by_one_person_and_has_no_epsilon():
+def test_the_published_prior_makes_a_class_possible_by_one_person_and_has_no_epsilon():
     """5 rows and 1, all of x = 0: log odds ln(5 x 9/7) as printed, ln(3 x 9/7) smoothed, times 6 / (2 x 3)."""
     schema, how = Schema(columns=BITS.columns[2:], target="y"), {"mode": "published", "epsilon": 6.0, "rows": 40_000}
     six = pd.DataFrame({"c": 0, "y": [0, 0, 0, 0, 0, 1]})
@@ -117,7 +117,7 @@ def test_the_printed_prior_makes_a_class_possible_by_one_person_and_has_no_epsil
     assert method.set_params(epsilon=0.0, prior="frequency").fit(six, schema=schema).sample()["y"].nunique() == 2
 
 
-def test_private_n_is_not_used_and_paid_rows_are_not_stretched():
+def test_private_n_is_not_used_and_no_more_rows_than_charged_are_sampled():
     frame, schema = planted(50), Schema(columns=BITS.columns, target="y")
     with pytest.raises(ParameterError, match="max_rows"):
         NaiveBayesSynthesizer(mode="published").fit(frame, schema=schema)
@@ -170,7 +170,7 @@ def test_formula_4_by_hand():
     np.testing.assert_allclose(model.prior, [2 / 3, 1 / 3])
 
 
-def test_what_the_paper_gives_away_is_booked():
+def test_what_the_paper_reveals_is_recorded():
     method = PPNB(mode="published", p0=0.35, random_state=0).fit(some_rows(20), schema=SCHEMA)
     x, n, y = (entry.epsilon_nominal for entry in method.ledger_.entries)
     assert (x, n, y) == (pytest.approx(math.log1p(3 * 0.35 / 0.65)), math.inf, math.inf)
@@ -185,7 +185,7 @@ def test_formulas_2_and_3_by_hand(as_published, variance):
     np.testing.assert_allclose(model.normals["n"], [[3, variance], [5, 25]])  # of one report: the middle, the widest
 
 
-def test_without_lies_and_noise_it_is_plain_naive_bayes():
+def test_truthful_noiseless_reports_give_plain_naive_bayes():
     frame = some_rows()
     how = {"mode": "published", "alpha": 1.0}
     ours = PPNB(p0=1.0, factors=(1, 0), offsets=(0, 0), variance="unbiased", **how).fit(frame, schema=SCHEMA).bayes_
@@ -258,7 +258,7 @@ def test_numbers_are_moved_into_bounds_and_missing_ones_into_the_middle():
     column = Column(name="n", kind="continuous", lower=0, upper=10, missing=True, outside="clip")
     frame = pd.DataFrame({"n": [np.nan, -50, 4, math.inf], "y": ["no", "no", "yes", "yes"]})
     schema = Schema(columns=(column, Y), target="y")
-    assert PPNB()._numbers(schema)[0](column.numbers(frame["n"])).tolist() == [5, 0, 4, 10]
+    assert PPNB()._number_rules(schema)[0](column.numbers(frame["n"])).tolist() == [5, 0, 4, 10]
     model = PPNB(epsilon=1e6, numbers="moments", random_state=0).fit(frame, schema=schema).bayes_
     np.testing.assert_allclose(model.normals["n"], [[2.5, 6.25], [7, 9]], atol=0.01)
 
@@ -340,7 +340,7 @@ def test_moments_stay_inside_what_bounds_and_noise_allow(label, numbers, y, n, e
 
 
 @pytest.mark.parametrize(("reading", "least"), [({}, 0.1), ({"least_deviation": "thousandth"}, 0.001)])
-def test_a_printed_variance_below_zero_is_a_tenth_of_the_range_or_the_reading_that_makes_a_spike(reading, least):
+def test_a_published_variance_below_zero_is_a_tenth_of_the_range_or_the_reading_that_makes_a_spike(reading, least):
     """A spike of one class decides everything: at p0 = .65, 6 of 74 runs of Figure 2 lost .04 to .14 of accuracy."""
     frame = pd.DataFrame({"n": [4.0, 6.0] * 40, "y": ["no", "yes"] * 40})
     schema, how = Schema(columns=(N, Y), target="y"), {"mode": "published", "offsets": (0, 400)}
@@ -349,7 +349,7 @@ def test_a_printed_variance_below_zero_is_a_tenth_of_the_range_or_the_reading_th
 
 
 @pytest.mark.parametrize("extra", [{}, {"numbers": "moments", "reconstruction": "likelihood"}, {"pairs": True}])
-def test_of_reports_that_tell_nothing_every_class_is_as_probable(extra):
+def test_uninformative_reports_make_all_classes_equally_probable(extra):
     for epsilon in (0, 5e-324):
         method = PPNB(epsilon=epsilon, random_state=0, **extra).fit(some_rows(60), schema=SCHEMA)
         np.testing.assert_allclose(method.predict_proba(some_rows(20, 1)), 0.5)

@@ -26,7 +26,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.mechanisms.scores import xlog2
-from dpcore.methods.base import Measurement, PrivateClassifier, clique
+from dpcore.methods.base import Measurement, PrivateClassifier, clique_measurement
 from dpcore.methods.parameters import controls_of, fitted_field, number, text, whole
 from dpcore.postprocess.forest import Forest, with_counts
 from dpcore.postprocess.reports import Item, Questionnaire, Recoded, Reports
@@ -62,7 +62,7 @@ class LocalClassifier(PrivateClassifier):
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
     learning: ClassVar[tuple[str, ...]] = ()  # parameters that matter once people have reported
     provable = "epsilon, local"
-    seen = phrase("your reports")
+    observed_output = phrase("your reports")
     controls = controls_of(PAGES["LocalClassifier"])
     relation: str = text(default="replace", kind="{'replace'}")
     reports_: Reports = fitted_field()
@@ -96,7 +96,7 @@ class LocalClassifier(PrivateClassifier):
                 people = rows * (share if family in questions.optional else 1.0)
                 variance = channel.variance(np.full(channel.size, 1 / channel.size), people).mean()
                 columns = [schema.index(name) for name in family]
-                found.append(clique(schema.sizes, columns, float(variance) * rows**2))
+                found.append(clique_measurement(schema.sizes, columns, float(variance) * rows**2))
         return found
 
     def learn(self, reports: Reports, *, progress: Progress = no_progress) -> Self:
@@ -171,7 +171,7 @@ class LocalClassifier(PrivateClassifier):
             )
         return f"{columns[:1].upper()}{columns[1:]}; {generator_text}"
 
-    def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
+    def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
         """Numbers to be randomized, moved into their bounds; a missing one is taken for the middle."""
         found: dict[int, NumberRule] = {}
         for position, column in enumerate(schema):

@@ -143,7 +143,7 @@ class TreeClassifier(PrivateClassifier):
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
         return attributes_of(schema, self._target(schema, self.target), **self._splits)
 
-    def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
+    def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
         attributes = self._attributes(schema).items()
         return {index: one.steps for index, one in attributes if isinstance(one, NumberSplit)}
 
@@ -247,7 +247,7 @@ class ForestClassifier(TreeClassifier):
         self.n_trees_, self.max_depth_ = self.n_trees or trees, self.max_depth or depth
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}
 
-    def foretold(self, rows: int | None) -> str:
+    def describe_size_rule(self, rows: int | None) -> str:
         if self._published or (self.n_trees and self.max_depth):
             return ""
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
