@@ -329,7 +329,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     Parameters
     ----------
     frame : DataFrame
-        That of `count_tree.nodes`, maybe `with_truth`. Colors are absolute errors if the
+        That of `count_tree.nodes`, maybe `add_true_counts`. Colors are absolute errors if the
         true counts are there; without them half the widths of 95% intervals, and the chart shows
         nothing private.
     width : int, default=820
