@@ -90,7 +90,7 @@ def make(options: argparse.Namespace) -> int:
         {
             "command": "release",
             "out": str(out),
-            **release.about,
+            **release.origin,
             "noise": release.noise_label,
             "delta": ledger.delta,
             "data": data.name,

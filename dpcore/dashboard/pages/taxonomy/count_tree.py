@@ -103,7 +103,7 @@ def tree(shown: ShownRelease) -> None:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
         caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
-    forest.largest_groups(released_tree(shown).generalized)
+    forest.largest_groups(released_tree(shown).generalized_rows)
 
 
 def errors(shown: ShownRelease) -> None:
