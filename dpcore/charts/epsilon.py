@@ -101,7 +101,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     onward = _onward(plot(data[endless], "epsilon_nominal", "name", plot.tooltip))
     cases = {"rho|epsilon": in_rho, "claims|none": data["claims"].any()}
     layers, height = [drawn.encode(fill), onward, diamonds(claims, CLAIMED), note], step(data["name"], 30)
-    return present(layers, "epsilon_split", cases, paid=text, height=height)
+    return present(layers, "epsilon_split", cases, spent=text, height=height)
 
 
 def _alike(data: pd.DataFrame) -> pd.DataFrame:
