@@ -340,7 +340,7 @@ def test_what_is_said_beside_run_holds_of_the_release(small_frame, small_schema)
             ledger = method.fit(small_frame.head(40), schema=small_schema).ledger_
             noiseless = method.noise_label_ == "No noise"
             assert said == describe_noise_quality(noiseless, method.exactly_sampled_, method.mode), (kind, offer)
-            assert noiseless == said.startswith("none at all"), (kind, offer)
+            assert noiseless == said.startswith("no noise at all"), (kind, offer)
             assert not (noiseless and method.exactly_sampled_), (kind, offer)
             if promise:
                 assert method.exactly_sampled_, (kind, offer)

@@ -52,7 +52,7 @@ def test_charged_rows_are_written_once(tmp_path):
     method = fitted("NB-Synth", {"variant": "C2", "rows": 250})
     rows = pd.read_parquet(method.sample_to(tmp_path / "rows.parquet", 250))
     np.testing.assert_array_equal(SMALL.encode(rows), method.released_codes_)
-    with pytest.raises(ParameterError, match="holds 250 rows"):
+    with pytest.raises(ParameterError, match="has 250 rows"):
         method.sample_to(tmp_path / "more.parquet", 251)
     assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
 
