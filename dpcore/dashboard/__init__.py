@@ -1,4 +1,7 @@
-"""The Streamlit side: state, the page frame, forms and panels. The only part of the package that imports streamlit."""
+"""The Streamlit dashboard: session state, page frame, controls, panels.
+
+No other part of the package imports streamlit.
+"""
 
 from pathlib import Path
 

@@ -1,8 +1,9 @@
-"""The command `dpcore`: the dashboard, from any folder, as .streamlit/config.toml says; and its commands.
+"""The command `dpcore`: start the dashboard, or run one of the commands without it.
 
-Streamlit finds the file that lies beside app.py by itself, but lets variables of the environment
-win over it, which may be there for another app. Here the file's options become flags, over which
-nothing wins but a flag of the same name.
+The dashboard can be started from any folder. Streamlit reads `.streamlit/config.toml` beside
+app.py by itself, but environment variables override that file, and they may be meant for another
+app. Therefore the options of the file are passed as command-line flags. Nothing overrides a flag
+but a later flag of the same name.
 """
 
 import argparse
@@ -37,9 +38,9 @@ VARIABLES = {  # of the environment, set by options of the command: the value's 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve the dashboard until it is stopped; the exit code.
+    """Run the command `dpcore` and return its exit code; serving the dashboard ends with Ctrl+C.
 
-    What cannot be understood ends the process with 2 and a message, as do Streamlit's own refusals.
+    A wrong command line ends the process with exit code 2 and a message, as in Streamlit itself.
     """
     words = sys.argv[1:] if arguments is None else arguments
     if words and words[0] in COMMANDS:
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command() -> argparse.ArgumentParser:
-    """What the command understands: what sets a variable, or an option of Streamlit's."""
+    """Return the argument parser of `dpcore` itself; commands such as `schema` have their own."""
     parser = argparse.ArgumentParser(
         prog="dpcore",
         usage="dpcore [OPTION ...] | dpcore version | dpcore COMMAND ...",
@@ -104,7 +105,19 @@ def command() -> argparse.ArgumentParser:
 
 
 def split(arguments: Sequence[str]) -> tuple[CommandFlags, list[str]]:
-    """Streamlit's options, whose names have a dot in them, and the other arguments; ValueError without a value."""
+    """Split command-line arguments into Streamlit's options and all other arguments.
+
+    An option of Streamlit has a dot in its name, such as `--server.port`.
+
+    Returns
+    -------
+    Streamlit's options as {name without dashes: values}, and the other arguments in their order.
+
+    Raises
+    ------
+    ValueError
+        If an option of Streamlit has no value.
+    """
     flags: CommandFlags = {}
     rest: list[str] = []
     words = iter(arguments)
@@ -120,12 +133,12 @@ def split(arguments: Sequence[str]) -> tuple[CommandFlags, list[str]]:
 
 
 def flags_of_config() -> CommandFlags:
-    """The options of config.toml, as their flags are written."""
+    """Return the options of `.streamlit/config.toml` as Streamlit's command-line options."""
     return flatten(tomllib.loads((FOLDER / ".streamlit/config.toml").read_text(encoding="utf-8")))
 
 
 def flatten(options: Mapping[str, Any], section: str = "") -> CommandFlags:
-    """All options in a section, by their full names."""
+    """Flatten nested options into {dotted full name: [value as text]}, below `section`."""
     flags: CommandFlags = {}
     for name, value in options.items():
         if isinstance(value, Mapping):

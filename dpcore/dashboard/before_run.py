@@ -1,4 +1,4 @@
-"""The line *Before you run*: what a run will be good for, and what it lacks, by public facts."""
+"""The line *Before you run*: the expected errors of a run, and its guarantee, from public facts."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -45,9 +45,9 @@ COARSE = phrase("spread evenly in bins ({bin})")
 
 
 def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True) -> None:
-    """Say whether a guarantee holds and, while a run `waits`, what is expected of it; it reads no row.
+    """Draw whether a guarantee holds and, while a run `waits`, its expected errors; reads no row.
 
-    `rows` is how many there are where that is public, and None where it stays private.
+    `rows` is the number of rows if it is public, and None if it is private.
     """
     with st.container(key="before" if waits else "claim"):
         if waits:
@@ -69,7 +69,7 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
 
 
 def terms(method: Any, schema: Schema) -> None:
-    """Say on which terms a run is made: neighbors, delta, noise, a person's epsilon, and that it is charged."""
+    """Draw the terms of a run: its neighbors, delta, noise, a person's epsilon, and its charge."""
     unit = schema.unit
     parts = [say(controls.relation_words(method.relation, schema.persons is not None)).lower()]
     if method.delta:
@@ -82,7 +82,7 @@ def terms(method: Any, schema: Schema) -> None:
 
 
 def odds(method: Any, preset: Preset, schema: Schema) -> None:
-    """Show what the run's epsilon means for one person, or why there is no limit."""
+    """Draw what the run's epsilon means for one person in odds, or why no bound holds."""
     if "epsilon" not in method.asks() or not method.asks()["epsilon"].wanted(method):
         return
     if "corrected" not in method.modes:
@@ -97,28 +97,31 @@ def odds(method: Any, preset: Preset, schema: Schema) -> None:
 
 
 def rows_key(page: str, schema: Schema) -> str:
-    """The key of the control that asks how many rows there may be."""
+    """Return the key of the control in which a user says how many rows to expect."""
     return f"forecast.rows.{page}:{schema.max_rows}"
 
 
 def rows_said(page: str, schema: Schema) -> int | None:
-    """How many rows someone says that there may be: in Advanced, or by the public bound; None if nobody does."""
+    """Return the number of rows that the user expects, else the public bound, else None."""
     said: int | None = st.session_state.get(rows_key(page, schema))
     return said or schema.max_rows
 
 
 def rows_expected(page: str, schema: Schema) -> int:
-    """How many rows a forecast counts with: what someone says, or a usual number."""
+    """Return the number of rows for a forecast: declared or expected by the user, else 10,000.
+
+    The number is at most `MOST_EXPECTED`.
+    """
     return min(rows_said(page, schema) or USUAL, MOST_EXPECTED)
 
 
 def sizes_text(sizes: Sequence[int]) -> str:
-    """Several numbers of rows."""
+    """Return numbers of rows as one text, such as "100 / 1,000"."""
     return " / ".join(f"{some:,}" for some in sizes)
 
 
 def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
-    """What is expected, worked out once for the same settings."""
+    """Return a method's expected errors on `rows` rows, computed once per session and settings."""
     known = session.keep_once("dpcore.expectations", dict[Any, Expectation])
     key = (method.title, repr(method.get_params()), schema.to_json(), rows)
     steps = method.asks()["epsilon"].steps or EPSILONS
@@ -126,7 +129,10 @@ def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
 
 
 def words(found: Sequence[Expectation], epsilon: float) -> list[str]:
-    """What is expected at an epsilon, in a few words each; for several numbers of rows, one after the other."""
+    """Return phrases for the expected errors at an epsilon.
+
+    `found` has one expectation per number of rows. Each phrase lists their values in that order.
+    """
     parts, last, several = [], found[-1], len(found) > 1
 
     def each(of: Callable[[Expectation], float], write: Callable[[float], str]) -> str:
@@ -153,12 +159,16 @@ def words(found: Sequence[Expectation], epsilon: float) -> list[str]:
 
 
 def points(share: float) -> str:
-    """A share in percentage points, without the sign."""
+    """Return a share in percentage points as text, without a unit."""
     return f"{100 * share:.1f}" if share < 0.01 else f"{100 * share:.0f}"
 
 
 def coarse(method: Any, schema: Schema) -> list[str]:
-    """Of bins that no person wrote the widest one, for its range, that holds 0 or begins a column; dates go first."""
+    """Return a phrase for the widest proposed bin, in a list; an empty list if no bin is wide.
+
+    Width is relative to the column's range. Only bins that nobody declared count, and of each
+    column only the bin that contains 0, or else its first bin. Dates come before numbers.
+    """
     widest, wide = ((False, 0.0), ""), 0
     for one in schema if isinstance(method, Synthesizer) else ():  # others make no rows
         if not one.numeric or one.origin not in PROPOSED:

@@ -1,4 +1,4 @@
-"""What shows an idea has one shape: settings at left, a picture at right, a sentence to keep, and what is behind it."""
+"""The common layout of demonstrations: settings at left, pictures and one sentence at right."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ DemonstrationPicture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What is shown at some settings; sentences are messages, with `values` for their braces."""
+    """The contents of a demonstration; sentences are messages, with `values` for their braces."""
 
     figures: Mapping[str, str]
     pictures: Sequence[DemonstrationPicture]  # the first stands above the sentence to keep
@@ -42,7 +42,11 @@ class Demonstration:
 
 
 def demonstration(key: str) -> Callable[[Callable[[str], Demonstration | None]], Callable[[], None]]:
-    """Make a part of a page of what draws settings, under this key, and returns what they show."""
+    """Return a decorator that turns a function into a part of a page with its own reruns.
+
+    The function draws the settings whose keys begin with `key`, and returns the `Demonstration`
+    that is drawn beside them, or None for nothing.
+    """
 
     def part(make: Callable[[str], Demonstration | None]) -> Callable[[], None]:
         @st.fragment
@@ -61,30 +65,30 @@ def demonstration(key: str) -> Callable[[Callable[[str], Demonstration | None]],
 
 
 def sides() -> Any:
-    """The places of settings and of pictures."""
+    """Return the left column, for settings, and the right column, for pictures."""
     return st.columns([2, 5], gap="medium")
 
 
 def epsilon_slider(
     key: str, label: str = EPSILON, steps: Sequence[float] = EPSILONS, usual: float = 1, **look: Any
 ) -> float:
-    """Epsilon on a logarithmic scale, small."""
+    """Draw a slider of epsilon on a logarithmic scale, and return its value."""
     look |= {"value": usual, "help": say("Left: more private. Right: more accurate.")}
     return float(number_choice(st.select_slider, say(label), f"{key}.epsilon", steps, **look))
 
 
 def share_slider(label: str, key: str, low: int, high: int, usual: int, step: int = 1) -> float:
-    """A share in percent."""
+    """Draw a slider in percent, and return its value as a share in [0, 1]."""
     return float(lasting(st.slider, label, key, low, high, usual, step, format="%d%%") / 100)
 
 
 def with_headings(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table under its headings in the language of the screen."""
+    """Return a table with its headings in the language of the screen."""
     return frame.rename(columns=dict(zip(HEADINGS.split(", "), say(HEADINGS).split(", "), strict=True)))
 
 
 def draw(picture: DemonstrationPicture) -> None:
-    """A chart, a table, or what draws itself."""
+    """Draw a chart or a table, or call a function that draws."""
     if isinstance(picture, pd.DataFrame):
         st.dataframe(picture, hide_index=True)
     elif callable(picture):
@@ -94,7 +98,7 @@ def draw(picture: DemonstrationPicture) -> None:
 
 
 def show(found: Demonstration, left: Any, right: Any) -> None:
-    """Figures below the settings; pictures, the sentence and all else beside them."""
+    """Draw a demonstration: its figures in the left column, all else in the right column."""
     with left:
         figures(found.figures, beside=False)
     with right:

@@ -1,4 +1,4 @@
-"""Epsilon on a logarithmic scale, and what it means for one person, in odds."""
+"""The choice of epsilon on a logarithmic scale, and its meaning for one person in odds."""
 
 import math
 from collections.abc import Sequence
@@ -26,12 +26,15 @@ DOTS = 10
 
 
 def but_for(delta: float) -> str:
-    """The end of a sentence that holds for all but a probability of delta (`Currency.gained`)."""
+    """Return the end of a sentence that may fail with probability `delta`; "" if that is 0."""
     return say(", but for a probability of {delta}", delta=f"{delta:g}") if delta else ""
 
 
 def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
-    """Say how sure someone who was 50:50 unsure can become at worst from seeing something."""
+    """Return a sentence: how sure someone who was 50:50 unsure can become at worst.
+
+    `seen` is what that person sees, such as the release.
+    """
     sure = odds(epsilon)
     text = phrase(
         "Someone who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}{but}."
@@ -46,7 +49,7 @@ def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
 
 
 def odds_in_short(epsilon: float) -> str:
-    """The same in three words: "73 in 100"; never rounded up to certainty, as 100 would be."""
+    """Return the odds in a few words, such as "73 in 100"; never rounded up to 100."""
     sure = odds(epsilon)
     if sure >= CERTAIN:
         return say("practically certain")
@@ -56,10 +59,20 @@ def odds_in_short(epsilon: float) -> str:
 def choose_epsilon(
     key: str, usual: float, steps: Sequence[float], about: str = "", unit: PrivacyUnit | None = None
 ) -> float:
-    """Ask for epsilon; touches no data.
+    """Draw the choice of epsilon and return it; reads no data.
 
-    It may be `about` something else than a release, for which usual ranges have no names. A `unit`
-    says whether runs protect persons with all rows, or how many single rows a person has.
+    Parameters
+    ----------
+    key
+        Beginning of the control's key.
+    usual
+        Epsilon until the user chooses one.
+    steps
+        Values to choose from.
+    about
+        Explanation in place of that of a release; then no names of usual ranges are drawn.
+    unit
+        Privacy unit: protected persons, or the most rows that one person has.
     """
     persons = unit is not None and unit.id_column is not None
     protected = say("All rows of one person") if persons else say("One row")
@@ -73,7 +86,10 @@ def choose_epsilon(
 
 
 def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: bool = False) -> None:
-    """Show what an epsilon means for one person, in odds; `claimed`: if it held, as no proof of it does."""
+    """Draw the meaning of an epsilon for one person, in odds and as ten dots.
+
+    `claimed` says that no proof supports this epsilon.
+    """
     full = int(DOTS * odds(epsilon))  # only certainty fills all
     dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
     st.markdown(f"**{odds_in_short(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
@@ -84,13 +100,17 @@ def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: 
 
 
 def show_no_limit(why: str) -> None:
-    """Show that nothing limits what someone can learn of a person, and why."""
+    """Draw that nothing bounds what anyone can learn of a person, and why."""
     st.markdown(f":red[**{say('No limit')}** {'●' * DOTS}]")
     st.caption(f":red[{why}]")
 
 
 def ranges(steps: Sequence[float], rows: int) -> None:
-    """What usual ranges of epsilon are called, below the slider; they are meant for a person, who has so many rows."""
+    """Draw the names of usual ranges of epsilon below a slider with these `steps`.
+
+    The ranges are meant for a person. A slider for single rows is divided by `rows`, the most rows
+    that one person has.
+    """
     ends = [0.0, *(end / rows for end in USUAL)]
     parts = [sum(low < step <= high for step in steps) for low, high in pairwise(ends)]
     seen = {words: part for words, part in zip(USUAL.values(), parts, strict=True) if part}

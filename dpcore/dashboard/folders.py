@@ -1,6 +1,6 @@
-"""Tables that are longer than the memory: encoding them, which can be gone on with.
+"""Encoding of tables that are larger than memory; an interrupted encoding can be resumed.
 
-A folder of codes says itself what is in it, so that another session, or another server, goes on.
+A folder of codes describes its own contents, so that another session or server can resume it.
 """
 
 import shutil
@@ -29,7 +29,7 @@ PRIVATE = phrase("**They are as private as the rows**, and stay until you delete
 
 @dataclass(frozen=True)
 class FolderPlan:
-    """What a press of the button does with a table: which codes are used, gone on with, or made."""
+    """How a table larger than memory becomes a data set: from new, partial or finished codes."""
 
     rows: Intake
     codes: Path
@@ -39,7 +39,7 @@ class FolderPlan:
 
     @property
     def label(self) -> str:
-        """What the button says."""
+        """Label of the button that carries out the plan."""
         if self.known is None:
             return say("Encode")
         if self.known.whole:
@@ -48,7 +48,7 @@ class FolderPlan:
 
 
 def plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
-    """What becomes of a table that is longer than the memory, which the page says; None of others."""
+    """Draw and return the plan for a table that is larger than memory; None for other tables."""
     if rows.path is None:
         return None
     with readable():
@@ -65,7 +65,7 @@ def plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
 
 
 def alike(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
-    """Codes that are there, if they are as they are asked for."""
+    """Return existing codes if they fit the table's options and the schema, else None."""
     if known is None or known.damaged() or known.reading != rows.options or key_of(known) in refused_codes():
         return None
     same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
@@ -73,17 +73,17 @@ def alike(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialF
 
 
 def key_of(codes: PartialFolder) -> tuple[Path, int]:
-    """What codes are known by until they are written anew."""
+    """Return the identity of codes until they are written again: folder and time of writing."""
     return codes.folder, codes.written
 
 
 def refused_codes() -> set[tuple[Path, int]]:
-    """Codes that this session could not open, though they have the right sizes."""
+    """Return the keys of codes that this session could not open although their sizes were right."""
     return session.keep_once("dpcore.damaged", set[tuple[Path, int]])
 
 
 def describe_plan(asked: FolderPlan) -> str:
-    """Where codes go, what is there already, and how much room they take."""
+    """Return a sentence on the codes' folder, what it holds, and the space that they need."""
     there, folder = open_begun(asked.codes), escape(str(asked.codes))
     if asked.known is not None and asked.known.whole:
         return say("Encoded already: {n:,} rows in {folder}.", n=asked.known.rows, folder=folder)
@@ -96,16 +96,20 @@ def describe_plan(asked: FolderPlan) -> str:
 
 
 def bring(asked: FolderPlan) -> FolderData | None:
-    """The button's work while it is under way; the data, once, when it is over."""
+    """Run the requested encoding in the background; return the data set once it is finished.
+
+    Returns None until then, and again after the data set was returned.
+    """
     made = session.keep_once("dpcore.encoded", dict[str, FolderData])
     jobs.run(phrase("Encoding"), ENCODE, partial(work, asked, made, refused_codes()))
     return made.pop(asked.rows.token_of(asked.share), None)
 
 
 def work(asked: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
-    """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels.
+    """Encode the rows that are not encoded yet, open the codes, and store the data set in `made`.
 
-    Codes that cannot be opened are `wrong` from then on.
+    Rows that were encoded before a cancellation are kept. Codes that cannot be opened are added to
+    `wrong`.
     """
     hosting.require_own_computer()
     rows, known = asked.rows, asked.known

@@ -1,9 +1,9 @@
-"""A server for visitors: what it lets them do, and how they share it. A dashboard of one's own has no such limits.
+"""A server for visitors: what they may do, and how they share it. Your own dashboard has no limits.
 
-`DPCORE_HOSTED` (the command's `--hosted`) makes a server one. Then books are a session's own, files
-are taken only with `DPCORE_UPLOADS`, data sets of the server's disk are not offered, and work has
-limits, which `DPCORE_LIMITS` changes: "seconds=300,at_once=2". Nothing is kept of a session that
-ended.
+`DPCORE_HOSTED` (the command's `--hosted`) makes a server one for visitors. Each session then has
+a ledger of its own. Uploads need `DPCORE_UPLOADS`, and data sets on the server's disk are not
+offered. Work has limits, which `DPCORE_LIMITS` changes: "seconds=300,at_once=2". Nothing of a
+session is kept after its end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dpcore.language import phrase
 
 @dataclass(frozen=True)
 class Limits:
-    """What visitors may have; a dashboard of one's own has no limits."""
+    """Limits for visitors; the defaults, for a dashboard of your own, are infinite."""
 
     at_once: float = inf  # pieces of work that run at the same time
     per_visitor: float = inf  # pieces of work of one visitor, running or waiting
@@ -41,21 +41,21 @@ HOSTED = Limits(2, 2, 600, 1, 4_000, 100_000, 60, 200)
 
 
 def is_hosted() -> bool:
-    """Whether this server is for visitors."""
+    """Return whether this server is for visitors."""
     return os.environ.get("DPCORE_HOSTED", "") not in ("", "0")
 
 
 def takes_files() -> bool:
-    """Whether people may upload files of their own."""
+    """Return whether users may upload files."""
     return not is_hosted() or os.environ.get("DPCORE_UPLOADS", "") not in ("", "0")
 
 
 def own_computer() -> bool:
-    """Whether only this very computer reaches the server, so that its files may be chosen by their path.
+    """Return whether only this computer reaches the server, so that paths of files are offered.
 
-    The command says so in `DPCORE_LOCAL`: it alone knows that the guard is in front. As with any
-    server on the loopback address, other accounts of this computer reach it too, and act with the
-    rights of whoever started it.
+    The command sets `DPCORE_LOCAL`, as only the command knows that the guard is in front. As with
+    any server on the loopback address, other accounts of this computer reach it too, and act with
+    the rights of the user who started it.
     """
     import streamlit as st  # the command begins before it is loaded
 
@@ -64,12 +64,15 @@ def own_computer() -> bool:
 
 
 def local(*addresses: str) -> bool:
-    """Whether a server that listens there is for its own computer: no visitors, no proxy."""
+    """Return whether a server at these addresses serves only its own computer, without a proxy."""
     return {*addresses} <= {"127.0.0.1", "::1", "localhost"} and not (is_hosted() or os.environ.get("DPCORE_PUBLIC"))
 
 
 def require_own_computer() -> None:
-    """DataError where paths are not offered: whatever a page was sent, no file is looked at or written by its path."""
+    """Raise `DataError` if this server does not offer its own files by path.
+
+    Every function that reads or writes a file by a path from a page calls this first.
+    """
     if not own_computer():
         raise DataError(
             phrase("This server takes no paths of files."),
@@ -78,7 +81,13 @@ def require_own_computer() -> None:
 
 
 def absolute(path: str) -> Path:
-    """A path as somebody types it; DataError if it does not say where it begins."""
+    """Return a typed path as an absolute path, with ~ expanded.
+
+    Raises
+    ------
+    DataError
+        If the path is relative.
+    """
     location = Path(path).expanduser()
     if not location.is_absolute():
         raise DataError(phrase("This path does not say where it begins."), phrase("Write all of it, from / or ~ on."))
@@ -86,39 +95,52 @@ def absolute(path: str) -> Path:
 
 
 def offers(name: str) -> bool:
-    """Whether people may choose this data set: to visitors, none that lies on the server's disk."""
+    """Return whether users may choose this data set.
+
+    Visitors may not choose data sets on the server's disk.
+    """
     from dpcore.datasets import BANK_CARDS  # the command begins before pandas is loaded
 
     return not is_hosted() or name in ("sample", *BANK_CARDS)
 
 
 def max_shape(more: int = 0) -> tuple[float, float]:
-    """Most rows and columns of a visitor's table: for the process that reads it, so that no larger one comes here.
+    """Return the largest allowed number of rows and of columns of an uploaded table.
 
-    A table of reports has `more` columns, in which nobody reports.
+    The process that reads the table enforces both. A table of randomized reports may have `more`
+    columns, which hold no reports.
     """
     return limits().rows, limits().columns + more
 
 
 def operator() -> str:
-    """Who runs this server, as they say."""
+    """Return the name of the operator of this server, as set by `--operator`; "" if not set."""
     return os.environ.get("DPCORE_OPERATOR", "")
 
 
 def refuse_login() -> None:
-    """ParameterError where a log-in is asked for, as earlier versions had one: better no server than an open one."""
+    """Raise `ParameterError` if a log-in is requested, which only earlier versions had.
+
+    A server that its operator believes to be protected must not start without protection.
+    """
     if os.environ.get("DPCORE_LOGIN", "") not in ("", "0"):
         remedy = "Start it without --login and DPCORE_LOGIN; let a proxy in front ask who comes."
         raise ParameterError("dpcore has no log-in of its own.", remedy)
 
 
 def limits() -> Limits:
-    """The limits in force; ParameterError if `DPCORE_LIMITS` says what cannot be."""
+    """Return the limits in force.
+
+    Raises
+    ------
+    ParameterError
+        If `DPCORE_LIMITS` is not a list of limits.
+    """
     return read(os.environ.get("DPCORE_LIMITS", "")) if is_hosted() else Limits()
 
 
 def read(text: str) -> Limits:
-    """Limits as "name=number, name=number"; the others as they are for visitors."""
+    """Parse limits such as "seconds=300,at_once=2"; all other limits keep their defaults."""
     changes, names = {}, "|".join(vars(HOSTED))
     for part in filter(None, map(str.strip, text.split(","))):
         if not (found := re.fullmatch(rf"({names})\s*=\s*0*([1-9][0-9]*)", part)):
@@ -129,7 +151,7 @@ def read(text: str) -> Limits:
 
 
 def admit(under_way: int) -> None:
-    """Whether one more piece of work may begin for a visitor who has so many; LimitError if not."""
+    """Raise `LimitError` if a visitor with `under_way` pieces of work may not begin another one."""
     most = limits()
     if under_way >= most.per_visitor:
         cause = f"This server does {most.per_visitor} pieces of work for a visitor at a time."
@@ -139,17 +161,18 @@ def admit(under_way: int) -> None:
 
 
 def memory() -> float:
-    """The memory of this process in megabytes; 0 where the system does not tell."""
+    """Return the memory of this process in megabytes; 0 if the system does not report it."""
     with suppress(OSError, ValueError):
         return int(Path("/proc/self/statm").read_text().split()[1]) * PAGESIZE / 1e6
     return 0.0
 
 
 class Turns:
-    """Whose work runs: so many at once. Who has run for a while lets the first in line go on, and waits behind all.
+    """A queue of work, of which a limited number runs at once, in turns.
 
-    So a long comparison keeps a release waiting no longer than until it comes to a point where it
-    can stop.
+    Work that has run for one turn lets the first in the queue run, and waits at the end of the
+    queue. A long comparison therefore delays a short release only until its next report of
+    progress.
     """
 
     def __init__(self, places: Callable[[], float], turn: float = 2.0) -> None:
@@ -160,10 +183,10 @@ class Turns:
 
     @contextmanager
     def taken(self, who: object, still: Callable[[int], None]) -> Iterator[None]:
-        """A turn, waited for; it is over with the block.
+        """Wait for a turn, and hold it during the block.
 
-        `still` is told again and again how many are served first, and raises if nobody waits any
-        more.
+        `check` is called again and again with the position in the queue, from 1. It raises an
+        exception if the work is no longer wanted.
         """
         self.wait(who, still)
         try:
@@ -172,7 +195,7 @@ class Turns:
             self.leave(who)
 
     def wait(self, who: object, still: Callable[[int], None], worked: float = 0.0) -> None:
-        """Stand in line, until one of the places is free and nobody is before."""
+        """Wait in the queue until `worker` is first and fewer than the limit run."""
         with self.changed:
             self.line.append(who)
             try:
@@ -185,7 +208,7 @@ class Turns:
                 self.changed.notify_all()
 
     def leave(self, who: object) -> float:
-        """Free the place; for how many seconds it was taken, with earlier turns."""
+        """End a turn; return the seconds of work in this turn and earlier ones."""
         with self.changed:
             worked = self.seconds(who)
             self.running.pop(who, None)
@@ -193,12 +216,12 @@ class Turns:
         return worked
 
     def pass_on(self, who: object, still: Callable[[int], None]) -> None:
-        """Let others go on if they wait and this turn was long enough; comes back with another turn."""
+        """Let waiting work run if this turn was long enough, and return with a new turn."""
         if self.line and time.monotonic() - self.running[who][0] >= self.turn:
             self.wait(who, still, self.leave(who))
 
     def seconds(self, who: object) -> float:
-        """For how long somebody's work has run, without waiting."""
+        """Return for how many seconds a worker has run, without waiting."""
         since, worked = self.running.get(who, (time.monotonic(), 0.0))
         return worked + time.monotonic() - since
 

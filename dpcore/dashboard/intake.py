@@ -1,6 +1,7 @@
-"""From a choice or a file to a data set: read once, kept until something better is read.
+"""From a choice or a file to a data set: read once, and kept until another one is read.
 
-Of a table that is longer than the memory only the first rows are here; `folders` encodes them all.
+Of a table that is larger than memory, only the first rows are read here. The module `folders`
+encodes all its rows.
 """
 
 import hashlib
@@ -79,19 +80,19 @@ HANDED = "data.handed"  # a file that another page was given: an id, its name, a
 
 @dataclass(eq=False, repr=False)
 class Intake:
-    """What was read: a split data set as it is, or an uploaded frame that is still to be split.
+    """A table that was read: a split data set of the package, or an uploaded frame, not yet split.
 
-    `schema` is as it was kept last, before edits. Lines of `read_off` are as the rows say, and no
-    one has declared them. Of columns in `asked` someone still has to say something: in the schema
-    they have no more than a name.
+    `frame` has the rows; of a table on this computer (`path`), or its codes, only the first ones.
+    `rows` is the number of all rows, or an estimate. `schema` is the schema before the edits on the
+    page. Columns in `read_off` were inferred from the rows, and no one has declared them. Columns
+    in `asked` still need public values from the user.
 
-    `options` are how a person declared the file to be read, as arguments of `datasets.read`;
-    `notes` are what in it should be looked at. `split_seed` is drawn once per reading. `found` is
-    what an upload's columns seem to be. Of a table on this computer (`path`), or its codes, the
-    frame has the first rows; `rows` is how many there are, about. `ticked` are rare values that are
-    listed all the same, `answers` questions that are not asked again, and `changes` what an answer
-    says of the schema, and which `columns` it takes in use. `before_join` are rows and findings
-    before columns were put together.
+    `options` are the arguments of `datasets.read` that the user chose; `notes` are warnings about
+    the file. `split_seed` is drawn once per reading. `found` are the recognized types of an
+    upload's columns. `ticked` are rare values that the user lists anyway. `answers` are answered
+    questions, which are not drawn again. `changes` are an answer's changes to the schema, and
+    `columns` among them those that it includes. `before_join` are the rows and the recognized types
+    before indicator columns were joined.
     """
 
     name: str
@@ -120,33 +121,39 @@ class Intake:
         self.rules = cache(self.find_rules)
 
     def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, tuple[str, float]]:
-        """A column's values of few rows, or of few persons, and the share that has each, by their canonical texts."""
+        """Return a column's values of few rows, or few persons, as {text: (value, share)}."""
         held = holders(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
         every = max(sum(held.values()), 1)
         return {canonical(one): (one, held[one] / every) for one in sorted(held) if one and held[one] < RARE}
 
     def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The orders and impossible pairs that no row breaks: nothing of it is declared."""
+        """Return the orders and impossible pairs that no row violates, as proposals."""
         flags = {name for one in self.found for name in one.flags}  # said to be one column
         pairs = propose_pairs(self.frame, [one for one in columns if one.name not in flags])
         return propose_orders(self.frame, columns), pairs
 
     @property
     def headers(self) -> list[str]:
-        """The names of all columns."""
+        """Names of all columns of the table."""
         return list(self.frame.columns)
 
     @property
     def request(self) -> str:
-        """What the page's button asks for."""
+        """Name of the run that the page's button requests."""
         return USE if self.path is None else ENCODE
 
     def preview(self) -> pd.DataFrame:
-        """The first rows, for the screen of whoever brought them."""
+        """Return the first rows, for the user who brought them."""
         return self.frame.head(20)
 
     def proposal(self, name: str) -> Column:
-        """A column as the rows have it, which voids the guarantee; SchemaError if it is none."""
+        """Return a column as inferred from the rows, which voids the guarantee.
+
+        Raises
+        ------
+        SchemaError
+            If nothing can be inferred.
+        """
         found = [column_of(one, self.frame[name])[0] for one in self.found if one.name == name]
         if not found or found[0] is None:
             cause = f"Column {name!r}: nothing can be proposed from its rows."
@@ -154,7 +161,7 @@ class Intake:
         return outward(found[0])
 
     def put_together(self, flags: Sequence[str]) -> Column:
-        """Put columns of 0 and 1 together, and return the column that they become."""
+        """Join indicator columns of 0 and 1 into one categorical column, and return that column."""
         column = column_of_flags(flags, self.headers)
         self.before_join = self.before_join or (self.frame, self.found)
         self.frame = join_flags(self.frame, [column])
@@ -162,7 +169,7 @@ class Intake:
         return replace(column, missing=not self.is_whole(column.name))
 
     def ask_again(self) -> None:
-        """Ask all questions again; rows that were left out are there again, and columns are apart again."""
+        """Ask all questions again: restore skipped rows, and separate joined columns."""
         self.answers.clear()
         leave_out(None)
         if self.before_join:
@@ -170,11 +177,14 @@ class Intake:
             self.changes["columns"] = [flag for one in self.schema for flag in one.flags]
 
     def is_whole(self, name: str) -> bool:
-        """Whether no cell of a column is empty."""
+        """Return whether a column has no empty cell."""
         return not (self.frame[name].isna() | (self.frame[name] == "")).any()
 
     def count_rows(self, unit: PrivacyUnit | None, share: float) -> tuple[int, int]:
-        """How many rows are learned from, and of how many people they are."""
+        """Return the number of training rows, and of their persons (0 without a privacy unit).
+
+        Both are 0 for a table that is larger than memory: they are known once it is encoded.
+        """
         if self.fixed is not None:
             return self.fixed.sizes[0], 0
         if self.path is not None:
@@ -187,40 +197,44 @@ class Intake:
         return int(np.minimum(each, unit.max_contributions).sum()), len(each)
 
     def keep(self, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
-        """Go on from a schema, which is inferred if any line is as the rows say, else declared."""
+        """Continue with this schema, which counts as inferred if any column is in `read_off`."""
         self.schema, self.version = with_source(schema, read_off), self.version + 1
         self.read_off, self.asked = tuple(read_off), tuple(asked)
 
     def token_of(self, share: float) -> str:
-        """What names a data set of these rows: what learned from all is tested on none of them."""
+        """Return the token of these rows with a share of test rows.
+
+        A data set without test rows has another token, so that no release is tested on rows that it
+        learned from.
+        """
         return self.token + TESTED * bool(share)
 
     def made(self, data: Dataset) -> bool:
-        """Whether a data set is of these rows, with test rows or without."""
+        """Return whether a data set was made from these rows, with or without test rows."""
         return data.token.removesuffix(TESTED) == self.token
 
 
 def with_source(schema: Schema, read_off: Sequence[str]) -> Schema:
-    """The schema, inferred if any line was read off the rows and nobody has declared it."""
+    """Return the schema, marked as inferred if any column is in `read_off`, else as declared."""
     return replace(schema, source="inferred" if read_off else "declared", notes=())
 
 
 def current() -> Intake:
-    """What was read last; the bundled sample at first."""
+    """Return the table that was read last; at first the bundled sample."""
     return session.keep_once("dpcore.intake", partial(load_bundled, "sample"))
 
 
 def load_bundled(name: str, *, download: bool = False) -> Intake:
-    """One of the data sets that the package knows."""
+    """Load a data set that the package knows, and download it first if `download` is true."""
     data = datasets.load(name, download=download)
     known: dict[str, Any] = {"read_as": data.note, "rows": sum(data.sizes), "token": data.token}
     return Intake(data.name, data.train_sample, data.schema, fixed=data, **known)
 
 
 def choose(bar: Any) -> None:
-    """Ask for another table, behind a press in the bar once there is one.
+    """Draw the choice of another table, in a popover in `bar` once there is one, and read it.
 
-    A failure says what to do, and leaves the earlier rows in place.
+    A failure is shown with its remedy, and the previous table stays.
     """
     offers = {name: OWN.get(name, partial(hosting.offers, name)) for name in SOURCES}
     sources = {name: words for name, words in SOURCES.items() if offers[name]()}
@@ -248,13 +262,13 @@ def choose(bar: Any) -> None:
 
 
 def begin_anew() -> NoReturn:
-    """Draw the page anew, and forget a press: who pressed has not seen what it would declare."""
+    """Rerun the page, and drop a pressed button's request: its user has not seen the new table."""
     forget(USE)
     st.rerun()
 
 
 def read_bundled(name: str) -> None:
-    """Take a data set that the package knows; fetch one that is not here if somebody asks."""
+    """Read a data set that the package knows; draw a button to download it if it is missing."""
     try:
         st.session_state["dpcore.intake"] = load_bundled(name)
     except DataError:
@@ -266,7 +280,7 @@ def read_bundled(name: str) -> None:
 
 
 def read_own(source: str, file: Any, path: str) -> None:
-    """Read a file that was handed over, or a table on this computer, unless it was read."""
+    """Read an uploaded file, or a table on this computer, unless it was read already."""
     options = {name: mark for name in READING if (mark := st.session_state.get(f"data.{name}"))}
     token, name, raw = st.session_state.get(HANDED) or ("", "", b"")
     if file is not None:
@@ -287,7 +301,7 @@ def read_own(source: str, file: Any, path: str) -> None:
 
 
 def leave_out(end: str | None) -> None:
-    """Read the file anew without one row more at an end, `skip_first` or `skip_last`; or with all rows."""
+    """Skip one more row at an end, `skip_first` or `skip_last`, and read again; None skips none."""
     token, _ = st.session_state.get("dpcore.asked") or ("", {})
     known: dict[str, int] = st.session_state.pop(f"{SKIP}:{token}", {})
     if end is not None:
@@ -295,7 +309,7 @@ def leave_out(end: str | None) -> None:
 
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
-    """The first rows of a table on this computer, with the schema of its codes if it has any."""
+    """Read the first rows of a table on this computer, with the schema of its codes, if any."""
     with readable():
         path = hosting.absolute(text.strip().strip("\"'"))
         name = f"{path.name}{'/' * path.is_dir()}"  # which none that the program knows is called
@@ -313,7 +327,10 @@ def read_path(text: str, options: Mapping[str, Any]) -> Intake:
 
 
 def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **more: Any) -> Intake:
-    """Rows with a known schema, or a proposed one, whose bounds are no values of single rows."""
+    """Return an `Intake` of rows, with a proposed schema if none is given.
+
+    The bounds of a proposed schema are rounded outward, so that none is the value of a single row.
+    """
     seems = recognize(frame)
     if schema is None:
         schema = propose_schema(frame, seems)
@@ -328,7 +345,7 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
 
 
 def mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
-    """Whether more than half of the rows that have a value have one that is not listed."""
+    """Return whether at most half of a column's non-empty cells have one of its listed values."""
     if column.numeric or column.outside != "clip":
         return False
     held, listed = holders(cells), {*map(canonical, column.categories)}
@@ -337,7 +354,7 @@ def mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Where a path is looked at: DataError if the system refuses it, or this server takes none."""
+    """Raise `DataError` if the system cannot read a path in the block, or paths are not offered."""
     hosting.require_own_computer()
     try:
         yield
@@ -349,7 +366,13 @@ def readable() -> Iterator[None]:
 
 
 def codes_in(folder: Path) -> PartialFolder | None:
-    """What a folder of codes says of itself; None if it is none, DataError if codes are lacking."""
+    """Return the description of a folder of finished codes; None if the folder has no codes.
+
+    Raises
+    ------
+    DataError
+        If codes are incomplete or damaged.
+    """
     found = open_begun(folder)
     if found is not None and not (found.whole and found.parts and not found.damaged()):
         raise DataError(
@@ -360,7 +383,10 @@ def codes_in(folder: Path) -> PartialFolder | None:
 
 
 def codes_of(source: Path) -> tuple[Path, PartialFolder | None]:
-    """Where a table's codes are, or go: next to it, or to the cache; and these, if up to date."""
+    """Return the folder of a table's codes, and its up-to-date codes, if any.
+
+    The folder is beside the table, or in the user's cache if the table's folder is not writable.
+    """
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
     cached /= f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
     near = source.with_name(f"_{source.name}.codes")  # which is no part of a folder of tables
@@ -372,7 +398,7 @@ def codes_of(source: Path) -> tuple[Path, PartialFolder | None]:
 
 
 def how_to_read(page: str) -> dict[str, Any]:
-    """The questions how a text file is to be read; the answers, as arguments of `read_frame`."""
+    """Draw the choices for reading a text file; return them as arguments of `read_frame`."""
     slots, chosen = st.columns(len(READING)), {}
     for slot, (name, (label, marks)) in zip(slots, READING.items(), strict=True):
         chosen[name] = choice(slot.selectbox, say(label), f"{page}.{name}", marks) or None
@@ -380,14 +406,14 @@ def how_to_read(page: str) -> dict[str, Any]:
 
 
 def summary(rows: Intake) -> str:
-    """What was read, in a line."""
+    """Return one line with a table's name and its numbers of rows and columns."""
     many = "?" if rows.rows is None else f"{rows.rows:,}"
     shape = say("{rows} rows, {columns:,} columns", rows=many, columns=rows.frame.shape[1])
     return f"{escape(rows.name)} · {shape}"
 
 
 def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
-    """The data set to work with: the schema must fit every row, and the split precedes any fit."""
+    """Return the split data set of a table; every row must fit the schema."""
     if intake.fixed is not None:
         schema.encode(intake.fixed.train_sample)
         schema.encode(intake.fixed.test_sample)

@@ -1,12 +1,11 @@
-"""Long work of a page: begun on request only, in a thread, with progress, a cancel button, and all of it on the books.
+"""Long work in threads: started on request only, with progress, cancellation, and its charges.
 
-A button's callback leaves a request, and the page begins the work exactly once. From then on it
-hangs on no press, tab or page: it puts what it makes where the session keeps such things, and the
-page is drawn anew when it is over. Where it tells its progress, it also hears that somebody pressed
-Cancel, or left: whatever was charged until then stays charged.
+A button's callback stores a request, and the page starts the work exactly once. From then on the
+work depends on no button, tab or page. It stores its result in the session, and the page reruns
+at its end. Where work reports progress, it stops if the user pressed Cancel or left. Everything
+charged until then stays charged.
 
-Work in a thread touches neither Streamlit nor the session's state; what it needs of them is taken
-before.
+Work in a thread uses neither Streamlit nor the session's state. It receives what it needs before.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ WAITING = phrase("waiting, place {place} in this server's line")
 
 
 class CanceledError(Exception):
-    """Nobody waits for the work any more. It may say what was paid for it all the same."""
+    """Raised when no one waits for the work any more; the message may say what was charged."""
 
 
 class Job(Thread):
-    """Work under way, and why it failed once it has."""
+    """A thread of work, and the error with which it failed, if any."""
 
     def __init__(self, title: str, work: Work, visit: housekeeping.Visit, others: int = 0) -> None:
         super().__init__(name=title, daemon=True)
@@ -63,21 +62,29 @@ class Job(Thread):
 
     @property
     def told(self) -> str:
-        """What it is called, and what it does now: parts that are English, as its thread is."""
+        """Title and present step of the work, translated."""
         if self.canceled.is_set():
             return say("{title}: stopping", title=retold(self.name))
         parts = {"title": retold(self.name), "note": retold(self.note)}
         return say("{title}: {note}", **parts) if self.note else parts["title"]
 
     def still(self, container: int = 0) -> None:
-        """Whether somebody waits for it, who learns its place in the line of a server for visitors."""
+        """Raise `CanceledError` if the work was canceled or its visitor left.
+
+        `position` is the work's position in the queue of a server for visitors; 0 outside the
+        queue.
+        """
         if self.canceled.is_set() or self.visit.away > GRACE:
             raise CanceledError
         if container:
             self.note = WAITING.format(place=container)
 
     def progress(self, fraction: float, text: str) -> None:
-        """What work tells, where it lets others go on, and ends if nobody waits for it any more."""
+        """Record progress of the work, and let queued work of the server run.
+
+        Raises `CanceledError` if no one waits for the work, and `LimitError` after the server's
+        limit of seconds.
+        """
         self.still()
         if TURNS.seconds(self) > (most := hosting.limits().seconds):
             raise LimitError(f"This server ends work after {most:g} seconds.", "Choose less of it.")
@@ -86,21 +93,21 @@ class Job(Thread):
 
 
 def under_way(name: str) -> Job | None:
-    """The work of this name that is under way, or is over and was not looked at yet."""
+    """Return the work of this name that runs, or ended and was not looked at since; else None."""
     found = session.work().get(name)
     return found if isinstance(found, Job) else None
 
 
 def waiting_run(name: str) -> str:
-    """What was asked for and has not begun; empty if nothing was."""
+    """Return the run that was requested under this name and has not started; "" if none."""
     return session.waiting_runs().get(name, "")
 
 
 def ask(label: str, name: str, what: str, **look: Any) -> None:
-    """A button that asks for a run once: under the next ticket it is another button.
+    """Draw a button that requests one run; its key changes with every run that starts.
 
-    So a press that the browser sent before it showed the run is never a second one, even if it
-    arrives when all is over. `what` tells buttons apart that ask in each other's place.
+    A press that the browser sent before it showed the run therefore never starts a second run.
+    `what` distinguishes several buttons of the same work.
     """
     ticket = session.tickets().get(name, 0)
     look |= {"on_click": session.request, "args": (name, what, ticket)}
@@ -109,9 +116,9 @@ def ask(label: str, name: str, what: str, **look: Any) -> None:
 
 
 def button(label: str, name: str, what: str, container: Container = None, **look: Any) -> None:
-    """A button that asks for what `run` does under this name, and rests meanwhile.
+    """Draw a button that requests the work of this name, disabled while it waits or runs.
 
-    It stands in its place; why the last run failed is told in the whole width below.
+    The error of the last run is drawn below in the whole width.
     """
     with container or nullcontext():
         ask(label, name, what, **look)
@@ -120,9 +127,9 @@ def button(label: str, name: str, what: str, container: Container = None, **look
 
 
 def answer(container: Any, name: str, title: str) -> None:
-    """Say at once, in the button's place, that what it asked for begins: before the page is drawn, or work starts.
+    """Draw at once, in place of the button, that the requested work starts.
 
-    No bar says it, as browsers fetch the script of the first one.
+    It is a disabled button and no progress bar, whose script a browser would have to fetch first.
     """
     if name in session.waiting_runs():
         look: Any = {"icon": ":material/hourglass_top:", "width": "stretch", "disabled": True}
@@ -130,11 +137,10 @@ def answer(container: Any, name: str, title: str) -> None:
 
 
 def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st) -> bool:
-    """Begin work that was asked for, or is wanted `now`, and show it while it is under way; whether it is.
+    """Start work that was requested, or is wanted `now`; return whether it runs.
 
-    It is shown in the button's `place`, if there is one that holds a single thing.
-
-    After a press, and when it is over, the page is drawn anew: its button rests, or is back.
+    The work's progress is drawn in `place`. The page reruns after the start by a press and at the
+    end, so that its button is disabled or enabled again.
     """
     jobs, request, begun, visit = session.work(), session.waiting_runs(), session.tickets(), housekeeping.presence()
     finished = session.finished_runs()
@@ -165,29 +171,32 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
 
 
 def end_in_page(name: str) -> None:
-    """Say in the whole width why the last run failed, or what a canceled one has spent."""
+    """Draw in the whole width why the last run failed, or what a canceled run was charged."""
     with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
         end(name)
 
 
 def quick_button(label: str, name: str, **look: Any) -> bool:
-    """A button for what takes no time; whether it was pressed, or a lesson asked for it.
+    """Draw a button for work that takes no time; return whether a user or a lesson pressed it.
 
-    `count_finished` comes after it.
+    Call `count_finished` after that work.
     """
     pressed = st.button(label, key=name, **look)
     return session.waiting_runs().pop(name, None) is not None or pressed
 
 
 def count_finished(name: str) -> None:
-    """Count what took no time; a lesson that waits for it goes on."""
+    """Count work that took no time as finished, so that a lesson that waits for it continues."""
     session.finished_runs()[name] = session.finished_runs().get(name, 0) + 1
     if session.laid_aside():
         st.rerun()
 
 
 def end(name: str) -> None:
-    """Forget work that is over; tell what it cost if it was canceled, raise why it failed. Comes before `run`."""
+    """Remove finished work, draw what a canceled run was charged, and raise a failed run's error.
+
+    Call this before `run`.
+    """
     job = under_way(name)
     if job is not None and not job.is_alive():
         del session.work()[name]
@@ -199,7 +208,7 @@ def end(name: str) -> None:
 
 @st.fragment(run_every=LOOK)
 def watch(name: str, job: Job) -> None:
-    """How far work is, and what cancels it; the page is drawn anew when it is over."""
+    """Draw the progress of work and its Cancel button; rerun the page at the end."""
     housekeeping.presence()
     if not job.is_alive():
         st.rerun()
@@ -211,7 +220,10 @@ def watch(name: str, job: Job) -> None:
 
 
 def once(page: str, shown: ShownRelease, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
-    """A value that takes time, computed when its tab is first open; asked for again if that was stopped."""
+    """Compute a value of a release in the background when its tab is first open; return it.
+
+    Returns None while the work runs. Work that was canceled is offered again by a button.
+    """
     name, begun = f"{page}.{key}", f"{key}, begun"
 
     def work(progress: Progress) -> None:
@@ -230,10 +242,10 @@ def once(page: str, shown: ShownRelease, key: str, title: str, compute: Callable
 
 
 def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, last: bool = False) -> Value | None:
-    """What is made of a file that somebody handed over: once for what is asked, as work with its limits.
+    """Read an upload in the background, once per `request`, which identifies it; return the result.
 
-    None if nothing is asked, while it is under way, and if it fails; the cause then stays on the
-    screen. With `last`, what was made before is used meanwhile.
+    Returns None if `request` is None, while the work runs, and if it failed; the error stays on the
+    screen. With `last`, the previous result is returned in these cases.
     """
     memory: dict[str, Any] = st.session_state.setdefault(key, {"asked": None, "error": None, "value": None})
 
@@ -260,13 +272,16 @@ def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, 
 
 
 def read_file(key: str, file: Any, work: Callable[[bytes], Value], *, last: bool = False) -> Value | None:
-    """The same of the bytes of one file, by its uploader."""
+    """Read the bytes of an uploaded file in the background, like `read_upload`."""
     request = None if file is None else file.file_id
     return read_upload(key, request, phrase("Reading the file"), lambda: work(file.getvalue()), last=last)
 
 
 def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], Value]) -> Value | None:
-    """What takes a pass over all real rows: at once; of rows in a folder as work, and None while it is under way."""
+    """Compute a value from all real rows of a release: at once, or in the background for a folder.
+
+    Returns None while the background work runs.
+    """
     if shown.data.held:
         return remember(shown, key, compute)
 

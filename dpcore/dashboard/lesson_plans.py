@@ -1,4 +1,4 @@
-"""The lessons of the guided tour, as `lessons.toml` has them: pages, settings, and what to say."""
+"""The guided lessons as data, read from `lessons.toml`: pages, settings and texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from dpcore.text import read_toml
 
 @dataclass(frozen=True)
 class Act:
-    """What a step's button does: its words, and the run that it asks for as its page does."""
+    """A step's button: its label, and the run that it requests."""
 
     label: str
     job: str = ""  # below the page
@@ -20,7 +20,7 @@ class Act:
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One page of a lesson: its controls, its open tab, what to do, and what to see then."""
+    """One page of a lesson: its controls, its open tab, and the texts before and after its run."""
 
     page: str
     text: str
@@ -32,13 +32,13 @@ class LessonStep:
 
     @property
     def job(self) -> str:
-        """What its act is called among the runs of a session."""
+        """Name of the run that the step requests; "" if it has none."""
         return f"{self.page}{self.act.job}" if self.act else ""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson of about five minutes; at its end, what to take away, and a question to a class."""
+    """A lesson of about five minutes, with sentences to remember and a question to a class."""
 
     title: str
     promise: str
@@ -49,7 +49,7 @@ class Lesson:
 
 
 def read_lessons(found: dict[str, Any]) -> dict[str, Lesson]:
-    """Lessons by their names, as the file has them."""
+    """Return the lessons of a parsed `lessons.toml` by their names."""
     acts = {name: Act(**act) for name, act in found["acts"].items()}
 
     def step(table: dict[str, Any]) -> LessonStep:

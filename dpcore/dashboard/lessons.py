@@ -1,10 +1,9 @@
-"""The guided tour: short lessons that lead through the pages, with the settings of each step preloaded.
+"""The guided lessons: short tours of the pages, with the settings of each step preset.
 
-A lesson (`lessons.toml`) is a list of steps. A step opens a page at its top, puts its controls
-where the lesson needs them, and says at the foot of the window what to do and what to see. Nothing
-runs by itself: the card's one button does the step, as the page's own button would, brings into
-view what the words name, and then leads on. A lesson has data and a ledger of its own, and at its
-end all is as it was before.
+A lesson (`lessons.toml`) is a list of steps. A step opens a page at its top, sets its controls,
+and shows at the foot of the window what to do and what to see. Nothing runs by itself. The card's
+one button starts the step's run, as the page's own button would, scrolls to what the text names,
+and then leads on. A lesson has its own data and ledger. At its end the session is restored.
 """
 
 import json
@@ -26,7 +25,7 @@ TO_TOP = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behav
 
 @dataclass
 class Course:
-    """A lesson under way: its step, and how many of its runs were over before."""
+    """A lesson that is in progress: its step, and how many runs had finished before the step."""
 
     name: str
     number: int
@@ -35,18 +34,21 @@ class Course:
 
     @property
     def done(self) -> bool:
-        """Whether the step's run is over, if it has one."""
+        """Whether the step's run has finished; always true for a step without a run."""
         return self.step.act is None or session.finished_runs().get(self.step.job, 0) > self.before
 
 
 def begin(name: str) -> None:
-    """Start a lesson, on the bundled sample and with a ledger of its own; a button's callback."""
+    """Start a lesson on the bundled sample with its own ledger; a button's callback."""
     session.lay_aside()
     go_to(name, 0)
 
 
 def go_to(name: str, number: int) -> None:
-    """Go to a step: its page, with its settings and no others. A release that the page shows stays."""
+    """Go to a step of a lesson: open its page with the step's settings and no others.
+
+    A release that the page shows stays.
+    """
     step = LESSONS[name].steps[number]
     session.keep(COURSE, Course(name, number, step, session.finished_runs().get(step.job, 0)))
     session.drop(f"{step.page}.")
@@ -55,7 +57,7 @@ def go_to(name: str, number: int) -> None:
 
 
 def set_for(step: LessonStep) -> None:
-    """Put a step's controls where it needs them, and open its tab."""
+    """Set a step's controls, and open its tab."""
     for control, value in step.settings.items():
         session.preset(f"{step.page}.{control}", value)
     if step.tab:
@@ -63,7 +65,7 @@ def set_for(step: LessonStep) -> None:
 
 
 def do(job: str, what: str) -> None:
-    """Ask for the step's run, as its page's own button does; a button's callback."""
+    """Request the step's run, as the page's own button does; a button's callback."""
     step: LessonStep = st.session_state[COURSE].step
     if job != step.page:  # what a tab asks for, which must be open
         set_for(step)
@@ -73,7 +75,7 @@ def do(job: str, what: str) -> None:
 
 
 def leave(name: str = "") -> None:
-    """End the lesson, which was gone through if it is named; a button's callback."""
+    """End the lesson, and record it as finished if it is named; a button's callback."""
     session.give_back()
     if name:
         finished_lessons().add(name)
@@ -82,12 +84,15 @@ def leave(name: str = "") -> None:
 
 
 def finished_lessons() -> set[str]:
-    """The lessons that were gone through."""
+    """Return the names of the finished lessons."""
     return session.keep_once("dpcore.learned", set[str])
 
 
 def bar(page: str) -> None:
-    """Where the lesson is, what to do, and the way on; nothing outside lessons. `page` is the one that is shown."""
+    """Draw the card of the present lesson step, if a lesson is in progress.
+
+    `page` is the page that is shown, which may be another one than the step's.
+    """
     if page != "home":
         st.session_state.pop(TAUGHT, None)
     course: Course | None = st.session_state.get(COURSE)
@@ -112,7 +117,7 @@ def bar(page: str) -> None:
 
 
 def ways(course: Course, here: bool) -> None:
-    """The one button that does the step or leads on, and the others beside it."""
+    """Draw the lesson card's buttons: one runs the step or leads on, others skip or end."""
     step, name, number, done = course.step, course.name, course.number, course.done
     rests, last = session.is_waiting(step.job), number == len(LESSONS[name].steps) - 1
     on: Any = ("next", "arrow_forward", go_to, name, number + 1)
@@ -134,13 +139,16 @@ def ways(course: Course, here: bool) -> None:
 
 
 def button(label: str, key: str, icon: str, call: Any, *given: Any, **look: Any) -> None:
-    """A way on; on a phone all but the main one show their icon alone."""
+    """Draw a button of the lesson card; on a phone, only the main one shows its label."""
     look = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | look
     st.button(label, on_click=call, args=given, **look)
 
 
 def guide(course: Course, here: bool) -> str:
-    """What brings into view what a step is about. Other words for another state, or a browser would not read it."""
+    """Return the script that scrolls to what a step is about.
+
+    The script differs with the state of the step, since a browser does not run the same one twice.
+    """
     step, done = course.step, course.done
     top, seek = here and (step.act is None or not done), here and done and bool(step.look)
     given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {selector_of(step)};"
@@ -148,18 +156,18 @@ def guide(course: Course, here: bool) -> str:
 
 
 def selector_of(step: LessonStep) -> str:
-    """What a step's words name, as a browser finds it: the first of those that are to be seen."""
+    """Return a JavaScript expression for the first visible element that the step's text names."""
     return f"[...document.querySelectorAll(`{step.look}`)].find(e => e.offsetParent)"
 
 
 def title_of_finished() -> str | None:
-    """The title of the lesson that was just gone through, if one was."""
+    """Return the title of the lesson that has just been finished, or None."""
     name = st.session_state.get(TAUGHT)
     return None if name is None else LESSONS[name].title
 
 
 def farewell() -> None:
-    """What to take away from the lesson that was just gone through, and where to go on."""
+    """Draw the end of a finished lesson: sentences to remember, a question, and its terms."""
     name, names = st.session_state[TAUGHT], list(LESSONS)
     lesson = LESSONS[name]
     st.html(f"<script>{TO_TOP}</script>", unsafe_allow_javascript=True)

@@ -1,10 +1,10 @@
-"""What a page's controls say, as plain values: into a link or a file, and back.
+"""The settings of a page as plain values, to and from a link or a file.
 
-A page draws its settings inside `draw_settings`. There every control is known by its key without the page's
-name, such as "epsilon". Values that come from a link or a file are input like any other: only
-controls that the page draws take one, and what a control could not give itself is dropped before it
-is drawn (`widgets.lasting`), and named. A link holds parameters only: a control that belongs to one
-data set is named without the data's token.
+A page draws its settings inside `draw_settings`. There, every control is named by its key without
+the page's name, such as "epsilon". Values from a link or a file are not trusted. Only controls
+that the page draws receive one. A value that a control could not have is dropped before the
+control is drawn (`widgets.lasting`), and reported. A link holds parameters only, and never the
+token of a data set, even for a control that belongs to one.
 """
 
 import json
@@ -36,13 +36,13 @@ def ask(page: str, settings: Settings) -> None:
 
 
 def waiting(page: str) -> dict[str, Any]:
-    """Values for controls that were not drawn yet."""
+    """Return a page's requested settings whose controls have not been drawn since, by name."""
     return session.keep_once(f"dpcore.presets:{page}", dict[str, Any])
 
 
 @dataclass(eq=False)
 class Drawing:
-    """What a page's settings, or a part of them, said and were asked to say since they were last begun, by key."""
+    """The state of the settings that are being drawn, by the keys of their controls."""
 
     labels: dict[str, str] = field(default_factory=dict)
     wishes: dict[str, Any] = field(default_factory=dict)  # not granted yet
@@ -50,13 +50,16 @@ class Drawing:
 
 
 def drawing() -> Drawing:
-    """The settings that are drawn now: `widgets.lasting` puts down its control there, and grants wishes."""
+    """Return the state of the settings that are being drawn now."""
     return session.keep_once("dpcore.drawing", Drawing)
 
 
 @contextmanager
 def draw_settings(page: str, data: Dataset, part: str = "") -> Iterator[None]:
-    """Draw a page's settings, or a part of them, inside this."""
+    """Draw a page's settings, or a `part` of them, in this block, with values from a link or file.
+
+    A warning names the values that no control of the page could have.
+    """
     settings = waiting(page)
     settings |= settings_of_link()
     now = session.keep(
@@ -81,35 +84,41 @@ def draw_settings(page: str, data: Dataset, part: str = "") -> Iterator[None]:
 
 
 def current(key: str, usual: Any = None) -> Any:
-    """What a control is asked to say, before it is drawn; or what it says."""
+    """Return the value that a link requests for a control, else the control's own value.
+
+    It can be called before the control is drawn.
+    """
     return drawing().wishes.get(key, st.session_state.get(key, usual))
 
 
 def key_of(page: str, name: str, data: Dataset) -> str:
-    """A control's key."""
+    """Return the key of a control from its name in links."""
     return f"{page}.{name.removesuffix(OF_DATA)}:{data.token}" if name.endswith(OF_DATA) else f"{page}.{name}"
 
 
 def name_of(page: str, key: str, data: Dataset) -> str:
-    """What a control is called in links and files."""
+    """Return a control's name in links and files from its key."""
     name = key.removeprefix(f"{page}.")
     return name.removesuffix(f":{data.token}") + OF_DATA if name.endswith(f":{data.token}") else name
 
 
 def plain(value: Any) -> bool:
-    """Whether a value can stand in a link; a list can if it is of texts."""
+    """Return whether a value can be in a link: text, number, boolean, None, or a list of texts."""
     texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
     return texts or value is None or isinstance(value, str | bool | int | float)
 
 
 def settings_of(page: str) -> dict[str, Any]:
-    """What the controls of a page said when they were last drawn."""
+    """Return the values of a page's controls by name, as they were last drawn."""
     parts = st.session_state.get(f"dpcore.settings:{page}", {})
     return {name: value for part in parts.values() for name, value in part.items()}
 
 
 def link(page: str, settings: Settings, target: str | None) -> str:
-    """The address of a page with these settings. The class column is left out where it is the schema's own."""
+    """Return the address of a page with these settings.
+
+    The class column is left out if it is `target`, the one of the schema.
+    """
     shown = {k: v for k, v in settings.items() if v is not None and (k, v) != (f"target{OF_DATA}", target)}
     address = str(st.context.url or "").partition("?")[0].rstrip("/")
     base = address if address.endswith(f"/{page}") else f"{address}/{page}"
@@ -117,12 +126,12 @@ def link(page: str, settings: Settings, target: str | None) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A value in a link: text as it is, unless it would be read as something else."""
+    """Return a value as text in a link: JSON, or a text as it is if it cannot be read as JSON."""
     return value if isinstance(value, str) and from_text(value) == value else json.dumps(value, ensure_ascii=False)
 
 
 def from_text(text: str) -> Any:
-    """A value from a link."""
+    """Return the value of a text in a link."""
     with suppress(DataError):
         if plain(value := json_value(text, DataError, "This value of a link is not JSON", "")):
             return value
@@ -130,7 +139,7 @@ def from_text(text: str) -> Any:
 
 
 def settings_of_link() -> Settings:
-    """What the address says, which is then forgotten, so that it is not asked for twice."""
+    """Return the settings in the address, and remove them from the address."""
     names = [name for name in st.query_params if name not in (OWN, CLASS)]
     found = {name: from_text(st.query_params[name]) for name in names[:MOST_SETTINGS]}
     for name in names:
@@ -139,7 +148,7 @@ def settings_of_link() -> Settings:
 
 
 def settings_of_file(raw: bytes) -> tuple[str, Settings, str]:
-    """The page, its settings, and the name of the data, from a release's zip or its `config.json`."""
+    """Return the page, settings and data name in a release's zip or `config.json`."""
     from dpcore.export.archive import settings_of_release  # the first page does without what makes releases
 
     remedy = "Choose the zip of a release of rows or of a classifier, or the config.json in it."

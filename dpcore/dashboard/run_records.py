@@ -1,4 +1,4 @@
-"""Finished runs of comparisons and figures on the session's list of entries, and those that failed."""
+"""Records of comparisons' and figures' runs in the session's ledger, and a table of failed runs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,9 +15,10 @@ from dpcore.language import retold, say
 
 
 def record_run(spending: Spending, notes: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
-    """Put a finished run on the session's list; a worker has charged the ledger before it drew noise.
+    """Copy a finished run's charge into the session's ledger, unless the run failed.
 
-    A run that failed has shown nobody anything.
+    The worker process has charged the ledger store before it drew noise. `ledgers` holds the parts
+    of the session's ledger that earlier runs opened.
     """
     run = frame.iloc[0]
     if run["error"]:
@@ -31,7 +32,7 @@ def record_run(spending: Spending, notes: dict[Any, Ledger], data: Dataset, purp
 
 
 def show_failures(frames: Sequence[pd.DataFrame]) -> None:
-    """Tell which runs failed, and why, if any did."""
+    """Draw a table of failed runs and their errors, if any run failed."""
     lost = failed_runs(frames).rename(columns={"error": "why"})
     if len(lost):
         text = say("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(lost))
@@ -42,5 +43,5 @@ def show_failures(frames: Sequence[pd.DataFrame]) -> None:
 
 
 def translate_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table in which all words are ours, as the screen says them."""
+    """Return a table with its texts and headings in the language of the screen."""
     return frame.map(lambda cell: retold(cell) if isinstance(cell, str) else cell).rename(columns=say)

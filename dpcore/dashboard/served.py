@@ -1,4 +1,4 @@
-"""What the command `dpcore` serves: the dashboard behind its guard."""
+"""The server application that the command `dpcore` starts: the dashboard behind its guard."""
 
 import webbrowser
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ from dpcore.dashboard.housekeeping import library
 
 @asynccontextmanager
 async def opened(_: App) -> AsyncIterator[None]:
-    """Open a browser at the page, unless somebody wants none, or there is no screen to open it on."""
+    """Open the page in a browser when the server starts, unless the server is headless."""
     library("mallopt", -8, 2)  # M_ARENA_MAX: every heap keeps what its threads needed at most
     if not st.get_option("server.headless"):
         address = get_url(get_display_address(st.get_option("server.address")))

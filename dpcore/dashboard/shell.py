@@ -1,4 +1,4 @@
-"""The frame around every page: navigation, the card of the data in use, and errors that say what to do."""
+"""The frame around every page: the menu, the card of the data in use, and errors with remedies."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 
 
 def page(name: str) -> StreamlitPage:
-    """The page of that file name, for navigation and links."""
+    """Return Streamlit's page for a file name in `pages`, for the menu and for links."""
     title, icon = TITLES[name]
     return st.Page(FOLDER / "pages" / f"{name}.py", title=say(title), icon=icon, url_path=name, default=name == "home")
 
 
 def navigation() -> StreamlitPage:
-    """Page set-up and the menu: in the side bar, or above the page at class size."""
+    """Set up the window and the menu, in the side bar or on top; return the chosen page."""
     st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
     # Before the menu, whose material icons would be fetched.
     st.set_page_config(page_icon="🛡️", layout="wide", initial_sidebar_state=WIDTH)
@@ -87,12 +87,12 @@ def navigation() -> StreamlitPage:
 
 
 def class_size() -> bool:
-    """Whether the screen is for a class: larger letters, wide charts, and no side bar."""
+    """Return whether the screen has class size: larger letters, wide charts, and no side bar."""
     return st.session_state.get(CLASS) is True
 
 
 def class_button(label: str, on: bool, **look: Any) -> None:
-    """A button that turns class size on or off."""
+    """Draw a button that turns class size on or off."""
 
     def turn() -> None:
         st.session_state[CLASS] = on
@@ -103,7 +103,7 @@ def class_button(label: str, on: bool, **look: Any) -> None:
 
 
 def load() -> None:
-    """Import what every page and its first release need."""
+    """Import all modules that pages and their first release need."""
     with suppress(RuntimeError):  # the server is ending; any other would be raised again where a page imports
         for found in pkgutil.walk_packages(dashboard.__path__, f"{dashboard.__name__}."):
             if not found.name.endswith(".__main__"):
@@ -116,7 +116,7 @@ _loading = Thread(target=load, name="loading", daemon=True)
 
 
 def prepare() -> None:
-    """Begin, once per server, what the other pages would wait for; and say in its log if the guard is not there."""
+    """Start the background imports once per server, and log a warning if the guard is missing."""
     with _once:
         if _loading.ident is None:
             _loading.start()
@@ -125,7 +125,10 @@ def prepare() -> None:
 
 
 def wait_for_imports() -> None:
-    """Wait for it, if it was begun: two threads that import the same packages could meet them half made."""
+    """Wait for the background imports, if they were started.
+
+    Two threads that import the same packages could see half-imported modules.
+    """
     with _once:
         begun = _loading.ident is not None
     if begun:
@@ -133,7 +136,7 @@ def wait_for_imports() -> None:
 
 
 def run() -> None:
-    """What app.py does: the menu, then the chosen page."""
+    """Run the app: draw the menu, then the chosen page."""
     chosen = navigation()
     if not housekeeping.let_in(housekeeping.presence()):
         full()
@@ -155,26 +158,24 @@ def run() -> None:
 
 
 def full() -> None:
-    """What somebody sees for whom a server has no room."""
+    """Draw a note for a visitor that the server is full."""
     st.title(say("This server is full"), anchor=False)
     markdown("As many people use it as it can serve at a time. Load this page again in a few minutes.")
 
 
 def forget(left: str) -> None:
-    """Drop the runs that were asked for on a page and have not begun: they must not begin when somebody comes back."""
+    """Drop a page's requested runs that have not started, so that they do not start on return."""
     wishes = session.waiting_runs()
     for name in [name for name in wishes if name.startswith(left)]:
         del wishes[name]
 
 
 def frame(title: str, lead: str = "") -> Any:
-    """Draw the side bar and the title with what it is about; return the place for the page's one button beside it.
+    """Draw the side bar and the title; return the container for the page's main button.
 
-    The first line of every page.
-
-    A deep link into a fresh server can run a page without app.py. Then the menu is set up here,
-    which makes app.py take over from the next run on; that run is asked for at once, because
-    widgets get other identities there and would lose the first thing that a person sets.
+    Every page calls this first. A deep link into a new server can run a page without app.py. Then
+    the menu is set up here, and the page reruns at once: app.py takes over from the next run on,
+    and widgets get other identities there.
     """
     hosting.refuse_login()  # the command did, but `streamlit run app.py` does not
     if not _inside_app.get():
@@ -212,7 +213,7 @@ def frame(title: str, lead: str = "") -> Any:
 
 
 def card() -> None:
-    """The data in use, and what was spent on them."""
+    """Draw the card of the data in use, with what was spent on them."""
     data = session.dataset()
     learn, test = data.sizes
     note = phrase(
@@ -232,7 +233,7 @@ def card() -> None:
 
 
 def chosen_language() -> str:
-    """The language that somebody chose, or that their browser asks for if it is one of ours."""
+    """Return the language that the user chose, or that the browser prefers, or English."""
     chosen = st.session_state.get(LANGUAGE)  # anything at all, if somebody forged it
     if isinstance(chosen, str) and chosen in LANGUAGES:
         return chosen
@@ -243,7 +244,7 @@ ask(chosen_language)
 
 
 def language() -> None:
-    """Choose another language. It is nobody's setting of a page: a lesson leaves it as it is."""
+    """Draw the choice of a language. Lessons and links do not change the language."""
     look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
     look |= {"index": [*LANGUAGES].index(current_language()), "width": 102}
     look |= {"on_change": session.set_again}  # a value set by hand is lost
@@ -251,10 +252,10 @@ def language() -> None:
 
 
 def note_lost_data() -> None:
-    """Say that somebody's own data are gone: a session that begins anew has the sample in their place.
+    """Draw a warning if the user's own data were lost: a new session has the sample in their place.
 
-    That there were some stands in the address, which outlives a session; their name does not, as
-    addresses are kept.
+    The address, which outlives a session, says that there were own data. It does not have their
+    name, as addresses are stored.
     """
     if kind := session.own_kind():
         st.query_params[links.OWN] = kind
@@ -277,7 +278,7 @@ def note_lost_data() -> None:
 
 @st.fragment(run_every=2.0)
 def under_way() -> None:
-    """What was spent so far and what this session works on, on every page; it also notices that somebody is there."""
+    """Draw the running work and the present spending, every two seconds; record the visit."""
     housekeeping.presence()
     names = [job.name for job in session.work().values() if job.is_alive()]
     if not names:
@@ -287,7 +288,7 @@ def under_way() -> None:
 
 
 def spending() -> None:
-    """What all sessions spent on the data in use: a bar against each cap, or words."""
+    """Draw what all sessions spent on the data in use: a bar for each cap, or a text."""
     data, unit = session.dataset(), session.dataset().schema.unit
     try:
         key = session.books().key(data)
@@ -318,7 +319,7 @@ def spending() -> None:
 
 
 def for_person(line: Line, unit: PrivacyUnit | None) -> str:
-    """What epsilons of rows come to for somebody who has as many as a unit says, in a few words."""
+    """Return a phrase with the epsilon of a person who has the most rows; "" if not needed."""
     if unit is None or unit.id_column is not None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""  # with a column that names persons, no number bounds how many rows runs on rows used of one
     from dpcore.export import protection  # the first page does without what makes releases
@@ -327,26 +328,26 @@ def for_person(line: Line, unit: PrivacyUnit | None) -> str:
 
 
 def in_full(line: Line, epsilon: float | None = None) -> str:
-    """The epsilon of a line of the ledger, or another one, with its delta if it has one."""
+    """Return a ledger line's epsilon, or the given one, as text with its delta."""
     shown = say("epsilon {epsilon}", epsilon=limit(line.epsilon_bound if epsilon is None else epsilon))
     return say("{epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}") if line.delta else shown
 
 
 def check_page(name: str) -> None:
-    """DataError if there is no page of that file name."""
+    """Raise `DataError` if no page has this file name."""
     if name not in TITLES:
         raise DataError("These are settings of a page that is not here.", "Was the file made by another version?")
 
 
 def open_page(name: str) -> None:
-    """Go to another page. What its address has to say is said at once, or would be a step back."""
+    """Go to another page, with a complete address: a later change would add a step back."""
     address = {links.OWN: session.own_kind(), links.CLASS: "1" if class_size() else ""}
     st.switch_page(page(name), query_params={key: value for key, value in address.items() if value})
 
 
 @contextmanager
 def mendable() -> Iterator[None]:
-    """Show an error that the user can mend, with its remedy, and go on with everything kept."""
+    """Show a `DPCoreError` of the block with its remedy, and go on."""
     try:
         yield
     except DPCoreError as error:
@@ -354,7 +355,7 @@ def mendable() -> Iterator[None]:
 
 
 def show_error(error: DPCoreError) -> None:
-    """Why something cannot be done, and what to do."""
+    """Draw an error: its cause and its remedy."""
     from dpcore.charts.base import REAL_DATA  # the first page does without pictures
 
     remedy = say("**What to do:** {remedy}", remedy=escape(retold(error.remedy)))
@@ -363,10 +364,10 @@ def show_error(error: DPCoreError) -> None:
 
 
 def escape(text: str) -> str:
-    """A user's text as literal Markdown: no markup, no links, no math, no directives.
+    """Return a user's text as literal Markdown: no markup, links, math or directives.
 
-    Addresses are linked even when escaped, so the signs that make one are followed by a space of no
-    width.
+    Streamlit links addresses even when they are escaped. A zero-width space after the signs that
+    make an address prevents that.
     """
     plain = " ".join(text.split()).replace("@", "@\u200b").replace("www.", "www\u200b.").replace("://", ":\u200b//")
     return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~$:^=&" else c for c in plain)

@@ -1,6 +1,6 @@
-"""Buttons that draw noise, where no guarantee can come of it: they say so, and ask once per data set.
+"""Buttons that request noise although no guarantee can hold: they ask once per data set.
 
-A schema that was read off the rows gives away what it holds, however much noise is in the answers.
+A schema that was inferred from rows reveals their values, however much noise the answers have.
 """
 
 from contextlib import nullcontext
@@ -22,7 +22,7 @@ NO_GUARANTEE = phrase(
 
 
 def agree(name: str, what: str, data: Dataset) -> None:
-    """Note that someone asked for work on these data though no guarantee can come of it."""
+    """Record that a user requested work on these data although no guarantee can hold."""
     if jobs.waiting_run(name) == what and data.schema.source != "declared":
         session.keep_once("dpcore.agreed", set[str]).add(data.token)
 
@@ -30,9 +30,9 @@ def agree(name: str, what: str, data: Dataset) -> None:
 def button(
     label: str, name: str, what: str, data: Dataset, container: jobs.Container = None, charge: str = "", **look: Any
 ) -> None:
-    """A button of `jobs` for work on these data; without a declared schema it is called otherwise, and asks first.
+    """Draw a button of `jobs` for work on these data; without a declared schema, it asks first.
 
-    With a `charge`, in words, every press asks whether that may be charged.
+    `charge` is what the run can cost, in words. With a charge, every press asks for confirmation.
     """
     declared, agreed = data.schema.source == "declared", session.keep_once("dpcore.agreed", set[str])
     if not declared:

@@ -1,4 +1,4 @@
-"""The page of a family of methods: settings, a run, and what it gave."""
+"""The page of a family of methods: its settings, its Run button, and the release."""
 
 import math
 import time
@@ -35,18 +35,30 @@ Parts = Mapping[str, Callable[[], None]]
 
 
 def no_parts(_: ShownRelease, __: Dataset) -> Parts:
-    """No parts of a tab."""
+    """Return no parts of a tab."""
     return {}
 
 
 @dataclass(frozen=True)
 class Workbench:
-    """A page of methods, which are those of a paper and what it compares them with.
+    """A page of methods: those of a paper, and those that it compares them with.
 
-    `model` has the parts of the tab Model, and none where there is no model to be seen; `paper` is
-    the paper's number, and `variants` draws what else is published of these methods. `drawers`
-    draws what else can be done here, folded, and `explained` what there is to say of the method
-    that is chosen and the public number of rows.
+    Attributes
+    ----------
+    page, title
+        File name and title of the page.
+    paper
+        Number of the paper.
+    model
+        Returns the parts of the tab Model; none if the release has no model to show.
+    redraws
+        Draws the tab of run-to-run variation, if not as for other releases.
+    variants
+        Draws further published results of these methods.
+    drawers
+        Draws expanders for further tasks.
+    remark
+        Note about what is released.
     """
 
     page: str
@@ -61,7 +73,7 @@ class Workbench:
     remark: str = ""  # about what is released
 
     def draw(self) -> None:
-        """The page."""
+        """Draw the page."""
         area = shell.frame(say(self.title), data_in_use(session.dataset())).empty()
         data = session.dataset()
         title = phrase("Learning privately")
@@ -85,7 +97,7 @@ class Workbench:
         self.drawers(data)
 
     def tabs(self, shown: ShownRelease, data: Dataset) -> Parts:
-        """What is shown of a release."""
+        """Return the tabs that show a release."""
         page, model = self.page, self.model(shown, data)
         variation = self.redraws or paper.redraws
         of_paper: dict[str, Callable[[], None]] = {
@@ -108,9 +120,10 @@ class Workbench:
         return found
 
     def release(self, data: Dataset) -> jobs.Work:
-        """The chosen run: a classifier, or a synthesizer and its rows, which end where the page looks for a release.
+        """Return the work of a run: fit the chosen method, and show its release on the page.
 
-        The spending is in the ledger, and a failure leaves the earlier release in place.
+        A synthesizer also makes its rows. The charges are in the ledger. If the work fails, the
+        earlier release stays.
         """
         name, given, *rows = chosen_run = st.session_state[f"{self.page}.chosen"]
         page, shelf, spending = self.page, session.shelf(), session.spending()
@@ -135,7 +148,7 @@ class Workbench:
         return work
 
     def settings(self, data: Dataset) -> None:
-        """All settings; moving one draws nothing and spends nothing."""
+        """Draw all settings; moving one draws no noise and spends nothing."""
         page, shown = self.page, session.current_release(self.page)
         with links.draw_settings(page, data):
             strength, odds, choose = st.columns([9.3, 7.6, 13.1], gap="medium")
@@ -175,7 +188,10 @@ class Workbench:
                 forecast.draw(page, method, own, data.schema, known, rows)
 
     def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int | None]:
-        """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
+        """Draw the method's controls; return the chosen parameters and the number of rows.
+
+        The values are also set on `method`.
+        """
         asks = method.asks()
         strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
         given: dict[str, Any] = {}
@@ -200,12 +216,15 @@ class Workbench:
 
 
 def most_made(method: Synthesizer, schema: Schema) -> int:
-    """As many rows as a release says, or as can be made: what was charged is not lost."""
+    """Return the release's own number of rows, within what can be made: its charge is not lost."""
     return min(method.estimated_rows(), controls.MOST_ROWS, most_rows(schema))
 
 
 def comparable(before: ShownRelease | None, made: export.Release, data: Dataset) -> ShownRelease | None:
-    """The release of the run before, if both are of rows, and of the same data and schema; it forgets its own."""
+    """Return the previous release if it can be compared with the new one, else None.
+
+    Both must be synthetic rows of the same data and schema. The previous release drops its own one.
+    """
     if before is None or before.data.token != data.token or before.release.schema != made.schema:
         return None
     if not all(isinstance(one.artifact, SyntheticRows) for one in (before.release, made)):
@@ -215,13 +234,16 @@ def comparable(before: ShownRelease | None, made: export.Release, data: Dataset)
 
 
 def data_in_use(data: Dataset) -> str:
-    """The data in use, and whose rows a run protects."""
+    """Return a line with the name of the data and whom a run protects."""
     unit_text = say(protection.protects(data.schema.unit))
     return say("{data} · protects a {whose}", data=shell.escape(data.name), whose=unit_text)
 
 
 def require_room(run: PrivateEstimator, data: Dataset) -> None:
-    """BudgetError if a cap would stop a run before its end, as far as it is known before what it can cost."""
+    """Raise `BudgetError` if a cap would stop a run before its end.
+
+    A run whose loss is not known before is not checked: one as published, or without a guarantee.
+    """
     if run.mode == "published" or parameters.void_reason(run, data.schema):
         return  # it may cost less than it claims, or nothing is proved of it
     with suppress(BookError):  # the run says why it cannot be charged
@@ -229,7 +251,7 @@ def require_room(run: PrivateEstimator, data: Dataset) -> None:
 
 
 def describe_spent(ledger: Ledger) -> str:
-    """What a run that was canceled has spent."""
+    """Return a sentence: what a canceled run was charged."""
     if not ledger.epsilon_bound:
         return phrase("The run was stopped before its first query: **nothing was charged.**")
     if math.isinf(ledger.epsilon_bound):
@@ -239,7 +261,10 @@ def describe_spent(ledger: Ledger) -> str:
 
 
 def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:
-    """The method as it runs on rows, each with its share of a person's epsilon, and how many are public."""
+    """Return the method as it runs on single rows, and the public number of rows, or None.
+
+    Each row of a person gets its share of the person's epsilon.
+    """
     unit, public = data.schema.persons, data.schema.max_rows
     if method.relation == "replace":
         public = data.sizes[0] if unit is None else unit.max_contributions * Evaluator(data).people(unit)

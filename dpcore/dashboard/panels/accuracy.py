@@ -1,4 +1,4 @@
-"""How well classes are predicted, by a released classifier or by what learns from released rows."""
+"""The tab Accuracy: how well classes are predicted by a release, or by learning from its rows."""
 
 import math
 from contextlib import suppress
@@ -29,7 +29,10 @@ RARE_CLASS = 0.1  # share of rows below which accuracy says little of a class
 
 
 def rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
-    """Say how many rows the rarest class has, where they are few, and the noise on them; it reads the rows."""
+    """Draw the number of rows of a rare class and the noise on it; reads rows.
+
+    Nothing is drawn if the rarest class has at least a tenth of the rows.
+    """
     target, schema = getattr(method, "target", None) or data.schema.target, data.schema
     if target is None or schema[target].numeric or not data.held:
         return
@@ -49,7 +52,10 @@ def rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
 
 
 def accuracy(page: str, shown: ShownRelease) -> None:
-    """A released classifier, or classifiers trained on synthetic and on real rows, tested on real rows kept aside."""
+    """Draw the accuracy on real test rows of a classifier, or of classifiers that learn from rows.
+
+    The latter are trained on synthetic and on real rows.
+    """
     rows = len(shown.data.test_sample)
     target = shown.release.parameters.get("target") or shown.release.schema.target
     if not rows:
@@ -72,7 +78,7 @@ def accuracy(page: str, shown: ShownRelease) -> None:
 
 
 def learners(page: str, shown: ShownRelease, target: str) -> None:
-    """What classifiers score that were trained on the synthetic rows, and on the real ones."""
+    """Draw the accuracy of classifiers that were trained on the synthetic and on the real rows."""
     compute = partial(accuracies, shown, target)
     frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), compute)
     if frame is None:
@@ -90,10 +96,11 @@ def learners(page: str, shown: ShownRelease, target: str) -> None:
 
 
 def accuracies(shown: ShownRelease, target: str, progress: Progress) -> pd.DataFrame:
-    """The release's accuracies beside those of real rows and of the same method without noise.
+    """Return accuracies of classifiers by their training rows: synthetic, real, and noiseless.
 
-    The reference without noise is for the screen only: it is never released. What it is better at
-    is the price of privacy: noise, and whatever a method leaves out because its epsilon is small.
+    "same method, no noise" is a baseline for the screen only, and is never released. Its lead over
+    the release is the cost of privacy: noise, and the structure that a small epsilon does not
+    allow.
     """
     release, measured = shown.release, evaluator(shown)
     found = [measured.learned(release.synthetic, target, progress=progress)]
@@ -106,7 +113,10 @@ def accuracies(shown: ShownRelease, target: str, progress: Progress) -> pd.DataF
 
 
 def comparisons(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
-    """Charts, and a table under its title, that compare with real rows, for a report."""
+    """Return charts and tables that compare a release with real rows, for the HTML report.
+
+    Returns None until they are computed.
+    """
     if isinstance(shown.release.artifact, Model):
         return classifier.pictures(page, shown)
     found: list[tuple[Any, pd.DataFrame]] = []

@@ -1,4 +1,4 @@
-"""How good a released classifier is on real rows, beside what it has to be measured against."""
+"""The accuracy of a released classifier on real rows, beside its baselines."""
 
 import math
 from functools import partial
@@ -24,7 +24,7 @@ RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes, true answers")
 
 
 def scores(page: str, shown: ShownRelease) -> None:
-    """Accuracies beside references, which classes are taken for which, and what the noise took."""
+    """Draw accuracies beside baselines, the confusion matrix, and the cost of the noise."""
     if (found := comparison(page, shown)) is None:
         return
     frame, confusion, costs = found
@@ -39,12 +39,12 @@ def scores(page: str, shown: ShownRelease) -> None:
 
 
 def comparison(page: str, shown: ShownRelease) -> ComparisonFrames | None:
-    """`compare_classifiers`, once per release; None while it is under way, and if it was stopped."""
+    """Compare the classifiers once per release, in the background; None until that is finished."""
     return jobs.once(page, shown, "compared", phrase("Comparing"), partial(compare_classifiers, shown))
 
 
 def pictures(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
-    """The charts of a model's accuracy, for a report that somebody wants them in; None until they are there."""
+    """Return the charts of a classifier's accuracy for the report; None until they are computed."""
     if not len(shown.data.test_sample):
         return []
     if (found := comparison(page, shown)) is None:
@@ -55,7 +55,7 @@ def pictures(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] |
 
 
 def redraws(page: str, shown: ShownRelease) -> None:
-    """20 more runs of the same method, by their accuracy."""
+    """Draw the accuracy of 20 more runs of the same method."""
     if len(shown.data.test_sample):
         redraw.redraws(page, shown)
     else:
@@ -63,7 +63,10 @@ def redraws(page: str, shown: ShownRelease) -> None:
 
 
 def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFrames:
-    """Scores with references, the confusion matrix, and the costs of noise and structure (forests only)."""
+    """Return scores of the classifier and its baselines, the confusion matrix, and noise costs.
+
+    The noise costs are None for all methods but forests.
+    """
     release, data, model = shown.release, shown.data, shown.release.model
     evaluator, models, costs = panels.evaluator(shown), {RELEASED: model.predict_proba}, None
     progress(0.0, phrase("judging the release"))

@@ -1,7 +1,7 @@
-"""What somebody who holds a release could still learn of one person: the limit by epsilon, and an attack beside it.
+"""What anyone could learn of one person from a release: the limit by epsilon, and one attack.
 
-The limit is a promise and follows from epsilon alone. The attack is tried on real rows: it is for
-the eyes only.
+The limit follows from epsilon alone, as a promise. The attack uses real rows, and its result must
+not be published.
 """
 
 import math
@@ -28,7 +28,7 @@ FITS, TARGETS = 20, 400
 
 
 def draw_attack(page: str, shown: ShownRelease) -> None:
-    """The limit, and one attack."""
+    """Draw the limit and one attack."""
     release, artifact, schema = shown.release, shown.release.artifact, shown.release.schema
     st.markdown(limit(release))
     markdown(
@@ -60,7 +60,7 @@ def draw_attack(page: str, shown: ShownRelease) -> None:
 
 
 def limit(release: Release) -> str:
-    """What no attack can gain, in sentences; why there is no limit, where there is none."""
+    """Return sentences: the most that any attack can gain, or why there is no limit."""
     epsilon, unit = release.ledger.epsilon_bound, release.schema.unit
     if math.isinf(epsilon):
         return say("**There is no limit.** {why}", why=escape(release.guarantee_void))
@@ -87,12 +87,12 @@ def limit(release: Release) -> str:
 
 
 def points(epsilon: float) -> str:
-    """The most that an attack can gain, in percentage points, never rounded down."""
+    """Return the most that an attack can gain, in percentage points, rounded up."""
     return f"{math.ceil(1000 * math.tanh(epsilon / 2) - 1e-9) / 10:g}"
 
 
 def result(found: pd.Series) -> None:
-    """What the attack gained, beside its limit."""
+    """Draw the gain of the attack, beside its limit."""
     bound = found["epsilon_bound"]
     texts = {
         say("Right if the row took part"): f"{found['correct_in']:.1%}",

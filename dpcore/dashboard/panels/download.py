@@ -1,4 +1,4 @@
-"""The files of a release: the zip, the report, the notebook, the card, and code that does the same."""
+"""The tab Download: a release's zip, report, notebook, card, and the code that repeats the run."""
 
 from functools import partial
 from mimetypes import guess_type
@@ -23,7 +23,7 @@ WARNING = ":material/gpp_bad:"
 
 
 def download(page: str, shown: ShownRelease) -> None:
-    """The zip, what is in it for readers and programs, and the code that does the same."""
+    """Draw the downloads of a release, its card, and the code that repeats the run."""
     release, artifact = shown.release, shown.release.artifact
     if isinstance(artifact, Model) and release.noiseless:
         st.info(say("This model holds noiseless counts of real rows. It is for comparison on screen, and stays here."))
@@ -78,7 +78,7 @@ def download(page: str, shown: ShownRelease) -> None:
 
 
 def report(page: str, shown: ShownRelease, *, real: bool) -> Report | None:
-    """The report, made once per release and choice; None until what it needs is there."""
+    """Return the HTML report, made once per release and choice; None until it is computed."""
     if real:
         html_report = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")
         st.error(say(html_report, mark=say(REAL_DATA)), icon=WARNING)
@@ -94,14 +94,14 @@ def report(page: str, shown: ShownRelease, *, real: bool) -> Report | None:
 
 
 def file_button(key: str, label: str, data: str | bytes, file: str, **look: Any) -> None:
-    """A button for one file; a press of it draws nothing anew."""
+    """Draw a download button for one file, which does not rerun the page."""
     look |= {"on_click": "ignore", "icon": ":material/download:", "key": key}
     mime = guess_type(file)[0] or "application/octet-stream"  # as text, a browser may rename it
     st.download_button(label, data, file, mime, **look)
 
 
 def card(shown: ShownRelease) -> None:
-    """The release's card; the zip holds the same in English."""
+    """Draw the release card; the zip holds the same card in English."""
     made = remember(shown, f"card {current_language()}", partial(facts, shown.release))
     with st.expander(say("Release card")):
         left, right = st.columns([3, 2], gap="large")

@@ -1,4 +1,4 @@
-"""Is 1 a good epsilon, and what if someone is in twice: answers that every class asks for, with their sources."""
+"""Answers to two questions of every class: what a good epsilon is, and persons with two rows."""
 
 import pandas as pd
 import streamlit as st
@@ -19,7 +19,7 @@ IN_USE = (
 
 
 def draw_answers(epsilon: float) -> None:
-    """Both answers, folded."""
+    """Draw both questions with their answers, in expanders."""
     with st.expander(say("Is 1 a good epsilon? What do others use?")):
         markdown(
             "No number is good for every purpose: ask how sure someone can become. Dwork (2008) "

@@ -1,4 +1,4 @@
-"""What the next run will be good for, before it is paid: from public facts alone, so nothing here is given rows."""
+"""The forecast of the next run from public facts alone; no function here receives rows."""
 
 from typing import Any
 
@@ -30,10 +30,20 @@ READ_OFF = phrase("But the schema was read off them, so this is no public fact b
 def draw(
     page: str, method: Synthesizer, own: Synthesizer, schema: Schema, public: int | None, rows: int | None
 ) -> None:
-    """The forecast of a run, once it is asked for; it moves with epsilon.
+    """Draw the forecast of a run, once it was requested; it follows the page's epsilon.
 
-    `own` is the method as it runs on rows, of which so many are `public`; so many `rows` are to be
-    made.
+    Parameters
+    ----------
+    page
+        Page whose run is forecast.
+    method, own
+        The method as chosen, and the method as it runs on single rows.
+    schema
+        Public schema.
+    public
+        Public number of rows; None draws a control for it.
+    rows
+        Number of synthetic rows; None for the release's own.
     """
     note = say(WHENCE) if schema.source == "declared" else f"{say(WHENCE)} {say(READ_OFF)}"
     if public is None:
@@ -57,7 +67,10 @@ def draw(
 
 
 def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
-    """A forecast in words and bands, at the page's epsilon, which is `of_row` for a single row."""
+    """Draw a forecast as text and bands, at the page's epsilon.
+
+    `of_row` is the epsilon of a single row.
+    """
     at, times, group = found.at(of_row), epsilon / of_row, say("none")
     if at.group is not None:
         many = {"share": round(1 / at.group), "many": at.group * found.rows, "rows": found.rows}
@@ -96,7 +109,7 @@ def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
 
 
 def points(band: Band | None) -> str:
-    """A band in points; a single column has no pairs."""
+    """Return a band of distances in percentage points as text; "–" for None."""
     if band is None:
         return "–"
     low, high = (f"{100 * end:.{0 if end >= 0.1 else 1}f}" for end in (band.low, band.high))

@@ -1,4 +1,4 @@
-"""What pages of trees show of their own: one tree, feature importance, and where epsilon went."""
+"""Panels of tree methods: one tree, feature importance, and the use of epsilon."""
 
 import math
 
@@ -33,7 +33,7 @@ COMPOSED = {
 
 
 def tree(page: str, shown: ShownRelease) -> None:
-    """One tree at a time, and feature importance; the largest groups, where it was made of these."""
+    """Draw one tree at a time and feature importance, and the largest groups of a taxonomy tree."""
     released = shown.release.model.released
     found: Forest = released.get("forest") or released["classifier"]
     chosen = 1
@@ -56,13 +56,13 @@ def tree(page: str, shown: ShownRelease) -> None:
 
 
 def largest_groups(groups: pd.DataFrame) -> None:
-    """The generalized rows that have the largest counts."""
+    """Draw a table of the generalized rows with the largest counts."""
     title = say("The largest of {groups:,} groups that are not empty", groups=len(groups))
     panels.table_behind(groups.nlargest(LARGEST, groups.columns[-1]), title)
 
 
 def budget(shown: ShownRelease, found: Forest) -> None:
-    """Which levels and purposes epsilon went to, and how the trees' losses make that of all."""
+    """Draw the epsilon of levels and purposes, and how the trees' losses compose to the run's."""
     ledger, parameters = shown.release.ledger, shown.release.parameters
     if math.isinf(ledger.epsilon_claimed):
         st.info(say("No query was answered with noise, so no epsilon can be proved."))
@@ -93,7 +93,7 @@ def budget(shown: ShownRelease, found: Forest) -> None:
 
 
 def accounts(ledger: Ledger) -> pd.DataFrame:
-    """From the whole run to the inside of one tree: what each costs."""
+    """Return the epsilons of the whole run and of its nested parts, down to one tree."""
     way = forest_frames.inward(ledger)
     names = [say("all trees together"), *(part.name for part in way[1:])]
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]

@@ -1,4 +1,4 @@
-"""As many synthetic rows as somebody wants, written to a file on this computer block by block."""
+"""A file of any number of synthetic rows, written on this computer block by block."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from dpcore.language import phrase, say
 
 
 def draw_writer(page: str, shown: ShownRelease) -> None:
-    """How many rows, where to, and the work; it spends nothing, as rows are made of the release."""
+    """Draw the controls and the work that write rows to a file; this spends nothing."""
     name, key = f"{page}.longer", "rows in a file"
     markdown(
         "This release makes as many rows as you like, at no cost. They are written to a file on "

@@ -1,4 +1,4 @@
-"""How close the columns and pairs of a release are to the real ones."""
+"""The tab Marginals: how close columns and pairs of a release are to the real ones."""
 
 import math
 from functools import partial
@@ -21,7 +21,7 @@ from dpcore.language import phrase, say
 
 
 def marginals(page: str, shown: ShownRelease) -> None:
-    """Columns, or pairs of them; of a classifier, what its released counts say of columns."""
+    """Draw columns and pairs of columns; of a classifier, its released counts of columns."""
     if isinstance(shown.release.artifact, Model):
         of_model(page, shown)
         return
@@ -32,14 +32,14 @@ def marginals(page: str, shown: ShownRelease) -> None:
 
 
 def worst_first(label: str, key: str, frame: pd.DataFrame) -> str:
-    """One of some columns or pairs, at first the worst."""
+    """Draw a choice among columns or pairs, the worst first; return its name."""
     names = list(frame.sort_values("avd", ascending=False)["attributes"])
     look: Any = {"usual": names[0], "label_visibility": "collapsed"}
     return str(lasting(st.selectbox, label, key, names, **look))
 
 
 def mean_distance(frame: pd.DataFrame, of: str) -> None:
-    """The mean distance of some marginals, beside that of a fresh sample."""
+    """Draw the mean distance of marginals, beside that of a fresh real sample."""
     markdown(
         "Mean distance of {of}: **{mean:.3f}**; of a fresh real sample {floor:.3f} ({mark}).",
         of=of,
@@ -50,7 +50,7 @@ def mean_distance(frame: pd.DataFrame, of: str) -> None:
 
 
 def of_model(page: str, shown: ShownRelease) -> None:
-    """One column as a classifier's released counts have it, beside the real rows; the worst column first."""
+    """Draw one column of a classifier's released counts beside the real rows, the worst first."""
     if (found := of_counts(page, shown)) is None:
         return
     frame, off = found
@@ -66,7 +66,10 @@ def of_model(page: str, shown: ShownRelease) -> None:
 
 
 def of_counts(page: str, shown: ShownRelease) -> tuple[Statistics, pd.DataFrame] | None:
-    """What a classifier's released counts say of columns, and how far off each is; None if that is not there."""
+    """Return the marginals of a classifier's counts and the real rows, and their distances.
+
+    Returns None while they are computed, and if no tree was split.
+    """
     work = partial(model_marginals, shown.release.model.predictor, shown.data)
     if (frame := jobs.count_rows(page, shown, "model marginals", work)) is None:
         return None
@@ -77,13 +80,13 @@ def of_counts(page: str, shown: ShownRelease) -> tuple[Statistics, pd.DataFrame]
 
 
 def of_column(frame: Statistics, name: str) -> None:
-    """One column of released counts beside the real rows."""
+    """Draw one column of released counts beside the real rows."""
     chosen = frame[frame["attributes"] == name].drop(columns="attributes")
     real(charts.marginal, chosen, column=name, released=say("released"))
 
 
 def columns(page: str, shown: ShownRelease) -> None:
-    """One column, real beside synthetic, then how far off all of them are."""
+    """Draw one column, real beside synthetic, then the distances of all columns."""
     if (worst := jobs.count_rows(page, shown, "1-way", partial(distances, shown, 1))) is None:
         return
     name = worst_first(say("One column (the worst first)"), f"{page}.column", worst)
@@ -95,7 +98,7 @@ def columns(page: str, shown: ShownRelease) -> None:
 
 
 def pairs(page: str, shown: ShownRelease) -> None:
-    """Distances of all pairs, and one pair side by side."""
+    """Draw the distances of all pairs, and one pair, real beside synthetic."""
     release = shown.release
     if (frame := jobs.count_rows(page, shown, "2-way", partial(distances, shown, 2))) is None:
         return

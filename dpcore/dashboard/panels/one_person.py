@@ -1,4 +1,4 @@
-"""Two invented people side by side, and what a model says of each."""
+"""Two invented people, and a model's prediction for each."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ STEPS = 101  # positions of a slider
 
 
 def one_person(page: str, model: Model) -> None:
-    """A typical person beside one who differs in some columns; all is public, nothing is spent."""
+    """Draw a model's predictions for a typical person and a changed one; this spends nothing."""
     columns = {column.name: column for column in model.schema if column.name != model.target}
     cells = {name: options(column) for name, column in columns.items()}
     names = [name for name in columns if len(cells[name]) > 1]
@@ -45,7 +45,7 @@ def one_person(page: str, model: Model) -> None:
 
 
 def options(column: Column) -> dict[str, Any]:
-    """The values of a column to choose from, as they are said, and as a file would hold them."""
+    """Return a column's values to choose from, as {text on screen: value in a file}."""
     if not column.numeric:
         return {name: name for name in column.categories}
     steps = np.linspace(float(column.lower or 0.0), float(column.upper or 0.0), STEPS)

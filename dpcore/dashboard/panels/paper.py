@@ -1,6 +1,6 @@
-"""Figures of a paper made again: each with its own button, progress, cancel, repeats, and what the paper printed.
+"""Reproduced figures of a paper, with a button, progress and repeats, beside the printed numbers.
 
-What is finished is kept if somebody cancels, and every run is written down before it is drawn.
+Finished runs are kept after a cancellation. Every run is charged before its noise is drawn.
 """
 
 from contextlib import closing, suppress
@@ -37,16 +37,16 @@ SETS = {"004": (*datasets.BANK_CARDS, "adult")}  # of papers about other data th
 
 @dataclass
 class FigureRuns:
-    """The finished runs of a figure, and what share of all they are."""
+    """The finished runs of a figure, and their share of all its runs."""
 
     frames: list[pd.DataFrame] = field(default_factory=list)
     share: float = 0.0
 
 
 def figures(page: str, data: Dataset, paper: str) -> None:
-    """Figures of one paper, on a data set that is here, or on the data in use.
+    """Draw the figures of one paper, on one of its data sets or on the data in use.
 
-    `page` is what the keys of all widgets begin with.
+    `page` is the beginning of all widgets' keys.
     """
     own = {data.name: data} if data.held else {}
     sets = own | read_published(paper) | own
@@ -82,7 +82,10 @@ def figures(page: str, data: Dataset, paper: str) -> None:
 
 
 def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, repeats: int, progress: Progress) -> None:
-    """Make a figure; what is finished replaces earlier runs, and is kept if somebody cancels."""
+    """Run a figure's methods, and store finished runs in `made`, also after a cancellation.
+
+    The new runs replace earlier ones.
+    """
     frames: list[pd.DataFrame] = []
     notes: dict[Any, Ledger] = {}
 
@@ -101,7 +104,7 @@ def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, re
 
 
 def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
-    """The figure's charts, after what is to be chosen of them, and what came of the paper's claims."""
+    """Draw a figure's charts, the choices among them, and the verdicts on the paper's claims."""
     areas = st.columns(max(len(figure.choices), 1))
     chosen = {
         name: one_of(say(one["label"]), f"{name}.{paper}", one["options"], area)
@@ -117,7 +120,7 @@ def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
 
 
 def read_published(paper: str) -> dict[str, Dataset]:
-    """The published data sets of a paper that are here without asking the network, read once."""
+    """Return a paper's data sets that are on this computer, each read once."""
     found = {}
     for name in filter(hosting.offers, SETS.get(paper, PUBLISHED)):
         with suppress(DataError):
@@ -126,5 +129,5 @@ def read_published(paper: str) -> dict[str, Dataset]:
 
 
 def redraws(page: str, shown: ShownRelease) -> None:
-    """20 more runs of the release's method, as dots."""
+    """Draw 20 more runs of the release's method as dots."""
     (classifier if isinstance(shown.release.artifact, Model) else redraw).redraws(page, shown)

@@ -1,4 +1,4 @@
-"""Predictions for invented people and for a file's rows, by a model of ours or from a file."""
+"""Predictions of a model for invented people and for the rows of a file."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ FIRST, LISTED = 20, 8
 
 
 class FilePredictions(NamedTuple):
-    """Predictions for one file by one model."""
+    """Predictions of one model for one file."""
 
     file: str
     model: Model
@@ -32,7 +32,7 @@ class FilePredictions(NamedTuple):
 
 
 def drawer(page: str) -> None:
-    """A drawer for a model from a file; what was read last stays until something better is."""
+    """Draw an expander for a model from a file; the last readable model stays."""
     with st.expander(say("Or predict with a saved model")):
         label, note = say("A model.json that you downloaded"), say("Nothing in it is run.")
         file = housekeeping.uploader(label, type="json", key=f"{page}.model_file", help=note)
@@ -45,7 +45,7 @@ def drawer(page: str) -> None:
 
 
 def its_privacy(about: Mapping[str, Any]) -> None:
-    """What a file says of the privacy of what it holds."""
+    """Draw what a model's file says of its privacy."""
     caption(
         "Its file says: {method}, epsilon claimed: {claimed}, can cost up to: {bound}. {unit}",
         method=escape(str(about["method"])),
@@ -58,14 +58,14 @@ def its_privacy(about: Mapping[str, Any]) -> None:
 
 
 def predict(page: str, model: Model) -> None:
-    """What a model says of two invented people, and of the rows of a file."""
+    """Draw a model's predictions for two invented people, and for the rows of a file."""
     one_person(page, model)
     st.divider()
     predict_file(page, model)
 
 
 def predict_file(page: str, model: Model) -> None:
-    """What a model says of the rows of a file."""
+    """Draw a model's predictions for the rows of a file."""
     markdown("**All rows of a file**")
     needed = [(one.name, describe_allowed(one)) for one in model.schema if one.name != model.target]
     with st.expander(say("What the file must hold: {n:,} columns", n=len(needed))):
@@ -88,13 +88,13 @@ def predict_file(page: str, model: Model) -> None:
 
 
 def describe_allowed(column: Column) -> str:
-    """What a column may hold: values or bins."""
+    """Return a column's allowed values or bins as text."""
     names = column.labels
     return ", ".join(names if len(names) <= LISTED else [*names[: LISTED - 1], "…", names[-1]])
 
 
 def answers(page: str, found: FilePredictions) -> None:
-    """How many of each class, the first rows, and the table to take along."""
+    """Draw the counts of predicted classes, the first rows, and a download of all predictions."""
     rows, model = found.rows, found.model
     name, target = rows.columns[-2], model.target
     markdown(

@@ -1,4 +1,4 @@
-"""What a release claims and what is proven of it, where epsilon went, and what could be learned of one person."""
+"""The tab Privacy: claimed and proven epsilon, its shares, and what one person risks."""
 
 import math
 from functools import partial
@@ -20,7 +20,7 @@ from dpcore.text import claim, limit, number
 
 
 def privacy(page: str, shown: ShownRelease) -> None:
-    """Claimed and proven epsilon, where it went, and what could still be learned of one person."""
+    """Draw claimed and proven epsilon and its shares, or what anyone could learn of one person."""
     parts = {
         phrase("Epsilon"): partial(epsilon_shares, shown),
         phrase("One person"): partial(disclosure.draw_attack, page, shown),
@@ -29,7 +29,7 @@ def privacy(page: str, shown: ShownRelease) -> None:
 
 
 def epsilon_shares(shown: ShownRelease) -> None:
-    """Claimed and proven epsilon, in odds, and where it went."""
+    """Draw claimed and proven epsilon, in odds, and its shares."""
     release, ledger, persons = shown.release, shown.release.ledger, shown.release.schema.persons
     frame, claimed, bound = ledger.to_frame(), ledger.epsilon_claimed, ledger.epsilon_bound
     local = release.artifact.reports is not None
@@ -69,7 +69,10 @@ def epsilon_shares(shown: ShownRelease) -> None:
 
 
 def factor(entries: pd.DataFrame, rows: int = 1) -> str:
-    """What is claimed of some queries, and how much more they can cost a person's rows."""
+    """Return a sentence: the claimed and proven epsilon of some ledger entries, and their ratio.
+
+    `rows` is the most rows of one person, for whom epsilons are multiplied.
+    """
     claimed = rows * entries["epsilon_claimed"].sum()
     bound = rows * entries["epsilon_nominal"].sum()
     if math.isinf(claimed):

@@ -1,4 +1,4 @@
-"""How much luck is in a release: the same method, run 20 more times. All of it is charged."""
+"""Run-to-run variation: the release's method, run 20 more times. All runs are charged."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -37,10 +37,10 @@ def redraws(
     look: Callable[[Synthesizer], pd.DataFrame] | None = None,
     draw: Callable[[pd.DataFrame], None] | None = None,
 ) -> None:
-    """How much luck was in this release: 20 more, as dots.
+    """Draw the measures of a release beside those of 20 more runs, as dots.
 
-    `look` measures something else on every fitted method, and `draw` shows it: the frames together,
-    with a `run`.
+    `look` computes further measures of every fitted method, and `draw` draws them: one frame of all
+    runs, with a column `run`.
     """
     markdown(
         "A release is one random draw. Draw {n} more with the same settings to see where yours lies. "
@@ -77,20 +77,23 @@ def redraws(
 
 @dataclass
 class Redraw(Study):
-    """Releases once more, by what `read` says and `look` sees; if one fails, nothing goes on."""
+    """Repeated runs of a release's method, measured by `read` and `look`.
+
+    The first failure ends all runs.
+    """
 
     read: Callable[[Any], pd.DataFrame] = pd.DataFrame
     look: Callable[[Any], pd.DataFrame] | None = None
     looks: list[pd.DataFrame] = field(default_factory=list)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """`metric` and `value`."""
+        """Return the measures of a run, with columns `metric` and `value`."""
         if self.look is not None:
             self.looks.append(self.look(run.method).assign(run=run.labels["run"]))
         return self.read(synthetic if self.rows else run.method)
 
     def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
-        """Nothing is left to measure."""
+        """Raise the error of a failed run."""
         raise reason
 
 
@@ -100,10 +103,10 @@ def draw_again(
     progress: Progress,
     look: Callable[[Synthesizer], pd.DataFrame] | None = None,
 ) -> None:
-    """Keep what the release and fresh ones are measured by, and what `look` sees in the fresh ones.
+    """Run the release's method 20 more times, and store all measures with the release.
 
-    Each was paid for: if somebody stops this, what is drawn is kept, unless as many are there from
-    before.
+    Every run is charged. After a cancellation, the finished runs are stored unless earlier ones are
+    more.
     """
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
@@ -126,14 +129,18 @@ def draw_again(
 
 
 def target_of(release: Release) -> str | None:
-    """The class column that is predicted, if there is one."""
+    """Return the class column that is predicted, or None."""
     if isinstance(release.artifact, Model):
         return release.model.target
     return release.parameters.get("target") or release.schema.target
 
 
 def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
-    """A model's accuracies; or distances of rows, and the accuracy that they teach."""
+    """Return the measures of a release: a model's accuracies, or the distances of synthetic rows.
+
+    Rows also have the accuracy of a classifier that learns from them. The columns are `metric` and
+    `value`.
+    """
     target, found = target_of(release), {}
     if isinstance(release.artifact, Model):
         judged = real.judged(made.predict_proba, release.model.target)
@@ -149,7 +156,7 @@ def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
 
 
 def references(shown: ShownRelease) -> pd.DataFrame:
-    """What redraws are seen beside: a fresh sample of the real rows, and the majority class."""
+    """Return the measures of baselines: a fresh sample of the real rows, and the majority class."""
     release, found = shown.release, []
     target, models = target_of(release), isinstance(release.artifact, Model)
     for k, name in enumerate(() if models else DISTANCES[: len(release.schema)], 1):

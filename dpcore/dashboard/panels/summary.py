@@ -1,4 +1,4 @@
-"""The first look at a release: what is proven, what was kept and lost, and its worst column beside the real one."""
+"""The tab Summary: the proven epsilon, what was kept and lost, and the worst column."""
 
 import math
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ FEWER = phrase(
 
 
 def notices(shown: ShownRelease) -> None:
-    """What must be known before anything of a release is read: no guarantee, a wrong claim, or other data in use."""
+    """Draw what must be known first: no guarantee, a wrong claim, or other data in use."""
     release, ledger = shown.release, shown.release.ledger
     if ledger.guarantee_void or math.isinf(ledger.epsilon_bound):
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
@@ -58,7 +58,7 @@ def notices(shown: ShownRelease) -> None:
 
 
 def summary(page: str, shown: ShownRelease, remark: str = "") -> None:
-    """Tiles and one chart; of rows, the first ones behind a switch."""
+    """Draw the tiles and one chart, and the first synthetic rows on request."""
     release, top = shown.release, st.container()
     distant: Sequence[Center] = ()
     if isinstance(release.artifact, Model):
@@ -84,7 +84,7 @@ def summary(page: str, shown: ShownRelease, remark: str = "") -> None:
 
 
 def epsilon_tile(shown: ShownRelease) -> Tile:
-    """What is proven, and what that means for a row, or for a person."""
+    """Return a tile with the proven epsilon and its meaning for a row or a person."""
     release, ledger = shown.release, shown.release.ledger
     unit, bound, label = release.schema.unit, ledger.epsilon_bound, say("Epsilon (proven)")
     if ledger.guarantee_void or math.isinf(bound):
@@ -104,7 +104,7 @@ def epsilon_tile(shown: ShownRelease) -> Tile:
 
 
 def worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
-    """The worst column, real and synthetic; after another run, the one that was drawn there."""
+    """Draw the worst column, real and synthetic; after another run, the same column as before."""
     off = worst.set_index("attributes")["avd"] * 100
     name = last = str(off.idxmax())
     if shown.previous is not None:
@@ -118,7 +118,7 @@ def worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
 
 
 def of_classifier(page: str, shown: ShownRelease) -> list[Tile]:
-    """The accuracy of a released classifier, or, without test rows, its worst column."""
+    """Draw a classifier's accuracy, or its worst column without test rows; return its tiles."""
     if not len(shown.data.test_sample):
         caption("No rows were set apart for testing: choose it on Data.")
         if (counts := marginals.of_counts(page, shown)) is None:
@@ -136,7 +136,7 @@ def of_classifier(page: str, shown: ShownRelease) -> list[Tile]:
 
 
 def rows(page: str, shown: ShownRelease) -> None:
-    """The first synthetic rows, and as many real ones beside them."""
+    """Draw the first synthetic rows, and as many real rows beside them."""
     release = shown.release
     left, right = st.columns(2)
     with left:

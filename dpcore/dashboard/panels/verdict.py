@@ -1,4 +1,4 @@
-"""What a release kept and lost, and whom it serves worst, as tiles."""
+"""Tiles that tell what a release kept and lost, and which group it serves worst."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -17,7 +17,7 @@ Tile = tuple[str, str, str]  # label, value, and what it means
 
 
 def verdict_tiles(found: Fidelity) -> list[Tile]:
-    """What was kept, what was lost, and who is served worst."""
+    """Return tiles for close columns, kept relations, and the group that is served worst."""
     held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("no pair to keep")
     tiles = [
         close_columns(found.close_columns, found.columns),
@@ -30,24 +30,24 @@ def verdict_tiles(found: Fidelity) -> list[Tile]:
 
 
 def close_columns(close: int, columns: int) -> Tile:
-    """How many columns are close to the real ones."""
+    """Return a tile for the number of columns that are close to the real ones."""
     text = say("Within {points:.0f} points of the shares in the real rows, and no median far off.", points=100 * CLOSE)
     return say("⚠ Columns close"), f"{close:,}/{columns:,}", text
 
 
 def names_of(found: Sequence[Center]) -> str:
-    """The names of the first of some columns."""
+    """Return the names of the first few columns as text."""
     return ", ".join(escape(one.column) for one in found[:MOST_NAMED]) + " …" * (len(found) > MOST_NAMED)
 
 
 def describe_centers(found: Iterable[Center]) -> str:
-    """Where the numbers of some columns lie in a release and in the real rows, a sentence each."""
+    """Return sentences on the means and medians of columns, released and real."""
     parts = (asdict(one) | {"column": escape(one.column)} for one in islice(found, MOST_NAMED))
     return " ".join(say(CENTER, **part) for part in parts)
 
 
 def lost_relations(found: Fidelity) -> str:
-    """Which columns depend on each other in the real data, and hardly in the synthetic data."""
+    """Return a sentence on columns that depend on each other in the real rows only."""
     text = say("Of columns that depend on each other in the real rows: at least half is left.")
     if not found.lost:
         return text
@@ -58,7 +58,7 @@ def lost_relations(found: Fidelity) -> str:
 
 
 def served_worst(worst: Group, largest: Group) -> str:
-    """How far off the rows of the worst group are, and of the largest one of its column."""
+    """Return sentences: how far off the worst group's rows are, and those of the largest group."""
     text = phrase(
         "Rows with this value ({share:.1%} of all): their shares in other columns are off by "
         "{points:.0f} points on average. The largest group, {largest}: by {others:.0f}."

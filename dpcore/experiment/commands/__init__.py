@@ -1,10 +1,8 @@
-"""What the command `dpcore` does besides starting the dashboard: one module each.
+"""The commands of `dpcore` that need no dashboard, one module each, and their common parts.
 
-What it takes is in `commands.toml`; its `make` does it. Exit codes: 0 done; 1 refused or failed,
-with cause and remedy on stderr; 2 not understood. Progress goes to stderr.
-
-Here is what they have in common: how they end, where rows and schemas come from, and how files are
-written.
+`commands.toml` has the arguments of each command, and the `make` of its module carries it out. Exit
+codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 wrong command line. Progress
+goes to stderr.
 """
 
 import argparse
@@ -39,7 +37,7 @@ CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise 
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """The parser of a command, as `commands.toml` has it."""
+    """Return the argument parser of a command, as declared in `commands.toml`."""
     own = TABLES[name]
     words = {"datasets": "; ".join(DATASETS), "methods": ", ".join(METHODS), "figures": ", ".join(all_figures())}
     parser = argparse.ArgumentParser(
@@ -63,12 +61,12 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
-    """How the text file is written, as far as that is given: arguments of `datasets.read`."""
+    """Return the given options for reading a text file, as arguments of `datasets.read`."""
     return {name: value for name in READING if (value := getattr(options, name)) is not None}
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Carry out a command, which is a module here; the exit code, with the reason on stderr if it cannot be done."""
+    """Carry out a command and return its exit code, with the reason on stderr if it fails."""
     parser = parser_of(name)
     options = parser.parse_intermixed_args(arguments)
     try:
@@ -83,10 +81,21 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 
 def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
-    """The rows that a command is given: a table, or a data set that is known here, by default the one that is `named`.
+    """Return the data set of a command: the table of its options, or a data set of the package.
 
-    `held` is the schema of the settings, which `--schema` goes before. None is ever read off rows
-    unless that is asked for; DPCoreError if there is none.
+    Parameters
+    ----------
+    options
+        The command's options. `--schema` takes precedence over `saved`.
+    named
+        Name of the data set in the saved settings, if the options name no table.
+    saved
+        Schema of the saved settings, if any.
+
+    Raises
+    ------
+    DPCoreError
+        If there are no rows or no schema. A schema is inferred only with `--infer-schema`.
     """
     schema = None if asked.infer_schema else held
     if asked.schema:
@@ -113,10 +122,10 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
 
 
 def affordable(books: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
-    """BudgetError if a cap would stop some of these runs halfway: what they ask before that would be lost.
+    """Raise `BudgetError` if a cap would stop some of these runs, before any is charged.
 
-    Runs of which less than their epsilon, or nothing, can be proved are left to the ledger, which
-    asks at every charge.
+    Only runs whose proven loss equals their epsilon are checked. The ledger checks all others at
+    every charge.
     """
     needs: dict[tuple[str, float], Any] = {}
     for method in methods:
@@ -128,7 +137,7 @@ def affordable(books: LedgerStore, data: Dataset, methods: Iterable[Method]) -> 
 
 
 def room(path: Path, *, force: bool) -> None:
-    """Whether a file can be written there, before anything is spent; DataError if not."""
+    """Raise `DataError` if a file cannot be written, before anything is spent."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise DataError(f"{path} is a folder, or its folder does not exist.", "Name a file in an existing folder.")
     if path.exists() and not force:
@@ -138,7 +147,13 @@ def room(path: Path, *, force: bool) -> None:
 
 
 def write(path: Path, content: bytes, *, force: bool) -> None:
-    """Write a file so that others see all of it or nothing, and not over one that is there, unless with force."""
+    """Write a file in one step, so that no one sees a part of it.
+
+    Raises
+    ------
+    DataError
+        If another program wrote the file meanwhile, unless `force` is true.
+    """
     part = path.with_name(f".{path.name}.{token_hex(4)}")
     with part.open("xb") as file:
         file.write(content)
@@ -150,7 +165,7 @@ def write(path: Path, content: bytes, *, force: bool) -> None:
 
 
 def summary(asked: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
-    """Say what was done: as one JSON object, or in lines."""
+    """Print what was done: as one JSON object with `--json`, else as text."""
     if asked.json:
         plain = {key: finite_or_text(value) for key, value in done.items()}
         lines = json.dumps(plain, ensure_ascii=False, allow_nan=False)
@@ -158,7 +173,7 @@ def summary(asked: argparse.Namespace, done: Mapping[str, Any], lines: str) -> N
 
 
 class ProgressLine:
-    """How far it is: one line that changes on a terminal; in a log a line per tenth."""
+    """Progress on stderr: one line that changes on a terminal, or one line per tenth in a log."""
 
     def __init__(self) -> None:
         self.tenth = -1

@@ -1,4 +1,4 @@
-"""`dpcore compare`: a comparison by saved settings, as a table of all its runs."""
+"""`dpcore compare`: run a comparison by saved settings, and write a table of all runs."""
 
 import argparse
 import sys
@@ -25,7 +25,7 @@ CAUSE, REMEDY = "This file holds no settings of a comparison", "Choose one that 
 
 
 def make(asked: argparse.Namespace) -> int:
-    """The comparison's table, written; DPCoreError if it is refused."""
+    """Run the comparison, write its table, and return the exit code."""
     room(asked.out, force=asked.force)
     raw = source_bytes(asked.config, MAX_BYTES)
     config = Config.from_json(raw)

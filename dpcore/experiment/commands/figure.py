@@ -1,4 +1,4 @@
-"""`dpcore figure`: a figure of a paper made again without the dashboard, as files."""
+"""`dpcore figure`: reproduce a figure of a paper as files, without the dashboard."""
 
 import argparse
 import re
@@ -18,7 +18,7 @@ from dpcore.extras import need
 
 
 def make(asked: argparse.Namespace) -> int:
-    """The figure's files, written; DPCoreError if it is refused."""
+    """Run the figure, write its files, and return the exit code."""
     need("vl_convert", "Drawing charts as files")  # before anything is spent
     find_figure(asked.name)
     data = datasets.load(asked.data)
@@ -59,13 +59,13 @@ def make(asked: argparse.Namespace) -> int:
 
 
 def parts(figure: MadeFigure) -> dict[str, bytes]:
-    """Its charts and numbers, by the ends of their files' names."""
+    """Return the figure's charts and numbers, as {ending of the file's name: content}."""
     files = {f"-{count}.svg": report.svg(chart, count).encode() for count, chart in enumerate(figure.charts(), 1)}
     return {**files, "-do-not-publish.csv": spreadsheet_csv(figure.frame).encode()}
 
 
 def page(figure: MadeFigure, title: str) -> str:
-    """All of it as one HTML file, which opens without a network."""
+    """Return the figure as one HTML page, which needs no network."""
     charts = [report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1)]
     shown = {"charts": charts, "verdicts": figure.verdicts, "numbers": report.table(figure.frame)}
     return render("figure.html", title=title, mark=REAL_DATA, **shown)

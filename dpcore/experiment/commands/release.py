@@ -1,6 +1,6 @@
-"""`dpcore release`: a release by a method's name or by saved settings, as the dashboard's zip.
+"""`dpcore release`: make a release by a method's name or by saved settings; write its zip.
 
-With `--method` the one file is the table; without it the first file is the settings.
+With `--method`, the one file is the table. Without it, the first file has the settings.
 """
 
 import argparse
@@ -44,7 +44,7 @@ MOST_ROWS = 100_000_000
 
 
 def make(options: argparse.Namespace) -> int:
-    """The release, written; DPCoreError if it is refused."""
+    """Make the release, write its zip, and return the exit code."""
     if options.method is None and options.set:
         raise argparse.ArgumentTypeError("parameters need --method: saved settings have their own")
     if options.method is not None:
@@ -106,7 +106,13 @@ def make(options: argparse.Namespace) -> int:
 
 
 def new_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Settings as a release's zip has them; ParameterError if a name or value is not known."""
+    """Return settings like those in a release's zip, from the options.
+
+    Raises
+    ------
+    ParameterError
+        If the method, a parameter or a value is not known, or epsilon is missing.
+    """
     titles = {name.casefold(): name for name in METHODS}
     titles |= {kind.casefold(): METHODS.name_of(kind, "") for kind in METHODS.classes}
     title = titles.get(options.method.casefold())
@@ -126,7 +132,7 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def value_of(text: str, parameter: Parameter | None) -> Any:
-    """The value that a text says: a word, a number, or a tuple of them; the method checks it."""
+    """Return the value of a text: a word, a number, or a tuple. The method checks it later."""
     if getattr(parameter, "kind", "") == "str" or text in getattr(parameter, "options", ()):
         return text
     try:
@@ -137,7 +143,13 @@ def value_of(text: str, parameter: Parameter | None) -> Any:
 
 
 def method_of_release(config: Any) -> Method:
-    """The method of a release's settings, unfitted; ParameterError if they are none."""
+    """Return the unfitted method of a release's settings.
+
+    Raises
+    ------
+    ParameterError
+        If they are not the settings of a release.
+    """
     with refuse_faults(CAUSE, REMEDY):
         given = {name: math.inf if value == "infinity" else value for name, value in config["parameters"].items()}
         epsilon, rows, page = given.pop("epsilon"), config.get("rows"), config.get("page", {})
