@@ -61,7 +61,7 @@ def release_chart(shown: ShownRelease, picture: Any, *, data: pd.DataFrame | Non
 
 
 def release_note(shown: ShownRelease) -> str:
-    """Return a sentence on the cost of a look at a part of the release, or why it is not private."""
+    """Return a sentence: what it costs to look at a part of a release, or why that is not private."""
     if shown.release.noiseless:
         return say("All of it is noiseless: a baseline without privacy, for this screen only.")
     if shown.release.guarantee_void:
