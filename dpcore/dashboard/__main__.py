@@ -45,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if words and words[0] in COMMANDS:
         return int(import_module("dpcore.experiment.commands").main(words[0], words[1:]))
-    parser = command()
+    parser = make_parser()
     try:
-        flags, rest = split(words)
+        flags, rest = split_streamlit_options(words)
         options, unknown = parser.parse_known_args(rest)
         if strange := [*unknown, *({*options.words} - {"version", "serve"})]:
             raise ValueError(f"{strange[0]!r} is no option or command; `dpcore --help` lists them.")
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = {name: str(value) for name, value in vars(options).items() if value or str(value) == "0"}
         os.environ.update({name: given[name] for name in given if name.startswith("DPCORE_")})
         flags = flags_of_config() | {name: [given[name]] for name in given if "." in name} | flags
-        own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.local(*flags["server.address"])
+        own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.is_local(*flags["server.address"])
         os.environ["DPCORE_LOCAL"] = str(int(own))  # paths are offered behind the guard alone
         hosting.refuse_login()
         if (most := hosting.limits().processes) < inf:
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def command() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     """Return the argument parser of `dpcore` itself; commands such as `schema` have their own."""
     parser = argparse.ArgumentParser(
         prog="dpcore",
@@ -104,7 +104,7 @@ def command() -> argparse.ArgumentParser:
     return parser
 
 
-def split(arguments: Sequence[str]) -> tuple[CommandFlags, list[str]]:
+def split_streamlit_options(arguments: Sequence[str]) -> tuple[CommandFlags, list[str]]:
     """Split command-line arguments into Streamlit's options and all other arguments.
 
     An option of Streamlit has a dot in its name, such as `--server.port`.
@@ -134,15 +134,15 @@ def split(arguments: Sequence[str]) -> tuple[CommandFlags, list[str]]:
 
 def flags_of_config() -> CommandFlags:
     """Return the options of `.streamlit/config.toml` as Streamlit's command-line options."""
-    return flatten(tomllib.loads((FOLDER / ".streamlit/config.toml").read_text(encoding="utf-8")))
+    return flatten_options(tomllib.loads((FOLDER / ".streamlit/config.toml").read_text(encoding="utf-8")))
 
 
-def flatten(options: Mapping[str, Any], section: str = "") -> CommandFlags:
+def flatten_options(options: Mapping[str, Any], section: str = "") -> CommandFlags:
     """Flatten nested options into {dotted full name: [value as text]}, below `section`."""
     flags: CommandFlags = {}
     for name, value in options.items():
         if isinstance(value, Mapping):
-            flags |= flatten(value, f"{section}{name}.")
+            flags |= flatten_options(value, f"{section}{name}.")
         else:
             flags[f"{section}{name}"] = [value if isinstance(value, str) else json.dumps(value)]
     return flags

@@ -44,22 +44,24 @@ ASSUMED = phrase(
 COARSE = phrase("spread evenly in bins ({bin})")
 
 
-def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True) -> None:
+def draw_before_run(
+    page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True
+) -> None:
     """Draw whether a guarantee holds and, while a run `waits`, its expected errors; reads no row.
 
     `rows` is the number of rows if it is public, and None if it is private.
     """
     with st.container(key="before" if waits else "claim"):
         if waits:
-            known = rows or rows_said(page, schema)
+            known = rows or expected_rows(page, schema)
             sizes = (known,) if known else SIZES
             title = say("Before you run") if known else say("Before you run, with {rows} rows", rows=sizes_text(sizes))
             if known and not rows:  # a bound, or what somebody expects
                 title = say("Before you run, :orange[if there are {rows:,} rows]", rows=known)
             parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED)])]
             with suppress(DPCoreError):  # it would not run: the page says why
-                parts += words([expectation(method, schema, some) for some in sizes], method.epsilon)
-                parts += coarse(method, schema) if known else []
+                parts += describe_errors([expected_errors(method, schema, some) for some in sizes], method.epsilon)
+                parts += describe_wide_bins(method, schema) if known else []
             st.markdown(" · ".join(parts), help=" ".join(about))
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         if why := parameters.void_reason(method, schema):
@@ -68,7 +70,7 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
             st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
 
 
-def terms(method: Any, schema: Schema) -> None:
+def draw_terms(method: Any, schema: Schema) -> None:
     """Draw the terms of a run: its neighbors, delta, noise, a person's epsilon, and its charge."""
     unit = schema.unit
     parts = [say(controls.relation_words(method.relation, schema.persons is not None)).lower()]
@@ -81,7 +83,7 @@ def terms(method: Any, schema: Schema) -> None:
     st.caption(" · ".join([*parts, say(CHARGED)]))
 
 
-def odds(method: Any, preset: Preset, schema: Schema) -> None:
+def draw_odds(method: Any, preset: Preset, schema: Schema) -> None:
     """Draw what the run's epsilon means for one person in odds, or why no bound holds."""
     if "epsilon" not in method.asks() or not method.asks()["epsilon"].wanted(method):
         return
@@ -101,18 +103,18 @@ def rows_key(page: str, schema: Schema) -> str:
     return f"forecast.rows.{page}:{schema.max_rows}"
 
 
-def rows_said(page: str, schema: Schema) -> int | None:
+def expected_rows(page: str, schema: Schema) -> int | None:
     """Return the number of rows that the user expects, else the public bound, else None."""
     said: int | None = st.session_state.get(rows_key(page, schema))
     return said or schema.max_rows
 
 
-def rows_expected(page: str, schema: Schema) -> int:
+def forecast_rows(page: str, schema: Schema) -> int:
     """Return the number of rows for a forecast: declared or expected by the user, else 10,000.
 
     The number is at most `MOST_EXPECTED`.
     """
-    return min(rows_said(page, schema) or USUAL, MOST_EXPECTED)
+    return min(expected_rows(page, schema) or USUAL, MOST_EXPECTED)
 
 
 def sizes_text(sizes: Sequence[int]) -> str:
@@ -120,7 +122,7 @@ def sizes_text(sizes: Sequence[int]) -> str:
     return " / ".join(f"{some:,}" for some in sizes)
 
 
-def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
+def expected_errors(method: Any, schema: Schema, rows: int) -> Expectation:
     """Return a method's expected errors on `rows` rows, computed once per session and settings."""
     known = session.keep_once("dpcore.expectations", dict[Any, Expectation])
     key = (method.title, repr(method.get_params()), schema.to_json(), rows)
@@ -128,7 +130,7 @@ def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
     return session.compute_once(known, key, partial(expect_errors, method, schema, rows, steps=steps))
 
 
-def words(found: Sequence[Expectation], epsilon: float) -> list[str]:
+def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
     """Return phrases for the expected errors at an epsilon.
 
     `found` has one expectation per number of rows. Each phrase lists their values in that order.
@@ -142,7 +144,9 @@ def words(found: Sequence[Expectation], epsilon: float) -> list[str]:
         words = phrase("shares ± {points} points") if several else phrase("shares ± {points} points on average")
         if not several and (last.enough or 0) > epsilon:
             words = phrase("shares ± {points} points on average (± 5 from epsilon {epsilon})")
-        parts.append(say(words, points=each(lambda one: one.columns or 0, points), epsilon=number(last.enough or 0)))
+        parts.append(
+            say(words, points=each(lambda one: one.columns or 0, format_points), epsilon=number(last.enough or 0))
+        )
     elif last.leaf is not None:
         noisy = say("leaves hold more noise than rows")
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
@@ -158,12 +162,12 @@ def words(found: Sequence[Expectation], epsilon: float) -> list[str]:
     return parts
 
 
-def points(share: float) -> str:
+def format_points(share: float) -> str:
     """Return a share in percentage points as text, without a unit."""
     return f"{100 * share:.1f}" if share < 0.01 else f"{100 * share:.0f}"
 
 
-def coarse(method: Any, schema: Schema) -> list[str]:
+def describe_wide_bins(method: Any, schema: Schema) -> list[str]:
     """Return a phrase for the widest proposed bin, in a list; an empty list if no bin is wide.
 
     Width is relative to the column's range. Only bins that nobody declared count, and of each

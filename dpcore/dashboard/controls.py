@@ -58,7 +58,7 @@ def presets_of(page: str) -> dict[str, tuple[str, Preset]]:
     }
 
 
-def method_select(page: str) -> tuple[str, Preset]:
+def choose_method(page: str) -> tuple[str, Preset]:
     """Draw the choice of a method; return the method's title and the chosen preset.
 
     The first preset is recommended. An old link may name a mode only, which selects the first
@@ -142,7 +142,7 @@ def target_picker(page: str, told: str, data: Dataset) -> str | None:
     return lasting(st.selectbox, say("Class column"), key, ["", *names], **look) or None
 
 
-def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
+def draw_control(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
     """Draw the control of one parameter, if the method wants it, and set the value on `method`.
 
     Returns the value as {parameter's name: value}, or an empty dict if no control is drawn. A value
@@ -164,7 +164,7 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
         case "target":
             value = target_picker(page, about, data)
         case _:
-            value = value_of(page, method, control, schema, data.token)
+            value = choose_value(page, method, control, schema, data.token)
     setattr(method, name, value)
     try:
         parameter.check(name, value, method, schema)
@@ -176,7 +176,7 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
     return {name: value}
 
 
-def value_of(page: str, method: PrivateEstimator, control: Control, schema: Schema, token: object) -> Any:
+def choose_value(page: str, method: PrivateEstimator, control: Control, schema: Schema, token: object) -> Any:
     """Draw the widget for a parameter's type, and return the chosen value.
 
     `token` names the data set in the keys of controls that belong to one data set.
@@ -186,11 +186,11 @@ def value_of(page: str, method: PrivateEstimator, control: Control, schema: Sche
     usual = initial if parameter.default is None else parameter.default
     names = control.names(method, schema) if callable(control.names) else control.names
     key = f"{page}.{control.key or control.name}"
-    field = Field(control, parameter, names, method, schema, key, f":{token}", usual)
-    return option(field) if names and not isinstance(parameter, NumberList) else WIDGETS[type(parameter)](field)
+    field = ParameterField(control, parameter, names, method, schema, key, f":{token}", usual)
+    return choose_option(field) if names and not isinstance(parameter, NumberList) else WIDGETS[type(parameter)](field)
 
 
-class Field(NamedTuple):
+class ParameterField(NamedTuple):
     """One parameter's control, with the method and the schema that it depends on."""
 
     control: Control
@@ -208,7 +208,7 @@ class Field(NamedTuple):
         return lasting(widget, say(self.control.label), self.key, *bounds, **look)
 
 
-def option(field: Field) -> Any:
+def choose_option(field: ParameterField) -> Any:
     """Draw a select box of the named options; return the chosen one, or None for ""."""
     parameter, names = field.parameter, field.names
     known = ("", *parameter.options) if isinstance(parameter, Choice) else names
@@ -216,7 +216,7 @@ def option(field: Field) -> Any:
     return field.draw(st.selectbox, [*names], format_func=lambda one: say(names[one])) or None
 
 
-def number(field: Field) -> Any:
+def choose_number(field: ParameterField) -> Any:
     """Draw a slider or number input; return its number, or None if it is left empty."""
     if field.control.steps:
         return field.draw(st.select_slider, field.control.steps, format_func="{:g}".format)
@@ -228,7 +228,7 @@ def number(field: Field) -> Any:
     return field.draw(st.number_input, low, high, None if empty else "min", step)
 
 
-def numbers(field: Field) -> Any:
+def choose_numbers(field: ParameterField) -> Any:
     """Draw the control of a list of numbers; return a named option, one number, or a tuple.
 
     A tuple has one number for each column, or another part of the schema. Text that is not a list
@@ -241,7 +241,7 @@ def numbers(field: Field) -> Any:
         if (word := field.draw(st.selectbox, [*names], format_func=lambda one: say(names[one]))) != OWN:
             return word
     elif parameter.one_for_all and not (many > 1 and lasting(st.toggle, say(EACH), f"{key}.{OWN}")):
-        return number(field)
+        return choose_number(field)
     each = field.usual if isinstance(field.usual, tuple) else [1 if parameter.words else field.usual] * many
     look = {"usual": ", ".join(f"{one:g}" for one in each)}
     look["help"] = escape(retold(parameter.remedy(field.method, field.schema)))
@@ -253,7 +253,7 @@ def numbers(field: Field) -> Any:
         return ()
 
 
-def pairs(field: Field) -> Any:
+def choose_pairs(field: ParameterField) -> Any:
     """Draw the choice of pairs of columns, and return them; the first 1,000 pairs are offered.
 
     Other pairs can be typed if there are more.
@@ -265,17 +265,17 @@ def pairs(field: Field) -> Any:
     return tuple(chosen) or field.parameter.default
 
 
-WIDGETS: dict[type, Callable[[Field], Any]] = {
+WIDGETS: dict[type, Callable[[ParameterField], Any]] = {
     Flag: lambda field: field.draw(st.toggle),
-    Whole: number,
-    Number: number,
-    NumberList: numbers,
-    WeightList: numbers,
-    PairList: pairs,
+    Whole: choose_number,
+    Number: choose_number,
+    NumberList: choose_numbers,
+    WeightList: choose_numbers,
+    PairList: choose_pairs,
 }
 
 
-def refusal(*checks: Callable[[], object]) -> str:
+def show_refusal(*checks: Callable[[], object]) -> str:
     """Run checks until one raises; draw that error and return its cause, or return ""."""
     try:
         for check in checks:
@@ -307,6 +307,6 @@ def run_button(key: str, data: Dataset | None = None, container: jobs.Container 
     if why := st.session_state.get(f"{key}.lacks"):
         look |= {"disabled": True, "help": escape(retold(why))}
     if data is None or why:
-        jobs.button(say("Run"), key, "run", container, **look)
+        jobs.run_button(say("Run"), key, "run", container, **look)
     else:
-        unproved.button(say("Run"), key, "run", data, container, **look)
+        unproved.run_button(say("Run"), key, "run", data, container, **look)

@@ -70,7 +70,7 @@ def gaussian_sigma(epsilon: float, delta: float) -> float:
     return float(brentq(lambda sigma: gaussian_delta(epsilon, sigma) - delta, *SIGMAS)) * ABOVE
 
 
-def worlds(noise: CountNoise, count: int, places: int = 401, *, window: float | None = None) -> pd.DataFrame:
+def world_densities(noise: CountNoise, count: int, places: int = 401, *, window: float | None = None) -> pd.DataFrame:
     """Return the densities of answers in both neighboring worlds, one row per answer.
 
     Parameters
@@ -110,7 +110,7 @@ def worlds(noise: CountNoise, count: int, places: int = 401, *, window: float | 
     return pd.DataFrame(found)
 
 
-def draws(noise: CountNoise, count: int, seed: int, size: int = 20) -> pd.DataFrame:
+def sample_worlds(noise: CountNoise, count: int, seed: int, size: int = 20) -> pd.DataFrame:
     """Return `size` random answers of each world, with columns `world` and `answer`.
 
     `world` is "without" or "with". The seed fixes uniform random numbers, which the noise's

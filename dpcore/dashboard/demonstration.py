@@ -52,19 +52,19 @@ def demonstration(key: str) -> Callable[[Callable[[str], Demonstration | None]],
         @st.fragment
         @wraps(make)
         def drawn() -> None:
-            left, right = sides()
+            left, right = two_columns()
             with mendable():
                 with left:
                     found = make(key)
                 if found is not None:
-                    show(found, left, right)
+                    draw_demonstration(found, left, right)
 
         return drawn
 
     return part
 
 
-def sides() -> Any:
+def two_columns() -> Any:
     """Return the left column, for settings, and the right column, for pictures."""
     return st.columns([2, 5], gap="medium")
 
@@ -87,7 +87,7 @@ def with_headings(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns=dict(zip(HEADINGS.split(", "), say(HEADINGS).split(", "), strict=True)))
 
 
-def draw(picture: DemonstrationPicture) -> None:
+def draw_picture(picture: DemonstrationPicture) -> None:
     """Draw a chart or a table, or call a function that draws."""
     if isinstance(picture, pd.DataFrame):
         st.dataframe(picture, hide_index=True)
@@ -97,18 +97,18 @@ def draw(picture: DemonstrationPicture) -> None:
         panels.chart(picture)
 
 
-def show(found: Demonstration, left: Any, right: Any) -> None:
+def draw_demonstration(found: Demonstration, left: Any, right: Any) -> None:
     """Draw a demonstration: its figures in the left column, all else in the right column."""
     with left:
         figures(found.figures, beside=False)
     with right:
-        draw(found.pictures[0])
+        draw_picture(found.pictures[0])
         sentence = say(found.keep, **found.values)
         st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
         if found.note:
             markdown(found.note, **found.values)
         for picture in found.pictures[1:]:
-            draw(picture)
+            draw_picture(picture)
         with st.expander(say("What is assumed, and the numbers behind the pictures")):
             caption(found.assumed, **found.values)
             for title, frame in found.behind.items():

@@ -25,7 +25,7 @@ RELEASE = phrase(
 DOTS = 10
 
 
-def but_for(delta: float) -> str:
+def delta_clause(delta: float) -> str:
     """Return the end of a sentence that may fail with probability `delta`; "" if that is 0."""
     return say(", but for a probability of {delta}", delta=f"{delta:g}") if delta else ""
 
@@ -45,10 +45,10 @@ def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
             "no protection that one could put a number on."
         )
     digits = 1 if sure < 0.999 else 3
-    return say(text, sure=f"{100 * sure:.{digits}f}", seen=say(seen), but=but_for(delta))
+    return say(text, sure=f"{100 * sure:.{digits}f}", seen=say(seen), but=delta_clause(delta))
 
 
-def odds_in_short(epsilon: float) -> str:
+def short_odds(epsilon: float) -> str:
     """Return the odds in a few words, such as "73 in 100"; never rounded up to 100."""
     sure = odds(epsilon)
     if sure >= CERTAIN:
@@ -81,7 +81,7 @@ def choose_epsilon(
     label = say("Epsilon (privacy budget)")
     epsilon: float = number_choice(st.select_slider, label, f"{key}.epsilon", steps, **look)
     if not about:
-        ranges(steps, 1 if unit is None or persons else unit.max_contributions)
+        draw_range_names(steps, 1 if unit is None or persons else unit.max_contributions)
     return epsilon
 
 
@@ -92,11 +92,11 @@ def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: 
     """
     full = int(DOTS * odds(epsilon))  # only certainty fills all
     dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
-    st.markdown(f"**{odds_in_short(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
+    st.markdown(f"**{short_odds(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
     text = phrase("how sure someone can become (50 before){but}")
     if claimed:
         text = phrase("how sure someone could become, if the claim held{but}")
-    caption(text, but=but_for(delta))
+    caption(text, but=delta_clause(delta))
 
 
 def show_no_limit(why: str) -> None:
@@ -105,7 +105,7 @@ def show_no_limit(why: str) -> None:
     st.caption(f":red[{why}]")
 
 
-def ranges(steps: Sequence[float], rows: int) -> None:
+def draw_range_names(steps: Sequence[float], rows: int) -> None:
     """Draw the names of usual ranges of epsilon below a slider with these `steps`.
 
     The ranges are meant for a person. A slider for single rows is divided by `rows`, the most rows

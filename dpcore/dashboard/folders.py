@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpcore.arguments import Progress
 from dpcore.dashboard import hosting, jobs, session
-from dpcore.dashboard.intake import ENCODE, Intake, codes_in, codes_of, readable
+from dpcore.dashboard.intake import ENCODE, Intake, find_codes, path_errors, read_codes
 from dpcore.dashboard.shell import escape
 from dpcore.domain.column import code_dtype
 from dpcore.domain.schema import Schema
@@ -47,37 +47,37 @@ class FolderPlan:
         return say("Encode: go on after {rows:,} rows", rows=self.known.rows)
 
 
-def plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
+def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
     """Draw and return the plan for a table that is larger than memory; None for other tables."""
     if rows.path is None:
         return None
-    with readable():
-        own = codes_in(rows.path)
+    with path_errors():
+        own = read_codes(rows.path)
         if own is not None and (other := fits(own.schema, schema)):
             raise SchemaError(
                 say("The rows were encoded with another column {name}.", name=repr(other)),
                 say("Undo the change; or choose the file that they were made from, and encode it."),
             )
-        codes, known = codes_of(rows.path) if own is None else (rows.path, own)
-        made = FolderPlan(rows, codes, alike(known, rows, schema), schema, share)
+        codes, known = find_codes(rows.path) if own is None else (rows.path, own)
+        made = FolderPlan(rows, codes, usable_codes(known, rows, schema), schema, share)
         st.caption(f"{describe_plan(made)} {say(PRIVATE)}")
         return made
 
 
-def alike(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
+def usable_codes(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
     """Return existing codes if they fit the table's options and the schema, else None."""
-    if known is None or known.damaged() or known.reading != rows.options or key_of(known) in refused_codes():
+    if known is None or known.damaged() or known.reading != rows.options or codes_key(known) in unreadable_codes():
         return None
     same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
     return known if same else None
 
 
-def key_of(codes: PartialFolder) -> tuple[Path, int]:
+def codes_key(codes: PartialFolder) -> tuple[Path, int]:
     """Return the identity of codes until they are written again: folder and time of writing."""
     return codes.folder, codes.written
 
 
-def refused_codes() -> set[tuple[Path, int]]:
+def unreadable_codes() -> set[tuple[Path, int]]:
     """Return the keys of codes that this session could not open although their sizes were right."""
     return session.keep_once("dpcore.damaged", set[tuple[Path, int]])
 
@@ -95,17 +95,19 @@ def describe_plan(asked: FolderPlan) -> str:
     return say(text, folder=folder, size=size, free=free / 1e6)
 
 
-def bring(asked: FolderPlan) -> FolderData | None:
+def run_encoding(asked: FolderPlan) -> FolderData | None:
     """Run the requested encoding in the background; return the data set once it is finished.
 
     Returns None until then, and again after the data set was returned.
     """
     made = session.keep_once("dpcore.encoded", dict[str, FolderData])
-    jobs.run(phrase("Encoding"), ENCODE, partial(work, asked, made, refused_codes()))
+    jobs.run(phrase("Encoding"), ENCODE, partial(encode_and_open, asked, made, unreadable_codes()))
     return made.pop(asked.rows.token_of(asked.share), None)
 
 
-def work(asked: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
+def encode_and_open(
+    asked: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress
+) -> None:
     """Encode the rows that are not encoded yet, open the codes, and store the data set in `made`.
 
     Rows that were encoded before a cancellation are kept. Codes that cannot be opened are added to
@@ -129,6 +131,6 @@ def work(asked: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, 
         found = FolderData.open(asked.codes, name=rows.name, note=note, **how)
     except DataError as error:
         if error.remedy == CHANGED and (there := open_begun(asked.codes)) is not None:
-            wrong.add(key_of(there))
+            wrong.add(codes_key(there))
         raise
     made[token] = replace(found, token=token)

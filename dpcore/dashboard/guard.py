@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from dpcore.dashboard import FOLDER, hosting, housekeeping
-from dpcore.dashboard.messages import FULL, answer, is_needed
+from dpcore.dashboard.messages import FULL, hide_private_paths, is_needed
 
 HEADERS = {
     b"x-frame-options": b"DENY",
@@ -60,15 +60,15 @@ class Guard:
         elif stranger := self.stranger(scope):
             remedy = f"If it is, whoever started the server starts it with --public {stranger}"
             why = f"dpcore does not know {stranger} as its own address. {remedy}"
-            app = refusal(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
+            app = refuse(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
         elif not (path := match_request(scope)):
-            app = refusal(scope, HTTPStatus.NOT_FOUND, "No page is here. Open the first page.")
+            app = refuse(scope, HTTPStatus.NOT_FOUND, "No page is here. Open the first page.")
         elif scope.get("method") != "PUT":
             app, receive = self.app, filter_messages(receive)
-        elif hosting.takes_files():
+        elif hosting.accepts_uploads():
             app = partial(self.take, path["session"])
         else:
-            app = refusal(scope, HTTPStatus.FORBIDDEN, "This server takes no files.")
+            app = refuse(scope, HTTPStatus.FORBIDDEN, "This server takes no files.")
         await app(with_own_host(scope), receive, with_headers(send))
 
     async def take(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,15 +79,15 @@ class Guard:
             nonlocal size
             message = await receive()
             size += (came := len(message.get("body", b"")))
-            housekeeping.coming[session] += came
-            if housekeeping.room(session) < 0:
+            housekeeping.incoming_bytes[session] += came
+            if housekeeping.upload_room(session) < 0:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, FULL)
             return message
 
         try:
             await self.app(scope, receiving, send)
         finally:
-            housekeeping.coming -= Counter({session: size})
+            housekeeping.incoming_bytes -= Counter({session: size})
             housekeeping.upload_bytes()  # the session may have ended before its upload did
 
     def stranger(self, scope: Scope) -> str:
@@ -98,7 +98,7 @@ class Guard:
         """
         sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         host, page = sent.get("host", ""), sent.get("origin", "")
-        if not (numeric(host) or host in {urlsplit(address).netloc for address in self.public}):
+        if not (is_numeric_host(host) or host in {urlsplit(address).netloc for address in self.public}):
             return f"https://{host}"
         if not page and "/_stcore/" in scope["path"]:  # what a page asks for itself; links may come from anywhere
             page = sent.get("referer", "")
@@ -136,7 +136,7 @@ def origin(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
-def numeric(host: str) -> bool:
+def is_numeric_host(host: str) -> bool:
     """Return whether a host is localhost or an IP address, which no one can point elsewhere."""
     name = urlsplit(f"//{host}").hostname or ""
     with suppress(ValueError):
@@ -165,13 +165,13 @@ def with_headers(send: Send) -> Send:
             others = [pair for pair in message.get("headers", []) if pair[0].lower() not in HEADERS]
             message["headers"] = [*others, *HEADERS.items()]
         elif message["type"] == "websocket.send" and (raw := message.get("bytes")):
-            message = {**message, "bytes": answer(raw)}
+            message = {**message, "bytes": hide_private_paths(raw)}
         await send(message)
 
     return sending
 
 
-def refusal(scope: Scope, status: int, why: str) -> ASGIApp:
+def refuse(scope: Scope, status: int, why: str) -> ASGIApp:
     """Return an ASGI application that refuses a request with a status and a reason."""
     headers = {"cache-control": "no-store"}
     extensions = scope.get("extensions", {})

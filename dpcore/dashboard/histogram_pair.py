@@ -50,7 +50,7 @@ def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bo
         frame[name] = np.histogram(values[~np.isnan(values)], [-np.inf, *edges[1:-1], np.inf])[0]
     after = np.searchsorted(edges, threshold, side="right")
     edge = edges[after - above] if np.isfinite(threshold) else np.inf
-    return HistogramPair(ratios(frame, len(first)), float(edge))
+    return HistogramPair(add_log_ratios(frame, len(first)), float(edge))
 
 
 def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
@@ -71,17 +71,19 @@ def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
     return np.asarray(start + np.arange(-before, after + 1) * step)
 
 
-def ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
+def add_log_ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
     """Add log ratios of second to first, with intervals from a 97.5% interval for either share."""
     first, second = (frame[name].to_numpy(dtype=float) for name in ("first", "second"))
-    (first_low, first_high), (second_low, second_high) = (interval(hits, runs, 0.025) for hits in (first, second))
+    (first_low, first_high), (second_low, second_high) = (
+        clopper_pearson(hits, runs, 0.025) for hits in (first, second)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         made = np.log([second / first, second_low / first_high, second_high / first_low])
     made[:, (first == 0) & (second == 0)] = np.nan
     return frame.assign(**dict(zip(("log_ratio", "low", "high"), made, strict=True)))
 
 
-def interval(hits: Floats, runs: Any, alpha: float = 0.05) -> tuple[Floats, Floats]:
+def clopper_pearson(hits: Floats, runs: Any, alpha: float = 0.05) -> tuple[Floats, Floats]:
     """Return the ends of the Clopper-Pearson interval of a probability with error rate `alpha`."""
     low = beta.ppf(alpha / 2, hits, runs - hits + 1)
     high = beta.ppf(1 - alpha / 2, hits + 1, runs - hits)

@@ -45,12 +45,12 @@ def is_hosted() -> bool:
     return os.environ.get("DPCORE_HOSTED", "") not in ("", "0")
 
 
-def takes_files() -> bool:
+def accepts_uploads() -> bool:
     """Return whether users may upload files."""
     return not is_hosted() or os.environ.get("DPCORE_UPLOADS", "") not in ("", "0")
 
 
-def own_computer() -> bool:
+def is_own_computer() -> bool:
     """Return whether only this computer reaches the server, so that paths of files are offered.
 
     The command sets `DPCORE_LOCAL`, as only the command knows that the guard is in front. As with
@@ -60,10 +60,10 @@ def own_computer() -> bool:
     import streamlit as st  # the command begins before it is loaded
 
     marked = os.environ.get("DPCORE_LOCAL", "") not in ("", "0")
-    return marked and local(str(st.get_option("server.address") or ""))
+    return marked and is_local(str(st.get_option("server.address") or ""))
 
 
-def local(*addresses: str) -> bool:
+def is_local(*addresses: str) -> bool:
     """Return whether a server at these addresses serves only its own computer, without a proxy."""
     return {*addresses} <= {"127.0.0.1", "::1", "localhost"} and not (is_hosted() or os.environ.get("DPCORE_PUBLIC"))
 
@@ -73,14 +73,14 @@ def require_own_computer() -> None:
 
     Every function that reads or writes a file by a path from a page calls this first.
     """
-    if not own_computer():
+    if not is_own_computer():
         raise DataError(
             phrase("This server takes no paths of files."),
             phrase("Start the dashboard on your own computer, by the command dpcore."),
         )
 
 
-def absolute(path: str) -> Path:
+def absolute_path(path: str) -> Path:
     """Return a typed path as an absolute path, with ~ expanded.
 
     Raises
@@ -94,7 +94,7 @@ def absolute(path: str) -> Path:
     return location
 
 
-def offers(name: str) -> bool:
+def is_offered(name: str) -> bool:
     """Return whether users may choose this data set.
 
     Visitors may not choose data sets on the server's disk.
@@ -113,7 +113,7 @@ def max_shape(more: int = 0) -> tuple[float, float]:
     return limits().rows, limits().columns + more
 
 
-def operator() -> str:
+def operator_name() -> str:
     """Return the name of the operator of this server, as set by `--operator`; "" if not set."""
     return os.environ.get("DPCORE_OPERATOR", "")
 
@@ -136,10 +136,10 @@ def limits() -> Limits:
     ParameterError
         If `DPCORE_LIMITS` is not a list of limits.
     """
-    return read(os.environ.get("DPCORE_LIMITS", "")) if is_hosted() else Limits()
+    return parse_limits(os.environ.get("DPCORE_LIMITS", "")) if is_hosted() else Limits()
 
 
-def read(text: str) -> Limits:
+def parse_limits(text: str) -> Limits:
     """Parse limits such as "seconds=300,at_once=2"; all other limits keep their defaults."""
     changes, names = {}, "|".join(vars(HOSTED))
     for part in filter(None, map(str.strip, text.split(","))):
@@ -156,18 +156,18 @@ def admit(under_way: int) -> None:
     if under_way >= most.per_visitor:
         cause = f"This server does {most.per_visitor} pieces of work for a visitor at a time."
         raise LimitError(cause, "Wait until one is over, or cancel it.")
-    if memory() > most.megabytes:
+    if memory_megabytes() > most.megabytes:
         raise LimitError("This server's memory is in use.", "Try again in a few minutes.")
 
 
-def memory() -> float:
+def memory_megabytes() -> float:
     """Return the memory of this process in megabytes; 0 if the system does not report it."""
     with suppress(OSError, ValueError):
         return int(Path("/proc/self/statm").read_text().split()[1]) * PAGESIZE / 1e6
     return 0.0
 
 
-class Turns:
+class WorkQueue:
     """A queue of work, of which a limited number runs at once, in turns.
 
     Work that has run for one turn lets the first in the queue run, and waits at the end of the
@@ -226,4 +226,4 @@ class Turns:
         return worked + time.monotonic() - since
 
 
-TURNS = Turns(lambda: limits().at_once)
+TURNS = WorkQueue(lambda: limits().at_once)

@@ -30,17 +30,17 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore.dashboard import hosting, session
 from dpcore.dashboard.widgets import caption
 
-coming: Counter[str] = Counter()  # bytes of uploads on their way, by session
+incoming_bytes: Counter[str] = Counter()  # bytes of uploads on their way, by session
 
 
-def room(session: str) -> float:
+def upload_room(session: str) -> float:
     """Return how many more bytes a session may upload, within its limit and the server's."""
-    most, taken = 4 * largest(), upload_bytes() + coming  # a page uses two; one is replaced, one comes
+    most, taken = 4 * max_upload_bytes(), upload_bytes() + incoming_bytes  # a page uses two; one is replaced, one comes
     # All visitors together have a fourth of the server's memory.
     return min(most - taken[session], max(most, hosting.limits().megabytes * 25e4) - taken.total())
 
 
-def largest() -> int:
+def max_upload_bytes() -> int:
     """Return the largest accepted upload in bytes, including its form, as Streamlit counts."""
     return (int(st.get_option("server.maxUploadSize")) + 1) * 2**20
 
@@ -95,7 +95,7 @@ def presence() -> Visit:
     return visit
 
 
-def let_in(visit: Visit) -> bool:
+def admit_visitor(visit: Visit) -> bool:
     """Return whether the server has room for a visitor; one who was admitted stays admitted."""
     with _door:
         if sum(other.left == inf for other in guests) < hosting.limits().visitors:
@@ -107,7 +107,7 @@ guests: WeakSet[Visit] = WeakSet()
 _door = Lock()
 
 
-def leave(watched: tuple[ref[Visit], str]) -> None:
+def record_departure(watched: tuple[ref[Visit], str]) -> None:
     """Record that the visitor left, and close the session before it expires, if no one returns.
 
     A connection that is lost for a moment counts as leaving, too.
@@ -117,16 +117,16 @@ def leave(watched: tuple[ref[Visit], str]) -> None:
     # Before Streamlit lets go of the session by itself, and does not say so.
     early = 0.8 * float(st.get_option("server.disconnectedSessionTTL"))
     with suppress(RuntimeError):  # sessions are disconnected by the server's loop
-        asyncio.get_running_loop().call_later(early, close, watched[1])
+        asyncio.get_running_loop().call_later(early, close_session, watched[1])
 
 
-@st.cache_resource(scope="session", show_spinner=False, on_release=leave)
+@st.cache_resource(scope="session", show_spinner=False, on_release=record_departure)
 def watch_visit(_visit: ref[Visit]) -> tuple[ref[Visit], str]:
     """Return a cached resource that Streamlit releases when it disconnects the session."""
     return _visit, getattr(get_script_run_ctx(), "session_id", "")
 
 
-def close(name: str) -> None:
+def close_session(name: str) -> None:
     """Close a session if its visitor has not returned.
 
     Memory is returned to the system once, six seconds after the last of several sessions closed.
@@ -136,19 +136,19 @@ def close(name: str) -> None:
         server.close_session(name)
         for waits in due:
             waits.cancel()
-        due[:] = [loop.call_later(6.0, loop.run_in_executor, None, give_back)]
+        due[:] = [loop.call_later(6.0, loop.run_in_executor, None, free_memory)]
 
 
 due: list[asyncio.TimerHandle] = []
 
 
-def give_back() -> None:
+def free_memory() -> None:
     """Collect garbage, and return free memory of the C library to the operating system."""
     gc.collect()
-    library("malloc_trim", 0)
+    call_glibc("malloc_trim", 0)
 
 
-def library(name: str, *values: int) -> None:
+def call_glibc(name: str, *values: int) -> None:
     """Call a function of glibc by its name; do nothing on systems without glibc."""
     if sys.platform == "linux":
         getattr(ctypes.CDLL(None), name, lambda *_: 0)(*values)
@@ -159,7 +159,7 @@ def uploader(label: str, *, key: str, **look: Any) -> Any:
 
     If this server accepts no uploads, a caption says so in its place.
     """
-    if not hosting.takes_files():
+    if not hosting.accepts_uploads():
         caption("{label}: not here, as this server takes no files.", label=label)
         return None
     file = st.file_uploader(label, key=key, **look)

@@ -20,7 +20,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import hosting, housekeeping, session
-from dpcore.dashboard.shell import escape, forget, mendable
+from dpcore.dashboard.shell import drop_waiting_runs, escape, mendable
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
@@ -59,7 +59,7 @@ SOURCES = {
     "folder": phrase("A file or folder on this computer"),
 }
 # Sources of a person's own rows, and whether this server offers them.
-OWN = {"upload": hosting.takes_files, "folder": hosting.own_computer}
+OWN = {"upload": hosting.accepts_uploads, "folder": hosting.is_own_computer}
 # What is not chosen follows from the header and from rules, never from the rows (`delimited`).
 DELIMITERS = {"": phrase("as in the header"), ",": phrase("comma"), ";": phrase("semicolon")}
 DELIMITERS |= {"\t": phrase("tab"), "|": phrase("bar")}
@@ -171,7 +171,7 @@ class Intake:
     def ask_again(self) -> None:
         """Ask all questions again: restore skipped rows, and separate joined columns."""
         self.answers.clear()
-        leave_out(None)
+        skip_row(None)
         if self.before_join:
             (self.frame, self.found), self.before_join = self.before_join, None
             self.changes["columns"] = [flag for one in self.schema for flag in one.flags]
@@ -219,7 +219,7 @@ def with_source(schema: Schema, read_off: Sequence[str]) -> Schema:
     return replace(schema, source="inferred" if read_off else "declared", notes=())
 
 
-def current() -> Intake:
+def current_intake() -> Intake:
     """Return the table that was read last; at first the bundled sample."""
     return session.keep_once("dpcore.intake", partial(load_bundled, "sample"))
 
@@ -231,14 +231,14 @@ def load_bundled(name: str, *, download: bool = False) -> Intake:
     return Intake(data.name, data.train_sample, data.schema, fixed=data, **known)
 
 
-def choose(bar: Any) -> None:
+def choose_table(bar: Any) -> None:
     """Draw the choice of another table, in a popover in `bar` once there is one, and read it.
 
     A failure is shown with its remedy, and the previous table stays.
     """
-    offers = {name: OWN.get(name, partial(hosting.offers, name)) for name in SOURCES}
+    offers = {name: OWN.get(name, partial(hosting.is_offered, name)) for name in SOURCES}
     sources = {name: words for name, words in SOURCES.items() if offers[name]()}
-    before, path = current(), ""
+    before, path = current_intake(), ""
     awaited = st.session_state.get("data.source") in OWN and before.fixed is not None
     look: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
     with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **look):
@@ -257,13 +257,13 @@ def choose(bar: Any) -> None:
             read_own(source, file, path)
         elif before.fixed is None or before.name != source:
             read_bundled(source)
-    if current() is not before:
-        begin_anew()
+    if current_intake() is not before:
+        restart_page()
 
 
-def begin_anew() -> NoReturn:
+def restart_page() -> NoReturn:
     """Rerun the page, and drop a pressed button's request: its user has not seen the new table."""
-    forget(USE)
+    drop_waiting_runs(USE)
     st.rerun()
 
 
@@ -287,7 +287,7 @@ def read_own(source: str, file: Any, path: str) -> None:
         token, name, raw = file.file_id, file.name, file.getvalue()
     options |= st.session_state.get(f"{SKIP}:{token}", {}) if source == "upload" else {}
     wanted = path if source == "folder" else token, options
-    if not wanted[0] or (st.session_state.get("dpcore.asked") == wanted and current().fixed is None):
+    if not wanted[0] or (st.session_state.get("dpcore.asked") == wanted and current_intake().fixed is None):
         return
     if source == "folder":
         found = read_path(path, options)
@@ -296,11 +296,11 @@ def read_own(source: str, file: Any, path: str) -> None:
         marks = frame.attrs["read_as"] | {"doubts": "", "decimal": ""}
         words = ", ".join(DELIMITERS.get(mark, mark) for mark in marks.values() if mark)
         more: dict[str, Any] = {"rows": len(frame), "options": options, "content": Content(raw)}
-        found = looked_at(name, frame, read_as=words, **more)
+        found = make_intake(name, frame, read_as=words, **more)
     st.session_state["dpcore.intake"], st.session_state["dpcore.asked"] = found, wanted
 
 
-def leave_out(end: str | None) -> None:
+def skip_row(end: str | None) -> None:
     """Skip one more row at an end, `skip_first` or `skip_last`, and read again; None skips none."""
     token, _ = st.session_state.get("dpcore.asked") or ("", {})
     known: dict[str, int] = st.session_state.pop(f"{SKIP}:{token}", {})
@@ -310,23 +310,23 @@ def leave_out(end: str | None) -> None:
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
     """Read the first rows of a table on this computer, with the schema of its codes, if any."""
-    with readable():
-        path = hosting.absolute(text.strip().strip("\"'"))
+    with path_errors():
+        path = hosting.absolute_path(text.strip().strip("\"'"))
         name = f"{path.name}{'/' * path.is_dir()}"  # which none that the program knows is called
-        if (known := codes_in(path)) is not None:
+        if (known := read_codes(path)) is not None:
             frame = first(path / next(iter(known.parts)), known.schema, 1_000)
             words = say("Encoded rows: what cells were is known as far as their columns say it.")
             return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
-        (_, known), schema = codes_of(path), None
+        (_, known), schema = find_codes(path), None
         if known is not None:
             schema, options = known.schema, options or known.reading
         found = head(path, **options)
         words = say("Its first {rows:,} rows were looked at.", rows=len(found.frame))
         more: dict[str, Any] = {"rows": found.rows, "path": path, "options": options}
-        return looked_at(name, found.frame, schema, read_as=words, **more)
+        return make_intake(name, found.frame, schema, read_as=words, **more)
 
 
-def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **more: Any) -> Intake:
+def make_intake(name: str, frame: pd.DataFrame, schema: Schema | None = None, **more: Any) -> Intake:
     """Return an `Intake` of rows, with a proposed schema if none is given.
 
     The bounds of a proposed schema are rounded outward, so that none is the value of a single row.
@@ -334,7 +334,7 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
     seems = recognize(frame)
     if schema is None:
         schema = propose_schema(frame, seems)
-        rare = {one.name for one in schema if mostly_rare(one, frame[one.name])}
+        rare = {one.name for one in schema if is_mostly_rare(one, frame[one.name])}
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])
             why = phrase("most of its rows have rare values")
@@ -344,7 +344,7 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
     return Intake(name, frame, schema, notes=notes, found=seems, **more)
 
 
-def mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
+def is_mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
     """Return whether at most half of a column's non-empty cells have one of its listed values."""
     if column.numeric or column.outside != "clip":
         return False
@@ -353,7 +353,7 @@ def mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
 
 
 @contextmanager
-def readable() -> Iterator[None]:
+def path_errors() -> Iterator[None]:
     """Raise `DataError` if the system cannot read a path in the block, or paths are not offered."""
     hosting.require_own_computer()
     try:
@@ -365,7 +365,7 @@ def readable() -> Iterator[None]:
         raise DataError(cause, phrase("Check it, and its permissions.")) from None
 
 
-def codes_in(folder: Path) -> PartialFolder | None:
+def read_codes(folder: Path) -> PartialFolder | None:
     """Return the description of a folder of finished codes; None if the folder has no codes.
 
     Raises
@@ -382,7 +382,7 @@ def codes_in(folder: Path) -> PartialFolder | None:
     return found
 
 
-def codes_of(source: Path) -> tuple[Path, PartialFolder | None]:
+def find_codes(source: Path) -> tuple[Path, PartialFolder | None]:
     """Return the folder of a table's codes, and its up-to-date codes, if any.
 
     The folder is beside the table, or in the user's cache if the table's folder is not writable.
@@ -397,7 +397,7 @@ def codes_of(source: Path) -> tuple[Path, PartialFolder | None]:
     return folders[0], None
 
 
-def how_to_read(page: str) -> dict[str, Any]:
+def choose_reading(page: str) -> dict[str, Any]:
     """Draw the choices for reading a text file; return them as arguments of `read_frame`."""
     slots, chosen = st.columns(len(READING)), {}
     for slot, (name, (label, marks)) in zip(slots, READING.items(), strict=True):
@@ -405,14 +405,14 @@ def how_to_read(page: str) -> dict[str, Any]:
     return chosen
 
 
-def summary(rows: Intake) -> str:
+def describe_intake(rows: Intake) -> str:
     """Return one line with a table's name and its numbers of rows and columns."""
     many = "?" if rows.rows is None else f"{rows.rows:,}"
     shape = say("{rows} rows, {columns:,} columns", rows=many, columns=rows.frame.shape[1])
     return f"{escape(rows.name)} · {shape}"
 
 
-def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
+def make_dataset(intake: Intake, schema: Schema, test_share: float) -> Dataset:
     """Return the split data set of a table; every row must fit the schema."""
     if intake.fixed is not None:
         schema.encode(intake.fixed.train_sample)

@@ -92,9 +92,9 @@ class Job(Thread):
         self.fraction, self.note = min(max(fraction, 0.0), 1.0), text
 
 
-def under_way(name: str) -> Job | None:
+def find_job(name: str) -> Job | None:
     """Return the work of this name that runs, or ended and was not looked at since; else None."""
-    found = session.work().get(name)
+    found = session.jobs().get(name)
     return found if isinstance(found, Job) else None
 
 
@@ -103,7 +103,7 @@ def waiting_run(name: str) -> str:
     return session.waiting_runs().get(name, "")
 
 
-def ask(label: str, name: str, what: str, **look: Any) -> None:
+def request_button(label: str, name: str, what: str, **look: Any) -> None:
     """Draw a button that requests one run; its key changes with every run that starts.
 
     A press that the browser sent before it showed the run therefore never starts a second run.
@@ -115,18 +115,18 @@ def ask(label: str, name: str, what: str, **look: Any) -> None:
     st.button(label, key=f"{name}.{what}:{ticket}", **look)
 
 
-def button(label: str, name: str, what: str, container: Container = None, **look: Any) -> None:
+def run_button(label: str, name: str, what: str, container: Container = None, **look: Any) -> None:
     """Draw a button that requests the work of this name, disabled while it waits or runs.
 
     The error of the last run is drawn below in the whole width.
     """
     with container or nullcontext():
-        ask(label, name, what, **look)
+        request_button(label, name, what, **look)
     with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
-        end(name)
+        finish(name)
 
 
-def answer(container: Any, name: str, title: str) -> None:
+def show_start(container: Any, name: str, title: str) -> None:
     """Draw at once, in place of the button, that the requested work starts.
 
     It is a disabled button and no progress bar, whose script a browser would have to fetch first.
@@ -142,14 +142,19 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
     The work's progress is drawn in `place`. The page reruns after the start by a press and at the
     end, so that its button is disabled or enabled again.
     """
-    jobs, request, begun, visit = session.work(), session.waiting_runs(), session.tickets(), housekeeping.presence()
+    jobs, request, begun, visit = (
+        session.jobs(),
+        session.waiting_runs(),
+        session.tickets(),
+        housekeeping.presence(),
+    )
     finished = session.finished_runs()
 
     def to_its_end(progress: Progress) -> None:
         work(progress)
         finished[name] = finished.get(name, 0) + 1
 
-    job = under_way(name)
+    job = find_job(name)
     if job is not None and not job.is_alive():
         st.rerun()
     if job is None and (now or name in request):
@@ -170,10 +175,10 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
     return True
 
 
-def end_in_page(name: str) -> None:
+def finish_in_page(name: str) -> None:
     """Draw in the whole width why the last run failed, or what a canceled run was charged."""
     with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
-        end(name)
+        finish(name)
 
 
 def quick_button(label: str, name: str, **look: Any) -> bool:
@@ -188,18 +193,18 @@ def quick_button(label: str, name: str, **look: Any) -> bool:
 def count_finished(name: str) -> None:
     """Count work that took no time as finished, so that a lesson that waits for it continues."""
     session.finished_runs()[name] = session.finished_runs().get(name, 0) + 1
-    if session.laid_aside():
+    if session.is_set_aside():
         st.rerun()
 
 
-def end(name: str) -> None:
+def finish(name: str) -> None:
     """Remove finished work, draw what a canceled run was charged, and raise a failed run's error.
 
     Call this before `run`.
     """
-    job = under_way(name)
+    job = find_job(name)
     if job is not None and not job.is_alive():
-        del session.work()[name]
+        del session.jobs()[name]
         if job.paid:
             st.info(retold(job.paid), icon=":material/stop_circle:")
         if job.error is not None:
@@ -219,7 +224,9 @@ def watch(name: str, job: Job) -> None:
         st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **look)
 
 
-def once(page: str, shown: ShownRelease, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
+def background_value(
+    page: str, shown: ShownRelease, key: str, title: str, compute: Callable[[Progress], Value]
+) -> Value | None:
     """Compute a value of a release in the background when its tab is first open; return it.
 
     Returns None while the work runs. Work that was canceled is offered again by a button.
@@ -230,13 +237,13 @@ def once(page: str, shown: ShownRelease, key: str, title: str, compute: Callable
         shown.memory[begun] = True
         remember(shown, key, lambda: compute(progress))
 
-    end(name)
+    finish(name)
     if key not in shown.memory and run(title, name, work, now=begun not in shown.memory):
         return None
-    end(name)
+    finish(name)
     if key not in shown.memory:
         st.info(say("This was stopped before it was finished."))
-        ask(say("Go on"), name, "go", icon=":material/play_arrow:")
+        request_button(say("Go on"), name, "go", icon=":material/play_arrow:")
     found: Value | None = shown.memory.get(key)
     return found
 
@@ -254,10 +261,10 @@ def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, 
         memory["value"] = work()
 
     try:
-        end(key)
+        finish(key)
     except DPCoreError as error:
         memory["error"] = error
-    fresh = asked not in (None, memory["asked"]) and under_way(key) is None
+    fresh = asked not in (None, memory["asked"]) and find_job(key) is None
     if fresh:
         memory |= {"asked": asked, "error": None, "value": memory["value"] if last else None}
     if not run(title, key, read, now=fresh) and fresh:
@@ -289,4 +296,4 @@ def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], V
         progress(0.0, "")
         return compute()
 
-    return once(page, shown, key, phrase("Counting all rows"), work)
+    return background_value(page, shown, key, phrase("Counting all rows"), work)

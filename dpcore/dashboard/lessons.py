@@ -38,13 +38,13 @@ class Course:
         return self.step.act is None or session.finished_runs().get(self.step.job, 0) > self.before
 
 
-def begin(name: str) -> None:
+def start_lesson(name: str) -> None:
     """Start a lesson on the bundled sample with its own ledger; a button's callback."""
-    session.lay_aside()
-    go_to(name, 0)
+    session.set_session_aside()
+    go_to_step(name, 0)
 
 
-def go_to(name: str, number: int) -> None:
+def go_to_step(name: str, number: int) -> None:
     """Go to a step of a lesson: open its page with the step's settings and no others.
 
     A release that the page shows stays.
@@ -52,11 +52,11 @@ def go_to(name: str, number: int) -> None:
     step = LESSONS[name].steps[number]
     session.keep(COURSE, Course(name, number, step, session.finished_runs().get(step.job, 0)))
     session.drop(f"{step.page}.")
-    set_for(step)
+    preset_step(step)
     st.session_state["dpcore.open"] = step.page
 
 
-def set_for(step: LessonStep) -> None:
+def preset_step(step: LessonStep) -> None:
     """Set a step's controls, and open its tab."""
     for control, value in step.settings.items():
         session.preset(f"{step.page}.{control}", value)
@@ -64,19 +64,19 @@ def set_for(step: LessonStep) -> None:
         st.session_state[f"{step.page}.tab"] = step.tab
 
 
-def do(job: str, what: str) -> None:
+def request_step_run(job: str, what: str) -> None:
     """Request the step's run, as the page's own button does; a button's callback."""
     step: LessonStep = st.session_state[COURSE].step
     if job != step.page:  # what a tab asks for, which must be open
-        set_for(step)
+        preset_step(step)
     if job.endswith(".redraws") and session.current_release(step.page) is None:  # nothing to draw again
         job, what = step.page, "run"
     session.request(job, what)
 
 
-def leave(name: str = "") -> None:
+def end_lesson(name: str = "") -> None:
     """End the lesson, and record it as finished if it is named; a button's callback."""
-    session.give_back()
+    session.restore_session()
     if name:
         finished_lessons().add(name)
         st.session_state[TAUGHT] = name
@@ -88,7 +88,7 @@ def finished_lessons() -> set[str]:
     return session.keep_once("dpcore.learned", set[str])
 
 
-def bar(page: str) -> None:
+def draw_lesson_card(page: str) -> None:
     """Draw the card of the present lesson step, if a lesson is in progress.
 
     `page` is the page that is shown, which may be another one than the step's.
@@ -105,7 +105,7 @@ def bar(page: str) -> None:
     else:
         text = say(step.after if step.act and course.done else step.text)
     with st.bottom:
-        st.html(guide(course, here), unsafe_allow_javascript=True)
+        st.html(guide_script(course, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
                 heading = say("step {number} of {all}", number=number, all=len(lesson.steps))
@@ -113,38 +113,38 @@ def bar(page: str) -> None:
                 st.container(key="lesson-place").markdown(f":small[:blue[{title} · {heading}]]")
                 st.markdown(text)
             with st.container(horizontal=True, width="content", gap="xsmall", wrap=False, key="lesson-ways"):
-                ways(course, here)
+                draw_lesson_buttons(course, here)
 
 
-def ways(course: Course, here: bool) -> None:
+def draw_lesson_buttons(course: Course, here: bool) -> None:
     """Draw the lesson card's buttons: one runs the step or leads on, others skip or end."""
     step, name, number, done = course.step, course.name, course.number, course.done
     rests, last = session.is_waiting(step.job), number == len(LESSONS[name].steps) - 1
-    on: Any = ("next", "arrow_forward", go_to, name, number + 1)
+    on: Any = ("next", "arrow_forward", go_to_step, name, number + 1)
     if last:
-        on = ("end", "flag", leave, name)
+        on = ("end", "flag", end_lesson, name)
     if number and here:
-        button(say("Back"), "back", "arrow_back", go_to, name, number - 1, disabled=rests)
+        lesson_button(say("Back"), "back", "arrow_back", go_to_step, name, number - 1, disabled=rests)
     if not here:
-        button(say("Go there"), "again", "arrow_forward", go_to, name, number, type="primary")
+        lesson_button(say("Go there"), "again", "arrow_forward", go_to_step, name, number, type="primary")
     elif done or step.act is None:
-        button(say("Finish") if last else say("Next"), *on, type="primary")
+        lesson_button(say("Finish") if last else say("Next"), *on, type="primary")
     else:
         key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # a press that comes late is not a second one
-        given = step.act.icon, do, step.job, step.act.what
-        button(say(step.act.label), key, *given, type="primary", disabled=rests)
-        button(say("Skip"), *on, disabled=rests)
+        given = step.act.icon, request_step_run, step.job, step.act.what
+        lesson_button(say(step.act.label), key, *given, type="primary", disabled=rests)
+        lesson_button(say("Skip"), *on, disabled=rests)
     if not (here and last and done):
-        button(say("End the lesson"), "leave", "close", leave)
+        lesson_button(say("End the lesson"), "leave", "close", end_lesson)
 
 
-def button(label: str, key: str, icon: str, call: Any, *given: Any, **look: Any) -> None:
+def lesson_button(label: str, key: str, icon: str, call: Any, *given: Any, **look: Any) -> None:
     """Draw a button of the lesson card; on a phone, only the main one shows its label."""
     look = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | look
     st.button(label, on_click=call, args=given, **look)
 
 
-def guide(course: Course, here: bool) -> str:
+def guide_script(course: Course, here: bool) -> str:
     """Return the script that scrolls to what a step is about.
 
     The script differs with the state of the step, since a browser does not run the same one twice.
@@ -166,7 +166,7 @@ def title_of_finished() -> str | None:
     return None if name is None else LESSONS[name].title
 
 
-def farewell() -> None:
+def draw_lesson_end() -> None:
     """Draw the end of a finished lesson: sentences to remember, a question, and its terms."""
     name, names = st.session_state[TAUGHT], list(LESSONS)
     lesson = LESSONS[name]
@@ -179,5 +179,5 @@ def farewell() -> None:
     with st.container(horizontal=True):
         for following in names[names.index(name) + 1 :][:1]:
             label = say("Next lesson: {title}", title=say(LESSONS[following].title))
-            button(label, "following", "school", begin, following, type="primary")
-        button(say("Back to the start"), "home", "home", st.session_state.pop, TAUGHT, type="secondary")
+            lesson_button(label, "following", "school", start_lesson, following, type="primary")
+        lesson_button(say("Back to the start"), "home", "home", st.session_state.pop, TAUGHT, type="secondary")

@@ -30,18 +30,18 @@ MOST_SETTINGS = 100
 Settings = Mapping[str, Any]
 
 
-def ask(page: str, settings: Settings) -> None:
+def preset_controls(page: str, settings: Settings) -> None:
     """Set a page's controls the next time they are drawn."""
-    waiting(page).update(renamed_settings(settings))
+    pending_settings(page).update(renamed_settings(settings))
 
 
-def waiting(page: str) -> dict[str, Any]:
+def pending_settings(page: str) -> dict[str, Any]:
     """Return a page's requested settings whose controls have not been drawn since, by name."""
     return session.keep_once(f"dpcore.presets:{page}", dict[str, Any])
 
 
 @dataclass(eq=False)
-class Drawing:
+class SettingsDrawing:
     """The state of the settings that are being drawn, by the keys of their controls."""
 
     labels: dict[str, str] = field(default_factory=dict)
@@ -49,9 +49,9 @@ class Drawing:
     left_out: list[str] = field(default_factory=list)  # labels of controls that could not say what was wished
 
 
-def drawing() -> Drawing:
+def drawing() -> SettingsDrawing:
     """Return the state of the settings that are being drawn now."""
-    return session.keep_once("dpcore.drawing", Drawing)
+    return session.keep_once("dpcore.drawing", SettingsDrawing)
 
 
 @contextmanager
@@ -60,16 +60,16 @@ def draw_settings(page: str, data: Dataset, part: str = "") -> Iterator[None]:
 
     A warning names the values that no control of the page could have.
     """
-    settings = waiting(page)
+    settings = pending_settings(page)
     settings |= settings_of_link()
     now = session.keep(
-        "dpcore.drawing", Drawing(wishes={key_of(page, name, data): settings[name] for name in settings})
+        "dpcore.drawing", SettingsDrawing(wishes={control_key(page, name, data): settings[name] for name in settings})
     )
     above = st.container()  # whoever opens a link does not see the end of long settings
     yield
     settings.clear()
     if part:  # another one may have a control for what is left
-        settings |= {name_of(page, key, data): wish for key, wish in now.wishes.items()}
+        settings |= {control_name(page, key, data): wish for key, wish in now.wishes.items()}
     elif left := len(now.wishes):
         text = plural("{n:,} setting that it does not have", "{n:,} settings that it does not have", left)
         now.left_out.append(text)
@@ -78,12 +78,12 @@ def draw_settings(page: str, data: Dataset, part: str = "") -> Iterator[None]:
         text = phrase("Settings from that link or file that do not fit this page were left out: {names}.")
         above.warning(say(text, names=", ".join(now.left_out)), icon=":material/link_off:")
     keys = sorted(key for key in now.labels if key.startswith(f"{page}."))
-    values = {name_of(page, key, data): st.session_state.get(key) for key in keys}
+    values = {control_name(page, key, data): st.session_state.get(key) for key in keys}
     parts = session.keep_once(f"dpcore.settings:{page}", dict[str, Settings])
-    parts[part] = {name: value for name, value in values.items() if plain(value)}
+    parts[part] = {name: value for name, value in values.items() if is_plain(value)}
 
 
-def current(key: str, usual: Any = None) -> Any:
+def control_value(key: str, usual: Any = None) -> Any:
     """Return the value that a link requests for a control, else the control's own value.
 
     It can be called before the control is drawn.
@@ -91,18 +91,18 @@ def current(key: str, usual: Any = None) -> Any:
     return drawing().wishes.get(key, st.session_state.get(key, usual))
 
 
-def key_of(page: str, name: str, data: Dataset) -> str:
+def control_key(page: str, name: str, data: Dataset) -> str:
     """Return the key of a control from its name in links."""
     return f"{page}.{name.removesuffix(OF_DATA)}:{data.token}" if name.endswith(OF_DATA) else f"{page}.{name}"
 
 
-def name_of(page: str, key: str, data: Dataset) -> str:
+def control_name(page: str, key: str, data: Dataset) -> str:
     """Return a control's name in links and files from its key."""
     name = key.removeprefix(f"{page}.")
     return name.removesuffix(f":{data.token}") + OF_DATA if name.endswith(f":{data.token}") else name
 
 
-def plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
     """Return whether a value can be in a link: text, number, boolean, None, or a list of texts."""
     texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
     return texts or value is None or isinstance(value, str | bool | int | float)
@@ -114,7 +114,7 @@ def settings_of(page: str) -> dict[str, Any]:
     return {name: value for part in parts.values() for name, value in part.items()}
 
 
-def link(page: str, settings: Settings, target: str | None) -> str:
+def make_link(page: str, settings: Settings, target: str | None) -> str:
     """Return the address of a page with these settings.
 
     The class column is left out if it is `target`, the one of the schema.
@@ -122,18 +122,18 @@ def link(page: str, settings: Settings, target: str | None) -> str:
     shown = {k: v for k, v in settings.items() if v is not None and (k, v) != (f"target{OF_DATA}", target)}
     address = str(st.context.url or "").partition("?")[0].rstrip("/")
     base = address if address.endswith(f"/{page}") else f"{address}/{page}"
-    return f"{base}?{urlencode({name: as_text(value) for name, value in shown.items()})}"
+    return f"{base}?{urlencode({name: link_text(value) for name, value in shown.items()})}"
 
 
-def as_text(value: Any) -> str:
+def link_text(value: Any) -> str:
     """Return a value as text in a link: JSON, or a text as it is if it cannot be read as JSON."""
-    return value if isinstance(value, str) and from_text(value) == value else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) and link_value(value) == value else json.dumps(value, ensure_ascii=False)
 
 
-def from_text(text: str) -> Any:
+def link_value(text: str) -> Any:
     """Return the value of a text in a link."""
     with suppress(DataError):
-        if plain(value := json_value(text, DataError, "This value of a link is not JSON", "")):
+        if is_plain(value := json_value(text, DataError, "This value of a link is not JSON", "")):
             return value
     return text
 
@@ -141,7 +141,7 @@ def from_text(text: str) -> Any:
 def settings_of_link() -> Settings:
     """Return the settings in the address, and remove them from the address."""
     names = [name for name in st.query_params if name not in (OWN, CLASS)]
-    found = {name: from_text(st.query_params[name]) for name in names[:MOST_SETTINGS]}
+    found = {name: link_value(st.query_params[name]) for name in names[:MOST_SETTINGS]}
     for name in names:
         del st.query_params[name]
     return renamed_settings(found)
@@ -157,7 +157,7 @@ def settings_of_file(raw: bytes) -> tuple[str, Settings, str]:
         config = settings_of_release(raw, cause, remedy)
         (page, settings), data = (config["page"][part] for part in ("name", "settings")), config["data"]["name"]
         known = isinstance(page, str) and isinstance(data, str) and len(settings) <= MOST_SETTINGS
-        if not known or not all(map(plain, settings.values())):
+        if not known or not all(map(is_plain, settings.values())):
             raise TypeError
     except (AttributeError, KeyError, TypeError) as error:
         raise DataError(f"{cause}.", remedy) from error

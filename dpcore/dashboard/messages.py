@@ -30,7 +30,7 @@ def is_needed(raw: bytes) -> bool:
     return True
 
 
-def answer(raw: bytes) -> bytes:
+def hide_private_paths(raw: bytes) -> bytes:
     """Return a message to a page without private paths, and with an error for uploads without room.
 
     The script's path is replaced by its name. A page that sends a file without such an error shows
@@ -42,7 +42,7 @@ def answer(raw: bytes) -> bytes:
     kind, urls = message.WhichOneof("type"), message.file_urls_response.file_urls
     if kind == "new_session":
         message.new_session.main_script_path = Path(message.new_session.main_script_path).name
-    elif urls and housekeeping.room(urls[0].upload_url.split("/")[-2]) < housekeeping.largest():
+    elif urls and housekeeping.upload_room(urls[0].upload_url.split("/")[-2]) < housekeeping.max_upload_bytes():
         message.file_urls_response.error_msg = FULL
     else:
         return raw

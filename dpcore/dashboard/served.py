@@ -12,13 +12,13 @@ from streamlit.web.server.server_util import get_display_address, get_url
 
 from dpcore.dashboard import FOLDER, hosting
 from dpcore.dashboard.guard import Guard
-from dpcore.dashboard.housekeeping import library
+from dpcore.dashboard.housekeeping import call_glibc
 
 
 @asynccontextmanager
-async def opened(_: App) -> AsyncIterator[None]:
+async def open_browser(_: App) -> AsyncIterator[None]:
     """Open the page in a browser when the server starts, unless the server is headless."""
-    library("mallopt", -8, 2)  # M_ARENA_MAX: every heap keeps what its threads needed at most
+    call_glibc("mallopt", -8, 2)  # M_ARENA_MAX: every heap keeps what its threads needed at most
     if not st.get_option("server.headless"):
         address = get_url(get_display_address(st.get_option("server.address")))
         Timer(0.3, webbrowser.open, [address]).start()  # the server listens, and answers in a moment
@@ -26,4 +26,4 @@ async def opened(_: App) -> AsyncIterator[None]:
 
 
 hosting.refuse_login()
-app = App(FOLDER / "app.py", middleware=[Middleware(Guard)], lifespan=opened)
+app = App(FOLDER / "app.py", middleware=[Middleware(Guard)], lifespan=open_browser)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # the first page does without what makes releases
 
 
 Value = TypeVar("Value")
-Accounts = dict[tuple[str, str, float], Ledger]
+SessionLedgers = dict[tuple[str, str, float], Ledger]
 """A session's questions, by the books' key of the data, relation and delta."""
 MOST_REMEMBERED = 60
 THINGS, CONTROLS, ASIDE, BACK = "dpcore.things", "dpcore.controls", "dpcore.aside", "dpcore.back"
@@ -89,39 +89,39 @@ def drop(prefix: str) -> None:
         del st.session_state[key]
 
 
-def lay_aside() -> None:
+def set_session_aside() -> None:
     """Set the session's state aside for a lesson, which starts with the sample and its own ledger.
 
-    `give_back` restores it.
+    `restore_session` restores it.
     """
-    give_back()
-    set_back()
-    st.session_state[ASIDE] = take_kind(THINGS), take_kind(CONTROLS)
+    restore_session()
+    restore_controls()
+    st.session_state[ASIDE] = pop_kind(THINGS), pop_kind(CONTROLS)
     keep("dpcore.data", datasets.load("sample"))
     keep("dpcore.books", LedgerStore(None))
 
 
-def laid_aside() -> bool:
+def is_set_aside() -> bool:
     """Return whether the session's own state is set aside, as it is during a lesson."""
     return ASIDE in st.session_state
 
 
-def give_back() -> None:
+def restore_session() -> None:
     """Restore the state that was set aside: values now, controls before they are drawn again."""
-    if laid_aside():
-        take_kind(THINGS)
+    if is_set_aside():
+        pop_kind(THINGS)
         things, st.session_state[BACK] = st.session_state.pop(ASIDE)
         st.session_state.update(things)
 
 
-def set_back() -> None:
+def restore_controls() -> None:
     """Restore the controls that were set aside; call this before any of them is drawn."""
     if BACK in st.session_state:
-        take_kind(CONTROLS)
+        pop_kind(CONTROLS)
         st.session_state.update(st.session_state.pop(BACK))
 
 
-def set_again() -> None:
+def rewrite_controls() -> None:
     """Write all controls' values again.
 
     A browser identifies a chosen option by its label, which changes with the language.
@@ -129,7 +129,7 @@ def set_again() -> None:
     st.session_state.update({key: value for key, value in st.session_state.items() if type(value) in (str, int, float)})
 
 
-def take_kind(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
+def pop_kind(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
     """Remove and return all values, or all controls, whose keys begin with one of `begins`.
 
     The visit and the finished lessons stay.
@@ -140,17 +140,17 @@ def take_kind(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
     return {key: st.session_state.pop(key) for key in keys}
 
 
-def of_people(data: Dataset) -> bool:
+def is_of_people(data: Dataset) -> bool:
     """Return whether rows may be of real people, as in all data but the synthetic sample."""
     return data.reading is not None or data.name != "sample"
 
 
-def own_kind() -> str:
+def own_data_kind() -> str:
     """Return the kind of the user's own data for the address of the page.
 
     "folder" is rows on disk, which outlive the session; "1" is other rows; "" is no own data.
     """
-    aside = st.session_state[ASIDE][0].get("dpcore.data") if laid_aside() else None
+    aside = st.session_state[ASIDE][0].get("dpcore.data") if is_set_aside() else None
     own = [data for data in (dataset(), aside) if data is not None and data.reading is not None]
     return "" if not own else "1" if any(data.held for data in own) else "folder"
 
@@ -160,7 +160,7 @@ def waiting_runs() -> dict[str, str]:
     return keep_once("dpcore.requests", dict[str, str])
 
 
-def work() -> dict[str, Thread]:
+def jobs() -> dict[str, Thread]:
     """Return this session's background work by name: running, or ended and not looked at since."""
     return keep_once("dpcore.work", dict[str, Thread])
 
@@ -190,7 +190,7 @@ def request(name: str, what: str = "run", ticket: int | None = None) -> None:
 
 def is_waiting(name: str) -> bool:
     """Return whether a run was requested or is running; its button is then disabled."""
-    job = work().get(name)
+    job = jobs().get(name)
     return name in waiting_runs() or (job is not None and job.is_alive())
 
 
@@ -211,9 +211,9 @@ def set_dataset(data: Dataset) -> None:
     This ends a lesson, since charges on other data belong in the session's own ledger. The settings
     of the page Data stay.
     """
-    if laid_aside():
-        said = [take_kind(kind, ("data.", "dpcore.intake")) for kind in (THINGS, CONTROLS)]
-        give_back()
+    if is_set_aside():
+        said = [pop_kind(kind, ("data.", "dpcore.intake")) for kind in (THINGS, CONTROLS)]
+        restore_session()
         for kind, values in zip((THINGS, CONTROLS), said, strict=True):
             keys_of_kind(kind).update(values)
         st.session_state.update(said[0])
@@ -221,7 +221,7 @@ def set_dataset(data: Dataset) -> None:
     keep("dpcore.data", data)
 
 
-def amend(data: Dataset) -> None:
+def replace_schema(data: Dataset) -> None:
     """Replace the data in use by the same rows with another schema.
 
     In a lesson, this changes the lesson's data.
@@ -231,10 +231,10 @@ def amend(data: Dataset) -> None:
 
 def current_release(page: str) -> ShownRelease | None:
     """Return the release that a page shows, or None."""
-    return shelf().get(page)
+    return shown_releases().get(page)
 
 
-def shelf() -> dict[str, ShownRelease]:
+def shown_releases() -> dict[str, ShownRelease]:
     """Return the shown releases by page.
 
     A thread that makes a release receives this dict before it starts.
@@ -261,33 +261,33 @@ def remember(release: ShownRelease, key: str, compute: Callable[[], Value]) -> V
     return compute_once(release.memory, key, compute)
 
 
-def books() -> LedgerStore:
+def ledger_store() -> LedgerStore:
     """Return the store of the session's ledger: a file of the user's, or the session's memory.
 
     `$DPCORE_LEDGER` names the file. The value "session" keeps nothing, for demonstrations with many
     visitors.
     """
-    return keep_once("dpcore.books", lambda: LedgerStore(None if passing() else ledger_path()))
+    return keep_once("dpcore.books", lambda: LedgerStore(None if is_ledger_temporary() else ledger_path()))
 
 
-def passing() -> bool:
+def is_ledger_temporary() -> bool:
     """Return whether ledgers are kept only as long as the session, by the operator's choice."""
     return is_hosted() or ledger_path() is None
 
 
-def keep_books(path: Path | None) -> None:
+def use_ledger_file(path: Path | None) -> None:
     """Write charges to this ledger file from now on; None keeps them for this session only."""
-    keep("dpcore.books", LedgerStore(None if passing() else path))
+    keep("dpcore.books", LedgerStore(None if is_ledger_temporary() else path))
 
 
-def accounts() -> Accounts:
+def session_ledgers() -> SessionLedgers:
     """Return the ledgers of this session's queries, one per data set, relation and delta."""
-    return keep_once("dpcore.accounts", Accounts)
+    return keep_once("dpcore.accounts", SessionLedgers)
 
 
 def spending() -> Spending:
     """Return the session's `Spending`, with which a run charges its queries."""
-    return Spending(books(), accounts())
+    return Spending(ledger_store(), session_ledgers())
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ class Spending:
     """The ledger store and the session's own ledgers; a thread receives this to charge a run."""
 
     books: LedgerStore
-    accounts: Accounts
+    accounts: SessionLedgers
 
     def account(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """Return a new ledger part for one run.

@@ -66,27 +66,27 @@ _once = Lock()
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 
 
-def page(name: str) -> StreamlitPage:
+def find_page(name: str) -> StreamlitPage:
     """Return Streamlit's page for a file name in `pages`, for the menu and for links."""
     title, icon = TITLES[name]
     return st.Page(FOLDER / "pages" / f"{name}.py", title=say(title), icon=icon, url_path=name, default=name == "home")
 
 
-def navigation() -> StreamlitPage:
+def draw_menu() -> StreamlitPage:
     """Set up the window and the menu, in the side bar or on top; return the chosen page."""
     st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
     # Before the menu, whose material icons would be fetched.
     st.set_page_config(page_icon="🛡️", layout="wide", initial_sidebar_state=WIDTH)
     st.logo(assets.FOLDER / "wordmark.svg", size="large")
-    menu = {say(name): [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()}
+    menu = {say(name): [find_page(key) for key, *_ in entries] for name, entries in SECTIONS.items()}
     if links.CLASS in st.query_params:
         st.session_state[CLASS] = st.query_params[links.CLASS] == "1"
-    chosen = st.navigation(menu, position="top" if class_size() else "sidebar", expanded=True)
+    chosen = st.navigation(menu, position="top" if is_class_size() else "sidebar", expanded=True)
     st.set_page_config(page_title=f"{chosen.title} · dpcore")
     return chosen
 
 
-def class_size() -> bool:
+def is_class_size() -> bool:
     """Return whether the screen has class size: larger letters, wide charts, and no side bar."""
     return st.session_state.get(CLASS) is True
 
@@ -102,7 +102,7 @@ def class_button(label: str, on: bool, **look: Any) -> None:
     st.button(label, key=f"dpcore.class.{on}", on_click=turn, **look)
 
 
-def load() -> None:
+def import_pages() -> None:
     """Import all modules that pages and their first release need."""
     with suppress(RuntimeError):  # the server is ending; any other would be raised again where a page imports
         for found in pkgutil.walk_packages(dashboard.__path__, f"{dashboard.__name__}."):
@@ -112,10 +112,10 @@ def load() -> None:
     gc.freeze()  # Streamlit collects garbage after every run of a script: all that was imported costs 0.1 s
 
 
-_loading = Thread(target=load, name="loading", daemon=True)
+_loading = Thread(target=import_pages, name="loading", daemon=True)
 
 
-def prepare() -> None:
+def start_imports() -> None:
     """Start the background imports once per server, and log a warning if the guard is missing."""
     with _once:
         if _loading.ident is None:
@@ -135,15 +135,15 @@ def wait_for_imports() -> None:
         _loading.join()
 
 
-def run() -> None:
+def run_app() -> None:
     """Run the app: draw the menu, then the chosen page."""
-    chosen = navigation()
-    if not housekeeping.let_in(housekeeping.presence()):
-        full()
+    chosen = draw_menu()
+    if not housekeeping.admit_visitor(housekeeping.presence()):
+        draw_server_full()
         return
     now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
     if before not in (None, now):  # who leaves a page does not want what was asked for there any more
-        forget(before)
+        drop_waiting_runs(before)
         housekeeping.forget_uploads()
     st.session_state["dpcore.page"] = now
     if now != "home":
@@ -153,24 +153,24 @@ def run() -> None:
         chosen.run()
     finally:
         _inside_app.reset(token)
-    prepare()
-    forget(now)  # what was asked for in a tab that was left
+    start_imports()
+    drop_waiting_runs(now)  # what was asked for in a tab that was left
 
 
-def full() -> None:
+def draw_server_full() -> None:
     """Draw a note for a visitor that the server is full."""
     st.title(say("This server is full"), anchor=False)
     markdown("As many people use it as it can serve at a time. Load this page again in a few minutes.")
 
 
-def forget(left: str) -> None:
+def drop_waiting_runs(left: str) -> None:
     """Drop a page's requested runs that have not started, so that they do not start on return."""
     wishes = session.waiting_runs()
     for name in [name for name in wishes if name.startswith(left)]:
         del wishes[name]
 
 
-def frame(title: str, lead: str = "") -> Any:
+def draw_frame(title: str, lead: str = "") -> Any:
     """Draw the side bar and the title; return the container for the page's main button.
 
     Every page calls this first. A deep link into a new server can run a page without app.py. Then
@@ -179,32 +179,32 @@ def frame(title: str, lead: str = "") -> Any:
     """
     hosting.refuse_login()  # the command did, but `streamlit run app.py` does not
     if not _inside_app.get():
-        navigation()
+        draw_menu()
         if "dpcore.alone" not in st.session_state:
             st.session_state["dpcore.alone"] = True
             st.rerun()
-    session.set_back()
+    session.restore_controls()
     dark = DARK if st.context.theme.type == "dark" else ""
-    st.html(f"<style>{STYLE}{dark}{LARGE if class_size() else ''}</style>")
-    if not class_size():
+    st.html(f"<style>{STYLE}{dark}{LARGE if is_class_size() else ''}</style>")
+    if not is_class_size():
         with st.sidebar:
             with st.container(key="card"):
-                card()
+                draw_data_card()
             with st.container(horizontal=True, gap="xsmall", wrap=False):
-                language()
+                choose_language()
                 note = say("Class size: larger letters, no side bar")
                 class_button(say("Class"), True, icon=":material/co_present:", help=note)
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
-    note_lost_data()
+    warn_of_lost_data()
     shown = st.session_state.get("dpcore.page", "")
-    lessons.bar(shown)
+    lessons.draw_lesson_card(shown)
     left, right = st.columns([3.6, 1.3], vertical_alignment="center")
     with left.container(horizontal=True, vertical_alignment="bottom", gap="small", key="title"):
         st.title(title, anchor=False, width="content")
         if lead:
             st.caption(lead)
-        if class_size():
+        if is_class_size():
             label = say("Leave class size")
             class_button(label, False, icon=":material/close_fullscreen:", type="tertiary")
     begin = f"document.documentElement.lang = '{current_language()}'; // {shown}"
@@ -212,7 +212,7 @@ def frame(title: str, lead: str = "") -> Any:
     return right.container(key="corner")
 
 
-def card() -> None:
+def draw_data_card() -> None:
     """Draw the card of the data in use, with what was spent on them."""
     data = session.dataset()
     learn, test = data.sizes
@@ -225,8 +225,8 @@ def card() -> None:
     st.markdown(title, help=say(note, train=learn, test=test))
     if data.schema.source == "inferred":
         markdown(":red[:material/warning: inferred schema: no guarantee]")
-    working = any(job.is_alive() for job in session.work().values())
-    under_way() if working else spending()
+    working = any(job.is_alive() for job in session.jobs().values())
+    draw_running_work() if working else draw_spending()
     if new := session.pending_name():
         shown = {"name": escape(new), "used": escape(data.name)}
         caption(":material/edit_note: {name} is loaded; {used} is in use.", **shown)
@@ -243,30 +243,30 @@ def chosen_language() -> str:
 ask(chosen_language)
 
 
-def language() -> None:
+def choose_language() -> None:
     """Draw the choice of a language. Lessons and links do not change the language."""
     look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
     look |= {"index": [*LANGUAGES].index(current_language()), "width": 102}
-    look |= {"on_change": session.set_again}  # a value set by hand is lost
+    look |= {"on_change": session.rewrite_controls}  # a value set by hand is lost
     st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **look)
 
 
-def note_lost_data() -> None:
+def warn_of_lost_data() -> None:
     """Draw a warning if the user's own data were lost: a new session has the sample in their place.
 
     The address, which outlives a session, says that there were own data. It does not have their
     name, as addresses are stored.
     """
-    if kind := session.own_kind():
+    if kind := session.own_data_kind():
         st.query_params[links.OWN] = kind
     elif links.OWN in st.query_params:
         stays = say("What was charged for them stays in the ledger.")
         goes = say("Its ledger went with it: what was charged counts all the same.")
         # In an address: "1", or "folder", whose codes are there still; once also "query".
-        source = "folder" if st.query_params[links.OWN] != "1" and hosting.own_computer() else "upload"
+        source = "folder" if st.query_params[links.OWN] != "1" and hosting.is_own_computer() else "upload"
         left, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
         begins = say("**This is a new session, with the bundled sample.** It does not hold your own data.")
-        left.warning(f"{begins} {stays if session.books().kept else goes}", icon=":material/history:")
+        left.warning(f"{begins} {stays if session.ledger_store().kept else goes}", icon=":material/history:")
         load = own.button(say("Load my data again"), type="primary", key="dpcore.load_again")
         if load or sample.button(say("Keep the sample"), key="dpcore.go_on"):
             del st.query_params[links.OWN]
@@ -277,22 +277,22 @@ def note_lost_data() -> None:
 
 
 @st.fragment(run_every=2.0)
-def under_way() -> None:
+def draw_running_work() -> None:
     """Draw the running work and the present spending, every two seconds; record the visit."""
     housekeeping.presence()
-    names = [job.name for job in session.work().values() if job.is_alive()]
+    names = [job.name for job in session.jobs().values() if job.is_alive()]
     if not names:
         st.rerun()
-    spending()
+    draw_spending()
     caption(":material/hourglass_top: Under way: {names}", names=", ".join(map(say, names)))
 
 
-def spending() -> None:
+def draw_spending() -> None:
     """Draw what all sessions spent on the data in use: a bar for each cap, or a text."""
     data, unit = session.dataset(), session.dataset().schema.unit
     try:
-        key = session.books().key(data)
-        accounts = [line for line in session.books().accounts() if line.file == file_of(key)]
+        key = session.ledger_store().key(data)
+        accounts = [line for line in session.ledger_store().accounts() if line.file == file_of(key)]
     except BookError:
         caption(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
         return
@@ -301,24 +301,24 @@ def spending() -> None:
     for line in sorted(used, key=lambda line: line.key != key):
         relation = f" ({say(line.relation.short_for(line.protects))})" if len(used) > 1 else ""
         if line.cap is None:
-            totals.append(f"{in_full(line)}{relation}{for_person(line, unit)}")
+            totals.append(f"{format_spent(line)}{relation}{person_clause(line, unit)}")
         else:
             costs = [price(other, line) for other in accounts if other.relation is line.relation]
             total, cap = line.measure.epsilon(sum(costs)), float(line.cap)  # as the cap counts
-            shown = say("Spent at most: {spent} of {cap}", spent=in_full(line, total), cap=number(cap))
-            text = f":small[{shown}{relation}{for_person(line, unit)}]"
+            shown = say("Spent at most: {spent} of {cap}", spent=format_spent(line, total), cap=number(cap))
+            text = f":small[{shown}{relation}{person_clause(line, unit)}]"
             st.progress(min(total / cap, 1.0) if cap else 1.0, text=text)
     if totals or not used:
         lesson = phrase("Spent in this lesson, at most: {spent}")
         own = phrase("Spent at most: {spent} · no cap set") if totals else phrase("Spent: {spent}")
         shown = "; ".join(totals) or say("nothing yet")
-        st.caption(say(lesson if session.laid_aside() else own, spent=shown))
+        st.caption(say(lesson if session.is_set_aside() else own, spent=shown))
     if difference := sum(line.apart for line in accounts):
         shown = plural("{n:,} release without a guarantee", "{n:,} releases without a guarantee", difference)
         st.caption(f":red[:material/gpp_bad: {shown}]")
 
 
-def for_person(line: Line, unit: PrivacyUnit | None) -> str:
+def person_clause(line: Line, unit: PrivacyUnit | None) -> str:
     """Return a phrase with the epsilon of a person who has the most rows; "" if not needed."""
     if unit is None or unit.id_column is not None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""  # with a column that names persons, no number bounds how many rows runs on rows used of one
@@ -327,7 +327,7 @@ def for_person(line: Line, unit: PrivacyUnit | None) -> str:
     return f", {protection.for_person(unit, line.epsilon_bound, line.delta)}"
 
 
-def in_full(line: Line, epsilon: float | None = None) -> str:
+def format_spent(line: Line, epsilon: float | None = None) -> str:
     """Return a ledger line's epsilon, or the given one, as text with its delta."""
     shown = say("epsilon {epsilon}", epsilon=limit(line.epsilon_bound if epsilon is None else epsilon))
     return say("{epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}") if line.delta else shown
@@ -341,8 +341,8 @@ def check_page(name: str) -> None:
 
 def open_page(name: str) -> None:
     """Go to another page, with a complete address: a later change would add a step back."""
-    address = {links.OWN: session.own_kind(), links.CLASS: "1" if class_size() else ""}
-    st.switch_page(page(name), query_params={key: value for key, value in address.items() if value})
+    address = {links.OWN: session.own_data_kind(), links.CLASS: "1" if is_class_size() else ""}
+    st.switch_page(find_page(name), query_params={key: value for key, value in address.items() if value})
 
 
 @contextmanager

@@ -21,13 +21,13 @@ NO_GUARANTEE = phrase(
 )
 
 
-def agree(name: str, what: str, data: Dataset) -> None:
+def record_agreement(name: str, what: str, data: Dataset) -> None:
     """Record that a user requested work on these data although no guarantee can hold."""
     if jobs.waiting_run(name) == what and data.schema.source != "declared":
         session.keep_once("dpcore.agreed", set[str]).add(data.token)
 
 
-def button(
+def run_button(
     label: str, name: str, what: str, data: Dataset, container: jobs.Container = None, charge: str = "", **look: Any
 ) -> None:
     """Draw a button of `jobs` for work on these data; without a declared schema, it asks first.
@@ -37,20 +37,20 @@ def button(
     declared, agreed = data.schema.source == "declared", session.keep_once("dpcore.agreed", set[str])
     if not declared:
         label = say("{label} without a guarantee", label=label)
-        agree(name, what, data)
+        record_agreement(name, what, data)
     free = declared or data.token in agreed
     if free and not charge:
-        jobs.button(label, name, what, container, **look)
+        jobs.run_button(label, name, what, container, **look)
         return
     key = f"{name}.{what}.asks:{session.tickets().get(name, 0)}"
     with container or nullcontext(), st.popover(label, key=key, **look):
         markdown(CHARGES if free else NO_GUARANTEE, charge=charge, data=escape(data.name))
         with st.container(horizontal=True):
             if free:
-                jobs.ask(say("Charge and run"), name, what, type="primary")
+                jobs.request_button(say("Charge and run"), name, what, type="primary")
             else:
                 if st.button(say("Declare them first"), key=f"{name}.{what}.declare", type="primary"):
                     open_page("data")
-                jobs.ask(say("Go on without"), name, what)
+                jobs.request_button(say("Go on without"), name, what)
     with mendable():
-        jobs.end(name)
+        jobs.finish(name)

@@ -40,11 +40,15 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual:
     one; it may depend on other controls. `bounds` are the control's options, or its ends and
     default.
     """
-    now, state, untouched = links.drawing(), st.session_state, session.keep_once("dpcore.untouched", dict[str, Any])
+    now, state, untouched = (
+        links.drawing(),
+        st.session_state,
+        session.keep_once("dpcore.untouched", dict[str, Any]),
+    )
     now.labels[key] = label
     session.keys_of_kind(session.CONTROLS).add(key)
     several = draw is st.multiselect or look.get("selection_mode") == "multi"
-    able = partial(fits, bounds=bounds, several=several, typed=look.get("accept_new_options", False))
+    able = partial(is_allowed, bounds=bounds, several=several, typed=look.get("accept_new_options", False))
     if key in state and not able(state[key]):
         del state[key]
     if key in now.wishes:
@@ -62,7 +66,7 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual:
     return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # a link may say 5.0
 
 
-def fits(value: Any, bounds: Sequence[Any], *, several: bool = False, typed: bool = False) -> bool:
+def is_allowed(value: Any, bounds: Sequence[Any], *, several: bool = False, typed: bool = False) -> bool:
     """Return whether a control could have this value: an option, a text, or a number in its range.
 
     `several` allows a list of options, and `typed` options that the user typed.
@@ -71,7 +75,7 @@ def fits(value: Any, bounds: Sequence[Any], *, several: bool = False, typed: boo
     if isinstance(first, list | tuple | range):
         ones = value if several else [value]
         known = isinstance(ones, list | tuple) and all(type(one) is not bool for one in ones)
-        return known and all(one in first or (typed and fits(one, ("",))) for one in ones)
+        return known and all(one in first or (typed and is_allowed(one, ("",))) for one in ones)
     if isinstance(first, bool | str):
         return isinstance(value, type(first)) and len(str(value)) <= MOST_TYPED
     if value is None:
@@ -84,7 +88,7 @@ def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, s
     return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **look)
 
 
-def one_of(label: str, key: str, names: Mapping[Any, str], area: Any = st, **look: Any) -> Any:
+def segmented_choice(label: str, key: str, names: Mapping[Any, str], area: Any = st, **look: Any) -> Any:
     """Draw a row of options and return the chosen one; a single option needs no control."""
     usual = next(iter(names))
     if len(names) == 1:

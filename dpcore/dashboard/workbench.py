@@ -74,15 +74,15 @@ class Workbench:
 
     def draw(self) -> None:
         """Draw the page."""
-        area = shell.frame(say(self.title), data_in_use(session.dataset())).empty()
+        area = shell.draw_frame(say(self.title), describe_data(session.dataset())).empty()
         data = session.dataset()
         title = phrase("Learning privately")
-        jobs.answer(area, self.page, title)
+        jobs.show_start(area, self.page, title)
         with st.container(key="settings"):
             st.session_state.pop(f"{self.page}.lacks", None)
             st.fragment(self.settings)(data)
-        jobs.end_in_page(self.page)
-        unproved.agree(self.page, "run", data)
+        jobs.finish_in_page(self.page)
+        unproved.record_agreement(self.page, "run", data)
         working = jobs.run(title, self.page, self.release(data), place=area)
         if not working:
             with area.container():
@@ -90,7 +90,7 @@ class Workbench:
         shown: ShownRelease | None = session.current_release(self.page)
         if shown is not None:
             with st.container(key=MADE):
-                summary.notices(shown)
+                summary.draw_notices(shown)
                 panels.draw_open(self.page, self.tabs(shown, data))
         if session.has_ended(self.page):
             focus("verdict")
@@ -99,21 +99,21 @@ class Workbench:
     def tabs(self, shown: ShownRelease, data: Dataset) -> Parts:
         """Return the tabs that show a release."""
         page, model = self.page, self.model(shown, data)
-        variation = self.redraws or paper.redraws
+        variation = self.redraws or paper.draw_redraws
         of_paper: dict[str, Callable[[], None]] = {
-            phrase("Figures"): lambda: paper.figures(page, data, self.paper),
+            phrase("Figures"): lambda: paper.draw_figures(page, data, self.paper),
             phrase("Run-to-run variation"): lambda: variation(page, shown),
         }
         if self.variants is not None:
             of_paper[phrase("Published variants")] = self.variants
         found: dict[str, Callable[[], None]] = {
-            phrase("Summary"): lambda: summary.summary(page, shown, self.remark),
-            phrase("Marginals"): lambda: marginals.marginals(page, shown),
-            phrase("Accuracy"): lambda: accuracy.accuracy(page, shown),
-            phrase("Privacy"): lambda: privacy.privacy(page, shown),
+            phrase("Summary"): lambda: summary.draw_summary(page, shown, self.remark),
+            phrase("Marginals"): lambda: marginals.draw_marginals(page, shown),
+            phrase("Accuracy"): lambda: accuracy.draw_accuracy(page, shown),
+            phrase("Privacy"): lambda: privacy.draw_privacy(page, shown),
             phrase("Model"): partial(panels.draw_part, f"{page}.model", model),
             phrase("Paper"): partial(panels.draw_part, f"{page}.paper", of_paper),
-            phrase("Download"): lambda: download.download(page, shown),
+            phrase("Download"): lambda: download.draw_download(page, shown),
         }
         if not model:
             del found["Model"]
@@ -126,7 +126,7 @@ class Workbench:
         earlier release stays.
         """
         name, given, *rows = chosen_run = st.session_state[f"{self.page}.chosen"]
-        page, shelf, spending = self.page, session.shelf(), session.spending()
+        page, shelf, spending = self.page, session.shown_releases(), session.spending()
         known = {"name": page, "settings": links.settings_of(page)}
 
         def work(progress: Progress) -> None:
@@ -138,11 +138,11 @@ class Workbench:
                 method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:
                 raise jobs.CanceledError(describe_spent(ledger)) from stopped
-            copy = [method.sample(rows[0] or most_made(method, data.schema))] if rows else []
+            copy = [method.sample(rows[0] or default_rows(method, data.schema))] if rows else []
             made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
             writes = method if copy and not data.held else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
-            before = comparable(shelf.get(page), made, data)
+            before = comparable_release(shelf.get(page), made, data)
             shelf[page] = ShownRelease(made, data, chosen_run, method=writes, previous=before)
 
         return work
@@ -153,7 +153,7 @@ class Workbench:
         with links.draw_settings(page, data):
             strength, odds, choose = st.columns([9.3, 7.6, 13.1], gap="medium")
             with choose:
-                name, preset = controls.method_select(page)
+                name, preset = controls.choose_method(page)
             method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
             before, advanced = st.container(), settings_drawer()
             given, rows = self.chosen(method, data, strength, advanced)
@@ -161,19 +161,19 @@ class Workbench:
             given |= method.implied(rows)
             made = (name, given, rows) if isinstance(method, Synthesizer) else (name, given)
             run: Any = METHODS[name](**given)
-            lacks = controls.refusal(partial(run.check, data.schema), partial(require_room, run, data))
+            lacks = controls.show_refusal(partial(run.check, data.schema), partial(require_room, run, data))
             st.session_state[f"{page}.chosen"] = made
-            own, public = on_rows(method, data)
+            own, public = method_on_rows(method, data)
             with odds:
-                before_run.odds(method, preset, data.schema)
+                before_run.draw_odds(method, preset, data.schema)
             with choose:
-                before_run.terms(method, data.schema)
+                before_run.draw_terms(method, data.schema)
             known = public if method.relation == "replace" else None
             with before:
                 waits = shown is None or shown.asked != made or shown.data.token != data.token
-                before_run.line(page, method, preset, data.schema, known, waits=waits)
+                before_run.draw_before_run(page, method, preset, data.schema, known, waits=waits)
                 if waits:
-                    accuracy.rare_class(page, method, data, known)
+                    accuracy.draw_rare_class(page, method, data, known)
             if shown is not None and shown.asked not in (None, made):
                 note_outdated()
             with advanced:
@@ -185,7 +185,7 @@ class Workbench:
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with advanced:
-                forecast.draw(page, method, own, data.schema, known, rows)
+                forecast.draw_forecast(page, method, own, data.schema, known, rows)
 
     def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int | None]:
         """Draw the method's controls; return the chosen parameters and the number of rows.
@@ -197,7 +197,7 @@ class Workbench:
         given: dict[str, Any] = {}
         if strength:
             with area:
-                given |= controls.ask(self.page, method, asks[strength], data)
+                given |= controls.draw_control(self.page, method, asks[strength], data)
         cells = cycle(advanced.columns(2, gap="medium"))
         rows = None
         if isinstance(method, Synthesizer):
@@ -211,16 +211,16 @@ class Workbench:
                     advanced.markdown(f"**{say('Paper')}**")
                     cells, paper = cycle(advanced.columns(2, gap="medium")), False
                 with next(cells):
-                    given |= controls.ask(self.page, method, control, data)
+                    given |= controls.draw_control(self.page, method, control, data)
         return given, rows
 
 
-def most_made(method: Synthesizer, schema: Schema) -> int:
+def default_rows(method: Synthesizer, schema: Schema) -> int:
     """Return the release's own number of rows, within what can be made: its charge is not lost."""
     return min(method.estimated_rows(), controls.MOST_ROWS, most_rows(schema))
 
 
-def comparable(before: ShownRelease | None, made: export.Release, data: Dataset) -> ShownRelease | None:
+def comparable_release(before: ShownRelease | None, made: export.Release, data: Dataset) -> ShownRelease | None:
     """Return the previous release if it can be compared with the new one, else None.
 
     Both must be synthetic rows of the same data and schema. The previous release drops its own one.
@@ -233,7 +233,7 @@ def comparable(before: ShownRelease | None, made: export.Release, data: Dataset)
     return before
 
 
-def data_in_use(data: Dataset) -> str:
+def describe_data(data: Dataset) -> str:
     """Return a line with the name of the data and whom a run protects."""
     unit_text = say(protection.protects(data.schema.unit))
     return say("{data} · protects a {whose}", data=shell.escape(data.name), whose=unit_text)
@@ -247,7 +247,7 @@ def require_room(run: PrivateEstimator, data: Dataset) -> None:
     if run.mode == "published" or parameters.void_reason(run, data.schema):
         return  # it may cost less than it claims, or nothing is proved of it
     with suppress(BookError):  # the run says why it cannot be charged
-        session.books().require_room(data, run.relation, run.epsilon, run.delta)
+        session.ledger_store().require_room(data, run.relation, run.epsilon, run.delta)
 
 
 def describe_spent(ledger: Ledger) -> str:
@@ -260,7 +260,7 @@ def describe_spent(ledger: Ledger) -> str:
     return text.format(price=protection.headline(None, ledger.epsilon_bound, ledger.delta))
 
 
-def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:
+def method_on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:
     """Return the method as it runs on single rows, and the public number of rows, or None.
 
     Each row of a person gets its share of the person's epsilon.

@@ -261,10 +261,10 @@ def test_uploads_that_come_at_once_are_bounded_as_well(served):
 
 
 def test_empty_files_and_their_names_take_room_as_well(served):
-    before = housekeeping.room("mine")
+    before = housekeeping.upload_room("mine")
     for index in range(100):
         served.runtime.uploaded_file_mgr.add_file("mine", UploadedFileRec(str(index), "n" * 2_000, "text/csv", b""))
-    assert before - housekeeping.room("mine") > 300_000
+    assert before - housekeeping.upload_room("mine") > 300_000
 
 
 def test_all_visitors_together_have_a_part_of_the_memory(served, monkeypatch):

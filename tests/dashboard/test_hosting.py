@@ -11,8 +11,8 @@ from weakref import WeakSet
 import pytest
 
 from dpcore.dashboard import hosting, housekeeping, jobs
-from dpcore.dashboard.hosting import HOSTED, Limits, Turns
-from dpcore.dashboard.housekeeping import Visit, let_in
+from dpcore.dashboard.hosting import HOSTED, Limits, WorkQueue
+from dpcore.dashboard.housekeeping import Visit, admit_visitor
 from dpcore.datasets.reading import read_frame
 from dpcore.errors import DataError, LimitError, ParameterError
 
@@ -24,7 +24,7 @@ def visitors(monkeypatch):
     monkeypatch.setenv("DPCORE_HOSTED", "1")
     for name in ("UPLOADS", "LIMITS", "OPERATOR"):
         monkeypatch.delenv(f"DPCORE_{name}", raising=False)
-    monkeypatch.setattr(jobs, "TURNS", Turns(lambda: hosting.limits().at_once, turn=0.0))
+    monkeypatch.setattr(jobs, "TURNS", WorkQueue(lambda: hosting.limits().at_once, turn=0.0))
 
 
 def finished(job):
@@ -37,7 +37,7 @@ def test_a_dashboard_of_ones_own_has_no_limits(monkeypatch):
     monkeypatch.setenv("DPCORE_HOSTED", "0")
     monkeypatch.setenv("DPCORE_LIMITS", "rows=1")
     assert hosting.limits() == Limits()
-    assert hosting.takes_files()
+    assert hosting.accepts_uploads()
 
 
 def test_paths_are_taken_only_where_the_command_marked_the_server(monkeypatch):
@@ -51,16 +51,16 @@ def test_paths_are_taken_only_where_the_command_marked_the_server(monkeypatch):
         monkeypatch.setenv("DPCORE_HOSTED", hosted)
         monkeypatch.setenv("DPCORE_LOCAL", marked)
         monkeypatch.setattr("streamlit.get_option", lambda _, address=address: address)
-        assert hosting.own_computer() == own
+        assert hosting.is_own_computer() == own
         with nullcontext() if own else pytest.raises(DataError, match="takes no paths"):
             hosting.require_own_computer()
 
 
 def test_limits_are_read_whole_or_not_at_all():
-    assert hosting.read("seconds=9, rows = 100") == Limits(2, 2, 9, 1, 4_000, 100, 60, 200)
+    assert hosting.parse_limits("seconds=9, rows = 100") == Limits(2, 2, 9, 1, 4_000, 100, 60, 200)
     for text in ("hours=1", "rows", "rows=1e3", "rows=0", "rows=١"):
         with pytest.raises(ParameterError):
-            hosting.read(text)
+            hosting.parse_limits(text)
 
 
 def test_caps_of_tables_of_work_and_of_memory(monkeypatch):
@@ -73,7 +73,7 @@ def test_caps_of_tables_of_work_and_of_memory(monkeypatch):
     with pytest.raises(LimitError, match="pieces of work"):
         hosting.admit(HOSTED.per_visitor)
     monkeypatch.setenv("DPCORE_LIMITS", "megabytes=1")
-    monkeypatch.setattr(hosting, "memory", lambda: 2.0)
+    monkeypatch.setattr(hosting, "memory_megabytes", lambda: 2.0)
     with pytest.raises(LimitError, match="memory"):
         hosting.admit(0)
 
@@ -82,12 +82,17 @@ def test_a_server_that_is_full_lets_nobody_in_until_somebody_leaves(monkeypatch)
     monkeypatch.setenv("DPCORE_LIMITS", "visitors=2")
     monkeypatch.setattr(housekeeping, "guests", WeakSet())
     first, second, third = Visit(), Visit(), Visit()
-    assert [let_in(first), let_in(second), let_in(third), let_in(first)] == [True, True, False, True]
+    assert [admit_visitor(first), admit_visitor(second), admit_visitor(third), admit_visitor(first)] == [
+        True,
+        True,
+        False,
+        True,
+    ]
     first.left = time.monotonic()
-    assert let_in(third)
+    assert admit_visitor(third)
     first.left = inf  # a connection that was lost for a moment
-    assert let_in(first)
-    assert not let_in(Visit())
+    assert admit_visitor(first)
+    assert not admit_visitor(Visit())
 
 
 def test_work_that_takes_too_long_is_ended_and_says_so(monkeypatch):

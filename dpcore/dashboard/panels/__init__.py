@@ -17,7 +17,7 @@ from dpcore.arguments import Ints
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard.session import ShownRelease, remember
 from dpcore.dashboard.shell import escape, mendable
-from dpcore.dashboard.widgets import one_of, translate_table
+from dpcore.dashboard.widgets import segmented_choice, translate_table
 from dpcore.evaluate.distances import Center
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.statistics import Statistics, statistics
@@ -51,11 +51,11 @@ def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
 def draw_part(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
     """Draw a choice among parts of a tab, and the chosen part; a single part needs no choice."""
     names = {name: name for name in parts}
-    chosen = one_of(say("What to show"), f"{key}.part", names, label_visibility="collapsed")
+    chosen = segmented_choice(say("What to show"), f"{key}.part", names, label_visibility="collapsed")
     parts[chosen]()
 
 
-def release_chart(shown: ShownRelease, picture: Any, *, data: pd.DataFrame | None = None) -> None:
+def draw_release_chart(shown: ShownRelease, picture: Any, *, data: pd.DataFrame | None = None) -> None:
     """Draw a chart of a release, marked as real data if the release is noiseless."""
     chart(charts.mark_real(picture) if shown.release.noiseless else picture, data=data)
 
@@ -69,13 +69,13 @@ def release_note(shown: ShownRelease) -> str:
     return say("All of it is part of the release: looking at it spends nothing more.")
 
 
-def of_test_rows(shown: ShownRelease) -> None:
+def note_test_sample(shown: ShownRelease) -> None:
     """Draw a note if only a sample of the test rows in a folder is used."""
     if text := evaluator(shown).asked:
         st.caption(escape(retold(text)))
 
 
-def noiseless(shown: ShownRelease) -> Any:
+def fit_noiseless(shown: ShownRelease) -> Any:
     """Return the release's method fitted again almost without noise, with a model of the same size.
 
     Its epsilon is so large that the noise is far below one count.
@@ -91,7 +91,7 @@ def evaluator(shown: ShownRelease) -> Evaluator:
     return remember(shown, "evaluator", partial(Evaluator, shown.data))
 
 
-def compared_rows(shown: ShownRelease) -> Ints:
+def compared_row_indices(shown: ShownRelease) -> Ints:
     """Return the positions of the real rows that a release's own counts are compared with.
 
     These are all rows, or as many of each person's rows as the release used. They are drawn anew at
@@ -101,8 +101,8 @@ def compared_rows(shown: ShownRelease) -> Ints:
     return remember(shown, "likened", partial(evaluator(shown).contributed, unit, fill=fill))
 
 
-def of_persons(shown: ShownRelease) -> str:
-    """Return a sentence on the rows that `compared_rows` keeps of each person; "" for all rows."""
+def describe_person_sample(shown: ShownRelease) -> str:
+    """Return a sentence on the rows that `compared_row_indices` keeps of each person; "" for all rows."""
     unit = shown.release.schema.persons
     if unit is None:
         return ""
@@ -110,7 +110,7 @@ def of_persons(shown: ShownRelease) -> str:
     return say(text, n=unit.max_contributions)
 
 
-def shares(shown: ShownRelease, name: str) -> Statistics:
+def column_shares(shown: ShownRelease, name: str) -> Statistics:
     """Return the share of each value of a column, in the real and in the synthetic rows."""
     release = shown.release
     of = partial(evaluate.marginals, evaluator(shown).rows, release.synthetic, release.schema, name)
@@ -122,16 +122,16 @@ def draw_column(shown: ShownRelease, name: str, **look: Any) -> None:
     if (before := shown.previous) is not None:
         epsilon = claim(before.release.ledger.epsilon_claimed)
         text = say("the run before, epsilon {epsilon}", epsilon=epsilon)
-        look |= {"previous": shares(before, name), "before": text}
-    real(charts.marginal, shares(shown, name), column=name, **look)
+        look |= {"previous": column_shares(before, name), "before": text}
+    real(charts.marginal, column_shares(shown, name), column=name, **look)
 
 
-def centers(shown: ShownRelease) -> tuple[Center, ...]:
+def column_centers(shown: ShownRelease) -> tuple[Center, ...]:
     """Return the means and medians of numeric columns, in the release and in the real rows."""
     return remember(shown, "centers", partial(evaluator(shown).centers, shown.release.synthetic))
 
 
-def distances(shown: ShownRelease, degree: int) -> pd.DataFrame:
+def marginal_distances(shown: ShownRelease, degree: int) -> pd.DataFrame:
     """Return the mean total variation distances (AVD) and sampling-noise floors of marginals.
 
     One row per column (`attributes`), or per pair of columns (also `a` and `b`) for degree 2.
@@ -172,10 +172,10 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     st.vega_lite_chart(spec, width="stretch")  # its description is the alternative text
     if data is not None:
         text, mark = say("Numbers"), say(REAL_DATA)
-        table_behind(data, say("{title}. {mark}", title=text, mark=mark) if mark in picture.title.text else text)
+        draw_table(data, say("{title}. {mark}", title=text, mark=mark) if mark in picture.title.text else text)
 
 
-def table_behind(frame: pd.DataFrame, title: str) -> None:
+def draw_table(frame: pd.DataFrame, title: str) -> None:
     """Draw a table in an expander, for users who want to read values."""
     words = {str(relation): relation.short for relation in Relation}
     with st.expander(title):

@@ -23,9 +23,9 @@ ComparisonFrames = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
 RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes, true answers")
 
 
-def scores(page: str, shown: ShownRelease) -> None:
+def draw_scores(page: str, shown: ShownRelease) -> None:
     """Draw accuracies beside baselines, the confusion matrix, and the cost of the noise."""
-    if (found := comparison(page, shown)) is None:
+    if (found := compared_classifiers(page, shown)) is None:
         return
     frame, confusion, costs = found
     panels.real(charts.classifier_scores, frame)
@@ -38,26 +38,26 @@ def scores(page: str, shown: ShownRelease) -> None:
         panels.real(charts.costs, costs, majority=majority)
 
 
-def comparison(page: str, shown: ShownRelease) -> ComparisonFrames | None:
+def compared_classifiers(page: str, shown: ShownRelease) -> ComparisonFrames | None:
     """Compare the classifiers once per release, in the background; None until that is finished."""
-    return jobs.once(page, shown, "compared", phrase("Comparing"), partial(compare_classifiers, shown))
+    return jobs.background_value(page, shown, "compared", phrase("Comparing"), partial(compare_classifiers, shown))
 
 
-def pictures(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
+def accuracy_charts(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
     """Return the charts of a classifier's accuracy for the report; None until they are computed."""
     if not len(shown.data.test_sample):
         return []
-    if (found := comparison(page, shown)) is None:
+    if (found := compared_classifiers(page, shown)) is None:
         return None
     frame, confusion, _ = found
     with use_language(ENGLISH):  # as all files are
         return [(charts.classifier_scores(frame), frame), (charts.confusion(confusion), confusion)]
 
 
-def redraws(page: str, shown: ShownRelease) -> None:
+def draw_redraws(page: str, shown: ShownRelease) -> None:
     """Draw the accuracy of 20 more runs of the same method."""
     if len(shown.data.test_sample):
-        redraw.redraws(page, shown)
+        redraw.draw_redraws(page, shown)
     else:
         st.info(say("Runs are compared by their accuracy, which needs rows kept aside to test on."))
 
@@ -73,7 +73,7 @@ def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFr
     confusion = evaluator.judged(model.predict_proba, model.target).confusion
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.1, phrase("the same method without noise"))
-        plain = panels.noiseless(shown)
+        plain = panels.fit_noiseless(shown)
         models[PLAIN] = plain.predict_proba
         if "forest" in model.released and model.reports is None and data.held:  # reports have noise in every value
             costs = tree_errors.noise_and_structure(model.released["forest"], plain.forest_, data)

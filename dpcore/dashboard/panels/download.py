@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import hosting, links
 from dpcore.dashboard.panels import longer
-from dpcore.dashboard.panels.accuracy import comparisons
+from dpcore.dashboard.panels.accuracy import comparison_charts
 from dpcore.dashboard.session import ShownRelease, remember
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
@@ -22,7 +22,7 @@ from dpcore.language import ENGLISH, current_language, phrase, say, use_language
 WARNING = ":material/gpp_bad:"
 
 
-def download(page: str, shown: ShownRelease) -> None:
+def draw_download(page: str, shown: ShownRelease) -> None:
     """Draw the downloads of a release, its card, and the code that repeats the run."""
     release, artifact = shown.release, shown.release.artifact
     if isinstance(artifact, Model) and release.noiseless:
@@ -47,7 +47,7 @@ def download(page: str, shown: ShownRelease) -> None:
     with others:
         note = say("They carry no guarantee. Without them the report holds the release alone, and what it can cost.")
         real = st.toggle(say("Put the comparisons with real rows into the report"), key=f"{page}.real", help=note)
-    html_report = report(page, shown, real=real)
+    html_report = make_html_report(page, shown, real=real)
     if html_report is None:
         return
     # Bytes, made once per release and choice: a deferred download is lost if the page reruns under the click.
@@ -64,25 +64,25 @@ def download(page: str, shown: ShownRelease) -> None:
         file_button(f"{page}.download_report", say("Download the report alone"), html_report.html, html)
         label = say("Download the notebook alone")
         file_button(f"{page}.download_notebook", label, notebook, "replay.ipynb")
-    if shown.method is not None and hosting.own_computer():
+    if shown.method is not None and hosting.is_own_computer():
         with st.expander(say("More rows than fit into memory")):
             longer.draw_writer(page, shown)
-    card(shown)
+    draw_card(shown)
     with st.expander(say("Show the code")):
         st.code(show_code(release), language="python")
     if made := release.page:
-        link = links.link(made["name"], made["settings"], release.schema.target)
+        link = links.make_link(made["name"], made["settings"], release.schema.target)
         with st.expander(say("A link to these settings")):
             st.code(link, language=None)
             caption("Parameters only, never data. Or give Start the zip: **Go on from a release**.")
 
 
-def report(page: str, shown: ShownRelease, *, real: bool) -> Report | None:
+def make_html_report(page: str, shown: ShownRelease, *, real: bool) -> Report | None:
     """Return the HTML report, made once per release and choice; None until it is computed."""
     if real:
         html_report = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")
         st.error(say(html_report, mark=say(REAL_DATA)), icon=WARNING)
-    pictures = comparisons(page, shown) if real else []
+    pictures = comparison_charts(page, shown) if real else []
     if pictures is None:
         return None
     with st.spinner(say("Drawing the charts of the report")), use_language(ENGLISH):
@@ -100,7 +100,7 @@ def file_button(key: str, label: str, data: str | bytes, file: str, **look: Any)
     st.download_button(label, data, file, mime, **look)
 
 
-def card(shown: ShownRelease) -> None:
+def draw_card(shown: ShownRelease) -> None:
     """Draw the release card; the zip holds the same card in English."""
     made = remember(shown, f"card {current_language()}", partial(facts, shown.release))
     with st.expander(say("Release card")):

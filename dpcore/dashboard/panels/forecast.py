@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.before_run import rows_expected, rows_key
+from dpcore.dashboard.before_run import forecast_rows, rows_key
 from dpcore.dashboard.controls import MOST_ROWS
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
@@ -27,7 +27,7 @@ WHENCE = phrase(
 READ_OFF = phrase("But the schema was read off them, so this is no public fact before it is declared.")
 
 
-def draw(
+def draw_forecast(
     page: str, method: Synthesizer, own: Synthesizer, schema: Schema, public: int | None, rows: int | None
 ) -> None:
     """Draw the forecast of a run, once it was requested; it follows the page's epsilon.
@@ -48,25 +48,25 @@ def draw(
     note = say(WHENCE) if schema.source == "declared" else f"{say(WHENCE)} {say(READ_OFF)}"
     if public is None:
         label = say("Rows that you expect (a number that you know, not one that you count)")
-        usual = rows_expected(page, schema)
+        usual = forecast_rows(page, schema)
         look: Any = {"value": None, "placeholder": f"{usual:,}", "step": 1_000, "key": rows_key(page, schema)}
         public = int(st.number_input(label, 1, MOST_ROWS, **look) or usual)
     settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
     key = (method.title, repr(settings), schema.to_json(), public, rows)
     last = session.keep_once("dpcore.forecasts", dict[str, tuple[Any, Forecast]])  # of each page
     if page in last and last[page][0] == key:
-        show(last[page][1], float(method.epsilon), float(own.epsilon), note)
+        draw_result(last[page][1], float(method.epsilon), float(own.epsilon), note)
         return
 
     def work(progress: Progress) -> None:
         last[page] = key, forecast(own, schema, public, made=rows, progress=progress)
 
     name = f"forecast.{page}"
-    jobs.button(say("Forecast this run"), name, "go", icon=":material/query_stats:", help=note)
+    jobs.run_button(say("Forecast this run"), name, "go", icon=":material/query_stats:", help=note)
     jobs.run(phrase("Running on made-up tables"), name, work)
 
 
-def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
+def draw_result(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
     """Draw a forecast as text and bands, at the page's epsilon.
 
     `of_row` is the epsilon of a single row.
@@ -75,7 +75,7 @@ def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
     if at.group is not None:
         many = {"share": round(1 / at.group), "many": at.group * found.rows, "rows": found.rows}
         group = say("1 in {share:,} rows, {many:,.0f} of {rows:,}", **many)
-    off = {"columns": points(at.columns), "pairs": points(at.pairs)}
+    off = {"columns": format_band(at.columns), "pairs": format_band(at.pairs)}
     text = say(
         "At epsilon {epsilon}, nine of ten **columns** may be off by **{columns}**, nine of ten **pairs** by "
         "**{pairs}**. The smallest **group** that stands out of the noise: **{group}**.",
@@ -95,8 +95,8 @@ def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
     caption(
         "Without any noise, columns would be off by {columns}, pairs by {pairs}. That part is a guess: it depends on "
         "how your columns depend on each other, and the tables are made up. The rest is noise, which is known.",
-        columns=points(found.noiseless.columns),
-        pairs=points(found.noiseless.pairs),
+        columns=format_band(found.noiseless.columns),
+        pairs=format_band(found.noiseless.pairs),
     )
     names = [f"{escape(first)} × {escape(second)}" for first, second in at.lost]
     markdown(
@@ -108,7 +108,7 @@ def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
     )
 
 
-def points(band: Band | None) -> str:
+def format_band(band: Band | None) -> str:
     """Return a band of distances in percentage points as text; "–" for None."""
     if band is None:
         return "–"

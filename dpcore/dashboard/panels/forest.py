@@ -32,7 +32,7 @@ COMPOSED = {
 }
 
 
-def tree(page: str, shown: ShownRelease) -> None:
+def draw_tree(page: str, shown: ShownRelease) -> None:
     """Draw one tree at a time and feature importance, and the largest groups of a taxonomy tree."""
     released = shown.release.model.released
     found: Forest = released.get("forest") or released["classifier"]
@@ -43,25 +43,25 @@ def tree(page: str, shown: ShownRelease) -> None:
     frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1))
     st.markdown(panels.release_note(shown))
     title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
-    panels.release_chart(shown, charts.forest_tree(frame, title=title), data=frame)
+    panels.draw_release_chart(shown, charts.forest_tree(frame, title=title), data=frame)
     if found.leaf.all():
         st.info(say("No tree was split: nothing stood out of the noise. More epsilon or rows help."))
     else:
         weights = found.importance().rename_axis("column").reset_index(name="share")
-        panels.release_chart(shown, charts.importance(weights), data=weights)
+        panels.draw_release_chart(shown, charts.importance(weights), data=weights)
     if "tree" in released:
         counts: ReleasedTree = released["tree"]
         groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
-        largest_groups(groups)
+        draw_largest_groups(groups)
 
 
-def largest_groups(groups: pd.DataFrame) -> None:
+def draw_largest_groups(groups: pd.DataFrame) -> None:
     """Draw a table of the generalized rows with the largest counts."""
     title = say("The largest of {groups:,} groups that are not empty", groups=len(groups))
-    panels.table_behind(groups.nlargest(LARGEST, groups.columns[-1]), title)
+    panels.draw_table(groups.nlargest(LARGEST, groups.columns[-1]), title)
 
 
-def budget(shown: ShownRelease, found: Forest) -> None:
+def draw_budget(shown: ShownRelease, found: Forest) -> None:
     """Draw the epsilon of levels and purposes, and how the trees' losses compose to the run's."""
     ledger, parameters = shown.release.ledger, shown.release.parameters
     if math.isinf(ledger.epsilon_claimed):
@@ -79,7 +79,7 @@ def budget(shown: ShownRelease, found: Forest) -> None:
     frame = remember(shown, "budget", lambda: forest_frames.budget(ledger))
     several = bool(frame["per_tree"].any())
     if several:
-        st.dataframe(accounts(ledger), hide_index=True, width="content")
+        st.dataframe(epsilon_table(ledger), hide_index=True, width="content")
     title = say("One tree") if several else say("From the root to a leaf")
     table = frame.drop(columns=["per_tree", "void"])
     panels.chart(charts.forest_budget(frame, title=title), data=table)
@@ -92,7 +92,7 @@ def budget(shown: ShownRelease, found: Forest) -> None:
         )
 
 
-def accounts(ledger: Ledger) -> pd.DataFrame:
+def epsilon_table(ledger: Ledger) -> pd.DataFrame:
     """Return the epsilons of the whole run and of its nested parts, down to one tree."""
     way = forest_frames.inward(ledger)
     names = [say("all trees together"), *(part.name for part in way[1:])]

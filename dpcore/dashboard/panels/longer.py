@@ -26,11 +26,11 @@ def draw_writer(page: str, shown: ShownRelease) -> None:
     label, file = say("File to write them to (.parquet or .csv)"), Path.home() / "synthetic.parquet"
     path = right.text_input(label, str(file), key=f"{name}.path:{id(shown)}").strip()
     replace = end.checkbox(say("Replace a file that is there"), key=f"{name}.replace:{id(shown)}")
-    jobs.button(say("Write the rows"), name, "go", icon=":material/save:")
+    jobs.run_button(say("Write the rows"), name, "go", icon=":material/save:")
 
     def work(progress: Progress) -> None:
         hosting.require_own_computer()
-        output = hosting.absolute(path)
+        output = hosting.absolute_path(path)
         shown.memory[key] = shown.method.sample_to(output, rows, replace=replace, progress=progress)
 
     jobs.run(phrase("Writing rows"), name, work)

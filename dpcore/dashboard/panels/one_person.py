@@ -15,10 +15,10 @@ from dpcore.language import say
 STEPS = 101  # positions of a slider
 
 
-def one_person(page: str, model: Model) -> None:
+def draw_two_persons(page: str, model: Model) -> None:
     """Draw a model's predictions for a typical person and a changed one; this spends nothing."""
     columns = {column.name: column for column in model.schema if column.name != model.target}
-    cells = {name: options(column) for name, column in columns.items()}
+    cells = {name: column_options(column) for name, column in columns.items()}
     names = [name for name in columns if len(cells[name]) > 1]
     key = f"{page}.person.{hash(model.schema.columns)}"  # another schema has other controls
     markdown("**Two invented people.** Choose where they differ, and see what the model says.")
@@ -44,7 +44,7 @@ def one_person(page: str, model: Model) -> None:
     )
 
 
-def options(column: Column) -> dict[str, Any]:
+def column_options(column: Column) -> dict[str, Any]:
     """Return a column's values to choose from, as {text on screen: value in a file}."""
     if not column.numeric:
         return {name: name for name in column.categories}

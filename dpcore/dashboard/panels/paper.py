@@ -20,7 +20,7 @@ from dpcore.dashboard.panels import classifier, redraw
 from dpcore.dashboard.run_records import record_run, show_failures
 from dpcore.dashboard.session import ShownRelease, Spending
 from dpcore.dashboard.shell import escape
-from dpcore.dashboard.widgets import lasting, one_of
+from dpcore.dashboard.widgets import lasting, segmented_choice
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
 from dpcore.experiment.figures import ledgers_in_file, of_paper
@@ -43,7 +43,7 @@ class FigureRuns:
     share: float = 0.0
 
 
-def figures(page: str, data: Dataset, paper: str) -> None:
+def draw_figures(page: str, data: Dataset, paper: str) -> None:
     """Draw the figures of one paper, on one of its data sets or on the data in use.
 
     `page` is the beginning of all widgets' keys.
@@ -60,7 +60,7 @@ def figures(page: str, data: Dataset, paper: str) -> None:
     data = sets[name]
     count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS))
     titles = {each.title: each for each in of_paper(paper)}
-    figure = titles[one_of(say("Figure"), f"{page}.figure", {each: say(each) for each in titles})]
+    figure = titles[segmented_choice(say("Figure"), f"{page}.figure", {each: say(each) for each in titles})]
     with st.popover(say("What the paper prints")):
         st.markdown(retold(figure.printed))
         st.caption(source(OWN[paper]))
@@ -69,19 +69,21 @@ def figures(page: str, data: Dataset, paper: str) -> None:
         return
     name = f"{page}.{figure.key}"
     about = say("Every run is charged. Finished runs are kept if you cancel.")
-    unproved.button(say("Make this figure"), name, "go", data, icon=":material/play_arrow:", help=about)
+    unproved.run_button(say("Make this figure"), name, "go", data, icon=":material/play_arrow:", help=about)
     what = hash((figure.key, data.token, data.schema.to_json()))
     made = session.keep_once(f"dpcore.figure:{page}:{what}", FigureRuns)
-    jobs.run(phrase("Making releases"), name, partial(make, made, session.spending(), figure, data, count))
+    jobs.run(phrase("Making releases"), name, partial(run_figure, made, session.spending(), figure, data, count))
     if made.frames:
         if made.share < 1 and not session.is_waiting(name):
             text = phrase("Stopped before it was finished: {runs:,} runs are drawn, and points have fewer of them.")
             st.warning(say(text, runs=len(made.frames)))
         show_failures(made.frames)
-        draw(paper, figure, pd.concat(made.frames, ignore_index=True))
+        draw_figure(paper, figure, pd.concat(made.frames, ignore_index=True))
 
 
-def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, repeats: int, progress: Progress) -> None:
+def run_figure(
+    made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, repeats: int, progress: Progress
+) -> None:
     """Run a figure's methods, and store finished runs in `made`, also after a cancellation.
 
     The new runs replace earlier ones.
@@ -103,11 +105,11 @@ def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, re
             within(part)
 
 
-def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
+def draw_figure(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
     """Draw a figure's charts, the choices among them, and the verdicts on the paper's claims."""
     areas = st.columns(max(len(figure.choices), 1))
     chosen = {
-        name: one_of(say(one["label"]), f"{name}.{paper}", one["options"], area)
+        name: segmented_choice(say(one["label"]), f"{name}.{paper}", one["options"], area)
         for area, (name, one) in zip(areas, figure.choices.items(), strict=False)
     }
     for part in figure.pictures(frame, **chosen):
@@ -122,12 +124,12 @@ def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
 def read_published(paper: str) -> dict[str, Dataset]:
     """Return a paper's data sets that are on this computer, each read once."""
     found = {}
-    for name in filter(hosting.offers, SETS.get(paper, PUBLISHED)):
+    for name in filter(hosting.is_offered, SETS.get(paper, PUBLISHED)):
         with suppress(DataError):
             found[name] = session.keep_once(f"dpcore.published:{name}", partial(datasets.load, name))
     return found
 
 
-def redraws(page: str, shown: ShownRelease) -> None:
+def draw_redraws(page: str, shown: ShownRelease) -> None:
     """Draw 20 more runs of the release's method as dots."""
     (classifier if isinstance(shown.release.artifact, Model) else redraw).redraws(page, shown)

@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.dashboard import hosting, housekeeping, jobs
-from dpcore.dashboard.intake import how_to_read
+from dpcore.dashboard.intake import choose_reading
 from dpcore.dashboard.panels.download import file_button
-from dpcore.dashboard.panels.one_person import one_person
+from dpcore.dashboard.panels.one_person import draw_two_persons
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets.formats import UNPACKED
@@ -31,7 +31,7 @@ class FilePredictions(NamedTuple):
     rows: pd.DataFrame
 
 
-def drawer(page: str) -> None:
+def saved_model_drawer(page: str) -> None:
     """Draw an expander for a model from a file; the last readable model stays."""
     with st.expander(say("Or predict with a saved model")):
         label, note = say("A model.json that you downloaded"), say("Nothing in it is run.")
@@ -40,11 +40,11 @@ def drawer(page: str) -> None:
         if model is None:
             caption("A model is enough: no private row is needed, and nothing is spent.")
         else:
-            its_privacy(model.about)
-            predict(f"{page}.saved", model)
+            draw_model_privacy(model.about)
+            draw_predictions(f"{page}.saved", model)
 
 
-def its_privacy(about: Mapping[str, Any]) -> None:
+def draw_model_privacy(about: Mapping[str, Any]) -> None:
     """Draw what a model's file says of its privacy."""
     caption(
         "Its file says: {method}, epsilon claimed: {claimed}, can cost up to: {bound}. {unit}",
@@ -57,14 +57,14 @@ def its_privacy(about: Mapping[str, Any]) -> None:
         st.warning(escape(retold(str(about["guarantee_void"]))), icon=":material/gpp_bad:")
 
 
-def predict(page: str, model: Model) -> None:
+def draw_predictions(page: str, model: Model) -> None:
     """Draw a model's predictions for two invented people, and for the rows of a file."""
-    one_person(page, model)
+    draw_two_persons(page, model)
     st.divider()
-    predict_file(page, model)
+    predict_rows(page, model)
 
 
-def predict_file(page: str, model: Model) -> None:
+def predict_rows(page: str, model: Model) -> None:
     """Draw a model's predictions for the rows of a file."""
     markdown("**All rows of a file**")
     needed = [(one.name, describe_allowed(one)) for one in model.schema if one.name != model.target]
@@ -74,7 +74,7 @@ def predict_file(page: str, model: Model) -> None:
     note = say("Read in the memory of the computer that runs this program; written nowhere.")
     file = housekeeping.uploader(label, key=f"{page}.rows", help=note)
     with st.expander(say("How to read it: encoding, delimiter, decimals")):
-        options = how_to_read(page)
+        options = choose_reading(page)
 
     def work() -> FilePredictions:
         rows = read_frame(file.getvalue(), file.name, max_shape=hosting.max_shape(), **options)
@@ -84,7 +84,7 @@ def predict_file(page: str, model: Model) -> None:
     key, title = f"dpcore.predicted:{page}", phrase("Predicting")
     found = jobs.read_upload(key, request, title, work, last=True)
     if found is not None and found.model is model:
-        answers(page, found)
+        draw_answers(page, found)
 
 
 def describe_allowed(column: Column) -> str:
@@ -93,7 +93,7 @@ def describe_allowed(column: Column) -> str:
     return ", ".join(names if len(names) <= LISTED else [*names[: LISTED - 1], "…", names[-1]])
 
 
-def answers(page: str, found: FilePredictions) -> None:
+def draw_answers(page: str, found: FilePredictions) -> None:
     """Draw the counts of predicted classes, the first rows, and a download of all predictions."""
     rows, model = found.rows, found.model
     name, target = rows.columns[-2], model.target

@@ -10,7 +10,7 @@ from dpcore import charts
 from dpcore.accounting.currency import round_up
 from dpcore.accounting.relation import Epsilon
 from dpcore.dashboard.epsilon import odds_sentence
-from dpcore.dashboard.panels import chart, disclosure, draw_part, forest, table_behind
+from dpcore.dashboard.panels import chart, disclosure, draw_part, draw_table, forest
 from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption
@@ -19,16 +19,16 @@ from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
 
-def privacy(page: str, shown: ShownRelease) -> None:
+def draw_privacy(page: str, shown: ShownRelease) -> None:
     """Draw claimed and proven epsilon and its shares, or what anyone could learn of one person."""
     parts = {
-        phrase("Epsilon"): partial(epsilon_shares, shown),
+        phrase("Epsilon"): partial(draw_epsilon, shown),
         phrase("One person"): partial(disclosure.draw_attack, page, shown),
     }
     draw_part(f"{page}.privacy", parts)
 
 
-def epsilon_shares(shown: ShownRelease) -> None:
+def draw_epsilon(shown: ShownRelease) -> None:
     """Draw claimed and proven epsilon, in odds, and its shares."""
     release, ledger, persons = shown.release, shown.release.ledger, shown.release.schema.persons
     frame, claimed, bound = ledger.to_frame(), ledger.epsilon_claimed, ledger.epsilon_bound
@@ -51,7 +51,7 @@ def epsilon_shares(shown: ShownRelease) -> None:
         chart(charts.claimed_vs_bound(claimed=claimed, bound=bound, delta=ledger.delta))
     rows = 1 if persons is None else persons.max_contributions  # queries are priced for one of them
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
-        st.info(f"{escape(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
+        st.info(f"{escape(retold(str(reason)))} {describe_loss_ratio(part, rows)}", icon=":material/help:")
     if bound < claimed < math.inf:
         caption("The source claims more than is proven: some queries cannot cost what it charges.")
     if ledger.guarantee_void:
@@ -61,14 +61,14 @@ def epsilon_shares(shown: ShownRelease) -> None:
         rho = say("Losses add up in rho: {rho} in all.", rho=number(round_up(ledger.totals.of_noise)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     if (grown := release.artifact.released.get("forest")) and not local:
-        forest.budget(shown, grown)
+        forest.draw_budget(shown, grown)
     else:
         chart(charts.epsilon_split(ledger.breakdown()))
     caption("{sentence}.", sentence=escape(retold(release.noise_label)))
-    table_behind(frame, say("Every entry of the ledger"))
+    draw_table(frame, say("Every entry of the ledger"))
 
 
-def factor(entries: pd.DataFrame, rows: int = 1) -> str:
+def describe_loss_ratio(entries: pd.DataFrame, rows: int = 1) -> str:
     """Return a sentence: the claimed and proven epsilon of some ledger entries, and their ratio.
 
     `rows` is the most rows of one person, for whom epsilons are multiplied.

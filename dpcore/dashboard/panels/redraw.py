@@ -31,7 +31,7 @@ DISTANCES = (phrase("1-way distance"), phrase("2-way distance"))
 LEARNED = phrase("accuracy of logistic regression")
 
 
-def redraws(
+def draw_redraws(
     page: str,
     shown: ShownRelease,
     look: Callable[[Synthesizer], pd.DataFrame] | None = None,
@@ -50,8 +50,8 @@ def redraws(
     )
     name = f"{page}.redraws"
     made_of = replace(shown.data, schema=shown.release.schema)
-    unproved.button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")
-    shelf, spending = session.shelf(), session.spending()
+    unproved.run_button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")
+    shelf, spending = session.shown_releases(), session.spending()
 
     def work(progress: Progress) -> None:
         def wanted(fraction: float, text: str) -> None:
@@ -59,24 +59,24 @@ def redraws(
                 raise jobs.CanceledError
             progress(fraction, text)
 
-        draw_again(shown, spending, wanted, look)
+        run_redraws(shown, spending, wanted, look)
 
     jobs.run(phrase("Drawing {n} more").format(n=REDRAWS), name, work)
     if shown.redraws is None:
         return
     if (drawn := int(shown.redraws["run"].max())) < REDRAWS and not session.is_waiting(name):
         st.info(say("Stopped after {drawn} of {n}. They were charged, and these are they.", drawn=drawn, n=REDRAWS))
-    baseline = remember(shown, "beside redraws", partial(references, shown))
+    baseline = remember(shown, "beside redraws", partial(baseline_measures, shown))
     small = not isinstance(shown.release.artifact, Model)
     picture = charts.redraws(shown.redraws, references=baseline, small=small)
     panels.chart(charts.mark_real(picture), data=shown.redraws)
-    panels.of_test_rows(shown)
+    panels.note_test_sample(shown)
     if shown.looks is not None and draw is not None:
         draw(shown.looks)
 
 
 @dataclass
-class Redraw(Study):
+class RedrawStudy(Study):
     """Repeated runs of a release's method, measured by `read` and `look`.
 
     The first failure ends all runs.
@@ -97,7 +97,7 @@ class Redraw(Study):
         raise reason
 
 
-def draw_again(
+def run_redraws(
     shown: ShownRelease,
     spending: Spending,
     progress: Progress,
@@ -112,11 +112,11 @@ def draw_again(
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
     ledger = spending.account(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
     made: Any = release.model if isinstance(release.artifact, Model) else release.synthetic
-    read = partial(scores, release, Evaluator(data))
+    read = partial(release_measures, release, Evaluator(data))
     text = phrase("{run:,} of {n:,}")
     runs = [Run(again(method, k), {"run": k}, text.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
     rows = 0 if isinstance(release.artifact, Model) else len(made)
-    study = Redraw(data, runs, rows, read=read, look=look)
+    study = RedrawStudy(data, runs, rows, read=read, look=look)
     frames = [read(made).assign(run=0)]
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
     with closing(study.stream(ledgers=lambda _: lambda: ledger, progress=progress)) as found:
@@ -128,20 +128,20 @@ def draw_again(
                 shown.looks = pd.concat(study.looks, ignore_index=True) if study.looks else None
 
 
-def target_of(release: Release) -> str | None:
+def class_column(release: Release) -> str | None:
     """Return the class column that is predicted, or None."""
     if isinstance(release.artifact, Model):
         return release.model.target
     return release.parameters.get("target") or release.schema.target
 
 
-def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
+def release_measures(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
     """Return the measures of a release: a model's accuracies, or the distances of synthetic rows.
 
     Rows also have the accuracy of a classifier that learns from them. The columns are `metric` and
     `value`.
     """
-    target, found = target_of(release), {}
+    target, found = class_column(release), {}
     if isinstance(release.artifact, Model):
         judged = real.judged(made.predict_proba, release.model.target)
         found = {"accuracy": judged.accuracy, "balanced accuracy": judged.balanced_accuracy}
@@ -155,13 +155,13 @@ def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
     return pd.DataFrame(found.items(), columns=["metric", "value"])
 
 
-def references(shown: ShownRelease) -> pd.DataFrame:
+def baseline_measures(shown: ShownRelease) -> pd.DataFrame:
     """Return the measures of baselines: a fresh sample of the real rows, and the majority class."""
     release, found = shown.release, []
-    target, models = target_of(release), isinstance(release.artifact, Model)
+    target, models = class_column(release), isinstance(release.artifact, Model)
     for k, name in enumerate(() if models else DISTANCES[: len(release.schema)], 1):
         baseline = remember(
-            shown, f"{k}-way", partial(panels.distances, shown, k)
+            shown, f"{k}-way", partial(panels.marginal_distances, shown, k)
         )  # as on the tabs of columns and pairs
         line = {"metric": [name], "label": FLOOR, "value": baseline["floor"].mean()}
         found.append(pd.DataFrame(line))

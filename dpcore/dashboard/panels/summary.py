@@ -11,9 +11,9 @@ import streamlit as st
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, session
-from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
-from dpcore.dashboard.panels import classifier, distances, draw_column, evaluator, marginals, real
-from dpcore.dashboard.panels.verdict import Tile, close_columns, describe_centers, names_of, verdict_tiles
+from dpcore.dashboard.epsilon import odds_sentence, short_odds
+from dpcore.dashboard.panels import classifier, draw_column, evaluator, marginal_distances, marginals, real
+from dpcore.dashboard.panels.verdict import Tile, close_columns_tile, column_names, describe_centers, verdict_tiles
 from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
@@ -33,7 +33,7 @@ FEWER = phrase(
 )
 
 
-def notices(shown: ShownRelease) -> None:
+def draw_notices(shown: ShownRelease) -> None:
     """Draw what must be known first: no guarantee, a wrong claim, or other data in use."""
     release, ledger = shown.release, shown.release.ledger
     if ledger.guarantee_void or math.isinf(ledger.epsilon_bound):
@@ -45,7 +45,7 @@ def notices(shown: ShownRelease) -> None:
                 for reason in dict.fromkeys(filter(None, ledger.to_frame()["reason"])):
                     st.markdown(escape(retold(str(reason))))
     if person := protection.for_person(release.schema.unit, ledger.epsilon_bound, ledger.delta):
-        odds = odds_in_short(protection.log_odds_gained(release.schema.unit, ledger.measure, ledger.totals.bound))
+        odds = short_odds(protection.log_odds_gained(release.schema.unit, ledger.measure, ledger.totals.bound))
         text = say("One person may have several rows. For a person: {price}, {odds}.", price=escape(person), odds=odds)
         st.info(text, icon=":material/groups:")
     if release.attackable:
@@ -57,29 +57,29 @@ def notices(shown: ShownRelease) -> None:
         st.info(say("Made from {made}. Press Run to use {now}.", **of), icon=":material/update:")
 
 
-def summary(page: str, shown: ShownRelease, remark: str = "") -> None:
+def draw_summary(page: str, shown: ShownRelease, remark: str = "") -> None:
     """Draw the tiles and one chart, and the first synthetic rows on request."""
     release, top = shown.release, st.container()
     distant: Sequence[Center] = ()
     if isinstance(release.artifact, Model):
         what, many = release.artifact.size
-        found = [*of_classifier(page, shown), (say(what), many, "")]
+        found = [*classifier_tiles(page, shown), (say(what), many, "")]
     else:
         judge = partial(evaluator(shown).fidelity, release.synthetic)
         verdict = jobs.count_rows(page, shown, "verdict", judge)
         found, distant = ([], ()) if verdict is None else (verdict_tiles(verdict), verdict.distant)
-        worst = jobs.count_rows(page, shown, "1-way", partial(distances, shown, 1))
+        worst = jobs.count_rows(page, shown, "1-way", partial(marginal_distances, shown, 1))
         if worst is not None:
-            worst_column(shown, worst)
+            draw_worst_column(shown, worst)
         look: Any = {"key": f"{page}.show_rows", "help": say(remark) or None}
         if st.toggle(say("Show rows"), **look):
-            rows(page, shown)
+            draw_rows(page, shown)
     with top, st.container(key="verdict"):  # the first tile gets the focus after a run
         tiles = [epsilon_tile(shown), *found]
         for cell, (label, value, meaning) in zip(st.columns(4), tiles, strict=False):
             cell.metric(label, value, border=True, help=meaning or None, height="stretch")
     if distant:
-        st.caption(say("⚠ Medians far off: {names}", names=names_of(distant)), help=describe_centers(distant))
+        st.caption(say("⚠ Medians far off: {names}", names=column_names(distant)), help=describe_centers(distant))
     st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
 
 
@@ -100,10 +100,10 @@ def epsilon_tile(shown: ShownRelease) -> Tile:
     value, text = limit(bound), f"{neighbors} {odds_sentence(gained, delta=ledger.delta)}"
     if protection.for_person(unit, bound, ledger.delta):  # whose odds are others, and stand in a notice
         return label, value, text
-    return label, say("{epsilon} · {odds}", epsilon=value, odds=odds_in_short(gained)), text
+    return label, say("{epsilon} · {odds}", epsilon=value, odds=short_odds(gained)), text
 
 
-def worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
+def draw_worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
     """Draw the worst column, real and synthetic; after another run, the same column as before."""
     off = worst.set_index("attributes")["avd"] * 100
     name = last = str(off.idxmax())
@@ -117,16 +117,16 @@ def worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
     draw_column(shown, name, title=title, most=MOST_VALUES)
 
 
-def of_classifier(page: str, shown: ShownRelease) -> list[Tile]:
+def classifier_tiles(page: str, shown: ShownRelease) -> list[Tile]:
     """Draw a classifier's accuracy, or its worst column without test rows; return its tiles."""
     if not len(shown.data.test_sample):
         caption("No rows were set apart for testing: choose it on Data.")
-        if (counts := marginals.of_counts(page, shown)) is None:
+        if (counts := marginals.classifier_marginals(page, shown)) is None:
             return []
         frame, off = counts
-        marginals.of_column(frame, off["attributes"].iloc[0])
-        return [close_columns(int((off["avd"] <= CLOSE).sum()), len(off))]
-    if (found := classifier.comparison(page, shown)) is None:
+        marginals.draw_counts(frame, off["attributes"].iloc[0])
+        return [close_columns_tile(int((off["avd"] <= CLOSE).sum()), len(off))]
+    if (found := classifier.compared_classifiers(page, shown)) is None:
         return []
     scores = found[0].set_index("model")["accuracy"]
     real(charts.classifier_scores, found[0], of=~found[0]["model"].isin([TREE, FOREST]))
@@ -135,7 +135,7 @@ def of_classifier(page: str, shown: ShownRelease) -> list[Tile]:
     return [(say("⚠ Accuracy"), f"{scores.iloc[0]:.1%}", ""), majority]
 
 
-def rows(page: str, shown: ShownRelease) -> None:
+def draw_rows(page: str, shown: ShownRelease) -> None:
     """Draw the first synthetic rows, and as many real rows beside them."""
     release = shown.release
     left, right = st.columns(2)

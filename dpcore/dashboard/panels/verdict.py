@@ -20,22 +20,22 @@ def verdict_tiles(found: Fidelity) -> list[Tile]:
     """Return tiles for close columns, kept relations, and the group that is served worst."""
     held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("no pair to keep")
     tiles = [
-        close_columns(found.close_columns, found.columns),
-        (say("⚠ Relations kept"), held, lost_relations(found)),
+        close_columns_tile(found.close_columns, found.columns),
+        (say("⚠ Relations kept"), held, describe_lost_relations(found)),
     ]
     if found.worst is not None and found.largest is not None and found.worst.distance >= LEAST:
         group = f"{escape(found.worst.column)} = {escape(str(found.worst.value))}"
-        tiles.append((say("⚠ Served worst"), group, served_worst(found.worst, found.largest)))
+        tiles.append((say("⚠ Served worst"), group, describe_served_worst(found.worst, found.largest)))
     return tiles
 
 
-def close_columns(close: int, columns: int) -> Tile:
+def close_columns_tile(close: int, columns: int) -> Tile:
     """Return a tile for the number of columns that are close to the real ones."""
     text = say("Within {points:.0f} points of the shares in the real rows, and no median far off.", points=100 * CLOSE)
     return say("⚠ Columns close"), f"{close:,}/{columns:,}", text
 
 
-def names_of(found: Sequence[Center]) -> str:
+def column_names(found: Sequence[Center]) -> str:
     """Return the names of the first few columns as text."""
     return ", ".join(escape(one.column) for one in found[:MOST_NAMED]) + " …" * (len(found) > MOST_NAMED)
 
@@ -46,7 +46,7 @@ def describe_centers(found: Iterable[Center]) -> str:
     return " ".join(say(CENTER, **part) for part in parts)
 
 
-def lost_relations(found: Fidelity) -> str:
+def describe_lost_relations(found: Fidelity) -> str:
     """Return a sentence on columns that depend on each other in the real rows only."""
     text = say("Of columns that depend on each other in the real rows: at least half is left.")
     if not found.lost:
@@ -57,7 +57,7 @@ def lost_relations(found: Fidelity) -> str:
     return f"{text} {say('**Lost:** {names}.', names=names + more)}"
 
 
-def served_worst(worst: Group, largest: Group) -> str:
+def describe_served_worst(worst: Group, largest: Group) -> str:
     """Return sentences: how far off the worst group's rows are, and those of the largest group."""
     text = phrase(
         "Rows with this value ({share:.1%} of all): their shares in other columns are off by "

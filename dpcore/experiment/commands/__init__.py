@@ -36,7 +36,7 @@ TYPES: dict[str, Any] = {"int": int, "float": float, "Path": Path}
 CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise is drawn; a cap there can refuse it."
 
 
-def parser_of(name: str) -> argparse.ArgumentParser:
+def make_parser(name: str) -> argparse.ArgumentParser:
     """Return the argument parser of a command, as declared in `commands.toml`."""
     own = TABLES[name]
     words = {"datasets": "; ".join(DATASETS), "methods": ", ".join(METHODS), "figures": ", ".join(all_figures())}
@@ -67,7 +67,7 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def main(name: str, arguments: Sequence[str]) -> int:
     """Carry out a command and return its exit code, with the reason on stderr if it fails."""
-    parser = parser_of(name)
+    parser = make_parser(name)
     options = parser.parse_intermixed_args(arguments)
     try:
         return int(import_module(f"{__name__}.{name}").make(options))
@@ -80,7 +80,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
     return 1
 
 
-def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
+def load_rows(asked: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
     """Return the data set of a command: the table of its options, or a data set of the package.
 
     Parameters
@@ -121,7 +121,7 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
     return data
 
 
-def affordable(books: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
+def require_budget(books: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
     """Raise `BudgetError` if a cap would stop some of these runs, before any is charged.
 
     Only runs whose proven loss equals their epsilon are checked. The ledger checks all others at
@@ -136,7 +136,7 @@ def affordable(books: LedgerStore, data: Dataset, methods: Iterable[Method]) -> 
         books.require_room(data, relation, float(epsilon), delta)
 
 
-def room(path: Path, *, force: bool) -> None:
+def require_writable(path: Path, *, force: bool) -> None:
     """Raise `DataError` if a file cannot be written, before anything is spent."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise DataError(f"{path} is a folder, or its folder does not exist.", "Name a file in an existing folder.")
@@ -164,7 +164,7 @@ def write(path: Path, content: bytes, *, force: bool) -> None:
     part.replace(path)
 
 
-def summary(asked: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
+def print_summary(asked: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
     """Print what was done: as one JSON object with `--json`, else as text."""
     if asked.json:
         plain = {key: finite_or_text(value) for key, value in done.items()}
@@ -187,4 +187,4 @@ class ProgressLine:
         sys.stderr.flush()
 
 
-told = ProgressLine()
+show_progress = ProgressLine()

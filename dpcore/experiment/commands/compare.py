@@ -11,11 +11,11 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import require_rows
 from dpcore.experiment.commands import (
-    affordable,
-    room,
-    rows_of,
-    summary,
-    told,
+    load_rows,
+    print_summary,
+    require_budget,
+    require_writable,
+    show_progress,
     write,
 )
 from dpcore.experiment.sweeps import ORDER, PURPOSE, Config, Location, find_finished_runs, sweep
@@ -26,27 +26,27 @@ CAUSE, REMEDY = "This file holds no settings of a comparison", "Choose one that 
 
 def make(asked: argparse.Namespace) -> int:
     """Run the comparison, write its table, and return the exit code."""
-    room(asked.out, force=asked.force)
+    require_writable(asked.out, force=asked.force)
     raw = source_bytes(asked.config, MAX_BYTES)
     config = Config.from_json(raw)
     document = json_value(raw, ParameterError, CAUSE, REMEDY)
     name = document["data"].get("name") if isinstance(document.get("data"), dict) else None
     held = Schema.from_document(document["schema"]) if "schema" in document else None
-    data = rows_of(asked, str(name or ""), held)
+    data = load_rows(asked, str(name or ""), held)
     require_rows(data.train_sample, data.test_sample)  # before anything is spent
     books = LedgerStore(ledger_path())
     location: Location = books.sweeps or {}
     earlier = find_finished_runs(config, data, location)
-    affordable(books, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
+    require_budget(books, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
     ledgers = books.open_runs(config.methods, data, PURPOSE)
-    how: dict[str, Any] = {"ledgers": ledgers, "store": location, "n_jobs": asked.jobs, "progress": told}
+    how: dict[str, Any] = {"ledgers": ledgers, "store": location, "n_jobs": asked.jobs, "progress": show_progress}
     table = sweep(data=data, **how, **config.asked)
     write(asked.out, spreadsheet_csv(table).encode(), force=asked.force)
     runs = table.drop_duplicates(ORDER[:3])
     failed = runs[runs["error"] != ""]
     for run in failed.itertuples():
         sys.stderr.write(f"{run.method}, epsilon {run.epsilon:g}, failed: {run.error}\n")
-    summary(
+    print_summary(
         asked,
         {
             "command": "compare",

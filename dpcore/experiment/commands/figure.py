@@ -9,7 +9,7 @@ import pandas as pd
 from dpcore import datasets
 from dpcore.charts.base import REAL_DATA
 from dpcore.errors import DataError
-from dpcore.experiment.commands import room, summary, told, write
+from dpcore.experiment.commands import print_summary, require_writable, show_progress, write
 from dpcore.experiment.figures import MadeFigure, find_figure, stream
 from dpcore.experiment.study import failed_runs
 from dpcore.export import report
@@ -24,21 +24,23 @@ def make(asked: argparse.Namespace) -> int:
     data = datasets.load(asked.data)
     stem = re.sub(r"\W+", "-", f"{asked.name} {data.name}{' all rows' * (asked.rows == 'all')}").strip("-")
     if asked.out:
-        room(asked.out, force=asked.force)
+        require_writable(asked.out, force=asked.force)
     else:
         asked.to.mkdir(parents=True, exist_ok=True)
         if (there := sorted(asked.to.glob(f"{stem}-*"))) and not asked.force:
             raise DataError(f"{there[0]} is there already.", "Choose another folder, or replace it with --force.")
     frames: list[pd.DataFrame] = []
     try:
-        frames.extend(stream(asked.name, data, repeats=asked.repeats, rows=asked.rows, durable=True, progress=told))
+        frames.extend(
+            stream(asked.name, data, repeats=asked.repeats, rows=asked.rows, durable=True, progress=show_progress)
+        )
     except KeyboardInterrupt:
         if not frames:
             raise
         sys.stderr.write(f"\nStopped: {len(frames):,} runs are finished, and are written.\n")
     figure = MadeFigure(find_figure(asked.name), pd.concat(frames, ignore_index=True))
-    files = {asked.out: page(figure, f"{asked.name}, {data.name}").encode()} if asked.out else {
-        asked.to / f"{stem}{ending}": content for ending, content in parts(figure).items()
+    files = {asked.out: html_page(figure, f"{asked.name}, {data.name}").encode()} if asked.out else {
+        asked.to / f"{stem}{ending}": content for ending, content in figure_files(figure).items()
     }  # fmt: skip
     for path, content in files.items():
         write(path, content, force=asked.force)
@@ -54,17 +56,17 @@ def make(asked: argparse.Namespace) -> int:
         "verdicts": figure.verdicts,
         "uses_real_data": True,
     }
-    summary(asked, done, "\n".join([*map(str, files), *figure.verdicts]))
+    print_summary(asked, done, "\n".join([*map(str, files), *figure.verdicts]))
     return int(bool(len(failed)))
 
 
-def parts(figure: MadeFigure) -> dict[str, bytes]:
+def figure_files(figure: MadeFigure) -> dict[str, bytes]:
     """Return the figure's charts and numbers, as {ending of the file's name: content}."""
     files = {f"-{count}.svg": report.svg(chart, count).encode() for count, chart in enumerate(figure.charts(), 1)}
     return {**files, "-do-not-publish.csv": spreadsheet_csv(figure.frame).encode()}
 
 
-def page(figure: MadeFigure, title: str) -> str:
+def html_page(figure: MadeFigure, title: str) -> str:
     """Return the figure as one HTML page, which needs no network."""
     charts = [report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1)]
     shown = {"charts": charts, "verdicts": figure.verdicts, "numbers": report.table(figure.frame)}

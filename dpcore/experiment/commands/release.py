@@ -20,11 +20,11 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import Method
 from dpcore.experiment.commands import (
-    affordable,
-    room,
-    rows_of,
-    summary,
-    told,
+    load_rows,
+    print_summary,
+    require_budget,
+    require_writable,
+    show_progress,
     write,
 )
 from dpcore.experiment.sweeps import method_of, refuse_faults
@@ -51,16 +51,16 @@ def make(options: argparse.Namespace) -> int:
         if options.data is not None:
             raise argparse.ArgumentTypeError("--method takes one file, the table: leave out the settings")
         options.data = options.config
-    room(options.out or Path("release.zip"), force=options.force or options.out is None)
+    require_writable(options.out or Path("release.zip"), force=options.force or options.out is None)
     raw = b"" if options.method else source_bytes(options.config, MAX_BYTES)
     config = new_settings(options) if options.method else settings_of_release(raw, CAUSE, REMEDY)
-    method = method_of_release(config)
+    method = saved_method(config)
     name = LABELS.get(config["method"], str(config["method"]))
     rows = config.get("rows") if options.rows is None else options.rows
     held = None
     if zipfile.is_zipfile(BytesIO(raw)):
         held = Schema.from_document(settings_of_release(raw, CAUSE, REMEDY, "schema.json"))
-    data = rows_of(options, str(config["data"]["name"]), held)
+    data = load_rows(options, str(config["data"]["name"]), held)
     method.check(data.schema)  # before anything is spent
     most = 0 if isinstance(method, PrivateClassifier) else most_rows(data.schema)
     if rows is not None and not 0 < rows <= most:
@@ -68,11 +68,11 @@ def make(options: argparse.Namespace) -> int:
     if options.rows is not None and "rows" in method.implied(options.rows):
         method.set_params(rows=rows)  # which it labels while it learns
     books = LedgerStore(ledger_path())
-    affordable(books, data, [method])
+    require_budget(books, data, [method])
     ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
-    fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=told)
+    fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=show_progress)
     copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows or min(fitted.estimated_rows(), most))]
-    told(1.0, "")
+    show_progress(1.0, "")
     release = make_release(fitted, name, *copy, data_name=data.name, reading=data.reading)
     release = replace(release, page=config.get("page", {}))
     if isinstance(release.artifact, Model) and release.noiseless:
@@ -85,7 +85,7 @@ def make(options: argparse.Namespace) -> int:
     proved = math.isfinite(ledger.epsilon_bound)
     cost = f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}" if proved else "nothing can be proved"
     grounds = grounds_of(release)
-    summary(
+    print_summary(
         options,
         {
             "command": "release",
@@ -120,7 +120,7 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError("This method does not exist.", f"Choose one of {', '.join(METHODS)}.")
     kind = METHODS[title]
     known, pairs = kind.parameters(), [pair.partition("=") for pair in options.set]
-    given = {name: value_of(text, known.get(name)) for name, _, text in pairs}
+    given = {name: parse_value(text, known.get(name)) for name, _, text in pairs}
     if len(given) < len(pairs):
         raise ParameterError("A parameter is given twice.", "Give each once, by its own option or by --set.")
     if "epsilon" not in given:
@@ -131,7 +131,7 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
     return {"format": FORMAT, "method": title, "parameters": parameters, "data": {"name": ""}}
 
 
-def value_of(text: str, parameter: Parameter | None) -> Any:
+def parse_value(text: str, parameter: Parameter | None) -> Any:
     """Return the value of a text: a word, a number, or a tuple. The method checks it later."""
     if getattr(parameter, "kind", "") == "str" or text in getattr(parameter, "options", ()):
         return text
@@ -142,7 +142,7 @@ def value_of(text: str, parameter: Parameter | None) -> Any:
         return text
 
 
-def method_of_release(config: Any) -> Method:
+def saved_method(config: Any) -> Method:
     """Return the unfitted method of a release's settings.
 
     Raises

@@ -73,7 +73,7 @@ def current_comparison(data: Dataset) -> Comparison | None:
 
 def store() -> experiment.Location:
     """Where finished runs are kept: beside the ledger; in the session's memory, if the ledger goes with it."""
-    return session.books().sweeps or session.keep_once("dpcore.sweeps", dict[str, bytes])
+    return session.ledger_store().sweeps or session.keep_once("dpcore.sweeps", dict[str, bytes])
 
 
 def find_unfinished(config: Config, data: Dataset, kept: experiment.Location) -> list[Method]:

@@ -20,7 +20,7 @@ import streamlit as st
 from streamlit import column_config
 
 from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.shell import class_size
+from dpcore.dashboard.shell import is_class_size
 from dpcore.datasets.proposals import edited_origin
 from dpcore.datasets.schema_formats import Fields
 from dpcore.domain.column import DEFAULT_BINS, KINDS, Column
@@ -183,7 +183,7 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
     """The editable table."""
     text, box = column_config.TextColumn, column_config.CheckboxColumn
     pick: Any = partial(column_config.SelectboxColumn, format_func=lambda one: say(WORDS[str(one)]))
-    size, wide = (1.4, 190) if class_size() else (1.0, 250)
+    size, wide = (1.4, 190) if is_class_size() else (1.0, 250)
     columns: dict[str, Any] = {
         "use": box(say("Use"), width=round(64 * size)),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
