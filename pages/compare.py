@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpcore.dashboard import controls, jobs, session, shell, unproved, widgets, workbench
+from dpcore.dashboard import controls, jobs, session, shell, void_guarantee, widgets, workbench
 from dpcore.dashboard.pages.compare import settings, sweep, sweep_results, sweep_runs
 from dpcore.language import phrase, say
 
@@ -16,7 +16,7 @@ jobs.show_start(row, PAGE, TITLE)
 if (question := presets.get(requested)) is not None:  # its settings are those of the page
     st.session_state[f"{PAGE}.tab"] = "Answer"
     sweep.restore(PAGE, question)
-unproved.record_agreement(PAGE, requested, data)
+void_guarantee.record_agreement(PAGE, requested, data)
 st.session_state.pop(f"{PAGE}.lacks", None)
 settings.draw_settings(PAGE, data, presets["keeps"])
 jobs.finish_in_page(PAGE)

@@ -44,7 +44,7 @@ except DPCoreError as error:
     shell.show_error(error)
     button.button(say("Use this table"), disabled=True, width="stretch", key="data.blocked")
 
-with st.expander(say("First rows (real)") if rows.fixed is None else say("First rows")):
+with st.expander(say("First rows (real)") if rows.dataset is None else say("First rows")):
     st.dataframe(rows.preview(), hide_index=True)
 with st.expander(say("How it was read")):
     st.markdown(shell.escape(rows.read_as))

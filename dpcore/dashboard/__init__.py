@@ -8,5 +8,5 @@ from pathlib import Path
 __all__ = ["FOLDER"]
 
 _BUILT = Path(__file__).parent / "app"
-# Where app.py, pages/ and .streamlit/ lie: inside the package once it is built, and at the top of a checkout.
+# The folder of app.py, pages/ and .streamlit/: in the built package, or the root of a checkout.
 FOLDER = _BUILT if _BUILT.is_dir() else Path(__file__).parents[2]

@@ -22,14 +22,14 @@ from dpcore.dashboard import FOLDER, hosting
 
 CommandFlags = dict[str, list[str]]
 COMMANDS = ("schema", "release", "compare", "figure")  # modules of dpcore.experiment.commands
-DEFAULTS = {  # visitors share the cores: threads that wait are dear
+DEFAULTS = {  # visitors share the cores, and waiting threads are expensive
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-    # Arrow's own allocator keeps what threads that are gone have freed: on a quiet server for ever.
+    # Arrow's own allocator keeps the freed memory of ended threads: on a quiet server forever.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }  # fmt: skip
 VARIABLES = {  # of the environment, set by options of the command: the value's name, and help
-    "public": ("ADDRESS", "address that browsers use if a proxy is in front, such as https://dp.example.org"),
-    "hosted": (None, "serve visitors: keep nothing of their sessions, offer no file of yours, limit their work"),
+    "public": ("ADDRESS", "public address of the server behind a proxy, such as https://dp.example.org"),
+    "hosted": (None, "serve visitors: keep no sessions, offer no files of yours, limit work"),
     "uploads": (None, "let visitors upload tables of their own"),
     "operator": ("WHO", "name of who runs this server, shown to visitors"),
     "limits": ("NAME=N,...", f"limits of visitors, such as seconds=60; names: {', '.join(vars(hosting.HOSTED))}"),
@@ -58,23 +58,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.update({name: given[name] for name in given if name.startswith("DPCORE_")})
         flags = flags_of_config() | {name: [given[name]] for name in given if "." in name} | flags
         own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.is_local(*flags["server.address"])
-        os.environ["DPCORE_LOCAL"] = str(int(own))  # paths are offered behind the guard alone
+        os.environ["DPCORE_LOCAL"] = str(int(own))  # paths are offered only behind the guard
         hosting.refuse_login()
         if (most := hosting.limits().processes) < inf:
-            os.environ["LOKY_MAX_CPU_COUNT"] = str(most)  # so many workers comparisons have
+            os.environ["LOKY_MAX_CPU_COUNT"] = str(most)  # workers of a comparison
     except ValueError as error:
         parser.error(str(error))
     os.environ.update({**DEFAULTS, **os.environ})
-    import click  # what Streamlit's command is made of
+    import click  # on which Streamlit's command is built
     from streamlit.web.cli import main_run
 
     flat = [f"--{name}={value}" for name, values in flags.items() for value in values]
-    script = str(Path(__file__).with_name("served.py"))
+    script = str(Path(__file__).with_name("server.py"))
     try:
         main_run.main([script, *flat], prog_name="dpcore", standalone_mode=False)
     except click.UsageError as error:
         parser.error(f"{error.format_message()} See `dpcore --help`.")
-    except (OSError, OverflowError) as error:  # an address or a port that cannot be had
+    except (OSError, OverflowError) as error:  # an address or a port is not available
         parser.error(str(error))
     except click.Abort:
         return 130  # Ctrl+C
@@ -87,9 +87,10 @@ def make_parser() -> argparse.ArgumentParser:
         prog="dpcore",
         usage="dpcore [OPTION ...] | dpcore version | dpcore COMMAND ...",
         description="Start the dashboard on this computer, and open it in a browser. Ctrl+C stops it.",
-        epilog="Options of Streamlit work as well, by their full names: --server.maxUploadSize 200. Commands without "
-        "the dashboard: `dpcore schema` proposes a schema of a table; `dpcore release` makes a release; `dpcore "
-        "compare` compares methods; `dpcore figure` makes a figure of a paper again. Each has a --help. "
+        epilog="Options of Streamlit work by their full names: --server.maxUploadSize 200. Commands "
+        "without the dashboard: `dpcore schema` proposes a schema of a table, `dpcore release` makes a "
+        "release, `dpcore compare` compares methods, `dpcore figure` reproduces a figure of a paper. "
+        "Each has a --help. "
         "docs/howto/pipeline.md leads from a CSV file to a release.",
         allow_abbrev=False,
     )
@@ -99,7 +100,7 @@ def make_parser() -> argparse.ArgumentParser:
         parser.add_argument(f"--{name}", dest=f"DPCORE_{name.upper()}", help=about, **look)
     about = "port of the dashboard (default: 8501, or the next free one)"
     parser.add_argument("--port", dest="server.port", type=int, metavar="PORT", help=about)
-    look = {"action": "store_const", "const": "true", "help": "print the address, and open no browser"}
+    look = {"action": "store_const", "const": "true", "help": "print the address; open no browser"}
     parser.add_argument("--no-browser", dest="server.headless", **look)
     return parser
 
@@ -128,7 +129,7 @@ def split_streamlit_options(arguments: Sequence[str]) -> tuple[CommandFlags, lis
         elif equals or not (value := next(words, "--")).startswith("--"):
             flags.setdefault(name.removeprefix("--"), []).append(value)
         else:
-            raise ValueError(f"{name} has no value. Write it behind the name: {name} VALUE.")
+            raise ValueError(f"{name} has no value. Write the value after the name: {name} VALUE.")
     return flags, rest
 
 

@@ -25,28 +25,26 @@ from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import Preset
 from dpcore.text import number
 
-CHARGED = phrase("charged to your budget")
-USUAL = 10_000  # rows of a forecast, where nobody says how many there are
-SIZES = (100, 1_000, USUAL)  # for which an expectation is said then
-MOST_EXPECTED = 100_000  # rows of a forecast that nobody asked to be longer
-SLOW = 2.0  # seconds that are worth a word
+CHARGED = phrase("the run is charged to your privacy budget")
+USUAL = 10_000  # rows of a forecast, if no number is known
+SIZES = (100, 1_000, USUAL)  # for which errors are estimated then
+MOST_EXPECTED = 100_000  # rows of a forecast, unless the user expects more
+SLOW = 2.0  # seconds from which on the time is shown
 ABOUT = phrase(
-    "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
-    "distance of a column from the real one, in percentage points; the worst column is often twice as far off. "
-    "Relations: pairs of columns whose marginal can be told from noise; all others come as if they were independent, "
-    "but for what follows from those. Within a bin, values are spread evenly: days of a quarter, and frequent numbers, "
-    "are not kept. With fewer rows, errors are larger."
+    "Estimated from your schema and the number of rows; no row is read. Shares: the mean total "
+    "variation distance of a column from the real one, in percentage points; the worst column may "
+    "be twice as far off. Relations: pairs of columns whose marginal stands out of the noise; other "
+    "pairs look independent, but for what follows from those. Within a bin, values are spread "
+    "evenly: days of a quarter, and frequent numbers, are lost. Fewer rows have larger errors."
 )
 ASSUMED = phrase(
-    "How many rows there are is private here. Say on Data how many there are at most, or in Advanced how many you "
-    "expect."
+    "The number of rows is private here. On Data, declare the most rows that there may be; or "
+    "enter in Advanced how many you expect."
 )
-COARSE = phrase("spread evenly in bins ({bin})")
+COARSE = phrase("numbers are spread evenly within bins ({bin})")
 
 
-def draw_before_run(
-    page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True
-) -> None:
+def draw_line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool) -> None:
     """Draw whether a guarantee holds and, while a run `waits`, its expected errors; reads no row.
 
     `rows` is the number of rows if it is public, and None if it is private.
@@ -56,10 +54,10 @@ def draw_before_run(
             known = rows or expected_rows(page, schema)
             sizes = (known,) if known else SIZES
             title = say("Before you run") if known else say("Before you run, with {rows} rows", rows=sizes_text(sizes))
-            if known and not rows:  # a bound, or what somebody expects
+            if known and not rows:  # a bound, or a number that the user expects
                 title = say("Before you run, :orange[if there are {rows:,} rows]", rows=known)
             parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED)])]
-            with suppress(DPCoreError):  # it would not run: the page says why
+            with suppress(DPCoreError):  # the run would be refused: the page says why
                 parts += describe_errors([expected_errors(method, schema, some) for some in sizes], method.epsilon)
                 parts += describe_wide_bins(method, schema) if known else []
             st.markdown(" · ".join(parts), help=" ".join(about))
@@ -88,7 +86,7 @@ def draw_odds(method: Any, preset: Preset, schema: Schema) -> None:
     if "epsilon" not in method.asks() or not method.asks()["epsilon"].wanted(method):
         return
     if "corrected" not in method.modes:
-        show_no_limit(say("no noise at all"))
+        show_no_limit(say("this method adds no noise"))
     elif schema.source == "inferred" or method.random_state is not None:
         show_no_limit(say("no guarantee holds, see below"))
     else:
@@ -144,21 +142,20 @@ def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
         words = phrase("shares ± {points} points") if several else phrase("shares ± {points} points on average")
         if not several and (last.enough or 0) > epsilon:
             words = phrase("shares ± {points} points on average (± 5 from epsilon {epsilon})")
-        parts.append(
-            say(words, points=each(lambda one: one.columns or 0, format_points), epsilon=number(last.enough or 0))
-        )
+        shares = each(lambda one: one.columns or 0, format_points)
+        parts.append(say(words, points=shares, epsilon=number(last.enough or 0)))
     elif last.leaf is not None:
-        noisy = say("leaves hold more noise than rows")
+        noisy = say("tree leaves hold more noise than rows")
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
         parts.append(say("counts in leaves ± {share}", share=share) if last.leaf < 1 else noisy)
     if last.pairs and last.measurable is not None:
-        some = phrase("at most {some} of {all:,} relations measured, roughly; others as if shuffled")
-        some = phrase("at most {some} of {all:,} relations") if several else some
+        some = phrase("about {some} of {all:,} pairs of columns keep their relation, at most")
+        some = phrase("at most {some} of {all:,} pairs keep their relation") if several else some
         if last.measurable == 0:
-            some = phrase("no relation kept: columns as if shuffled")
+            some = phrase("no pair of columns keeps its relation: columns look independent")
         parts.append(say(some, some=each(lambda one: one.measurable or 0, "{:,}".format), all=last.pairs))
     if last.seconds >= SLOW:
-        parts.append(say("about {seconds:.0f} s", seconds=last.seconds))
+        parts.append(say("the run takes about {seconds:.0f} s", seconds=last.seconds))
     return parts
 
 
@@ -174,7 +171,7 @@ def describe_wide_bins(method: Any, schema: Schema) -> list[str]:
     column only the bin that contains 0, or else its first bin. Dates come before numbers.
     """
     widest, wide = ((False, 0.0), ""), 0
-    for one in schema if isinstance(method, Synthesizer) else ():  # others make no rows
+    for one in schema if isinstance(method, Synthesizer) else ():  # other methods make no rows
         if not one.numeric or one.origin not in PROPOSED:
             continue
         widths, below = np.diff(one.edges), int((one.edges <= 0).sum())

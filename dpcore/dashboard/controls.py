@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from dpcore.accounting.relation import Relation
-from dpcore.dashboard import jobs, links, unproved
+from dpcore.dashboard import jobs, links, void_guarantee
 from dpcore.dashboard.epsilon import EPSILONS, choose_epsilon
 from dpcore.dashboard.shell import escape, show_error
 from dpcore.dashboard.widgets import choice, lasting
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
         Synthesizer,
     )
 
-MOST_ROWS = 1_000_000  # that a page makes, and that a forecast counts with
-ROWS = phrase("Empty: the public number of rows, or, where that is private, the noisy one that the release holds.")
-SHORT = 8  # letters of a name that says nothing alone
+MOST_ROWS = 1_000_000  # most synthetic rows, and rows of a forecast
+ROWS = phrase("If empty: the public number of rows, or the noisy estimate of the release.")
+SHORT = 8  # names with fewer letters are shown in full
 RELATIONS = {str(one): one.short for one in (Relation.ADD_REMOVE, Relation.REPLACE)}
-OWN, EACH = "own", phrase("A number of its own for each column")
+OWN, EACH = "own", phrase("Enter one number for each column")
 MOST_OFFERED, TIMES = 1_000, " × "  # pairs of columns
 
 
@@ -89,7 +89,7 @@ def rows_picker(page: str, method: Synthesizer, data: Dataset) -> int | None:
     """
     key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied(None)
     look: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}
-    look["placeholder"] = say("as many as the release says")
+    look["placeholder"] = say("as many as the release estimates")
     found: int | None = lasting(st.number_input, say("Synthetic rows"), key, 1, MOST_ROWS, None, 1_000, **look)
     return found
 
@@ -129,14 +129,14 @@ def relation_picker(
     return found
 
 
-def target_picker(page: str, told: str, data: Dataset) -> str | None:
+def target_picker(page: str, warning: str, data: Dataset) -> str | None:
     """Draw the choice of the class column, among columns with categories; return it, or None.
 
     `warning` is shown if the schema has no such column.
     """
     names = [column.name for column in data.schema if not column.numeric]
-    if told and not names:
-        st.warning(say(told))
+    if warning and not names:
+        st.warning(say(warning))
     key, usual = f"{page}.target:{data.token}", data.schema.target
     look: Any = {"usual": usual if usual in names else "", "format_func": lambda name: name or say("(none)")}
     return lasting(st.selectbox, say("Class column"), key, ["", *names], **look) or None
@@ -309,4 +309,4 @@ def run_button(key: str, data: Dataset | None = None, container: jobs.Container 
     if data is None or why:
         jobs.run_button(say("Run"), key, "run", container, **look)
     else:
-        unproved.run_button(say("Run"), key, "run", data, container, **look)
+        void_guarantee.run_button(say("Run"), key, "run", data, container, **look)

@@ -24,8 +24,8 @@ from scipy.stats import dlaplace, laplace, norm
 
 from dpcore.arguments import Floats
 
-SIGMAS = (1e-3, 1e10)  # of all deltas that matter
-ABOVE = 1 + 1e-9  # what a search finds may be a little too small
+SIGMAS = (1e-3, 1e10)  # standard deviations of all relevant deltas
+ABOVE = 1 + 1e-9  # a root may be a little too small
 
 
 class CountNoise:
@@ -38,7 +38,7 @@ class CountNoise:
 
     def __init__(self, name: str, epsilon: float, delta: float = 0.0) -> None:
         self.epsilon, self.delta = epsilon, delta if name == "Gaussian" else 0.0
-        self.whole = name == "Geometric"  # whether answers are whole numbers
+        self.whole = name == "Geometric"  # answers are whole numbers
         self.scale = gaussian_sigma(epsilon, delta) if name == "Gaussian" else 1 / epsilon
         usual = {"Laplace": laplace, "Gaussian": norm}
         self._distribution = dlaplace(epsilon) if self.whole else usual[name](0, self.scale)
@@ -48,7 +48,7 @@ class CountNoise:
         """Return the log density of noise values, or their log probability for whole numbers."""
         if self.delta:
             return np.asarray(self._distribution.logpdf(noise))
-        peak = tanh(self.epsilon / 2) if self.whole else self.epsilon / 2  # SciPy has the logarithm of 0, far out
+        peak = tanh(self.epsilon / 2) if self.whole else self.epsilon / 2  # SciPy's is log 0, far out
         return np.asarray(log(peak) - self.epsilon * np.abs(noise))
 
     def quantile(self, share: ArrayLike) -> Floats:
@@ -70,7 +70,7 @@ def gaussian_sigma(epsilon: float, delta: float) -> float:
     return float(brentq(lambda sigma: gaussian_delta(epsilon, sigma) - delta, *SIGMAS)) * ABOVE
 
 
-def world_densities(noise: CountNoise, count: int, places: int = 401, *, window: float | None = None) -> pd.DataFrame:
+def world_densities(noise: CountNoise, count: int, points: int = 401, *, window: float | None = None) -> pd.DataFrame:
     """Return the densities of answers in both neighboring worlds, one row per answer.
 
     Parameters
@@ -96,7 +96,7 @@ def world_densities(noise: CountNoise, count: int, places: int = 401, *, window:
         answers = np.arange(count - ceil(reach), count + ceil(reach) + 2.0)
     else:
         ends = (reach, min(reach, usual))
-        spread = [np.linspace(count - far, count + 1 + far, places) for far in ends]
+        spread = [np.linspace(count - far, count + 1 + far, points) for far in ends]
         answers = np.unique(np.concatenate([*spread, [count, count + 0.5, count + 1]]))
     without, with_you = noise.log_density(answers - count), noise.log_density(answers - count - 1)
     found = {

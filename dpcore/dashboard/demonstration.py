@@ -14,7 +14,7 @@ from dpcore.dashboard.shell import mendable
 from dpcore.dashboard.widgets import caption, figures, lasting, markdown, number_choice
 from dpcore.language import phrase, say
 
-# The headings of tables, in one message: a translation has as many, in the same order.
+# Headings of tables, in one message: translations have the same number, in the same order.
 HEADINGS = phrase(
     "allowed, answer, answers, average, candidate, column, count, deviation, distance, each, "
     "epsilon, epsilon_total, from, high, inside, kept, loss, low, measure, number, once, others, "
@@ -22,7 +22,7 @@ HEADINGS = phrase(
     "reported, reports, right, rounds, setting, share, shared, split, to, truth, value, votes, "
     "votes_other, who, with, without, world, yours"
 )
-DANA = "Dana"  # of invented people, the one who is in question; and the others
+DANA = "Dana"  # the invented person in question; all other persons
 OTHERS = ("Ada", "Ben", "Chen", "Eli", "Fatima", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena", "Mei", "Noor")
 EPSILON, EPSILONS = phrase("Epsilon"), (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 DemonstrationPicture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
@@ -33,10 +33,10 @@ class Demonstration:
     """The contents of a demonstration; sentences are messages, with `values` for their braces."""
 
     figures: Mapping[str, str]
-    pictures: Sequence[DemonstrationPicture]  # the first stands above the sentence to keep
+    pictures: Sequence[DemonstrationPicture]  # the first one is above the sentence
     keep: str
-    assumed: str  # what the pictures take for granted, and who found it
-    behind: Mapping[str, pd.DataFrame]  # numbers, by the titles of their tables
+    assumed: str  # assumptions of the pictures, and their source
+    behind: Mapping[str, pd.DataFrame]  # tables of numbers by their titles
     note: str = ""  # below the sentence
     values: Mapping[str, Any] = field(default_factory=dict)
 
@@ -100,7 +100,7 @@ def draw_picture(picture: DemonstrationPicture) -> None:
 def draw_demonstration(found: Demonstration, left: Any, right: Any) -> None:
     """Draw a demonstration: its figures in the left column, all else in the right column."""
     with left:
-        figures(found.figures, beside=False)
+        figures(found.figures, horizontal=False)
     with right:
         draw_picture(found.pictures[0])
         sentence = say(found.keep, **found.values)

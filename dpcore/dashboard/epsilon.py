@@ -12,15 +12,15 @@ from dpcore.language import phrase, say
 from dpcore.text import odds
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
-# Up to an epsilon, what it is called. Ponomareva and others (2023) call up to 1 strong and up to 10 reasonable; here
-# the worst case speaks, in which 3 makes someone who was 50:50 unsure 95% sure.
+# Names of ranges of epsilon, by their ends. Ponomareva and others (2023) call up to 1 strong and up
+# to 10 reasonable. Here the worst case counts: 3 makes someone who was 50:50 unsure 95% sure.
 USUAL = {0.1: phrase("◀ strict"), 1.0: phrase("usual"), 3.0: phrase("generous"), math.inf: phrase("weak ▶")}
 SEEN = phrase("the release")
 CERTAIN = 0.99995
 RELEASE = phrase(
-    "About you: whether you are in the data, or what they say of you. Worst case over all observers and all "
-    "people; for one release, without delta. Holds with a declared schema and without a seed; as published, only "
-    "where the proof holds."
+    "What others could learn of you: whether you are in the data, or what the data say about you. "
+    "This is the worst case over all observers and all people, for one release, without delta. It "
+    "holds with a declared schema and without a seed; as published, only where the proof holds."
 )
 DOTS = 10
 
@@ -41,8 +41,8 @@ def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
     )
     if sure >= CERTAIN:
         text = phrase(
-            "Someone who is 50:50 unsure about you could become **practically certain** from seeing {seen}. This is "
-            "no protection that one could put a number on."
+            "Someone who is 50:50 unsure about you could become **practically certain** from "
+            "seeing {seen}. That is no meaningful protection."
         )
     digits = 1 if sure < 0.999 else 3
     return say(text, sure=f"{100 * sure:.{digits}f}", seen=say(seen), but=delta_clause(delta))
@@ -90,12 +90,12 @@ def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: 
 
     `claimed` says that no proof supports this epsilon.
     """
-    full = int(DOTS * odds(epsilon))  # only certainty fills all
+    full = int(DOTS * odds(epsilon))  # only certainty fills all dots
     dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
     st.markdown(f"**{short_odds(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
-    text = phrase("how sure someone can become (50 before){but}")
+    text = phrase("how sure someone who was 50:50 unsure about you can become{but}")
     if claimed:
-        text = phrase("how sure someone could become, if the claim held{but}")
+        text = phrase("how sure someone who was 50:50 unsure could become, if the claim held{but}")
     caption(text, but=delta_clause(delta))
 
 

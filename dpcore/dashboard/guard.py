@@ -35,10 +35,10 @@ HEADERS = {
     b"x-frame-options": b"DENY",
     b"content-security-policy": b"frame-ancestors 'none'",
     b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"same-origin",  # the guard needs it, of its own pages
+    b"referrer-policy": b"same-origin",  # the guard needs the referrer of its own pages
 }
 PAGES = "|".join(path.stem for path in (FOLDER / "pages").glob("*.py"))
-PATHS = re.compile(  # what pages of the oldest and of the newest Streamlit ask for (tests/browser/test_requests.py)
+PATHS = re.compile(  # requests of pages in all Streamlit versions (tests/browser/test_requests.py)
     rf" /_stcore/stream|(GET|HEAD) /(({PAGES})/?|favicon\.png|_stcore/(health|host-config))?"
     r"|(GET|HEAD) /(static|media)(/\w[\w.-]*)+|(PUT|DELETE) /_stcore/upload_file/(?P<session>[^/]+)/[^/]+",
     re.ASCII,
@@ -50,28 +50,28 @@ class Guard:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        os.environ["DPCORE_GUARD"] = str(os.getpid())  # pages say if it is not there (housekeeping.unguarded)
+        os.environ["DPCORE_GUARD"] = str(os.getpid())  # read by housekeeping.is_unguarded
         self.public = {origin(address) for address in os.environ.get("DPCORE_PUBLIC", "").split()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer or refuse a request, with the security headers."""
         if scope["type"] not in ("http", "websocket"):
             app = self.app
-        elif stranger := self.stranger(scope):
-            remedy = f"If it is, whoever started the server starts it with --public {stranger}"
-            why = f"dpcore does not know {stranger} as its own address. {remedy}"
+        elif unknown := self.unknown_address(scope):
+            remedy = f"If it is one, start the server with --public {unknown}"
+            why = f"dpcore does not know {unknown} as an address of its own. {remedy}"
             app = refuse(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
         elif not (path := match_request(scope)):
-            app = refuse(scope, HTTPStatus.NOT_FOUND, "No page is here. Open the first page.")
+            app = refuse(scope, HTTPStatus.NOT_FOUND, "This address has no page. Open the first page.")
         elif scope.get("method") != "PUT":
             app, receive = self.app, filter_messages(receive)
         elif hosting.accepts_uploads():
-            app = partial(self.take, path["session"])
+            app = partial(self.pass_upload, path["session"])
         else:
-            app = refuse(scope, HTTPStatus.FORBIDDEN, "This server takes no files.")
+            app = refuse(scope, HTTPStatus.FORBIDDEN, "This server accepts no uploads.")
         await app(with_own_host(scope), receive, with_headers(send))
 
-    async def take(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def pass_upload(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on an upload while the session has room for it, whatever its declared length."""
         size = 0
 
@@ -88,9 +88,9 @@ class Guard:
             await self.app(scope, receiving, send)
         finally:
             housekeeping.incoming_bytes -= Counter({session: size})
-            housekeeping.upload_bytes()  # the session may have ended before its upload did
+            housekeeping.upload_bytes()  # the session may have ended before its upload
 
-    def stranger(self, scope: Scope) -> str:
+    def unknown_address(self, scope: Scope) -> str:
         """Return the unknown address that makes a request inadmissible; "" if there is none.
 
         The address is that of the server, if the guard does not know it, or that of the page that
@@ -100,7 +100,7 @@ class Guard:
         host, page = sent.get("host", ""), sent.get("origin", "")
         if not (is_numeric_host(host) or host in {urlsplit(address).netloc for address in self.public}):
             return f"https://{host}"
-        if not page and "/_stcore/" in scope["path"]:  # what a page asks for itself; links may come from anywhere
+        if not page and "/_stcore/" in scope["path"]:  # sent by a page; links may come from anywhere
             page = sent.get("referer", "")
         ours = not page or origin(page) in self.public or urlsplit(page).netloc == host
         return "" if ours else origin(page)
@@ -150,7 +150,7 @@ def filter_messages(receive: Receive) -> Receive:
     async def receiving() -> Message:
         while True:
             message = await receive()
-            raw = message.get("bytes")  # of a websocket
+            raw = message.get("bytes")  # a message of a websocket
             if not raw or is_needed(raw):
                 return message
 
@@ -178,7 +178,7 @@ def refuse(scope: Scope, status: int, why: str) -> ASGIApp:
     if scope["type"] == "websocket" and "websocket.http.response" not in extensions:
         return WebSocketClose(1008, why[:120])
     if status == HTTPStatus.MISDIRECTED_REQUEST and scope["path"].endswith(".js"):
-        # The page would stay empty: its script says why.
+        # Without this script, the page would stay empty.
         script = f"document.body.textContent = {json.dumps(why)}"
         return Response(script, headers=headers, media_type="text/javascript")
     return PlainTextResponse(why, status, headers)

@@ -74,9 +74,8 @@ def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
 def add_log_ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
     """Add log ratios of second to first, with intervals from a 97.5% interval for either share."""
     first, second = (frame[name].to_numpy(dtype=float) for name in ("first", "second"))
-    (first_low, first_high), (second_low, second_high) = (
-        clopper_pearson(hits, runs, 0.025) for hits in (first, second)
-    )
+    first_low, first_high = clopper_pearson(first, runs, 0.025)
+    second_low, second_high = clopper_pearson(second, runs, 0.025)
     with np.errstate(divide="ignore", invalid="ignore"):
         made = np.log([second / first, second_low / first_high, second_high / first_low])
     made[:, (first == 0) & (second == 0)] = np.nan
@@ -87,4 +86,4 @@ def clopper_pearson(hits: Floats, runs: Any, alpha: float = 0.05) -> tuple[Float
     """Return the ends of the Clopper-Pearson interval of a probability with error rate `alpha`."""
     low = beta.ppf(alpha / 2, hits, runs - hits + 1)
     high = beta.ppf(1 - alpha / 2, hits + 1, runs - hits)
-    return np.nan_to_num(low), np.nan_to_num(high, nan=1.0)  # where none or all are hits
+    return np.nan_to_num(low), np.nan_to_num(high, nan=1.0)  # if none or all runs are hits

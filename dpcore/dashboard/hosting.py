@@ -27,14 +27,14 @@ from dpcore.language import phrase
 class Limits:
     """Limits for visitors; the defaults, for a dashboard of your own, are infinite."""
 
-    at_once: float = inf  # pieces of work that run at the same time
+    at_once: float = inf  # pieces of work that run at a time
     per_visitor: float = inf  # pieces of work of one visitor, running or waiting
     seconds: float = inf  # of one piece of work, without waiting
-    processes: float = inf  # that a comparison may use
-    megabytes: float = inf  # of the server's memory, above which nothing new begins
+    processes: float = inf  # of a comparison
+    megabytes: float = inf  # of memory, above which no work starts
     rows: float = inf  # of an uploaded table
     columns: float = inf
-    visitors: float = inf  # who are here at the same time
+    visitors: float = inf  # at a time
 
 
 HOSTED = Limits(2, 2, 600, 1, 4_000, 100_000, 60, 200)
@@ -57,7 +57,7 @@ def is_own_computer() -> bool:
     any server on the loopback address, other accounts of this computer reach it too, and act with
     the rights of the user who started it.
     """
-    import streamlit as st  # the command begins before it is loaded
+    import streamlit as st  # imported late: the command starts faster
 
     marked = os.environ.get("DPCORE_LOCAL", "") not in ("", "0")
     return marked and is_local(str(st.get_option("server.address") or ""))
@@ -75,8 +75,8 @@ def require_own_computer() -> None:
     """
     if not is_own_computer():
         raise DataError(
-            phrase("This server takes no paths of files."),
-            phrase("Start the dashboard on your own computer, by the command dpcore."),
+            phrase("This server does not open files by their path."),
+            phrase("Start the dashboard on your own computer with the command dpcore."),
         )
 
 
@@ -90,7 +90,7 @@ def absolute_path(path: str) -> Path:
     """
     location = Path(path).expanduser()
     if not location.is_absolute():
-        raise DataError(phrase("This path does not say where it begins."), phrase("Write all of it, from / or ~ on."))
+        raise DataError(phrase("The path is not absolute."), phrase("Begin it with / or ~."))
     return location
 
 
@@ -99,7 +99,7 @@ def is_offered(name: str) -> bool:
 
     Visitors may not choose data sets on the server's disk.
     """
-    from dpcore.datasets import BANK_CARDS  # the command begins before pandas is loaded
+    from dpcore.datasets import BANK_CARDS  # imported late, with pandas
 
     return not is_hosted() or name in ("sample", *BANK_CARDS)
 
@@ -124,7 +124,7 @@ def refuse_login() -> None:
     A server that its operator believes to be protected must not start without protection.
     """
     if os.environ.get("DPCORE_LOGIN", "") not in ("", "0"):
-        remedy = "Start it without --login and DPCORE_LOGIN; let a proxy in front ask who comes."
+        remedy = "Start dpcore without --login and DPCORE_LOGIN; let a proxy check log-ins."
         raise ParameterError("dpcore has no log-in of its own.", remedy)
 
 
@@ -144,8 +144,8 @@ def parse_limits(text: str) -> Limits:
     changes, names = {}, "|".join(vars(HOSTED))
     for part in filter(None, map(str.strip, text.split(","))):
         if not (found := re.fullmatch(rf"({names})\s*=\s*0*([1-9][0-9]*)", part)):
-            remedy = f"Write name=number, with one of {', '.join(vars(HOSTED))}, from 1 on."
-            raise ParameterError(f"The limit {part!r} is not understood.", remedy)
+            remedy = f"Write name=number, from 1 on; names: {', '.join(vars(HOSTED))}."
+            raise ParameterError(f"{part!r} is not a limit of this server.", remedy)
         changes[found[1]] = int(found[2])
     return replace(HOSTED, **changes)
 
@@ -154,10 +154,10 @@ def admit(under_way: int) -> None:
     """Raise `LimitError` if a visitor with `under_way` pieces of work may not begin another one."""
     most = limits()
     if under_way >= most.per_visitor:
-        cause = f"This server does {most.per_visitor} pieces of work for a visitor at a time."
-        raise LimitError(cause, "Wait until one is over, or cancel it.")
+        cause = f"This server runs at most {most.per_visitor} pieces of work per visitor at a time."
+        raise LimitError(cause, "Wait until one of them has finished, or cancel one.")
     if memory_megabytes() > most.megabytes:
-        raise LimitError("This server's memory is in use.", "Try again in a few minutes.")
+        raise LimitError("This server's memory is full.", "Try again in a few minutes.")
 
 
 def memory_megabytes() -> float:
@@ -175,54 +175,54 @@ class WorkQueue:
     progress.
     """
 
-    def __init__(self, places: Callable[[], float], turn: float = 2.0) -> None:
-        self.places, self.turn = places, turn  # seconds of a turn while others wait
+    def __init__(self, capacity: Callable[[], float], turn: float = 2.0) -> None:
+        self.capacity, self.turn = capacity, turn  # seconds of a turn while other work waits
         self.changed = Condition()
-        self.line: list[object] = []
-        self.running: dict[object, tuple[float, float]] = {}  # since when; seconds of earlier turns
+        self.queue: list[object] = []
+        self.running: dict[object, tuple[float, float]] = {}  # start; seconds of earlier turns
 
     @contextmanager
-    def taken(self, who: object, still: Callable[[int], None]) -> Iterator[None]:
+    def hold_turn(self, worker: object, check: Callable[[int], None]) -> Iterator[None]:
         """Wait for a turn, and hold it during the block.
 
         `check` is called again and again with the position in the queue, from 1. It raises an
         exception if the work is no longer wanted.
         """
-        self.wait(who, still)
+        self.wait(worker, check)
         try:
             yield
         finally:
-            self.leave(who)
+            self.leave(worker)
 
-    def wait(self, who: object, still: Callable[[int], None], worked: float = 0.0) -> None:
+    def wait(self, worker: object, check: Callable[[int], None], worked: float = 0.0) -> None:
         """Wait in the queue until `worker` is first and fewer than the limit run."""
         with self.changed:
-            self.line.append(who)
+            self.queue.append(worker)
             try:
-                while self.line[0] is not who or len(self.running) >= self.places():
-                    still(self.line.index(who) + 1)
+                while self.queue[0] is not worker or len(self.running) >= self.capacity():
+                    check(self.queue.index(worker) + 1)
                     self.changed.wait(0.25)  # seconds
-                self.running[who] = time.monotonic(), worked
+                self.running[worker] = time.monotonic(), worked
             finally:
-                self.line.remove(who)
+                self.queue.remove(worker)
                 self.changed.notify_all()
 
-    def leave(self, who: object) -> float:
+    def leave(self, worker: object) -> float:
         """End a turn; return the seconds of work in this turn and earlier ones."""
         with self.changed:
-            worked = self.seconds(who)
-            self.running.pop(who, None)
+            worked = self.seconds(worker)
+            self.running.pop(worker, None)
             self.changed.notify_all()
         return worked
 
-    def pass_on(self, who: object, still: Callable[[int], None]) -> None:
+    def pass_on(self, worker: object, check: Callable[[int], None]) -> None:
         """Let waiting work run if this turn was long enough, and return with a new turn."""
-        if self.line and time.monotonic() - self.running[who][0] >= self.turn:
-            self.wait(who, still, self.leave(who))
+        if self.queue and time.monotonic() - self.running[worker][0] >= self.turn:
+            self.wait(worker, check, self.leave(worker))
 
-    def seconds(self, who: object) -> float:
+    def seconds(self, worker: object) -> float:
         """Return for how many seconds a worker has run, without waiting."""
-        since, worked = self.running.get(who, (time.monotonic(), 0.0))
+        since, worked = self.running.get(worker, (time.monotonic(), 0.0))
         return worked + time.monotonic() - since
 
 

@@ -30,13 +30,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore.dashboard import hosting, session
 from dpcore.dashboard.widgets import caption
 
-incoming_bytes: Counter[str] = Counter()  # bytes of uploads on their way, by session
+incoming_bytes: Counter[str] = Counter()  # of arriving uploads, by session
 
 
 def upload_room(session: str) -> float:
     """Return how many more bytes a session may upload, within its limit and the server's."""
-    most, taken = 4 * max_upload_bytes(), upload_bytes() + incoming_bytes  # a page uses two; one is replaced, one comes
-    # All visitors together have a fourth of the server's memory.
+    most, taken = 4 * max_upload_bytes(), upload_bytes() + incoming_bytes  # 2 of a page, 1 replaced, 1 arriving
+    # All visitors together may use a fourth of the server's memory.
     return min(most - taken[session], max(most, hosting.limits().megabytes * 25e4) - taken.total())
 
 
@@ -76,12 +76,12 @@ def is_unguarded() -> bool:
 class Visit:
     """A visitor's presence in a session."""
 
-    left: float = inf  # since when nobody is there, by the monotonic clock
+    left_at: float = inf  # on the monotonic clock; infinite while present
 
     @property
-    def away(self) -> float:
+    def seconds_away(self) -> float:
         """Number of seconds since the visitor left; 0 while the visitor is there."""
-        return max(0.0, time.monotonic() - self.left)
+        return max(0.0, time.monotonic() - self.left_at)
 
 
 def presence() -> Visit:
@@ -90,7 +90,7 @@ def presence() -> Visit:
     Every run of a script must call this: Streamlit then reports when the visitor leaves.
     """
     visit = session.keep_once("dpcore.visit", Visit)
-    visit.left = inf
+    visit.left_at = inf
     watch_visit(ref(visit))
     return visit
 
@@ -98,7 +98,7 @@ def presence() -> Visit:
 def admit_visitor(visit: Visit) -> bool:
     """Return whether the server has room for a visitor; one who was admitted stays admitted."""
     with _door:
-        if sum(other.left == inf for other in guests) < hosting.limits().visitors:
+        if sum(other.left_at == inf for other in guests) < hosting.limits().visitors:
             guests.add(visit)
         return visit in guests
 
@@ -113,8 +113,8 @@ def record_departure(watched: tuple[ref[Visit], str]) -> None:
     A connection that is lost for a moment counts as leaving, too.
     """
     if (visit := watched[0]()) is not None:
-        visit.left = time.monotonic()
-    # Before Streamlit lets go of the session by itself, and does not say so.
+        visit.left_at = time.monotonic()
+    # Before Streamlit drops the session without a notice.
     early = 0.8 * float(st.get_option("server.disconnectedSessionTTL"))
     with suppress(RuntimeError):  # sessions are disconnected by the server's loop
         asyncio.get_running_loop().call_later(early, close_session, watched[1])
@@ -160,7 +160,7 @@ def uploader(label: str, *, key: str, **look: Any) -> Any:
     If this server accepts no uploads, a caption says so in its place.
     """
     if not hosting.accepts_uploads():
-        caption("{label}: not here, as this server takes no files.", label=label)
+        caption("{label}: not available, as this server accepts no uploads.", label=label)
         return None
     file = st.file_uploader(label, key=key, **look)
     now, before = getattr(file, "file_id", None), st.session_state.get(f"dpcore.upload:{key}")

@@ -58,24 +58,24 @@ SOURCES = {
     "upload": phrase("My own file"),
     "folder": phrase("A file or folder on this computer"),
 }
-# Sources of a person's own rows, and whether this server offers them.
+# Sources of the user's own rows, and functions that say whether the server offers them.
 OWN = {"upload": hosting.accepts_uploads, "folder": hosting.is_own_computer}
-# What is not chosen follows from the header and from rules, never from the rows (`delimited`).
-DELIMITERS = {"": phrase("as in the header"), ",": phrase("comma"), ";": phrase("semicolon")}
+# Options that are not chosen follow from the header and rules, never from rows (`delimited`).
+DELIMITERS = {"": phrase("as found in the header"), ",": phrase("comma"), ";": phrase("semicolon")}
 DELIMITERS |= {"\t": phrase("tab"), "|": phrase("bar")}
 UTF = ("utf-8", "utf-16", "utf-16-le", "utf-16-be")
 ENCODINGS = {"": phrase("UTF-8, or as marked")}
 ENCODINGS |= {name: name for name in (*UTF, *WESTERN, *SCRIPTS, *ESCAPED)}
-DECIMALS = {"": phrase("comma beside semicolons"), ".": phrase("point"), ",": phrase("comma")}
+DECIMALS = {"": phrase("comma if semicolons separate cells"), ".": phrase("point"), ",": phrase("comma")}
 READING = {
     "delimiter": (phrase("Columns are separated by"), DELIMITERS),
     "encoding": (phrase("Encoding"), ENCODINGS),
     "decimal": (phrase("Decimal mark"), DECIMALS),
 }
-USE, ENCODE = "data", "data.encode"  # what the page asks for: of rows in memory, and of others
-SKIP = "data.skip"  # which rows at the ends of a file are left out
-TESTED = "-tested"  # ends the token of a data set some of whose rows are set apart
-HANDED = "data.handed"  # a file that another page was given: an id, its name, and its bytes
+USE, ENCODE = "data", "data.encode"  # names of runs: for rows in memory, and for larger tables
+SKIP = "data.skip"  # rows that are skipped at the ends of a file
+TESTED = "-tested"  # end of the token of a data set with test rows
+HANDED = "data.handed"  # a file from another page: id, name, bytes
 
 
 @dataclass(eq=False, repr=False)
@@ -84,12 +84,12 @@ class Intake:
 
     `frame` has the rows; of a table on this computer (`path`), or its codes, only the first ones.
     `rows` is the number of all rows, or an estimate. `schema` is the schema before the edits on the
-    page. Columns in `read_off` were inferred from the rows, and no one has declared them. Columns
-    in `asked` still need public values from the user.
+    page. The `inferred_columns` were inferred from the rows, and no one has declared them. The
+    `incomplete_columns` still need public values from the user.
 
     `options` are the arguments of `datasets.read` that the user chose; `notes` are warnings about
-    the file. `split_seed` is drawn once per reading. `found` are the recognized types of an
-    upload's columns. `ticked` are rare values that the user lists anyway. `answers` are answered
+    the file. `split_seed` is drawn once per reading. `recognized` are the types of an upload's
+    columns. `listed_rare` are rare values that the user lists anyway. `answers` are answered
     questions, which are not drawn again. `changes` are an answer's changes to the schema, and
     `columns` among them those that it includes. `before_join` are the rows and the recognized types
     before indicator columns were joined.
@@ -101,22 +101,22 @@ class Intake:
     read_as: str
     rows: int | None
     path: Path | None = None
-    fixed: Dataset | None = None
+    dataset: Dataset | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     content: Content | None = None
     token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed)
-    found: tuple[RecognizedColumn, ...] = ()
-    asked: tuple[Fields, ...] = ()
+    recognized: tuple[RecognizedColumn, ...] = ()
+    incomplete_columns: tuple[Fields, ...] = ()
     version: int = 0  # of the schema
-    ticked: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    listed_rare: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answers: set[str] = field(default_factory=set)
     changes: dict[str, Any] = field(default_factory=dict)
     before_join: tuple[pd.DataFrame, tuple[RecognizedColumn, ...]] | None = None
 
     def __post_init__(self) -> None:
-        self.read_off = self.schema.names if self.schema.source == "inferred" else ()
+        self.inferred_columns = self.schema.names if self.schema.source == "inferred" else ()
         self.rare, self.sizes = cache(self.rare_values), cache(self.count_rows)
         self.rules = cache(self.find_rules)
 
@@ -128,7 +128,7 @@ class Intake:
 
     def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the orders and impossible pairs that no row violates, as proposals."""
-        flags = {name for one in self.found for name in one.flags}  # said to be one column
+        flags = {name for one in self.recognized for name in one.flags}  # proposed to be one column
         pairs = propose_pairs(self.frame, [one for one in columns if one.name not in flags])
         return propose_orders(self.frame, columns), pairs
 
@@ -154,18 +154,18 @@ class Intake:
         SchemaError
             If nothing can be inferred.
         """
-        found = [column_of(one, self.frame[name])[0] for one in self.found if one.name == name]
+        found = [column_of(one, self.frame[name])[0] for one in self.recognized if one.name == name]
         if not found or found[0] is None:
-            cause = f"Column {name!r}: nothing can be proposed from its rows."
-            raise SchemaError(cause, "Write its public values; or untick it.")
+            cause = f"No bounds or categories can be proposed for column {name!r} from its rows."
+            raise SchemaError(cause, "Enter the public values of the column, or exclude it.")
         return outward(found[0])
 
-    def put_together(self, flags: Sequence[str]) -> Column:
+    def join_columns(self, flags: Sequence[str]) -> Column:
         """Join indicator columns of 0 and 1 into one categorical column, and return that column."""
         column = column_of_flags(flags, self.headers)
-        self.before_join = self.before_join or (self.frame, self.found)
+        self.before_join = self.before_join or (self.frame, self.recognized)
         self.frame = join_flags(self.frame, [column])
-        self.found = tuple(one for one in self.found if one.name not in flags)
+        self.recognized = tuple(one for one in self.recognized if one.name not in flags)
         return replace(column, missing=not self.is_whole(column.name))
 
     def ask_again(self) -> None:
@@ -173,7 +173,7 @@ class Intake:
         self.answers.clear()
         skip_row(None)
         if self.before_join:
-            (self.frame, self.found), self.before_join = self.before_join, None
+            (self.frame, self.recognized), self.before_join = self.before_join, None
             self.changes["columns"] = [flag for one in self.schema for flag in one.flags]
 
     def is_whole(self, name: str) -> bool:
@@ -185,10 +185,10 @@ class Intake:
 
         Both are 0 for a table that is larger than memory: they are known once it is encoded.
         """
-        if self.fixed is not None:
-            return self.fixed.sizes[0], 0
+        if self.dataset is not None:
+            return self.dataset.sizes[0], 0
         if self.path is not None:
-            return 0, 0  # which is known when they are encoded
+            return 0, 0  # known once the rows are encoded
         columns = self.frame.filter([str(unit.id_column)] if unit else [])
         train, _ = datasets.split(columns, share, self.split_seed, persons=unit)
         if unit is None:
@@ -196,10 +196,10 @@ class Intake:
         each = np.bincount(unit.persons(train))
         return int(np.minimum(each, unit.max_contributions).sum()), len(each)
 
-    def keep(self, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
-        """Continue with this schema, which counts as inferred if any column is in `read_off`."""
-        self.schema, self.version = with_source(schema, read_off), self.version + 1
-        self.read_off, self.asked = tuple(read_off), tuple(asked)
+    def keep(self, schema: Schema, inferred: Sequence[str], incomplete: Sequence[Fields] = ()) -> None:
+        """Continue with this schema, which counts as inferred if any column is in `inferred`."""
+        self.schema, self.version = with_source(schema, inferred), self.version + 1
+        self.inferred_columns, self.incomplete_columns = tuple(inferred), tuple(incomplete)
 
     def token_of(self, share: float) -> str:
         """Return the token of these rows with a share of test rows.
@@ -209,14 +209,14 @@ class Intake:
         """
         return self.token + TESTED * bool(share)
 
-    def made(self, data: Dataset) -> bool:
+    def is_source_of(self, data: Dataset) -> bool:
         """Return whether a data set was made from these rows, with or without test rows."""
         return data.token.removesuffix(TESTED) == self.token
 
 
-def with_source(schema: Schema, read_off: Sequence[str]) -> Schema:
-    """Return the schema, marked as inferred if any column is in `read_off`, else as declared."""
-    return replace(schema, source="inferred" if read_off else "declared", notes=())
+def with_source(schema: Schema, inferred: Sequence[str]) -> Schema:
+    """Return the schema, marked as inferred if any column is in `inferred`, else as declared."""
+    return replace(schema, source="inferred" if inferred else "declared", notes=())
 
 
 def current_intake() -> Intake:
@@ -228,7 +228,7 @@ def load_bundled(name: str, *, download: bool = False) -> Intake:
     """Load a data set that the package knows, and download it first if `download` is true."""
     data = datasets.load(name, download=download)
     known: dict[str, Any] = {"read_as": data.note, "rows": sum(data.sizes), "token": data.token}
-    return Intake(data.name, data.train_sample, data.schema, fixed=data, **known)
+    return Intake(data.name, data.train_sample, data.schema, dataset=data, **known)
 
 
 def choose_table(bar: Any) -> None:
@@ -239,23 +239,23 @@ def choose_table(bar: Any) -> None:
     offers = {name: OWN.get(name, partial(hosting.is_offered, name)) for name in SOURCES}
     sources = {name: words for name, words in SOURCES.items() if offers[name]()}
     before, path = current_intake(), ""
-    awaited = st.session_state.get("data.source") in OWN and before.fixed is not None
+    awaited = st.session_state.get("data.source") in OWN and before.dataset is not None
     look: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
     with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **look):
-        label = say("Your own table: {kinds}, also packed", kinds=", ".join(UNPACKED))
-        note = say("Read in the memory of the computer that runs this program; written nowhere.")
+        label = say("Your own table: {kinds}, also compressed", kinds=", ".join(UNPACKED))
+        note = say("The file is read into the memory of this server, and written nowhere.")
         close = {HANDED: None, "data.source": "upload", "data.other": False}
         look = {"on_change": st.session_state.update, "args": (close,), "help": note}
         file = housekeeping.uploader(label, key="data.file", **look)
         source: str = choice(st.selectbox, say("Data"), "data.source", sources)
         if source == "folder":
-            label = say("Path of a file (CSV, Parquet), of a folder of them, or of encoded rows")
-            note = say("Only its first rows are read for this page. Nothing is sent away.")
+            label = say("Path of a CSV or Parquet file, a folder of them, or encoded rows")
+            note = say("Only the first rows are read for this page. No data leave this computer.")
             path = st.text_input(label, key="data.path", help=note, persist_state="session")
     with mendable():
         if source in OWN:
             read_own(source, file, path)
-        elif before.fixed is None or before.name != source:
+        elif before.dataset is None or before.name != source:
             read_bundled(source)
     if current_intake() is not before:
         restart_page()
@@ -273,8 +273,8 @@ def read_bundled(name: str) -> None:
         st.session_state["dpcore.intake"] = load_bundled(name)
     except DataError:
         if name != "adult":
-            raise  # it says where to get it
-        label = say("Fetch {name} from its public source", name=say(SOURCES[name]))
+            raise  # the error says where to get the data
+        label = say("Download {name} from its public source", name=say(SOURCES[name]))
         if st.button(label, icon=":material/cloud_download:", key="data.fetch"):
             st.session_state["dpcore.intake"] = load_bundled(name, download=True)
 
@@ -287,7 +287,7 @@ def read_own(source: str, file: Any, path: str) -> None:
         token, name, raw = file.file_id, file.name, file.getvalue()
     options |= st.session_state.get(f"{SKIP}:{token}", {}) if source == "upload" else {}
     wanted = path if source == "folder" else token, options
-    if not wanted[0] or (st.session_state.get("dpcore.asked") == wanted and current_intake().fixed is None):
+    if not wanted[0] or (st.session_state.get("dpcore.asked") == wanted and current_intake().dataset is None):
         return
     if source == "folder":
         found = read_path(path, options)
@@ -312,16 +312,16 @@ def read_path(text: str, options: Mapping[str, Any]) -> Intake:
     """Read the first rows of a table on this computer, with the schema of its codes, if any."""
     with path_errors():
         path = hosting.absolute_path(text.strip().strip("\"'"))
-        name = f"{path.name}{'/' * path.is_dir()}"  # which none that the program knows is called
+        name = f"{path.name}{'/' * path.is_dir()}"  # unlike all names of data sets
         if (known := read_codes(path)) is not None:
             frame = first(path / next(iter(known.parts)), known.schema, 1_000)
-            words = say("Encoded rows: what cells were is known as far as their columns say it.")
+            words = say("Encoded rows: values are known only up to bins and categories.")
             return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
         (_, known), schema = find_codes(path), None
         if known is not None:
             schema, options = known.schema, options or known.reading
         found = head(path, **options)
-        words = say("Its first {rows:,} rows were looked at.", rows=len(found.frame))
+        words = say("Only the first {rows:,} rows of the table were read.", rows=len(found.frame))
         more: dict[str, Any] = {"rows": found.rows, "path": path, "options": options}
         return make_intake(name, found.frame, schema, read_as=words, **more)
 
@@ -337,11 +337,11 @@ def make_intake(name: str, frame: pd.DataFrame, schema: Schema | None = None, **
         rare = {one.name for one in schema if is_mostly_rare(one, frame[one.name])}
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])
-            why = phrase("most of its rows have rare values")
+            why = phrase("most rows of the column have rare values")
             seems = tuple(replace(one, kept=False, reason=why) if one.name in rare else one for one in seems)
         schema = replace(schema, columns=tuple(map(outward, schema)))
     notes = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
-    return Intake(name, frame, schema, notes=notes, found=seems, **more)
+    return Intake(name, frame, schema, notes=notes, recognized=seems, **more)
 
 
 def is_mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
@@ -361,8 +361,8 @@ def path_errors() -> Iterator[None]:
     except DPCoreError:
         raise
     except (OSError, RuntimeError, ValueError):
-        cause = phrase("This path cannot be read.")
-        raise DataError(cause, phrase("Check it, and its permissions.")) from None
+        cause = phrase("The file or folder at this path cannot be read.")
+        raise DataError(cause, phrase("Check the path and its permissions.")) from None
 
 
 def read_codes(folder: Path) -> PartialFolder | None:
@@ -376,8 +376,8 @@ def read_codes(folder: Path) -> PartialFolder | None:
     found = open_begun(folder)
     if found is not None and not (found.whole and found.parts and not found.damaged()):
         raise DataError(
-            phrase("This folder of codes is not finished, or its files have changed."),
-            phrase("Choose the file or folder that they are made from, and encode it."),
+            phrase("The encoding of this folder is unfinished, or its files have changed."),
+            phrase("Choose the original file or folder, and encode it again."),
         )
     return found
 
@@ -389,7 +389,7 @@ def find_codes(source: Path) -> tuple[Path, PartialFolder | None]:
     """
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
     cached /= f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
-    near = source.with_name(f"_{source.name}.codes")  # which is no part of a folder of tables
+    near = source.with_name(f"_{source.name}.codes")  # not read as a part of a folder of tables
     folders = [near, cached] if os.access(source.parent, os.W_OK) else [cached, near]
     for folder in folders:
         if (found := open_begun(folder)) is not None and not found.outdated(source):
@@ -414,15 +414,15 @@ def describe_intake(rows: Intake) -> str:
 
 def make_dataset(intake: Intake, schema: Schema, test_share: float) -> Dataset:
     """Return the split data set of a table; every row must fit the schema."""
-    if intake.fixed is not None:
-        schema.encode(intake.fixed.train_sample)
-        schema.encode(intake.fixed.test_sample)
-        return replace(intake.fixed, schema=schema)
+    if intake.dataset is not None:
+        schema.encode(intake.dataset.train_sample)
+        schema.encode(intake.dataset.test_sample)
+        return replace(intake.dataset, schema=schema)
     schema.encode(intake.frame)
     rows = parse_columns(intake.frame, [column.name for column in schema if column.is_plain_number])
     train, test = datasets.split(rows, test_share, intake.split_seed, persons=schema.persons)
     if train.empty:
-        raise DataError("Chance put every row aside for testing.", "Use a table with more rows.")
+        raise DataError("At random, all rows became test rows.", "Use a table with more rows.")
     known = intake.token_of(test_share), intake.read_as
     reading = {"test_share": test_share, "split_seed": intake.split_seed}
     reading |= {end: intake.options[end] for end in datasets.SKIPPED if end in intake.options}

@@ -29,10 +29,10 @@ from dpcore.language import ENGLISH, phrase, retold, say, use_language
 Value = TypeVar("Value")
 Work = Callable[[Progress], object]
 Container = AbstractContextManager[Any] | None
-PATIENCE = 0.5  # seconds in which most work is over, and nobody sees a bar
-LOOK = 0.5  # seconds between two looks at work
-GRACE = 5.0  # seconds in which a connection that was lost may come back
-WAITING = phrase("waiting, place {place} in this server's line")
+PATIENCE = 0.5  # seconds without a progress bar, for short work
+LOOK = 0.5  # seconds between two updates of the progress
+GRACE = 5.0  # seconds in which a lost connection may return
+WAITING = phrase("waiting, position {position} in this server's queue")
 
 
 class CanceledError(Exception):
@@ -47,37 +47,37 @@ class Job(Thread):
         self.work, self.visit, self.others = work, visit, others
         self.fraction, self.note, self.canceled = 0.0, "", Event()
         self.error: Exception | None = None
-        self.paid = ""  # what stays charged of work that was canceled
+        self.charge_note = ""  # the charge of canceled work, in words
 
     def run(self) -> None:
         try:
             hosting.admit(self.others)
-            with use_language(ENGLISH), TURNS.taken(self, self.still):  # what it makes outlives the screen
+            with use_language(ENGLISH), TURNS.hold_turn(self, self.check):  # results outlive the screen
                 self.note = ""
                 self.work(self.progress)
         except CanceledError as error:
-            self.paid = str(error)
-        except Exception as error:  # the page raises it: a thread has nobody to tell
+            self.charge_note = str(error)
+        except Exception as error:  # the page raises it later
             self.error = error
 
     @property
-    def told(self) -> str:
+    def status(self) -> str:
         """Title and present step of the work, translated."""
         if self.canceled.is_set():
             return say("{title}: stopping", title=retold(self.name))
         parts = {"title": retold(self.name), "note": retold(self.note)}
         return say("{title}: {note}", **parts) if self.note else parts["title"]
 
-    def still(self, container: int = 0) -> None:
+    def check(self, position: int = 0) -> None:
         """Raise `CanceledError` if the work was canceled or its visitor left.
 
         `position` is the work's position in the queue of a server for visitors; 0 outside the
         queue.
         """
-        if self.canceled.is_set() or self.visit.away > GRACE:
+        if self.canceled.is_set() or self.visit.seconds_away > GRACE:
             raise CanceledError
-        if container:
-            self.note = WAITING.format(place=container)
+        if position:
+            self.note = WAITING.format(position=position)
 
     def progress(self, fraction: float, text: str) -> None:
         """Record progress of the work, and let queued work of the server run.
@@ -85,10 +85,10 @@ class Job(Thread):
         Raises `CanceledError` if no one waits for the work, and `LimitError` after the server's
         limit of seconds.
         """
-        self.still()
+        self.check()
         if TURNS.seconds(self) > (most := hosting.limits().seconds):
-            raise LimitError(f"This server ends work after {most:g} seconds.", "Choose less of it.")
-        TURNS.pass_on(self, self.still)
+            raise LimitError(f"This server ends work after {most:g} seconds.", "Choose fewer runs or rows.")
+        TURNS.pass_on(self, self.check)
         self.fraction, self.note = min(max(fraction, 0.0), 1.0), text
 
 
@@ -122,7 +122,7 @@ def run_button(label: str, name: str, what: str, container: Container = None, **
     """
     with container or nullcontext():
         request_button(label, name, what, **look)
-    with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
+    with st.container(), mendable():  # drawn even if empty: else what is below appears twice
         finish(name)
 
 
@@ -142,13 +142,8 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
     The work's progress is drawn in `place`. The page reruns after the start by a press and at the
     end, so that its button is disabled or enabled again.
     """
-    jobs, request, begun, visit = (
-        session.jobs(),
-        session.waiting_runs(),
-        session.tickets(),
-        housekeeping.presence(),
-    )
-    finished = session.finished_runs()
+    jobs, request, visit = session.jobs(), session.waiting_runs(), housekeeping.presence()
+    begun, finished = session.tickets(), session.finished_runs()
 
     def to_its_end(progress: Progress) -> None:
         work(progress)
@@ -159,14 +154,14 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
         st.rerun()
     if job is None and (now or name in request):
         others = sum(other.is_alive() for other in jobs.values())
-        job = jobs[name] = Job(title, to_its_end, visit, others)  # from here to its start no press can stop this
+        job = jobs[name] = Job(title, to_its_end, visit, others)  # no press can interrupt this until it starts
         pressed = request.pop(name, None) is not None
         begun[name] = begun.get(name, 0) + 1
         job.start()
         job.join(PATIENCE)
         if pressed:
             st.rerun()
-    bar = place.container() if place is st or (job is not None and job.is_alive()) else None  # as above
+    bar = place.container() if place is st or (job is not None and job.is_alive()) else None  # even if empty
     if job is None or not job.is_alive():
         return False
     assert bar is not None
@@ -177,7 +172,7 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
 
 def finish_in_page(name: str) -> None:
     """Draw in the whole width why the last run failed, or what a canceled run was charged."""
-    with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
+    with st.container(), mendable():  # drawn even if empty: else what is below appears twice
         finish(name)
 
 
@@ -205,8 +200,8 @@ def finish(name: str) -> None:
     job = find_job(name)
     if job is not None and not job.is_alive():
         del session.jobs()[name]
-        if job.paid:
-            st.info(retold(job.paid), icon=":material/stop_circle:")
+        if job.charge_note:
+            st.info(retold(job.charge_note), icon=":material/stop_circle:")
         if job.error is not None:
             raise job.error
 
@@ -218,15 +213,13 @@ def watch(name: str, job: Job) -> None:
     if not job.is_alive():
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.progress(job.fraction, text=job.told, width="stretch")
-        look: Any = {"icon": ":material/stop:", "help": say("Keeps the last finished result.")}
+        st.progress(job.fraction, text=job.status, width="stretch")
+        look: Any = {"icon": ":material/stop:", "help": say("Cancel; the last finished result stays.")}
         look["disabled"] = job.canceled.is_set()
         st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **look)
 
 
-def background_value(
-    page: str, shown: ShownRelease, key: str, title: str, compute: Callable[[Progress], Value]
-) -> Value | None:
+def late_value(page: str, shown: ShownRelease, key: str, title: str, make: Callable[[Progress], Value]) -> Value | None:
     """Compute a value of a release in the background when its tab is first open; return it.
 
     Returns None while the work runs. Work that was canceled is offered again by a button.
@@ -235,14 +228,14 @@ def background_value(
 
     def work(progress: Progress) -> None:
         shown.memory[begun] = True
-        remember(shown, key, lambda: compute(progress))
+        remember(shown, key, lambda: make(progress))
 
     finish(name)
     if key not in shown.memory and run(title, name, work, now=begun not in shown.memory):
         return None
     finish(name)
     if key not in shown.memory:
-        st.info(say("This was stopped before it was finished."))
+        st.info(say("The computation was stopped before it was finished."))
         request_button(say("Go on"), name, "go", icon=":material/play_arrow:")
     found: Value | None = shown.memory.get(key)
     return found
@@ -268,10 +261,10 @@ def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, 
     if fresh:
         memory |= {"asked": asked, "error": None, "value": memory["value"] if last else None}
     if not run(title, key, read, now=fresh) and fresh:
-        return read_upload(key, asked, title, work, last=last)  # it is over by now
+        return read_upload(key, asked, title, work, last=last)  # it has ended by now
     if asked is not None and memory["error"] is not None:
         if memory["value"] is not None:
-            caption("This was refused. What follows is still what was read before.")
+            caption("The new file was refused. Below are still the results of the previous file.")
         with mendable():
             raise memory["error"]
     found: Value | None = memory["value"] if last or asked == memory["asked"] else None
@@ -296,4 +289,4 @@ def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], V
         progress(0.0, "")
         return compute()
 
-    return background_value(page, shown, key, phrase("Counting all rows"), work)
+    return late_value(page, shown, key, phrase("Counting all rows"), work)

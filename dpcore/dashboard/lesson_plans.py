@@ -13,8 +13,8 @@ class Act:
     """A step's button: its label, and the run that it requests."""
 
     label: str
-    job: str = ""  # below the page
-    what: str = "run"
+    job: str = ""  # its name, after that of the page
+    button: str = "run"
     icon: str = "play_arrow"
 
 
@@ -27,7 +27,7 @@ class LessonStep:
     settings: Mapping[str, Any] = field(default_factory=dict)
     tab: str = ""
     act: Act | None = None
-    after: str = ""
+    text_after: str = ""
     look: str = "[role=tabpanel] [data-testid=stVegaLiteChart]"
 
     @property

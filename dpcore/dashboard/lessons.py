@@ -30,12 +30,12 @@ class Course:
     name: str
     number: int
     step: LessonStep
-    before: int
+    runs_before: int
 
     @property
-    def done(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the step's run has finished; always true for a step without a run."""
-        return self.step.act is None or session.finished_runs().get(self.step.job, 0) > self.before
+        return self.step.act is None or session.finished_runs().get(self.step.job, 0) > self.runs_before
 
 
 def start_lesson(name: str) -> None:
@@ -67,9 +67,9 @@ def preset_step(step: LessonStep) -> None:
 def request_step_run(job: str, what: str) -> None:
     """Request the step's run, as the page's own button does; a button's callback."""
     step: LessonStep = st.session_state[COURSE].step
-    if job != step.page:  # what a tab asks for, which must be open
+    if job != step.page:  # a run of a tab, which must be open
         preset_step(step)
-    if job.endswith(".redraws") and session.current_release(step.page) is None:  # nothing to draw again
+    if job.endswith(".redraws") and session.current_release(step.page) is None:  # no release yet
         job, what = step.page, "run"
     session.request(job, what)
 
@@ -103,7 +103,7 @@ def draw_lesson_card(page: str) -> None:
     if not here:
         text = say("This step of the lesson is on another page.")
     else:
-        text = say(step.after if step.act and course.done else step.text)
+        text = say(step.text_after if step.act and course.is_finished else step.text)
     with st.bottom:
         st.html(guide_script(course, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
@@ -118,7 +118,7 @@ def draw_lesson_card(page: str) -> None:
 
 def draw_lesson_buttons(course: Course, here: bool) -> None:
     """Draw the lesson card's buttons: one runs the step or leads on, others skip or end."""
-    step, name, number, done = course.step, course.name, course.number, course.done
+    step, name, number, done = course.step, course.name, course.number, course.is_finished
     rests, last = session.is_waiting(step.job), number == len(LESSONS[name].steps) - 1
     on: Any = ("next", "arrow_forward", go_to_step, name, number + 1)
     if last:
@@ -126,12 +126,12 @@ def draw_lesson_buttons(course: Course, here: bool) -> None:
     if number and here:
         lesson_button(say("Back"), "back", "arrow_back", go_to_step, name, number - 1, disabled=rests)
     if not here:
-        lesson_button(say("Go there"), "again", "arrow_forward", go_to_step, name, number, type="primary")
+        lesson_button(say("Go to this step"), "again", "arrow_forward", go_to_step, name, number, type="primary")
     elif done or step.act is None:
         lesson_button(say("Finish") if last else say("Next"), *on, type="primary")
     else:
-        key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # a press that comes late is not a second one
-        given = step.act.icon, request_step_run, step.job, step.act.what
+        key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # late presses count once
+        given = step.act.icon, request_step_run, step.job, step.act.button
         lesson_button(say(step.act.label), key, *given, type="primary", disabled=rests)
         lesson_button(say("Skip"), *on, disabled=rests)
     if not (here and last and done):
@@ -149,7 +149,7 @@ def guide_script(course: Course, here: bool) -> str:
 
     The script differs with the state of the step, since a browser does not run the same one twice.
     """
-    step, done = course.step, course.done
+    step, done = course.step, course.is_finished
     top, seek = here and (step.act is None or not done), here and done and bool(step.look)
     given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {selector_of(step)};"
     return f"<script>// {course.name} {course.number} {done} {here}\n{{{given}\n{GUIDE}}}</script>"

@@ -23,9 +23,9 @@ from dpcore.domain.former_names import renamed_settings
 from dpcore.errors import DataError
 from dpcore.language import phrase, plural, say
 
-OWN = "own"  # in an address: its session had data of somebody's own
-CLASS = "class"  # and its screen is for a class
-OF_DATA = ":data"  # in a name, for the token of the data in use
+OWN = "own"  # in an address: the session had the user's own data
+CLASS = "class"  # in an address: the screen has class size
+OF_DATA = ":data"  # in a name, in place of the token of the data
 MOST_SETTINGS = 100
 Settings = Mapping[str, Any]
 
@@ -45,8 +45,8 @@ class SettingsDrawing:
     """The state of the settings that are being drawn, by the keys of their controls."""
 
     labels: dict[str, str] = field(default_factory=dict)
-    wishes: dict[str, Any] = field(default_factory=dict)  # not granted yet
-    left_out: list[str] = field(default_factory=list)  # labels of controls that could not say what was wished
+    wishes: dict[str, Any] = field(default_factory=dict)  # requested values, not applied yet
+    left_out: list[str] = field(default_factory=list)  # labels of rejected values
 
 
 def drawing() -> SettingsDrawing:
@@ -65,30 +65,22 @@ def draw_settings(page: str, data: Dataset, part: str = "") -> Iterator[None]:
     now = session.keep(
         "dpcore.drawing", SettingsDrawing(wishes={control_key(page, name, data): settings[name] for name in settings})
     )
-    above = st.container()  # whoever opens a link does not see the end of long settings
+    above = st.container()  # where users of a link see it
     yield
     settings.clear()
-    if part:  # another one may have a control for what is left
+    if part:  # another part may have controls for the rest
         settings |= {control_name(page, key, data): wish for key, wish in now.wishes.items()}
     elif left := len(now.wishes):
-        text = plural("{n:,} setting that it does not have", "{n:,} settings that it does not have", left)
+        text = plural("{n:,} setting that the page lacks", "{n:,} settings that the page lacks", left)
         now.left_out.append(text)
     now.wishes.clear()
     if now.left_out:
-        text = phrase("Settings from that link or file that do not fit this page were left out: {names}.")
+        text = phrase("Settings of the link or file that do not fit this page were dropped: {names}.")
         above.warning(say(text, names=", ".join(now.left_out)), icon=":material/link_off:")
     keys = sorted(key for key in now.labels if key.startswith(f"{page}."))
     values = {control_name(page, key, data): st.session_state.get(key) for key in keys}
     parts = session.keep_once(f"dpcore.settings:{page}", dict[str, Settings])
     parts[part] = {name: value for name, value in values.items() if is_plain(value)}
-
-
-def control_value(key: str, usual: Any = None) -> Any:
-    """Return the value that a link requests for a control, else the control's own value.
-
-    It can be called before the control is drawn.
-    """
-    return drawing().wishes.get(key, st.session_state.get(key, usual))
 
 
 def control_key(page: str, name: str, data: Dataset) -> str:
@@ -149,10 +141,10 @@ def settings_of_link() -> Settings:
 
 def settings_of_file(raw: bytes) -> tuple[str, Settings, str]:
     """Return the page, settings and data name in a release's zip or `config.json`."""
-    from dpcore.export.archive import settings_of_release  # the first page does without what makes releases
+    from dpcore.export.archive import settings_of_release  # imported late: Start needs no releases
 
-    remedy = "Choose the zip of a release of rows or of a classifier, or the config.json in it."
-    cause = "This file holds no settings of a page"
+    remedy = "Choose the zip of a release, or the config.json in it."
+    cause = "The file has no settings of a dashboard page"
     try:
         config = settings_of_release(raw, cause, remedy)
         (page, settings), data = (config["page"][part] for part in ("name", "settings")), config["data"]["name"]

@@ -14,7 +14,7 @@ from dpcore.experiment.study import failed_runs
 from dpcore.language import retold, say
 
 
-def record_run(spending: Spending, notes: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
+def record_run(spending: Spending, parts: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
     """Copy a finished run's charge into the session's ledger, unless the run failed.
 
     The worker process has charged the ledger store before it drew noise. `ledgers` holds the parts
@@ -24,18 +24,18 @@ def record_run(spending: Spending, notes: dict[Any, Ledger], data: Dataset, purp
     if run["error"]:
         return
     key = (data.token, run["relation"], purpose)
-    if key not in notes:
-        notes[key] = spending.note(data, str(run["relation"]), purpose)
+    if key not in parts:
+        parts[key] = spending.note(data, str(run["relation"]), purpose)
         if run["void"]:
-            notes[key].void_because(str(run["void"]))
-    notes[key].charge(experiment.entry_of(frame))
+            parts[key].void_because(str(run["void"]))
+    parts[key].charge(experiment.entry_of(frame))
 
 
 def show_failures(frames: Sequence[pd.DataFrame]) -> None:
     """Draw a table of failed runs and their errors, if any run failed."""
     lost = failed_runs(frames).rename(columns={"error": "why"})
     if len(lost):
-        text = say("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(lost))
+        text = say("{count:,} runs failed without a result. Their charges stay in the ledger.", count=len(lost))
         st.warning(text)
         kinds = [name for name in ("method", "series", "mode", "why") if name in lost]
         counts = lost.groupby(kinds, sort=False).size().reset_index(name="runs")

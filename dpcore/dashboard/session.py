@@ -23,13 +23,13 @@ from dpcore.accounting.store import LedgerStore, OpenRun, ledger_path
 from dpcore.dashboard.hosting import is_hosted
 from dpcore.datasets import Dataset
 
-if TYPE_CHECKING:  # the first page does without what makes releases
+if TYPE_CHECKING:  # imported late: Start needs no releases
     from dpcore.export.release import Release
 
 
 Value = TypeVar("Value")
 SessionLedgers = dict[tuple[str, str, float], Ledger]
-"""A session's questions, by the books' key of the data, relation and delta."""
+"""A session's ledgers, by the ledger store's key of the data, relation and delta."""
 MOST_REMEMBERED = 60
 THINGS, CONTROLS, ASIDE, BACK = "dpcore.things", "dpcore.controls", "dpcore.aside", "dpcore.back"
 STAYS = {"dpcore.visit", "dpcore.learned"}
@@ -39,18 +39,18 @@ STAYS = {"dpcore.visit", "dpcore.learned"}
 class ShownRelease:
     """A release on a page, with its data, results computed for its panels, and its charged redraws.
 
-    `redraws` has the measures of repeated runs that every method has, `looks` those of one method's
-    page. `asked` is what the page's settings were when the run started, if known.
+    `redraws` has the measures of repeated runs that every method has; `page_measures` has those of
+    one method's page. `settings` are the page's settings when the run started, if known.
     """
 
     release: Release
     data: Dataset
-    asked: tuple[Any, ...] | None = None
+    settings: tuple[Any, ...] | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     redraws: pd.DataFrame | None = None
-    looks: pd.DataFrame | None = None
-    method: Any = None  # the fitted one, of rows in a folder: it writes as many rows as somebody wants
-    previous: ShownRelease | None = None  # the release of the run before, if it is of the same data
+    page_measures: pd.DataFrame | None = None
+    method: Any = None  # fitted on rows in a folder: it can write more rows
+    previous: ShownRelease | None = None  # of the previous run, if of the same data
 
 
 def keep_once(key: str, make: Callable[[], Value]) -> Value:
@@ -202,7 +202,7 @@ def dataset() -> Dataset:
 def pending_name() -> str:
     """Return the name of a file that was read but is not in use yet; "" if there is none."""
     read = st.session_state.get("dpcore.intake")
-    return "" if read is None or read.fixed is not None or read.made(dataset()) else str(read.name)
+    return "" if read is None or read.dataset is not None or read.is_source_of(dataset()) else str(read.name)
 
 
 def set_dataset(data: Dataset) -> None:
@@ -294,8 +294,8 @@ def spending() -> Spending:
 class Spending:
     """The ledger store and the session's own ledgers; a thread receives this to charge a run."""
 
-    books: LedgerStore
-    accounts: SessionLedgers
+    store: LedgerStore
+    ledgers: SessionLedgers
 
     def account(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """Return a new ledger part for one run.
@@ -311,9 +311,9 @@ class Spending:
 
     def of_session(self, data: Dataset, relation: str, delta: float = 0.0) -> Ledger:
         """Return the session's ledger of a data set, relation and delta; create it if missing."""
-        key = self.books.key(data), relation, delta
-        return self.accounts.setdefault(key, Ledger(Relation.parse(relation), name=data.name, delta=delta))
+        key = self.store.key(data), relation, delta
+        return self.ledgers.setdefault(key, Ledger(Relation.parse(relation), name=data.name, delta=delta))
 
     def open_run(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> OpenRun:
         """Open a new run in the ledger store."""
-        return self.books.open_run(data, relation, purpose, delta)
+        return self.store.open_run(data, relation, purpose, delta)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
 
-SECTIONS = {  # of the menu; the first has no name
+SECTIONS = {  # sections of the menu; the first has no name
     "": [
         ("home", phrase("Start"), ":material/home:"),
         ("data", phrase("Data"), ":material/table:"),
@@ -74,8 +74,8 @@ def find_page(name: str) -> StreamlitPage:
 
 def draw_menu() -> StreamlitPage:
     """Set up the window and the menu, in the side bar or on top; return the chosen page."""
-    st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
-    # Before the menu, whose material icons would be fetched.
+    st.set_option("client.showSidebarNavigation", True)  # until now off: bare names of files
+    # Before the menu, so that its icons are not fetched.
     st.set_page_config(page_icon="🛡️", layout="wide", initial_sidebar_state=WIDTH)
     st.logo(assets.FOLDER / "wordmark.svg", size="large")
     menu = {say(name): [find_page(key) for key, *_ in entries] for name, entries in SECTIONS.items()}
@@ -104,12 +104,12 @@ def class_button(label: str, on: bool, **look: Any) -> None:
 
 def import_pages() -> None:
     """Import all modules that pages and their first release need."""
-    with suppress(RuntimeError):  # the server is ending; any other would be raised again where a page imports
+    with suppress(RuntimeError):  # the server is ending; pages raise other errors
         for found in pkgutil.walk_packages(dashboard.__path__, f"{dashboard.__name__}."):
             if not found.name.endswith(".__main__"):
                 import_module(found.name)
-        list(METHODS.values())  # imports them
-    gc.freeze()  # Streamlit collects garbage after every run of a script: all that was imported costs 0.1 s
+        list(METHODS.values())  # imports the methods
+    gc.freeze()  # Streamlit collects garbage after every run: imported objects cost 0.1 s
 
 
 _loading = Thread(target=import_pages, name="loading", daemon=True)
@@ -142,7 +142,7 @@ def run_app() -> None:
         draw_server_full()
         return
     now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
-    if before not in (None, now):  # who leaves a page does not want what was asked for there any more
+    if before not in (None, now):  # leaving a page withdraws its requests
         drop_waiting_runs(before)
         housekeeping.forget_uploads()
     st.session_state["dpcore.page"] = now
@@ -154,13 +154,13 @@ def run_app() -> None:
     finally:
         _inside_app.reset(token)
     start_imports()
-    drop_waiting_runs(now)  # what was asked for in a tab that was left
+    drop_waiting_runs(now)  # requests of a tab that was left
 
 
 def draw_server_full() -> None:
     """Draw a note for a visitor that the server is full."""
     st.title(say("This server is full"), anchor=False)
-    markdown("As many people use it as it can serve at a time. Load this page again in a few minutes.")
+    markdown("This server has as many visitors as it can serve. Load this page again in a few minutes.")
 
 
 def drop_waiting_runs(left: str) -> None:
@@ -177,7 +177,7 @@ def draw_frame(title: str, lead: str = "") -> Any:
     the menu is set up here, and the page reruns at once: app.py takes over from the next run on,
     and widgets get other identities there.
     """
-    hosting.refuse_login()  # the command did, but `streamlit run app.py` does not
+    hosting.refuse_login()  # `streamlit run app.py` has not called this
     if not _inside_app.get():
         draw_menu()
         if "dpcore.alone" not in st.session_state:
@@ -217,9 +217,9 @@ def draw_data_card() -> None:
     data = session.dataset()
     learn, test = data.sizes
     note = phrase(
-        "The data in use: methods learn from {train:,} rows at most, {test:,} are set apart to test on. "
-        "Comparisons read the real rows: what is marked ⚠ must not be published, nor must these "
-        "row counts and the time that a run takes."
+        "The data in use: methods learn from {train:,} rows at most, and {test:,} rows are set "
+        "aside for testing. Comparisons read the real rows: do not publish what is marked ⚠, "
+        "these row counts, or the time that a run takes."
     )
     title = say("**{name}** :small[{rows:,} rows] ⚠", name=escape(data.name), rows=learn + test)
     st.markdown(title, help=say(note, train=learn, test=test))
@@ -234,7 +234,7 @@ def draw_data_card() -> None:
 
 def chosen_language() -> str:
     """Return the language that the user chose, or that the browser prefers, or English."""
-    chosen = st.session_state.get(LANGUAGE)  # anything at all, if somebody forged it
+    chosen = st.session_state.get(LANGUAGE)  # anything, if forged
     if isinstance(chosen, str) and chosen in LANGUAGES:
         return chosen
     return next((name for name in LANGUAGES if (st.context.locale or "").split("-")[0] == name), ENGLISH)
@@ -247,7 +247,7 @@ def choose_language() -> None:
     """Draw the choice of a language. Lessons and links do not change the language."""
     look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
     look |= {"index": [*LANGUAGES].index(current_language()), "width": 102}
-    look |= {"on_change": session.rewrite_controls}  # a value set by hand is lost
+    look |= {"on_change": session.rewrite_controls}  # a value set by code would be lost
     st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **look)
 
 
@@ -260,12 +260,12 @@ def warn_of_lost_data() -> None:
     if kind := session.own_data_kind():
         st.query_params[links.OWN] = kind
     elif links.OWN in st.query_params:
-        stays = say("What was charged for them stays in the ledger.")
-        goes = say("Its ledger went with it: what was charged counts all the same.")
-        # In an address: "1", or "folder", whose codes are there still; once also "query".
+        stays = say("What was charged for your data stays in the ledger.")
+        goes = say("The earlier session's ledger is gone; what was charged still counts.")
+        # "1", or "folder", whose codes still exist; earlier versions also wrote "query".
         source = "folder" if st.query_params[links.OWN] != "1" and hosting.is_own_computer() else "upload"
         left, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
-        begins = say("**This is a new session, with the bundled sample.** It does not hold your own data.")
+        begins = say("**This is a new session, with the bundled sample.** It does not have your own data.")
         left.warning(f"{begins} {stays if session.ledger_store().kept else goes}", icon=":material/history:")
         load = own.button(say("Load my data again"), type="primary", key="dpcore.load_again")
         if load or sample.button(say("Keep the sample"), key="dpcore.go_on"):
@@ -284,7 +284,7 @@ def draw_running_work() -> None:
     if not names:
         st.rerun()
     draw_spending()
-    caption(":material/hourglass_top: Under way: {names}", names=", ".join(map(say, names)))
+    caption(":material/hourglass_top: Running: {names}", names=", ".join(map(say, names)))
 
 
 def draw_spending() -> None:
@@ -304,7 +304,7 @@ def draw_spending() -> None:
             totals.append(f"{format_spent(line)}{relation}{person_clause(line, unit)}")
         else:
             costs = [price(other, line) for other in accounts if other.relation is line.relation]
-            total, cap = line.measure.epsilon(sum(costs)), float(line.cap)  # as the cap counts
+            total, cap = line.measure.epsilon(sum(costs)), float(line.cap)  # counted like the cap
             shown = say("Spent at most: {spent} of {cap}", spent=format_spent(line, total), cap=number(cap))
             text = f":small[{shown}{relation}{person_clause(line, unit)}]"
             st.progress(min(total / cap, 1.0) if cap else 1.0, text=text)
@@ -321,8 +321,8 @@ def draw_spending() -> None:
 def person_clause(line: Line, unit: PrivacyUnit | None) -> str:
     """Return a phrase with the epsilon of a person who has the most rows; "" if not needed."""
     if unit is None or unit.id_column is not None or line.protects == "person" or math.isinf(line.epsilon_bound):
-        return ""  # with a column that names persons, no number bounds how many rows runs on rows used of one
-    from dpcore.export import protection  # the first page does without what makes releases
+        return ""  # with an id column, no bound on a person's rows is known
+    from dpcore.export import protection  # imported late: Start needs no releases
 
     return f", {protection.for_person(unit, line.epsilon_bound, line.delta)}"
 
@@ -336,7 +336,7 @@ def format_spent(line: Line, epsilon: float | None = None) -> str:
 def check_page(name: str) -> None:
     """Raise `DataError` if no page has this file name."""
     if name not in TITLES:
-        raise DataError("These are settings of a page that is not here.", "Was the file made by another version?")
+        raise DataError("This version has no page for these settings.", "Use the version that wrote them.")
 
 
 def open_page(name: str) -> None:
@@ -356,7 +356,7 @@ def mendable() -> Iterator[None]:
 
 def show_error(error: DPCoreError) -> None:
     """Draw an error: its cause and its remedy."""
-    from dpcore.charts.base import REAL_DATA  # the first page does without pictures
+    from dpcore.charts.base import REAL_DATA  # imported late: Start needs no charts
 
     remedy = say("**What to do:** {remedy}", remedy=escape(retold(error.remedy)))
     mark = f" {say(REAL_DATA)}." if error.private else ""

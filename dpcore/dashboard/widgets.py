@@ -14,13 +14,13 @@ from dpcore.language import ENGLISH, current_language, phrase, retold, say
 MADE, OUTDATED = "made", "outdated"
 UNSAID: Any = object()
 MOST_TYPED = 500  # letters
-HEADINGS = {  # of tables of ours
+HEADINGS = {  # of tables of this package
     phrase("scope"), phrase("name"), phrase("mechanism"), phrase("relation"), phrase("draws"), phrase("sensitivity"),
     phrase("claimed_sensitivity"), phrase("scale"), phrase("epsilon_claimed"), phrase("epsilon_bound"),
     phrase("epsilon_nominal"), phrase("rho_claimed"), phrase("rho_bound"), phrase("rho_nominal"), phrase("void"),
     phrase("reason"),
 }  # fmt: skip
-OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # those that hold words
+OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # columns of words
 
 
 def markdown(message: str, /, **values: Any) -> None:
@@ -40,11 +40,8 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual:
     one; it may depend on other controls. `bounds` are the control's options, or its ends and
     default.
     """
-    now, state, untouched = (
-        links.drawing(),
-        st.session_state,
-        session.keep_once("dpcore.untouched", dict[str, Any]),
-    )
+    now, state = links.drawing(), st.session_state
+    untouched = session.keep_once("dpcore.untouched", dict[str, Any])
     now.labels[key] = label
     session.keys_of_kind(session.CONTROLS).add(key)
     several = draw is st.multiselect or look.get("selection_mode") == "multi"
@@ -63,7 +60,7 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual:
     found = draw(label, *bounds, key=key, persist_state="session", **look)
     if found != untouched.get(key, UNSAID):
         untouched.pop(key, None)
-    return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # a link may say 5.0
+    return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # from a link, 5.0
 
 
 def is_allowed(value: Any, bounds: Sequence[Any], *, several: bool = False, typed: bool = False) -> bool:
@@ -123,7 +120,7 @@ def focus(key: str) -> None:
     """Move the keyboard focus to the container with this key."""
     found = f"document.querySelector('.st-key-{key}')"
     step = f"const found = {found}; if (found) {{found.tabIndex = -1; found.focus({{preventScroll: true}})}}"
-    # The time makes it another script than the last one, which would not be run again.
+    # The time makes the script a new one: a browser does not run the same one twice.
     script = f"<script>/* {time.monotonic()} */ setTimeout(() => {{{step}}}, 100)</script>"
     st.html(script, unsafe_allow_javascript=True)
 
@@ -131,14 +128,14 @@ def focus(key: str) -> None:
 def note_outdated() -> None:
     """Draw a note that the release below, in the container `MADE`, was made with other settings."""
     with st.container(key=OUTDATED):
-        text = say("**What is shown below was made with other settings.** Press Run to use these.")
+        text = say("**The release below was made with other settings.** Press Run to use these.")
         st.markdown(f":orange[:material/update:] {text}")
 
 
-def figures(shown: Mapping[str, str], *, beside: bool = True, **look: Any) -> None:
+def figures(shown: Mapping[str, str], *, horizontal: bool = True, **look: Any) -> None:
     """Draw figures by their labels, beside each other or in a column."""
-    cells: Sequence[Any] = st.columns(len(shown)) if beside else [st] * len(shown)
-    look |= {"height": "stretch"} if beside else {}
+    cells: Sequence[Any] = st.columns(len(shown)) if horizontal else [st] * len(shown)
+    look |= {"height": "stretch"} if horizontal else {}
     for cell, (label, value) in zip(cells, shown.items(), strict=True):
         cell.metric(label, value, border=True, **look)
 
@@ -149,6 +146,6 @@ def translate_table(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     ours = (
         OURS & {*frame} if {"epsilon_nominal", "rho_nominal"} & {*frame} else ()
-    )  # a ledger; elsewhere these may be people's own words
+    )  # a ledger; elsewhere they may be the user's words
     texts = {name: frame[name].map(lambda cell: retold(cell) if isinstance(cell, str) else cell) for name in ours}
     return frame.assign(**texts).rename(columns=lambda name: say(name) if name in HEADINGS else name)

@@ -14,7 +14,7 @@ import streamlit as st
 from dpcore import export
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
-from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell, unproved
+from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell, void_guarantee
 from dpcore.dashboard.panels import accuracy, download, forecast, marginals, paper, privacy, summary
 from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.widgets import MADE, focus, note_outdated, settings_drawer
@@ -29,7 +29,7 @@ from dpcore.language import phrase, say
 from dpcore.methods import METHODS, parameters
 from dpcore.methods.base import PrivateEstimator, Synthesizer, most_rows
 
-# What says how strong the noise is: the first of these that a method asks for stands beside its name.
+# Parameters for the strength of the noise: a method's first one is beside its name.
 STRENGTHS = ("epsilon", "p0", "theta", "privacy")
 Parts = Mapping[str, Callable[[], None]]
 
@@ -66,11 +66,10 @@ class Workbench:
     paper: str
     _: KW_ONLY
     model: Callable[[ShownRelease, Dataset], Parts] = no_parts
-    redraws: Callable[[str, ShownRelease], None] | None = None  # where not those of synthetic rows or of a classifier
+    redraws: Callable[[str, ShownRelease], None] | None = None
     variants: Callable[[], None] | None = None
     drawers: Callable[[Dataset], None] = lambda _: None
-    explained: Callable[[PrivateEstimator, int | None], None] = lambda *_: None
-    remark: str = ""  # about what is released
+    remark: str = ""
 
     def draw(self) -> None:
         """Draw the page."""
@@ -82,7 +81,7 @@ class Workbench:
             st.session_state.pop(f"{self.page}.lacks", None)
             st.fragment(self.settings)(data)
         jobs.finish_in_page(self.page)
-        unproved.record_agreement(self.page, "run", data)
+        void_guarantee.record_agreement(self.page, "run", data)
         working = jobs.run(title, self.page, self.release(data), place=area)
         if not working:
             with area.container():
@@ -156,7 +155,7 @@ class Workbench:
                 name, preset = controls.choose_method(page)
             method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
             before, advanced = st.container(), settings_drawer()
-            given, rows = self.chosen(method, data, strength, advanced)
+            given, rows = self.choose_parameters(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
             given |= method.implied(rows)
             made = (name, given, rows) if isinstance(method, Synthesizer) else (name, given)
@@ -170,14 +169,13 @@ class Workbench:
                 before_run.draw_terms(method, data.schema)
             known = public if method.relation == "replace" else None
             with before:
-                waits = shown is None or shown.asked != made or shown.data.token != data.token
-                before_run.draw_before_run(page, method, preset, data.schema, known, waits=waits)
+                waits = shown is None or shown.settings != made or shown.data.token != data.token
+                before_run.draw_line(page, method, preset, data.schema, known, waits=waits)
                 if waits:
                     accuracy.draw_rare_class(page, method, data, known)
-            if shown is not None and shown.asked not in (None, made):
+            if shown is not None and shown.settings not in (None, made):
                 note_outdated()
             with advanced:
-                self.explained(own, public)
                 grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.noise_of(method))
                 text = [own.foretold(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
                 st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, text)))
@@ -187,7 +185,9 @@ class Workbench:
             with advanced:
                 forecast.draw_forecast(page, method, own, data.schema, known, rows)
 
-    def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int | None]:
+    def choose_parameters(
+        self, method: Any, data: Dataset, area: Any, advanced: Any
+    ) -> tuple[dict[str, Any], int | None]:
         """Draw the method's controls; return the chosen parameters and the number of rows.
 
         The values are also set on `method`.
@@ -203,7 +203,7 @@ class Workbench:
         if isinstance(method, Synthesizer):
             with next(cells):
                 rows = controls.rows_picker(self.page, method, data)
-        paper = method.mode == "published"  # what its source says of its own parameters stands by itself
+        paper = method.mode == "published"  # the paper's own parameters follow
         shared = {control.name for control in PrivateEstimator.controls}
         for name, control in asks.items():
             if name != strength and control.wanted(method):
@@ -245,8 +245,8 @@ def require_room(run: PrivateEstimator, data: Dataset) -> None:
     A run whose loss is not known before is not checked: one as published, or without a guarantee.
     """
     if run.mode == "published" or parameters.void_reason(run, data.schema):
-        return  # it may cost less than it claims, or nothing is proved of it
-    with suppress(BookError):  # the run says why it cannot be charged
+        return  # its loss may be smaller than claimed, or unknown
+    with suppress(BookError):  # the run reports why it cannot be charged
         session.ledger_store().require_room(data, run.relation, run.epsilon, run.delta)
 
 
@@ -256,8 +256,8 @@ def describe_spent(ledger: Ledger) -> str:
         return phrase("The run was stopped before its first query: **nothing was charged.**")
     if math.isinf(ledger.epsilon_bound):
         return phrase("The run was stopped. Its queries until then **stay charged: without a bound.**")
-    text = phrase("The run was stopped. Its queries until then **stay charged: epsilon {price}.**")
-    return text.format(price=protection.headline(None, ledger.epsilon_bound, ledger.delta))
+    text = phrase("The run was stopped. Its queries until then **stay charged: epsilon {loss}.**")
+    return text.format(loss=protection.headline(None, ledger.epsilon_bound, ledger.delta))
 
 
 def method_on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:

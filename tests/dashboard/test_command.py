@@ -17,7 +17,7 @@ from dpcore.dashboard.__main__ import flags_of_config, main
 from dpcore.errors import ParameterError
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVED = ROOT / "dpcore" / "dashboard" / "served.py"
+SERVER = ROOT / "dpcore" / "dashboard" / "server.py"
 # Stands in for the server, at the moment at which it would begin to listen.
 TOLD = """
 import json, sys
@@ -51,7 +51,7 @@ def test_every_option_is_in_force_where_files_and_variables_say_otherwise(tmp_pa
     known = {**os.environ, "HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "PYTHONPATH": str(ROOT), **variables}
     command = [sys.executable, "-c", TOLD, json.dumps([*declared])]
     script, found = json.loads(subprocess.check_output(command, cwd=tmp_path / "folder", env=known, timeout=120))
-    assert Path(script) == SERVED
+    assert Path(script) == SERVER
     assert found == declared
     assert found["server.address"] == "127.0.0.1"
     assert found["runner.fastReruns"] is False  # nothing runs beside a page that begins a run
@@ -80,7 +80,7 @@ def test_what_is_asked_for_wins_and_is_said_once(handed):
     ):
         handed.clear()
         main(wanted)
-        assert handed[0] == str(SERVED)
+        assert handed[0] == str(SERVER)
         flags = [tuple(word.removeprefix("--").split("=", 1)) for word in handed[1:]]
         ours = {name: value for name, (value,) in flags_of_config().items()}
         assert sorted(flags) == sorted((ours | given).items()), wanted
@@ -132,5 +132,5 @@ def test_whoever_asks_for_a_log_in_gets_no_server_that_asks_nobody(handed, capsy
     monkeypatch.setenv("DPCORE_LOGIN", "1")
     refused("--hosted")
     with pytest.raises(ParameterError, match="let a proxy"):
-        runpy.run_path(str(SERVED))
+        runpy.run_path(str(SERVER))
     assert handed == []

@@ -88,9 +88,9 @@ def test_a_server_that_is_full_lets_nobody_in_until_somebody_leaves(monkeypatch)
         False,
         True,
     ]
-    first.left = time.monotonic()
+    first.left_at = time.monotonic()
     assert admit_visitor(third)
-    first.left = inf  # a connection that was lost for a moment
+    first.left_at = inf  # a connection that was lost for a moment
     assert admit_visitor(first)
     assert not admit_visitor(Visit())
 
@@ -143,7 +143,7 @@ def test_who_waits_is_told_their_place_and_is_gone_when_they_leave(monkeypatch):
     gone.start()
     while "place" not in gone.note:
         time.sleep(0.01)
-    gone.visit.left = time.monotonic() - jobs.GRACE - 1
+    gone.visit.left_at = time.monotonic() - jobs.GRACE - 1
     finished(gone)
     over.set()
     assert finished(first).error is None

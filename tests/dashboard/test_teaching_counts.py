@@ -75,7 +75,7 @@ def test_gaussian_delta_is_what_one_world_has_above_the_other():
         x = np.linspace(start, start + 40 * s, 100_001)
         above = np.trapezoid(norm(1, s).pdf(x) - math.exp(epsilon) * norm(0, s).pdf(x), x)
         assert above == pytest.approx(delta, rel=1e-6)
-        frame = world_densities(noise, 100, places=4001)
+        frame = world_densities(noise, 100, points=4001)
         for world in ("with", "without"):
             gap = frame[world] - frame[f"limit_{world}"]
             area = np.trapezoid(gap, frame["answer"])

@@ -26,13 +26,13 @@ from dpcore.language import current_language, phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import claim
 
-NO_NOISE = 1e9  # an epsilon at which noise is far below one count
-MOST_PAIRS = 1_800  # those of 60 columns; of more pairs, so many are drawn at random
+NO_NOISE = 1e9  # an epsilon with noise far below one count
+MOST_PAIRS = 1_800  # the pairs of 60 columns; of more, a random sample
 
 
 def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
     """Draw panels as tabs, and compute only the open one."""
-    tab_key = f"{page}.tab"  # by its English name, under which links, lessons and steps ask for it
+    tab_key = f"{page}.tab"  # by its English name, as in links and lessons
     names = {say(name): name for name in panels}
     label = f"{tab_key}.{current_language()}"
 
@@ -61,12 +61,12 @@ def draw_release_chart(shown: ShownRelease, picture: Any, *, data: pd.DataFrame 
 
 
 def release_note(shown: ShownRelease) -> str:
-    """Return a sentence: what it costs to look at a part of a release, or why that is not private."""
+    """Return a sentence: what a look at a part of a release costs, or why it is not private."""
     if shown.release.noiseless:
-        return say("All of it is noiseless: a baseline without privacy, for this screen only.")
+        return say("This is a noiseless baseline without privacy, for this screen only.")
     if shown.release.guarantee_void:
-        return say("All of it is part of the release, and no more is proven of it: see the top of the page.")
-    return say("All of it is part of the release: looking at it spends nothing more.")
+        return say("All values here are part of the release. See the top of the page for its guarantee.")
+    return say("All values here are part of the release: looking at them spends no budget.")
 
 
 def note_test_sample(shown: ShownRelease) -> None:
@@ -102,11 +102,11 @@ def compared_row_indices(shown: ShownRelease) -> Ints:
 
 
 def describe_person_sample(shown: ShownRelease) -> str:
-    """Return a sentence on the rows that `compared_row_indices` keeps of each person; "" for all rows."""
+    """Return a sentence on the rows in `compared_row_indices` of each person; "" for all rows."""
     unit = shown.release.schema.persons
     if unit is None:
         return ""
-    text = phrase(" At most {n:,} rows of each person count, drawn in secret; real ones, anew.")
+    text = phrase(" At most {n:,} rows of each person count, at random; real rows are drawn anew.")
     return say(text, n=unit.max_contributions)
 
 
@@ -121,7 +121,7 @@ def draw_column(shown: ShownRelease, name: str, **look: Any) -> None:
     """Draw a column's real and synthetic shares, with those of the previous run as a pale mark."""
     if (before := shown.previous) is not None:
         epsilon = claim(before.release.ledger.epsilon_claimed)
-        text = say("the run before, epsilon {epsilon}", epsilon=epsilon)
+        text = say("previous run, epsilon {epsilon}", epsilon=epsilon)
         look |= {"previous": column_shares(before, name), "before": text}
     real(charts.marginal, column_shares(shown, name), column=name, **look)
 
@@ -161,7 +161,7 @@ def real(
         If `frame` is not of type `Statistics`.
     """
     if not isinstance(frame, Statistics):
-        raise TypeError("Pictures of real rows are drawn of counts and means only: see dpcore.evaluate.statistics.")
+        raise TypeError("Charts of real rows need counts and means only: see dpcore.evaluate.statistics.")
     picture = draw(statistics(frame)[of], **look)
     chart(charts.mark_real(picture) if private else picture, data=frame)
 
@@ -169,7 +169,7 @@ def real(
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     """Draw a chart with its text alternative, and its data as a table, marked as the chart is."""
     spec = charts.on_phones(charts.specification(picture))
-    st.vega_lite_chart(spec, width="stretch")  # its description is the alternative text
+    st.vega_lite_chart(spec, width="stretch")  # its description is the text alternative
     if data is not None:
         text, mark = say("Numbers"), say(REAL_DATA)
         draw_table(data, say("{title}. {mark}", title=text, mark=mark) if mark in picture.title.text else text)

@@ -32,9 +32,9 @@ from dpcore.evaluate.learners import MAJORITY
 from dpcore.export.artifacts import Model
 from dpcore.language import ENGLISH, phrase, retold, say, use_language
 
-CENTERS = "Means and medians of numbers, whatever the bins"
+CENTERS = "Means and medians of numeric columns"
 HEADS = ["column", "real mean", "mean", "median", "real rows below the median", "far off"]
-RARE_CLASS = 0.1  # share of rows below which accuracy says little of a class
+RARE_CLASS = 0.1  # share of rows below which balanced accuracy is shown
 
 
 def draw_rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
@@ -68,15 +68,15 @@ def draw_accuracy(page: str, shown: ShownRelease) -> None:
     rows = len(shown.data.test_sample)
     target = shown.release.parameters.get("target") or shown.release.schema.target
     if not rows:
-        st.info(say("No rows were set apart for testing: choose it on Data."))
+        st.info(say("No rows were set aside for testing. Choose a share of test rows on Data."))
     elif target is None:
         st.info(say("Accuracy needs a class column. Choose one on Data."))
     else:
         markdown(
-            "How well is **{target}** predicted for real rows that were not learned from? "
-            "Differences below {margin:.1%} may be random ({mark}).",
+            "How well is **{target}** predicted for real test rows, which no model learned from? "
+            "Differences below {smallest:.1%} may be random ({mark}).",
             target=escape(target),
-            margin=1 / math.sqrt(rows),  # 95% intervals of shares are narrower
+            smallest=1 / math.sqrt(rows),  # 95% intervals of shares are narrower
             mark=say(REAL_DATA),
         )
         if isinstance(shown.release.artifact, Model):
@@ -89,13 +89,13 @@ def draw_accuracy(page: str, shown: ShownRelease) -> None:
 def draw_learners(page: str, shown: ShownRelease, target: str) -> None:
     """Draw the accuracy of classifiers that were trained on the synthetic and on the real rows."""
     compute = partial(compute_accuracies, shown, target)
-    frame = jobs.background_value(page, shown, "accuracy", phrase("Training classifiers"), compute)
+    frame = jobs.late_value(page, shown, "accuracy", phrase("Training classifiers"), compute)
     if frame is None:
         return
     metric = "accuracy"
     if column_shares(shown, target)["real"].min() < RARE_CLASS:
         metric = "balanced_accuracy"
-        markdown("Balanced accuracy: the mean share of each class that is found, as the rarest class is below 10 %.")
+        markdown("Balanced accuracy is the mean share of each class that is found. One is below 10 %.")
     known = frame["model"] != MAJORITY
     majority = float(frame.loc[~known, metric].iloc[0])
     real(charts.accuracy, frame, of=known, majority=majority, metric=metric)

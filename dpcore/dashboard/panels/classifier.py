@@ -20,7 +20,7 @@ from dpcore.language import ENGLISH, phrase, say, use_language
 from dpcore.postprocess.naive_bayes import Bayes
 
 ComparisonFrames = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
-RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes, true answers")
+RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes from true answers")
 
 
 def draw_scores(page: str, shown: ShownRelease) -> None:
@@ -31,7 +31,7 @@ def draw_scores(page: str, shown: ShownRelease) -> None:
     panels.real(charts.classifier_scores, frame)
     if not shown.data.held:
         some = len(shown.data.train_sample)
-        caption("Baselines learned from a uniform sample of {some:,} rows.", some=some)
+        caption("The baselines were trained on a uniform sample of {some:,} rows.", some=some)
     panels.real(charts.confusion, confusion)
     if costs is not None:
         majority = float(frame.loc[frame["model"] == MAJORITY, "accuracy"].iloc[0])
@@ -40,7 +40,7 @@ def draw_scores(page: str, shown: ShownRelease) -> None:
 
 def compared_classifiers(page: str, shown: ShownRelease) -> ComparisonFrames | None:
     """Compare the classifiers once per release, in the background; None until that is finished."""
-    return jobs.background_value(page, shown, "compared", phrase("Comparing"), partial(compare_classifiers, shown))
+    return jobs.late_value(page, shown, "compared", phrase("Comparing"), partial(compare_classifiers, shown))
 
 
 def accuracy_charts(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
@@ -59,7 +59,7 @@ def draw_redraws(page: str, shown: ShownRelease) -> None:
     if len(shown.data.test_sample):
         redraw.draw_redraws(page, shown)
     else:
-        st.info(say("Runs are compared by their accuracy, which needs rows kept aside to test on."))
+        st.info(say("Runs are compared by accuracy, which needs test rows: choose them on Data."))
 
 
 def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFrames:
@@ -69,15 +69,15 @@ def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFr
     """
     release, data, model = shown.release, shown.data, shown.release.model
     evaluator, models, costs = panels.evaluator(shown), {RELEASED: model.predict_proba}, None
-    progress(0.0, phrase("judging the release"))
+    progress(0.0, phrase("testing the released classifier"))
     confusion = evaluator.judged(model.predict_proba, model.target).confusion
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.1, phrase("the same method without noise"))
         plain = panels.fit_noiseless(shown)
         models[PLAIN] = plain.predict_proba
-        if "forest" in model.released and model.reports is None and data.held:  # reports have noise in every value
+        if "forest" in model.released and model.reports is None and data.held:  # reports are noisy
             costs = tree_errors.noise_and_structure(model.released["forest"], plain.forest_, data)
-    progress(0.6, phrase("learning from the real rows"))
+    progress(0.6, phrase("training baselines on the real rows"))
     if model.reports is not None and not release.noiseless:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
         truthful = evaluator.truthful(model.target, release.schema, normal=normal)

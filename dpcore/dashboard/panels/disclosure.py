@@ -32,8 +32,8 @@ def draw_attack(page: str, shown: ShownRelease) -> None:
     release, artifact, schema = shown.release, shown.release.artifact, shown.release.schema
     st.markdown(describe_limit(release))
     markdown(
-        "**One attack.** Someone knows all of a row but one column, and guesses it by the release. "
-        "The method runs {fits} times; real rows chosen at random take part in every other run.",
+        "**One attack.** Someone knows all columns of a row but one, and guesses that one from the "
+        "release. The method runs {fits} times; random real rows take part in every other run.",
         fits=FITS,
     )
     if not shown.data.held:
@@ -44,7 +44,7 @@ def draw_attack(page: str, shown: ShownRelease) -> None:
     if not isinstance(artifact, Model):
         names = sorted(schema.names, key=lambda name: name != target)
         how = {"attack": disclosure.ATTACKS[1], "rows": len(release.synthetic)}
-    sensitive: str = st.selectbox(say("What is guessed"), names, key=f"{page}.sensitive")
+    sensitive: str = st.selectbox(say("Column that is guessed"), names, key=f"{page}.sensitive")
     name, key = f"{page}.learned", f"learned {sensitive!r}"
     jobs.run_button(say("Try the attack"), name, "go", icon=":material/person_search:")
     data, memory = shown.data, shown.memory
@@ -68,16 +68,16 @@ def describe_limit(release: Release) -> str:
     if release.ledger.relation == "add_remove":
         without = phrase("had not taken part")
     text = say(
-        "**The limit: {points} percentage points.** Anyone who sees the release, whatever else "
-        "they know, guesses right about a {whose} at most that much more often than if this "
-        "{whose} {without}. It follows from epsilon {epsilon} alone, and holds for every attack.",
+        "**The limit: {points} percentage points.** The release helps anyone who sees it to guess "
+        "right about a {whose} at most that much more often than if this {whose} {without}. The "
+        "limit follows from epsilon {epsilon} alone, and holds for every attack.",
         points=limit_points(epsilon),
         whose=say(protection.protects(unit)),
         without=say(without),
         epsilon=escape(protection.headline(unit, epsilon, release.ledger.delta)),
     )
     if not release.ledger.delta:
-        half = phrase(" That is about twice what someone gains who was 50:50 unsure: from 50 to {sure} in 100.")
+        half = phrase(" This is about twice the gain of someone who was 50:50 unsure: from 50 to {sure} in 100.")
         text += say(half, sure=f"{100 * odds(epsilon):.4g}")
     if unit is not None and unit.id_column is None:
         more = limit_points(protection.of_one(unit, epsilon, release.ledger.delta))
@@ -95,8 +95,8 @@ def draw_result(found: pd.Series) -> None:
     """Draw the gain of the attack, beside its limit."""
     bound = found["epsilon_bound"]
     texts = {
-        say("Right if the row took part"): f"{found['correct_in']:.1%}",
-        say("Right if it did not"): f"{found['correct_out']:.1%}",
+        say("Guessed right if the row took part"): f"{found['correct_in']:.1%}",
+        say("Guessed right if the row did not take part"): f"{found['correct_out']:.1%}",
         say("Difference, in points"): f"{100 * found['advantage']:+.1f}",
         say("Limit, in points"): limit_points(bound) if math.isfinite(bound) else say("none"),
     }

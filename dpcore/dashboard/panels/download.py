@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import hosting, links
-from dpcore.dashboard.panels import longer
+from dpcore.dashboard.panels import row_writer
 from dpcore.dashboard.panels.accuracy import comparison_charts
 from dpcore.dashboard.session import ShownRelease, remember
 from dpcore.dashboard.shell import escape
@@ -26,7 +26,7 @@ def draw_download(page: str, shown: ShownRelease) -> None:
     """Draw the downloads of a release, its card, and the code that repeats the run."""
     release, artifact = shown.release, shown.release.artifact
     if isinstance(artifact, Model) and release.noiseless:
-        st.info(say("This model holds noiseless counts of real rows. It is for comparison on screen, and stays here."))
+        st.info(say("This model holds noiseless counts of real rows. It is a baseline on screen only."))
         return
     with st.container(horizontal=True):
         first, others = st.container(width="content"), st.popover(say("Other files"))
@@ -39,18 +39,18 @@ def draw_download(page: str, shown: ShownRelease) -> None:
         names = escape(", ".join(name for family in reports.clear for name in family))
         markdown("The model holds noiseless figures of true answers of {names}.", names=names)
     elif not isinstance(artifact, Model):
-        markdown("No real row is copied, though a synthetic one may coincide with one.")
+        markdown("No real row is copied, though a synthetic row may coincide with a real one.")
     if reports is not None and release.table_of_reports is None:
-        markdown("The table of reports stays here: by its rules or seed, it holds true answers.")
+        markdown("The zip lacks the table of reports: with its rules or seed, it reveals true answers.")
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
     with others:
-        note = say("They carry no guarantee. Without them the report holds the release alone, and what it can cost.")
+        note = say("Comparisons have no guarantee. Without them, the report holds only the release.")
         real = st.toggle(say("Put the comparisons with real rows into the report"), key=f"{page}.real", help=note)
     html_report = make_html_report(page, shown, real=real)
     if html_report is None:
         return
-    # Bytes, made once per release and choice: a deferred download is lost if the page reruns under the click.
+    # Made once per release and choice: a rerun during the click would lose a deferred download.
     with use_language(ENGLISH):  # as all files are
         packed = remember(shown, f"zip {html_report.real}", partial(bundle, release, told=html_report))
         notebook = remember(shown, "notebook", partial(make_notebook, release))
@@ -66,7 +66,7 @@ def draw_download(page: str, shown: ShownRelease) -> None:
         file_button(f"{page}.download_notebook", label, notebook, "replay.ipynb")
     if shown.method is not None and hosting.is_own_computer():
         with st.expander(say("More rows than fit into memory")):
-            longer.draw_writer(page, shown)
+            row_writer.draw_writer(page, shown)
     draw_card(shown)
     with st.expander(say("Show the code")):
         st.code(show_code(release), language="python")
@@ -74,13 +74,13 @@ def draw_download(page: str, shown: ShownRelease) -> None:
         link = links.make_link(made["name"], made["settings"], release.schema.target)
         with st.expander(say("A link to these settings")):
             st.code(link, language=None)
-            caption("Parameters only, never data. Or give Start the zip: **Go on from a release**.")
+            caption("A link holds parameters, no data. Start also opens the zip: **Go on from a release**.")
 
 
 def make_html_report(page: str, shown: ShownRelease, *, real: bool) -> Report | None:
     """Return the HTML report, made once per release and choice; None until it is computed."""
     if real:
-        html_report = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")
+        html_report = phrase("{mark}. The report and its zip now have comparisons with real rows.")
         st.error(say(html_report, mark=say(REAL_DATA)), icon=WARNING)
     pictures = comparison_charts(page, shown) if real else []
     if pictures is None:
@@ -89,7 +89,7 @@ def make_html_report(page: str, shown: ShownRelease, *, real: bool) -> Report | 
         make = partial(make_report, shown.release, pictures)
         made = remember(shown, f"report, real: {real}", make)
     if real and not made.real:
-        st.info(say("There is nothing to compare with: no rows were kept aside to test on."))
+        st.info(say("The report has no comparisons, as no test rows were set aside."))
     return made
 
 

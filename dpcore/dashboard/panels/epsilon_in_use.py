@@ -34,7 +34,7 @@ def draw_answers(epsilon: float) -> None:
             "Sources: Census Bureau (2021); Aktay and others, “Google COVID-19 Community Mobility "
             "Reports” (2020); Desfontaines, “A list of real-world uses of differential privacy”."
         )
-    with st.expander(say("What if I am in twice?")):
+    with st.expander(say("What if two rows of the data are mine?")):
         markdown(
             "Epsilon is promised for **one row** unless a page says “person”: epsilons of your rows "
             "add up. Two rows: epsilon {twice}, and 50:50 becomes at most {sure}. Where **Data** "

@@ -24,7 +24,7 @@ WHENCE = phrase(
     "**Forecast**, at no cost: the method runs on random tables made from your schema and the public number of rows. "
     "It reads no row of yours."
 )
-READ_OFF = phrase("But the schema was read off them, so this is no public fact before it is declared.")
+READ_OFF = phrase("But the schema was inferred from your rows, so the forecast is no public fact yet.")
 
 
 def draw_forecast(
@@ -93,15 +93,15 @@ def draw_result(found: Forecast, epsilon: float, of_row: float, note: str) -> No
     ends = {"low": times * found.steps[0].epsilon, "high": times * found.steps[-1].epsilon}
     panels.chart(charts.forecast_bands(pd.DataFrame(bands), epsilon=epsilon, **ends))
     caption(
-        "Without any noise, columns would be off by {columns}, pairs by {pairs}. That part is a guess: it depends on "
-        "how your columns depend on each other, and the tables are made up. The rest is noise, which is known.",
+        "Even without noise, columns would be off by {columns}, pairs by {pairs}. That part is a "
+        "guess, as the tables are made up. The rest is noise, whose size is known.",
         columns=format_band(found.noiseless.columns),
         pairs=format_band(found.noiseless.pairs),
     )
     names = [f"{escape(first)} × {escape(second)}" for first, second in at.lost]
     markdown(
-        "**Lost**, {lost:,} of {pairs:,} pairs: {names}. Where one column determined the other, less than half of "
-        "that was left.",
+        "**Lost relations**, {lost:,} of {pairs:,} pairs of columns: {names}. On made-up tables "
+        "where one column determined the other, less than half of that relation was left.",
         lost=len(names),
         pairs=len(at.kept),
         names=", ".join([*names[:MOST_NAMED], *["…"] * (len(names) > MOST_NAMED)]) or "–",

@@ -19,10 +19,10 @@ from dpcore.text import claim, limit, number
 LARGEST = 20
 COMPOSED = {
     "one": phrase("**One tree** is grown from all rows: a row spends epsilon on a path to a leaf."),
-    "disjoint": phrase("Each row is in **one random tree**: all together can cost no more than one."),
+    "disjoint": phrase("Each row is in **one random tree**: all trees can cost no more than one tree."),
     "poisson": phrase(
-        "Each tree sees a **secret random sample** of the rows. A person is probably not in it, so "
-        "a tree may spend more inside than it can cost outside. The trees' privacy losses add up."
+        "Each tree sees a **secret random sample** of the rows, in which a person probably is not: "
+        "queries can cost less than they spend (amplification by sampling). The losses add up."
     ),
     "full": phrase("Every tree sees **every row**: the trees' privacy losses add up."),
     "bootstrap": phrase(
@@ -45,7 +45,7 @@ def draw_tree(page: str, shown: ShownRelease) -> None:
     title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
     panels.draw_release_chart(shown, charts.forest_tree(frame, title=title), data=frame)
     if found.leaf.all():
-        st.info(say("No tree was split: nothing stood out of the noise. More epsilon or rows help."))
+        st.info(say("No tree was split: no split stood out of the noise. More epsilon or rows help."))
     else:
         weights = found.importance().rename_axis("column").reset_index(name="share")
         panels.draw_release_chart(shown, charts.importance(weights), data=weights)
@@ -67,7 +67,7 @@ def draw_budget(shown: ShownRelease, found: Forest) -> None:
     if math.isinf(ledger.epsilon_claimed):
         st.info(say("No query was answered with noise, so no epsilon can be proved."))
         return
-    sampled = str(parameters.get("resample", "full"))  # methods of one tree do not choose
+    sampled = str(parameters.get("resample", "full"))  # methods of one tree have no such parameter
     if parameters["mode"] == "published" and "resample" in parameters:
         sampled = "bootstrap"
     markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
@@ -86,8 +86,8 @@ def draw_budget(shown: ShownRelease, found: Forest) -> None:
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
     if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
         caption(
-            "Epsilon {epsilon} of this is for levels that no tree reached. On other rows trees "
-            "would have grown deeper, and a guarantee has to hold for all rows.",
+            "Epsilon {epsilon} of the run is charged for levels that no tree reached. On other "
+            "rows, trees would have grown deeper, and a guarantee has to hold for all rows.",
             epsilon=number(left),
         )
 
@@ -98,5 +98,5 @@ def epsilon_table(ledger: Ledger) -> pd.DataFrame:
     names = [say("all trees together"), *(part.name for part in way[1:])]
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
     rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]
-    text = say("of the noise alone") if ledger.guarantee_void else say("can cost up to")
+    text = say("nominal (noise only)") if ledger.guarantee_void else say("can cost up to")
     return pd.DataFrame(rows, columns=[say("account"), say("claimed"), text])

@@ -41,7 +41,7 @@ def choose_worst_first(label: str, key: str, frame: pd.DataFrame) -> str:
 def draw_mean_distance(frame: pd.DataFrame, of: str) -> None:
     """Draw the mean distance of marginals, beside that of a fresh real sample."""
     markdown(
-        "Mean distance of {of}: **{mean:.3f}**; of a fresh real sample {floor:.3f} ({mark}).",
+        "Mean total variation distance of {of}: **{mean:.3f}**; of a fresh real sample: {floor:.3f} ({mark}).",
         of=of,
         mean=frame["avd"].mean(),
         floor=frame["floor"].mean(),
@@ -56,13 +56,13 @@ def draw_model_column(page: str, shown: ShownRelease) -> None:
     frame, off = found
     draw_counts(frame, choose_worst_first(say("One column (the worst first)"), f"{page}.column", off))
     markdown(
-        "Mean distance of {n:,} columns: **{mean:.3f}** ({mark}).",
+        "Mean total variation distance of {n:,} columns: **{mean:.3f}** ({mark}).",
         n=len(off),
         mean=off["avd"].mean(),
         mark=say(REAL_DATA),
     )
     if page == "forests":
-        caption("A column's first split: of the rows that reach it, the share that goes each way.")
+        caption("The bars show a column's first split: the share of rows that goes to each branch.")
 
 
 def classifier_marginals(page: str, shown: ShownRelease) -> tuple[Statistics, pd.DataFrame] | None:

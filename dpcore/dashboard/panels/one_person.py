@@ -33,14 +33,14 @@ def draw_two_persons(page: str, model: Model) -> None:
             text = cell.selectbox(label, texts, (len(texts) + 1) // 2, key=own)
         other[name] = cells[name][text]
     found = model.predictions(pd.DataFrame([typical, other]))
-    titles = say("A typical person"), say("The same, changed")
+    titles = say("A typical person"), say("The changed person")
     answers = zip(st.columns(2), titles, found.iloc[:, -2], found.iloc[:, -1], strict=True)
     for cell, title, answer, sure in answers:
         value = say("{answer} ({sure:.1%} sure)", answer=escape(str(answer)), sure=sure)
         cell.metric(f"{title}{say(': ')}{escape(model.target)}", value, border=True)
     caption(
-        "Typical is the middle of each public range, or list of values. Neither person needs to "
-        "exist: what a model says of them is no fact about anyone."
+        "A typical value is the middle of a public range, or of a list of values. Neither person "
+        "needs to exist: a prediction for them is no fact about anyone."
     )
 
 

@@ -15,7 +15,7 @@ from dpcore import datasets
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import hosting, jobs, panels, session, unproved
+from dpcore.dashboard import hosting, jobs, panels, session, void_guarantee
 from dpcore.dashboard.panels import classifier, redraw
 from dpcore.dashboard.run_records import record_run, show_failures
 from dpcore.dashboard.session import ShownRelease, Spending
@@ -32,7 +32,7 @@ from dpcore.language import phrase, retold, say
 
 PUBLISHED = ("adult", "big5")
 OWN = {"000": "NB-Synth", "001": "HMPrivBayes", "002": "TaxonomyRelease", "003": "DiffPRFs", "004": "PPNB"}  # methods
-SETS = {"004": (*datasets.BANK_CARDS, "adult")}  # of papers about other data than those
+SETS = {"004": (*datasets.BANK_CARDS, "adult")}  # data of papers on other data
 
 
 @dataclass
@@ -51,7 +51,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
     own = {data.name: data} if data.held else {}
     sets = own | read_published(paper) | own
     if not own:
-        st.info(say("The rows in use are in a folder. Figures need rows in memory, and are made of other data."))
+        st.info(say("The rows in use are in a folder. Figures need rows in memory, of other data."))
     if not sets:
         return
     left, right = st.columns([3, 1], gap="large")
@@ -65,28 +65,26 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
         st.markdown(retold(figure.printed))
         st.caption(source(OWN[paper]))
     if missing := figure.lacks(data):
-        st.info(say("No such figure of {data}: {missing}", data=escape(data.name), missing=retold(missing)))
+        st.info(say("{data} cannot make this figure: {missing}", data=escape(data.name), missing=retold(missing)))
         return
     name = f"{page}.{figure.key}"
-    about = say("Every run is charged. Finished runs are kept if you cancel.")
-    unproved.run_button(say("Make this figure"), name, "go", data, icon=":material/play_arrow:", help=about)
+    about = say("Every run is charged to your budget. Finished runs are kept if you cancel.")
+    void_guarantee.run_button(say("Make this figure"), name, "go", data, icon=":material/play_arrow:", help=about)
     what = hash((figure.key, data.token, data.schema.to_json()))
     made = session.keep_once(f"dpcore.figure:{page}:{what}", FigureRuns)
     jobs.run(phrase("Making releases"), name, partial(run_figure, made, session.spending(), figure, data, count))
     if made.frames:
         if made.share < 1 and not session.is_waiting(name):
-            text = phrase("Stopped before it was finished: {runs:,} runs are drawn, and points have fewer of them.")
+            text = phrase("The figure was stopped: it has {runs:,} runs, fewer per point.")
             st.warning(say(text, runs=len(made.frames)))
         show_failures(made.frames)
         draw_figure(paper, figure, pd.concat(made.frames, ignore_index=True))
 
 
-def run_figure(
-    made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, repeats: int, progress: Progress
-) -> None:
-    """Run a figure's methods, and store finished runs in `made`, also after a cancellation.
+def run_figure(runs: FigureRuns, spending: Spending, figure: Figure, data: Dataset, n: int, progress: Progress) -> None:
+    """Run a figure's methods, and store finished runs in `runs`, also after a cancellation.
 
-    The new runs replace earlier ones.
+    Each setting runs `n` times. The new runs replace earlier ones.
     """
     frames: list[pd.DataFrame] = []
     notes: dict[Any, Ledger] = {}
@@ -94,12 +92,12 @@ def run_figure(
     def within(part: float, text: str = "") -> None:
         progress(part, f"{len(frames):,} done{text and '; '}{text}")
 
-    ledgers = ledgers_in_file(spending.books, data, figure.title)
-    stream = figure.stream(data, repeats, ledgers=ledgers, n_jobs=-1, progress=within)
+    ledgers = ledgers_in_file(spending.store, data, figure.title)
+    stream = figure.stream(data, n, ledgers=ledgers, n_jobs=-1, progress=within)
     with closing(stream) as found:
         for part, frame in found:
             frames.append(frame)
-            made.frames, made.share = frames, part
+            runs.frames, runs.share = frames, part
             purpose = f"{figure.title}: {frame['series'].iloc[0]}, {frame['mode'].iloc[0]}"
             record_run(spending, notes, data, purpose, frame)
             within(part)
@@ -117,7 +115,7 @@ def draw_figure(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
             st.caption(escape(part))
         else:
             panels.chart(part[0], data=part[1])
-    for line in figure.verdicts(frame):  # read off all points, whatever is chosen of them
+    for line in figure.verdicts(frame):  # computed from all points, whatever is chosen
         st.markdown(f":material/fact_check: {escape(line)} ({say(REAL_DATA)})")
 
 

@@ -34,11 +34,11 @@ class FilePredictions(NamedTuple):
 def saved_model_drawer(page: str) -> None:
     """Draw an expander for a model from a file; the last readable model stays."""
     with st.expander(say("Or predict with a saved model")):
-        label, note = say("A model.json that you downloaded"), say("Nothing in it is run.")
+        label, note = say("A model.json that you downloaded"), say("No code in the file is run.")
         file = housekeeping.uploader(label, type="json", key=f"{page}.model_file", help=note)
         model = jobs.read_file(f"dpcore.model:{page}", file, Model.from_json, last=True)
         if model is None:
-            caption("A model is enough: no private row is needed, and nothing is spent.")
+            caption("A saved model suffices: no private row is needed, and no budget is spent.")
         else:
             draw_model_privacy(model.about)
             draw_predictions(f"{page}.saved", model)
@@ -47,7 +47,7 @@ def saved_model_drawer(page: str) -> None:
 def draw_model_privacy(about: Mapping[str, Any]) -> None:
     """Draw what a model's file says of its privacy."""
     caption(
-        "Its file says: {method}, epsilon claimed: {claimed}, can cost up to: {bound}. {unit}",
+        "The model's file says: {method}, claimed epsilon: {claimed}, proven at most: {bound}. {unit}",
         method=escape(str(about["method"])),
         claimed=claim(about["epsilon_claimed"]),
         bound=limit(about["epsilon_bound"]),
@@ -70,10 +70,10 @@ def predict_rows(page: str, model: Model) -> None:
     needed = [(one.name, describe_allowed(one)) for one in model.schema if one.name != model.target]
     with st.expander(say("What the file must hold: {n:,} columns", n=len(needed))):
         st.dataframe(pd.DataFrame(needed, columns=[say("column"), say("allowed")]), hide_index=True)
-    label = say("Rows to predict: {kinds}, also packed", kinds=", ".join(UNPACKED))
-    note = say("Read in the memory of the computer that runs this program; written nowhere.")
+    label = say("Rows to predict: {kinds}, also compressed", kinds=", ".join(UNPACKED))
+    note = say("The file is read into the memory of this server, and written nowhere.")
     file = housekeeping.uploader(label, key=f"{page}.rows", help=note)
-    with st.expander(say("How to read it: encoding, delimiter, decimals")):
+    with st.expander(say("How to read the file: encoding, delimiter, decimals")):
         options = choose_reading(page)
 
     def work() -> FilePredictions:
@@ -98,8 +98,8 @@ def draw_answers(page: str, found: FilePredictions) -> None:
     rows, model = found.rows, found.model
     name, target = rows.columns[-2], model.target
     markdown(
-        "{rows:,} predictions for **{file}** by {method}. They hold your file's rows: the file's "
-        "privacy is yours to keep.",
+        "{rows:,} predictions for **{file}** by {method}. They contain your file's rows: keep "
+        "them as private as the file.",
         rows=len(rows),
         file=escape(found.file),
         method=escape(str(model.about["method"])),
@@ -107,7 +107,7 @@ def draw_answers(page: str, found: FilePredictions) -> None:
     if target in rows.columns:
         known = rows[target].dropna().map(canonical)
         markdown(
-            "Your file says **{target}** itself: {right:,} of {known:,} predictions agree.",
+            "Your file has the column **{target}**: {right:,} of {known:,} predictions agree with it.",
             target=escape(target),
             right=(known == rows.loc[known.index, name].map(canonical)).sum(),
             known=len(known),
@@ -126,7 +126,7 @@ def draw_answers(page: str, found: FilePredictions) -> None:
     first = first[[*first.columns[-2:], *first.columns[:-2]]]
     st.dataframe(first, hide_index=True, key=f"{page}.predicted_rows")
     caption(
-        "The first {n:,} rows. Probabilities are the model's own: naive Bayes is often far too sure of "
-        "itself, and where trees vote, that of the class that won may be small.",
+        "The first {n:,} rows. Probabilities are the model's own: naive Bayes is often far too "
+        "sure, and among trees that vote, the winning class may have a small one.",
         n=len(first),
     )

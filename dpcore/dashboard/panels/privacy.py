@@ -42,23 +42,23 @@ def draw_epsilon(shown: ShownRelease) -> None:
     title = say("Epsilon {epsilon}, proven.", epsilon=limit(bound))
     if different := bound != claimed or math.isinf(bound):
         title = say("Proven at most: {epsilon}.", epsilon=limit(bound))
-        text = say("Its source claims nothing that could be put so.")
+        text = say("The source claims no finite epsilon.")
         text = text if math.isinf(claimed) else odds(ledger.totals.claimed)
         st.markdown(f"**{say('Claimed: {epsilon}.', epsilon=claim(claimed))}** {text}")
     text = say(ledger.guarantee_void) or odds(ledger.totals.bound)
     st.markdown(f":red[**{title}**] {text}" if bound > claimed else f"**{title}** {text}")
     if different:
         chart(charts.claimed_vs_bound(claimed=claimed, bound=bound, delta=ledger.delta))
-    rows = 1 if persons is None else persons.max_contributions  # queries are priced for one of them
+    rows = 1 if persons is None else persons.max_contributions  # ledger entries count one row
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escape(retold(str(reason)))} {describe_loss_ratio(part, rows)}", icon=":material/help:")
     if bound < claimed < math.inf:
-        caption("The source claims more than is proven: some queries cannot cost what it charges.")
+        caption("The source claims more than is proven: some queries cost less than it charges.")
     if ledger.guarantee_void:
         nominal = limit(ledger.epsilon_nominal)
         caption("Nominal (noise only): {epsilon}. Its shares below are no bound.", epsilon=nominal)
     if ledger.delta:
-        rho = say("Losses add up in rho: {rho} in all.", rho=number(round_up(ledger.totals.of_noise)))
+        rho = say("Privacy losses add up in rho (zCDP): {rho} in all.", rho=number(round_up(ledger.totals.of_noise)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     if (grown := release.artifact.released.get("forest")) and not local:
         forest.draw_budget(shown, grown)

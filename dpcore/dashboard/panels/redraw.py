@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
-from dpcore.dashboard import jobs, panels, session, unproved
+from dpcore.dashboard import jobs, panels, session, void_guarantee
 from dpcore.dashboard.session import ShownRelease, Spending, remember
 from dpcore.dashboard.widgets import markdown
 from dpcore.errors import DPCoreError
@@ -34,13 +34,13 @@ LEARNED = phrase("accuracy of logistic regression")
 def draw_redraws(
     page: str,
     shown: ShownRelease,
-    look: Callable[[Synthesizer], pd.DataFrame] | None = None,
+    measure: Callable[[Synthesizer], pd.DataFrame] | None = None,
     draw: Callable[[pd.DataFrame], None] | None = None,
 ) -> None:
     """Draw the measures of a release beside those of 20 more runs, as dots.
 
-    `look` computes further measures of every fitted method, and `draw` draws them: one frame of all
-    runs, with a column `run`.
+    `measure` computes further measures of every fitted method. `draw` draws them from one frame of
+    all runs, with a column `run`.
     """
     markdown(
         "A release is one random draw. Draw {n} more with the same settings to see where yours lies. "
@@ -50,46 +50,46 @@ def draw_redraws(
     )
     name = f"{page}.redraws"
     made_of = replace(shown.data, schema=shown.release.schema)
-    unproved.run_button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")
+    void_guarantee.run_button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")
     shelf, spending = session.shown_releases(), session.spending()
 
     def work(progress: Progress) -> None:
         def wanted(fraction: float, text: str) -> None:
-            if shelf.get(page) is not shown:  # another release took its place
+            if shelf.get(page) is not shown:  # another release was made
                 raise jobs.CanceledError
             progress(fraction, text)
 
-        run_redraws(shown, spending, wanted, look)
+        run_redraws(shown, spending, wanted, measure)
 
     jobs.run(phrase("Drawing {n} more").format(n=REDRAWS), name, work)
     if shown.redraws is None:
         return
     if (drawn := int(shown.redraws["run"].max())) < REDRAWS and not session.is_waiting(name):
-        st.info(say("Stopped after {drawn} of {n}. They were charged, and these are they.", drawn=drawn, n=REDRAWS))
+        st.info(say("Stopped after {drawn} of {n} runs, which were charged.", drawn=drawn, n=REDRAWS))
     baseline = remember(shown, "beside redraws", partial(baseline_measures, shown))
     small = not isinstance(shown.release.artifact, Model)
     picture = charts.redraws(shown.redraws, references=baseline, small=small)
     panels.chart(charts.mark_real(picture), data=shown.redraws)
     panels.note_test_sample(shown)
-    if shown.looks is not None and draw is not None:
-        draw(shown.looks)
+    if shown.page_measures is not None and draw is not None:
+        draw(shown.page_measures)
 
 
 @dataclass
 class RedrawStudy(Study):
-    """Repeated runs of a release's method, measured by `read` and `look`.
+    """Repeated runs of a release's method, measured by `read` and `measure`.
 
     The first failure ends all runs.
     """
 
     read: Callable[[Any], pd.DataFrame] = pd.DataFrame
-    look: Callable[[Any], pd.DataFrame] | None = None
-    looks: list[pd.DataFrame] = field(default_factory=list)
+    measure: Callable[[Any], pd.DataFrame] | None = None
+    found: list[pd.DataFrame] = field(default_factory=list)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """Return the measures of a run, with columns `metric` and `value`."""
-        if self.look is not None:
-            self.looks.append(self.look(run.method).assign(run=run.labels["run"]))
+        if self.measure is not None:
+            self.found.append(self.measure(run.method).assign(run=run.labels["run"]))
         return self.read(synthetic if self.rows else run.method)
 
     def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
@@ -101,7 +101,7 @@ def run_redraws(
     shown: ShownRelease,
     spending: Spending,
     progress: Progress,
-    look: Callable[[Synthesizer], pd.DataFrame] | None = None,
+    measure: Callable[[Synthesizer], pd.DataFrame] | None = None,
 ) -> None:
     """Run the release's method 20 more times, and store all measures with the release.
 
@@ -116,7 +116,7 @@ def run_redraws(
     text = phrase("{run:,} of {n:,}")
     runs = [Run(again(method, k), {"run": k}, text.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
     rows = 0 if isinstance(release.artifact, Model) else len(made)
-    study = RedrawStudy(data, runs, rows, read=read, look=look)
+    study = RedrawStudy(data, runs, rows, read=read, measure=measure)
     frames = [read(made).assign(run=0)]
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
     with closing(study.stream(ledgers=lambda _: lambda: ledger, progress=progress)) as found:
@@ -125,7 +125,7 @@ def run_redraws(
             if len(frames) > most:
                 both = pd.concat(frames, ignore_index=True)
                 shown.redraws = both.assign(chosen=both["run"] == 0)
-                shown.looks = pd.concat(study.looks, ignore_index=True) if study.looks else None
+                shown.page_measures = pd.concat(study.found, ignore_index=True) if study.found else None
 
 
 def class_column(release: Release) -> str | None:
@@ -160,9 +160,7 @@ def baseline_measures(shown: ShownRelease) -> pd.DataFrame:
     release, found = shown.release, []
     target, models = class_column(release), isinstance(release.artifact, Model)
     for k, name in enumerate(() if models else DISTANCES[: len(release.schema)], 1):
-        baseline = remember(
-            shown, f"{k}-way", partial(panels.marginal_distances, shown, k)
-        )  # as on the tabs of columns and pairs
+        baseline = remember(shown, f"{k}-way", partial(panels.marginal_distances, shown, k))  # as on the tab Marginals
         line = {"metric": [name], "label": FLOOR, "value": baseline["floor"].mean()}
         found.append(pd.DataFrame(line))
     if target is not None and len(shown.data.test_sample):

@@ -25,11 +25,11 @@ from dpcore.export.artifacts import Model, SyntheticRows
 from dpcore.language import phrase, retold, say
 from dpcore.text import limit
 
-MOST_VALUES = 8  # of the column that is drawn, besides all others together
+MOST_VALUES = 8  # values of the drawn column; all other values are one
 FIRST = 8  # rows
 FEWER = phrase(
-    "This release says that there are {rows:,.0f} rows; {made:,} were made. If you have far fewer, it is mostly noise: "
-    "raise epsilon, or declare the most rows that there may be."
+    "This release estimates {rows:,.0f} rows; {made:,} were made. If your data have far fewer, "
+    "the release is mostly noise: raise epsilon, or declare the most rows that there may be."
 )
 
 
@@ -46,15 +46,15 @@ def draw_notices(shown: ShownRelease) -> None:
                     st.markdown(escape(retold(str(reason))))
     if person := protection.for_person(release.schema.unit, ledger.epsilon_bound, ledger.delta):
         odds = short_odds(protection.log_odds_gained(release.schema.unit, ledger.measure, ledger.totals.bound))
-        text = say("One person may have several rows. For a person: {price}, {odds}.", price=escape(person), odds=odds)
+        text = say("One person may have several rows. For a person: {loss}, {odds}.", loss=escape(person), odds=odds)
         st.info(text, icon=":material/groups:")
     if release.attackable:
         st.warning(release.attackable, icon=":material/warning:")
-    if shown.asked and shown.asked[2:] == (None,) and (made := release.artifact_as(SyntheticRows).replay_rows):
+    if shown.settings and shown.settings[2:] == (None,) and (made := release.artifact_as(SyntheticRows).replay_rows):
         st.warning(say(FEWER, rows=release.rows, made=made), icon=":material/warning:")
     if shown.data.token != session.dataset().token:
         of = {"made": escape(release.data_name), "now": escape(session.dataset().name)}
-        st.info(say("Made from {made}. Press Run to use {now}.", **of), icon=":material/update:")
+        st.info(say("This release is of {made}. Press Run to use {now}.", **of), icon=":material/update:")
 
 
 def draw_summary(page: str, shown: ShownRelease, remark: str = "") -> None:
@@ -74,13 +74,13 @@ def draw_summary(page: str, shown: ShownRelease, remark: str = "") -> None:
         look: Any = {"key": f"{page}.show_rows", "help": say(remark) or None}
         if st.toggle(say("Show rows"), **look):
             draw_rows(page, shown)
-    with top, st.container(key="verdict"):  # the first tile gets the focus after a run
+    with top, st.container(key="verdict"):  # gets the focus after a run
         tiles = [epsilon_tile(shown), *found]
         for cell, (label, value, meaning) in zip(st.columns(4), tiles, strict=False):
             cell.metric(label, value, border=True, help=meaning or None, height="stretch")
     if distant:
         st.caption(say("⚠ Medians far off: {names}", names=column_names(distant)), help=describe_centers(distant))
-    st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
+    st.caption(say(REAL_DATA))  # in the tiles, only the sign ⚠ says so
 
 
 def epsilon_tile(shown: ShownRelease) -> Tile:
@@ -98,7 +98,7 @@ def epsilon_tile(shown: ShownRelease) -> Tile:
     neighbors = protection.neighbors(unit, ledger.relation)
     gained = protection.log_odds_gained(unit, ledger.measure, ledger.totals.bound)
     value, text = limit(bound), f"{neighbors} {odds_sentence(gained, delta=ledger.delta)}"
-    if protection.for_person(unit, bound, ledger.delta):  # whose odds are others, and stand in a notice
+    if protection.for_person(unit, bound, ledger.delta):  # a notice shows the odds of a person
         return label, value, text
     return label, say("{epsilon} · {odds}", epsilon=value, odds=short_odds(gained)), text
 
@@ -112,7 +112,7 @@ def draw_worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
     title = say("The worst column, off by {points:.1f} points: {column}", points=off[name], column=name)
     if off[name] < off[last]:
         of = {"points": off[name], "column": name, "worst": last, "more": off[last]}
-        title = say("{column}, off by {points:.1f} points; worst is {worst}, {more:.1f}", **of)
+        title = say("{column}, off by {points:.1f} points; the worst column is {worst}, off by {more:.1f}", **of)
     shown.memory["drawn"] = name
     draw_column(shown, name, title=title, most=MOST_VALUES)
 
@@ -120,7 +120,7 @@ def draw_worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
 def classifier_tiles(page: str, shown: ShownRelease) -> list[Tile]:
     """Draw a classifier's accuracy, or its worst column without test rows; return its tiles."""
     if not len(shown.data.test_sample):
-        caption("No rows were set apart for testing: choose it on Data.")
+        caption("No rows were set aside for testing. Choose a share of test rows on Data.")
         if (counts := marginals.classifier_marginals(page, shown)) is None:
             return []
         frame, off = counts
@@ -130,7 +130,7 @@ def classifier_tiles(page: str, shown: ShownRelease) -> list[Tile]:
         return []
     scores = found[0].set_index("model")["accuracy"]
     real(charts.classifier_scores, found[0], of=~found[0]["model"].isin([TREE, FOREST]))
-    baseline = say("Always the most frequent class: the baseline.")
+    baseline = say("The baseline: always predict the most frequent class.")
     majority = say("⚠ Majority class"), f"{scores[MAJORITY]:.1%}", baseline
     return [(say("⚠ Accuracy"), f"{scores.iloc[0]:.1%}", ""), majority]
 
@@ -140,8 +140,8 @@ def draw_rows(page: str, shown: ShownRelease) -> None:
     release = shown.release
     left, right = st.columns(2)
     with left:
-        markdown("**Synthetic rows**: none is copied, though one may coincide with a real row.")
+        markdown("**Synthetic rows**: none is a copy, though one may coincide with a real row.")
         st.dataframe(release.synthetic.head(FIRST), hide_index=True, key=f"{page}.synthetic")
     with right:
-        markdown("**Real rows**, in no relation to those. {mark}.", mark=say(REAL_DATA))
+        markdown("**Real rows**, unrelated to the synthetic rows. {mark}.", mark=say(REAL_DATA))
         st.dataframe(evaluator(shown).first_rows(release.schema.names, FIRST), hide_index=True, key=f"{page}.real_rows")

@@ -8,7 +8,7 @@ from dpcore.dashboard.shell import escape
 from dpcore.evaluate.distances import CLOSE, Center, Fidelity, Group
 from dpcore.language import phrase, say
 
-MOST_NAMED, LEAST = 3, 0.005  # pairs; distance below which no group is served worst
+MOST_NAMED, LEAST = 3, 0.005  # names in a list; least distance of the worst group
 CENTER = phrase(
     "The median of {column} is {released_median} in the release, and {share_below:.0%} of the real rows lie below it. "
     "Its mean is {released_mean} in the release and {real_mean} in the real rows."
@@ -18,7 +18,7 @@ Tile = tuple[str, str, str]  # label, value, and what it means
 
 def verdict_tiles(found: Fidelity) -> list[Tile]:
     """Return tiles for close columns, kept relations, and the group that is served worst."""
-    held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("no pair to keep")
+    held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("no related pairs")
     tiles = [
         close_columns_tile(found.close_columns, found.columns),
         (say("⚠ Relations kept"), held, describe_lost_relations(found)),
@@ -31,7 +31,7 @@ def verdict_tiles(found: Fidelity) -> list[Tile]:
 
 def close_columns_tile(close: int, columns: int) -> Tile:
     """Return a tile for the number of columns that are close to the real ones."""
-    text = say("Within {points:.0f} points of the shares in the real rows, and no median far off.", points=100 * CLOSE)
+    text = say("Columns within {points:.0f} points of the real shares, and no median far off.", points=100 * CLOSE)
     return say("⚠ Columns close"), f"{close:,}/{columns:,}", text
 
 
@@ -48,7 +48,7 @@ def describe_centers(found: Iterable[Center]) -> str:
 
 def describe_lost_relations(found: Fidelity) -> str:
     """Return a sentence on columns that depend on each other in the real rows only."""
-    text = say("Of columns that depend on each other in the real rows: at least half is left.")
+    text = say("Pairs of columns that keep at least half of their relation in the real rows.")
     if not found.lost:
         return text
     first = found.lost[:MOST_NAMED]

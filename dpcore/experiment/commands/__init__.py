@@ -33,7 +33,7 @@ CODES = "Exit codes: 0 done; 1 refused or failed, and stderr says why; 2 wrong c
 READING = ("delimiter", "encoding", "decimal")
 TABLES = read_toml(Path(__file__).with_name("commands.toml"))
 TYPES: dict[str, Any] = {"int": int, "float": float, "Path": Path}
-CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise is drawn; a cap there can refuse it."
+CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise is drawn, and refused above a cap."
 
 
 def make_parser(name: str) -> argparse.ArgumentParser:
@@ -80,7 +80,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
     return 1
 
 
-def load_rows(asked: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
+def load_rows(options: argparse.Namespace, named: str, saved: Schema | None) -> Dataset:
     """Return the data set of a command: the table of its options, or a data set of the package.
 
     Parameters
@@ -97,31 +97,31 @@ def load_rows(asked: argparse.Namespace, named: str, held: Schema | None) -> Dat
     DPCoreError
         If there are no rows or no schema. A schema is inferred only with `--infer-schema`.
     """
-    schema = None if asked.infer_schema else held
-    if asked.schema:
-        schema = schema_formats.read(source_bytes(asked.schema, MAX_BYTES))[0].schema()
-    source = asked.data or named
+    schema = None if options.infer_schema else saved
+    if options.schema:
+        schema = schema_formats.read(source_bytes(options.schema, MAX_BYTES))[0].schema()
+    source = options.data or named
     if source in DATASETS:
-        if asked.infer_schema:
+        if options.infer_schema:
             raise ParameterError(f"The data set {source!r} has a declared schema.", "Leave out --infer-schema.")
         data = datasets.load(source)
         schema = data.schema if schema is None else schema
-        return replace(data, schema=replace(schema, target=asked.target or schema.target))
-    if not asked.data:
-        raise DataError(f"The settings do not hold the rows of {named!r}.", "Name their file after the settings.")
-    if schema is None and not asked.infer_schema:
+        return replace(data, schema=replace(schema, target=options.target or schema.target))
+    if not options.data:
+        raise DataError(f"The settings do not contain the rows of {named!r}.", "Add their file as TABLE.")
+    if schema is None and not options.infer_schema:
         raise SchemaError(
-            "No schema says what is public about these rows.",
+            f"No schema is given for the table {options.data}.",
             "Give --schema FILE: `dpcore schema TABLE` proposes one, for you to declare.",
         )
-    how = {"target": asked.target, "test_share": asked.test_share, **reading_options(asked)}
-    data = datasets.read(asked.data, schema=schema, **how)
+    how = {"target": options.target, "test_share": options.test_share, **reading_options(options)}
+    data = datasets.read(options.data, schema=schema, **how)
     if data.schema.source == "inferred":
-        sys.stderr.write("The schema was read off the rows: no guarantee holds.\n")
+        sys.stderr.write("The schema was inferred from the rows: no guarantee holds.\n")
     return data
 
 
-def require_budget(books: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
+def require_budget(store: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
     """Raise `BudgetError` if a cap would stop some of these runs, before any is charged.
 
     Only runs whose proven loss equals their epsilon are checked. The ledger checks all others at
@@ -133,7 +133,7 @@ def require_budget(books: LedgerStore, data: Dataset, methods: Iterable[Method])
             arguments = method.relation, method.delta
             needs[arguments] = needs.get(arguments, 0) + exact(method.epsilon)
     for (relation, delta), epsilon in needs.items():
-        books.require_room(data, relation, float(epsilon), delta)
+        store.require_room(data, relation, float(epsilon), delta)
 
 
 def require_writable(path: Path, *, force: bool) -> None:
@@ -141,7 +141,7 @@ def require_writable(path: Path, *, force: bool) -> None:
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise DataError(f"{path} is a folder, or its folder does not exist.", "Name a file in an existing folder.")
     if path.exists() and not force:
-        raise DataError(f"{path} is there already.", "Choose another name, or replace it with --force.")
+        raise DataError(f"{path} exists already.", "Choose another name, or replace it with --force.")
     if not os.access(path.absolute().parent, os.W_OK):
         raise DataError(f"{path} cannot be written.", "Choose a folder where you may write.")
 
@@ -159,14 +159,14 @@ def write(path: Path, content: bytes, *, force: bool) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    if path.exists() and not force:  # it came while we were at work, which is paid by now
+    if path.exists() and not force:  # written during the run, which is charged by now
         raise DataError(f"Another program has written {path} meanwhile.", f"The result is in {part}.")
     part.replace(path)
 
 
-def print_summary(asked: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
+def print_summary(options: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
     """Print what was done: as one JSON object with `--json`, else as text."""
-    if asked.json:
+    if options.json:
         plain = {key: finite_or_text(value) for key, value in done.items()}
         lines = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(f"{lines}\n")

@@ -17,33 +17,32 @@ from dpcore.export.rendering import render, spreadsheet_csv
 from dpcore.extras import need
 
 
-def make(asked: argparse.Namespace) -> int:
+def make(options: argparse.Namespace) -> int:
     """Run the figure, write its files, and return the exit code."""
     need("vl_convert", "Drawing charts as files")  # before anything is spent
-    find_figure(asked.name)
-    data = datasets.load(asked.data)
-    stem = re.sub(r"\W+", "-", f"{asked.name} {data.name}{' all rows' * (asked.rows == 'all')}").strip("-")
-    if asked.out:
-        require_writable(asked.out, force=asked.force)
+    find_figure(options.name)
+    data = datasets.load(options.data)
+    stem = re.sub(r"\W+", "-", f"{options.name} {data.name}{' all rows' * (options.rows == 'all')}").strip("-")
+    if options.out:
+        require_writable(options.out, force=options.force)
     else:
-        asked.to.mkdir(parents=True, exist_ok=True)
-        if (there := sorted(asked.to.glob(f"{stem}-*"))) and not asked.force:
-            raise DataError(f"{there[0]} is there already.", "Choose another folder, or replace it with --force.")
+        options.to.mkdir(parents=True, exist_ok=True)
+        if (there := sorted(options.to.glob(f"{stem}-*"))) and not options.force:
+            raise DataError(f"{there[0]} exists already.", "Choose another folder, or replace it with --force.")
     frames: list[pd.DataFrame] = []
     try:
-        frames.extend(
-            stream(asked.name, data, repeats=asked.repeats, rows=asked.rows, durable=True, progress=show_progress)
-        )
+        how = {"repeats": options.repeats, "rows": options.rows, "progress": show_progress}
+        frames.extend(stream(options.name, data, durable=True, **how))
     except KeyboardInterrupt:
         if not frames:
             raise
         sys.stderr.write(f"\nStopped: {len(frames):,} runs are finished, and are written.\n")
-    figure = MadeFigure(find_figure(asked.name), pd.concat(frames, ignore_index=True))
-    files = {asked.out: html_page(figure, f"{asked.name}, {data.name}").encode()} if asked.out else {
-        asked.to / f"{stem}{ending}": content for ending, content in figure_files(figure).items()
+    figure = MadeFigure(find_figure(options.name), pd.concat(frames, ignore_index=True))
+    files = {options.out: html_page(figure, f"{options.name}, {data.name}").encode()} if options.out else {
+        options.to / f"{stem}{ending}": content for ending, content in figure_files(figure).items()
     }  # fmt: skip
     for path, content in files.items():
-        write(path, content, force=asked.force)
+        write(path, content, force=options.force)
     failed = failed_runs(frames)
     for (series, mode, reason), lost in failed.groupby(["series", "mode", "error"], sort=False):
         sys.stderr.write(f"{len(lost):,} runs of {series}, {mode}, failed: {reason}\n")
@@ -56,7 +55,7 @@ def make(asked: argparse.Namespace) -> int:
         "verdicts": figure.verdicts,
         "uses_real_data": True,
     }
-    print_summary(asked, done, "\n".join([*map(str, files), *figure.verdicts]))
+    print_summary(options, done, "\n".join([*map(str, files), *figure.verdicts]))
     return int(bool(len(failed)))
 
 

@@ -46,7 +46,7 @@ MOST_ROWS = 100_000_000
 def make(options: argparse.Namespace) -> int:
     """Make the release, write its zip, and return the exit code."""
     if options.method is None and options.set:
-        raise argparse.ArgumentTypeError("parameters need --method: saved settings have their own")
+        raise argparse.ArgumentTypeError("parameters need --method, as saved settings have their own")
     if options.method is not None:
         if options.data is not None:
             raise argparse.ArgumentTypeError("--method takes one file, the table: leave out the settings")
@@ -57,19 +57,19 @@ def make(options: argparse.Namespace) -> int:
     method = saved_method(config)
     name = LABELS.get(config["method"], str(config["method"]))
     rows = config.get("rows") if options.rows is None else options.rows
-    held = None
+    saved = None
     if zipfile.is_zipfile(BytesIO(raw)):
-        held = Schema.from_document(settings_of_release(raw, CAUSE, REMEDY, "schema.json"))
-    data = load_rows(options, str(config["data"]["name"]), held)
+        saved = Schema.from_document(settings_of_release(raw, CAUSE, REMEDY, "schema.json"))
+    data = load_rows(options, str(config["data"]["name"]), saved)
     method.check(data.schema)  # before anything is spent
     most = 0 if isinstance(method, PrivateClassifier) else most_rows(data.schema)
     if rows is not None and not 0 < rows <= most:
         raise ParameterError(f"{name} cannot make {rows:,} rows.", "Leave out --rows, or lower it.")
     if options.rows is not None and "rows" in method.implied(options.rows):
-        method.set_params(rows=rows)  # which it labels while it learns
-    books = LedgerStore(ledger_path())
-    require_budget(books, data, [method])
-    ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
+        method.set_params(rows=rows)  # the method labels rows while it learns
+    store = LedgerStore(ledger_path())
+    require_budget(store, data, [method])
+    ledger = store.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
     fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=show_progress)
     copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows or min(fitted.estimated_rows(), most))]
     show_progress(1.0, "")
@@ -77,7 +77,7 @@ def make(options: argparse.Namespace) -> int:
     release = replace(release, page=config.get("page", {}))
     if isinstance(release.artifact, Model) and release.noiseless:
         raise ParameterError("This model holds noiseless counts of real rows.", "Choose a method that adds noise.")
-    # with a number if that is there: what was made is charged by now
+    # numbered if the file exists: the release is charged by now
     named = Path(file_name(release))
     free = (named, *(named.with_stem(f"{named.stem}-{i}") for i in range(2, 1_000)))
     out = options.out or next(path for path in free if options.force or not path.exists())
@@ -95,9 +95,9 @@ def make(options: argparse.Namespace) -> int:
             "delta": ledger.delta,
             "data": data.name,
             "rows": len(copy[0]) if copy else None,
-            "exactly_sampled": release.exactly_sampled,  # the noise alone
+            "exactly_sampled": release.exactly_sampled,  # the noise only
             "grounds": {what.lower().replace(" ", "_"): about for what, about in grounds},
-            "ledger": str(books.path) if books.kept else "session",
+            "ledger": str(store.path) if store.kept else "session",
         },
         f"{out}: {name}, {cost}. {release.guarantee_void or release.attackable}".rstrip()
         + "".join(f"\n{what}: {about}" for what, about in grounds),
@@ -117,7 +117,7 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
     titles |= {kind.casefold(): METHODS.name_of(kind, "") for kind in METHODS.classes}
     title = titles.get(options.method.casefold())
     if title is None:
-        raise ParameterError("This method does not exist.", f"Choose one of {', '.join(METHODS)}.")
+        raise ParameterError(f"There is no method {options.method!r}.", f"Choose one of {', '.join(METHODS)}.")
     kind = METHODS[title]
     known, pairs = kind.parameters(), [pair.partition("=") for pair in options.set]
     given = {name: parse_value(text, known.get(name)) for name, _, text in pairs}
@@ -158,6 +158,6 @@ def saved_method(config: Any) -> Method:
         if not sound or type(epsilon) not in (int, float) or not (rows is None or is_whole(rows, 0, MOST_ROWS)):
             raise ParameterError(f"{CAUSE}.", REMEDY)
         kind = PUBLIC.get(config.get("class"), config.get("class"))
-        known = METHODS.name_of(kind, config["method"])  # a release may have a title of its own
+        known = METHODS.name_of(kind, config["method"])  # releases may have other titles
         method: Method = method_of({"method": known, "parameters": given}).set_params(epsilon=epsilon)
     return method

@@ -122,14 +122,14 @@ def work(config: Config, data: Dataset) -> jobs.Work:
         made = Comparison(config, data, references)
         finished = made.planned - len(find_unfinished(config, data, kept))
         notes: dict[Any, Ledger] = {}
-        before = proven(spending.books, config, data)
+        before = proven(spending.store, config, data)
 
         def tell(*_: object) -> None:
-            spent = number(proven(spending.books, config, data) - before)
+            spent = number(proven(spending.store, config, data) - before)
             values = {"count": len(made.frames), "planned": made.planned, "spent": spent}
             progress(len(made.frames) / made.planned, SPENT.format(**values))
 
-        how: dict[str, Any] = {"ledgers": spending.books.open_runs(config.methods, data, PURPOSE), "store": kept}
+        how: dict[str, Any] = {"ledgers": spending.store.open_runs(config.methods, data, PURPOSE), "store": kept}
         with closing(experiment.stream(data=data, progress=tell, **how, **config.asked)) as found:
             for count, (_, frame) in enumerate(found, 1):
                 made.frames.append(frame)

@@ -42,7 +42,7 @@ def go_on(rows: Intake, *known: Any) -> NoReturn:
 
 def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection[str]) -> NoReturn:
     """Draw the page anew with more columns in use, as the rows have them; what was edited stays."""
-    joined = list(map(rows.put_together, rows.changes.pop("flags", ())))
+    joined = list(map(rows.join_columns, rows.changes.pop("flags", ())))
     columns = {column.name: column for column in (*schema, *map(rows.proposal, names), *joined)}
     ordered = [columns[name] for name in rows.headers if name in columns]
     target = schema.target if schema.target in columns.keys() & {*rows.headers} else None
@@ -92,9 +92,9 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
     A line that no one has declared yet loses them, wherever it is from: with another column that
     tells persons apart, or a schema from a file, it may have some. What is ticked stays.
     """
-    lines = [one for one in schema if rows.found and one.origin in PROPOSED and not one.numeric]
+    lines = [one for one in schema if rows.recognized and one.origin in PROPOSED and not one.numeric]
     rare = {one.name: rows.rare(one.name, schema.unit) for one in lines}
-    unasked = {name: {*rare[name]} - rows.ticked[name] for name in left if name in rare}
+    unasked = {name: {*rare[name]} - rows.listed_rare[name] for name in left if name in rare}
     fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)
     if fewer != schema.columns:
         go_on(rows, replace(schema, columns=fewer), left)
@@ -119,7 +119,7 @@ def choose_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare)
         rows.answers.update(rare_parts(rare, schema))
         columns = {one.name: one for one in schema}
         for name, text in chosen:
-            rows.ticked[name].add(canonical(text))
+            rows.listed_rare[name].add(canonical(text))
             columns[name] = with_value(columns[name], text)
             del rare[name][text]
             if not rare[name] and rows.is_whole(name):  # all values are listed

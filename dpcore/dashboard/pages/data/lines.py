@@ -163,7 +163,7 @@ def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
 def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
     """Where the line of each column comes from; why there is none."""
     words = phrase("left out: {reason}")
-    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.found if not one.kept}
+    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.recognized if not one.kept}
     for column in schema:
         words = ORIGINS.get(column.origin, phrase("declared"))
         found[column.name] = say("read off your rows") if column.name in left else say(words)
@@ -197,7 +197,7 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
     }
     shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.read_off)
     st.session_state[SHOWN] = {key: shown}
-    table = frame(rows.schema, rows.headers, shown, rows.asked)
+    table = frame(rows.schema, rows.headers, shown, rows.incomplete_columns)
     height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with headings and border
     look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
     return st.data_editor(table, key=key, height=height, placeholder="", **look)

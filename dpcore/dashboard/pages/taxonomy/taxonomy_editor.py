@@ -143,7 +143,7 @@ def use(data: Dataset, changed: Column) -> None:
     schema = replace(data.schema, columns=columns)
     session.replace_schema(replace(data, schema=schema))
     rows = intake.current_intake()
-    if rows.made(data):
+    if rows.is_source_of(data):
         inferred = data.schema.source == "inferred"  # and stays so, whatever the page of the schema has read since
         rows.keep(schema, rows.read_off or (schema.names if inferred else ()))
     st.rerun()

@@ -16,8 +16,9 @@ from dpcore.language import phrase, say
 
 CHARGES = phrase("**{charge}.** Every run is a release of the rows of {data}.")
 NO_GUARANTEE = phrase(
-    "**No guarantee can come of this.** Bounds or categories of {data} were read off its rows, and no one has declared "
-    "them. A release shows them without noise, and may give a person away. The ledger lists it apart."
+    "**This run can have no guarantee.** Bounds or categories of {data} were read off its rows, "
+    "and no one has declared them. A release shows them without noise, and may reveal a person. "
+    "The ledger lists such runs separately."
 )
 
 
@@ -49,8 +50,8 @@ def run_button(
             if free:
                 jobs.request_button(say("Charge and run"), name, what, type="primary")
             else:
-                if st.button(say("Declare them first"), key=f"{name}.{what}.declare", type="primary"):
+                if st.button(say("Declare the schema first"), key=f"{name}.{what}.declare", type="primary"):
                     open_page("data")
-                jobs.request_button(say("Go on without"), name, what)
+                jobs.request_button(say("Go on without a guarantee"), name, what)
     with mendable():
         jobs.finish(name)

@@ -18,10 +18,10 @@ from dpcore.dashboard.housekeeping import call_glibc
 @asynccontextmanager
 async def open_browser(_: App) -> AsyncIterator[None]:
     """Open the page in a browser when the server starts, unless the server is headless."""
-    call_glibc("mallopt", -8, 2)  # M_ARENA_MAX: every heap keeps what its threads needed at most
+    call_glibc("mallopt", -8, 2)  # M_ARENA_MAX: each heap keeps its largest size
     if not st.get_option("server.headless"):
         address = get_url(get_display_address(st.get_option("server.address")))
-        Timer(0.3, webbrowser.open, [address]).start()  # the server listens, and answers in a moment
+        Timer(0.3, webbrowser.open, [address]).start()  # when the server answers
     yield
 
 

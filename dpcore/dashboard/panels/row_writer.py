@@ -23,9 +23,9 @@ def draw_writer(page: str, shown: ShownRelease) -> None:
     rows = left.number_input(
         say("Rows to write"), 1, None, shown.method.estimated_rows(), key=f"{name}.rows:{id(shown)}"
     )
-    label, file = say("File to write them to (.parquet or .csv)"), Path.home() / "synthetic.parquet"
+    label, file = say("File for the rows (.parquet or .csv)"), Path.home() / "synthetic.parquet"
     path = right.text_input(label, str(file), key=f"{name}.path:{id(shown)}").strip()
-    replace = end.checkbox(say("Replace a file that is there"), key=f"{name}.replace:{id(shown)}")
+    replace = end.checkbox(say("Replace the file if it exists"), key=f"{name}.replace:{id(shown)}")
     jobs.run_button(say("Write the rows"), name, "go", icon=":material/save:")
 
     def work(progress: Progress) -> None:
