@@ -149,7 +149,7 @@ def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
         parts.append(say("counts in leaves ± {share}", share=share) if last.leaf < 1 else noisy)
     if last.pairs and last.measurable is not None:
-        some = phrase("about {some} of {all:,} pairs of columns keep their relation, at most")
+        some = phrase("at most about {some} of {all:,} pairs of columns keep their relation")
         some = phrase("at most {some} of {all:,} pairs keep their relation") if several else some
         if last.measurable == 0:
             some = phrase("no pair of columns keeps its relation: columns look independent")

@@ -55,7 +55,7 @@ def read_lessons(found: dict[str, Any]) -> dict[str, Lesson]:
     def step(table: dict[str, Any]) -> LessonStep:
         shared = found["settings"].get(table.pop("as", ""), {})
         settings, act = shared | table.pop("settings", {}), acts.get(table.pop("act", ""))
-        return LessonStep(settings=settings, act=act, **table)
+        return LessonStep(settings=settings, act=act, text_after=table.pop("after", ""), **table)
 
     lessons = found["lessons"].items()
     return {name: Lesson(steps=tuple(map(step, lesson.pop("steps"))), **lesson) for name, lesson in lessons}

@@ -95,7 +95,7 @@ def draw_learners(page: str, shown: ShownRelease, target: str) -> None:
     metric = "accuracy"
     if column_shares(shown, target)["real"].min() < RARE_CLASS:
         metric = "balanced_accuracy"
-        markdown("Balanced accuracy is the mean share of each class that is found. One is below 10 %.")
+        markdown("One class has below 10 % of rows, so accuracy is balanced: the mean share found of each class.")
     known = frame["model"] != MAJORITY
     majority = float(frame.loc[~known, metric].iloc[0])
     real(charts.accuracy, frame, of=known, majority=majority, metric=metric)

@@ -41,7 +41,7 @@ def draw_download(page: str, shown: ShownRelease) -> None:
     elif not isinstance(artifact, Model):
         markdown("No real row is copied, though a synthetic row may coincide with a real one.")
     if reports is not None and release.table_of_reports is None:
-        markdown("The zip lacks the table of reports: with its rules or seed, it reveals true answers.")
+        markdown("The zip lacks the table of randomized reports, which reveals true answers with its rules or seed.")
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
     with others:
@@ -74,7 +74,7 @@ def draw_download(page: str, shown: ShownRelease) -> None:
         link = links.make_link(made["name"], made["settings"], release.schema.target)
         with st.expander(say("A link to these settings")):
             st.code(link, language=None)
-            caption("A link holds parameters, no data. Start also opens the zip: **Go on from a release**.")
+            caption("A link holds parameters, no data. Start also opens the zip, by **Go on from a release**.")
 
 
 def make_html_report(page: str, shown: ShownRelease, *, real: bool) -> Report | None:

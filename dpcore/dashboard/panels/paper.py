@@ -51,7 +51,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
     own = {data.name: data} if data.held else {}
     sets = own | read_published(paper) | own
     if not own:
-        st.info(say("The rows in use are in a folder. Figures need rows in memory, of other data."))
+        st.info(say("The rows in use are in a folder. Figures need rows in memory: choose other data."))
     if not sets:
         return
     left, right = st.columns([3, 1], gap="large")
@@ -75,7 +75,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
     jobs.run(phrase("Making releases"), name, partial(run_figure, made, session.spending(), figure, data, count))
     if made.frames:
         if made.share < 1 and not session.is_waiting(name):
-            text = phrase("The figure was stopped: it has {runs:,} runs, fewer per point.")
+            text = phrase("The figure was stopped: it shows only {runs:,} of its runs.")
             st.warning(say(text, runs=len(made.frames)))
         show_failures(made.frames)
         draw_figure(paper, figure, pd.concat(made.frames, ignore_index=True))

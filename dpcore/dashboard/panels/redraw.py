@@ -65,7 +65,7 @@ def draw_redraws(
     if shown.redraws is None:
         return
     if (drawn := int(shown.redraws["run"].max())) < REDRAWS and not session.is_waiting(name):
-        st.info(say("Stopped after {drawn} of {n} runs, which were charged.", drawn=drawn, n=REDRAWS))
+        st.info(say("Stopped after {drawn} of {n} runs. These runs were charged.", drawn=drawn, n=REDRAWS))
     baseline = remember(shown, "beside redraws", partial(baseline_measures, shown))
     small = not isinstance(shown.release.artifact, Model)
     picture = charts.redraws(shown.redraws, references=baseline, small=small)

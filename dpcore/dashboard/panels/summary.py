@@ -54,7 +54,7 @@ def draw_notices(shown: ShownRelease) -> None:
         st.warning(say(FEWER, rows=release.rows, made=made), icon=":material/warning:")
     if shown.data.token != session.dataset().token:
         of = {"made": escape(release.data_name), "now": escape(session.dataset().name)}
-        st.info(say("This release is of {made}. Press Run to use {now}.", **of), icon=":material/update:")
+        st.info(say("This release was made from {made}. Press Run to use {now}.", **of), icon=":material/update:")
 
 
 def draw_summary(page: str, shown: ShownRelease, remark: str = "") -> None:
