@@ -23,7 +23,7 @@ jobs.finish_in_page(PAGE)
 chosen = st.session_state[f"{PAGE}.chosen"]
 if sweep.lacks(chosen):
     session.waiting_runs().pop(PAGE, None)
-working = jobs.run(TITLE, PAGE, sweep_runs.work(chosen, data), place=row)
+working = jobs.run(TITLE, PAGE, sweep_runs.work(chosen, data), area=row)
 if not working:
     with row.container():
         settings.draw_questions(PAGE, data, presets)

@@ -24,7 +24,7 @@ try:
     back = {*lines.new_columns(table, rows.schema), *rows.changes.pop("columns", ())}
     person = {public["unit"] and public["unit"].id_column} & {*used} & {*rows.schema.names}  # in use until chosen
     schema = lines.schema_of(table[~table["name"].isin(back | person)], rows.schema, **public)
-    left = undeclared_columns(schema, rows.schema, rows.read_off, ())
+    left = undeclared_columns(schema, rows.schema, rows.inferred_columns, ())
     if back or person or rows.changes:
         declaration.take_in(rows, schema, left, back)
     lines.settle(key, lines.origins(rows, schema, left))

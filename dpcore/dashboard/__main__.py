@@ -96,12 +96,12 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("words", nargs="*", metavar="version", help="print the version")
     for name, (value, about) in VARIABLES.items():
-        look: Any = {"metavar": value} if value else {"action": "store_const", "const": "1"}
-        parser.add_argument(f"--{name}", dest=f"DPCORE_{name.upper()}", help=about, **look)
+        style: Any = {"metavar": value} if value else {"action": "store_const", "const": "1"}
+        parser.add_argument(f"--{name}", dest=f"DPCORE_{name.upper()}", help=about, **style)
     about = "port of the dashboard (default: 8501, or the next free one)"
     parser.add_argument("--port", dest="server.port", type=int, metavar="PORT", help=about)
-    look = {"action": "store_const", "const": "true", "help": "print the address; open no browser"}
-    parser.add_argument("--no-browser", dest="server.headless", **look)
+    style = {"action": "store_const", "const": "true", "help": "print the address; open no browser"}
+    parser.add_argument("--no-browser", dest="server.headless", **style)
     return parser
 
 

@@ -88,9 +88,9 @@ def rows_picker(page: str, method: Synthesizer, data: Dataset) -> int | None:
     A method that labels its rows while it learns needs the number before. Its default is 10,000.
     """
     key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied(None)
-    look: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}
-    look["placeholder"] = say("as many as the release estimates")
-    found: int | None = lasting(st.number_input, say("Synthetic rows"), key, 1, MOST_ROWS, None, 1_000, **look)
+    style: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}
+    style["placeholder"] = say("as many as the release estimates")
+    found: int | None = lasting(st.number_input, say("Synthetic rows"), key, 1, MOST_ROWS, None, 1_000, **style)
     return found
 
 
@@ -124,8 +124,8 @@ def relation_picker(
     meanings = [meant or Relation(name).sentence_for("person" if persons else "row") for name in offered]
     names = {name: relation_words(name, persons) for name in offered}
     label = say("What is protected: one person") if persons else say("What is protected: one row")
-    look: Any = {"usual": usual, "help": "\n\n".join(map(say, dict.fromkeys(meanings)))}
-    found: str = choice(st.radio, label, key, names, **look)
+    style: Any = {"usual": usual, "help": "\n\n".join(map(say, dict.fromkeys(meanings)))}
+    found: str = choice(st.radio, label, key, names, **style)
     return found
 
 
@@ -138,8 +138,8 @@ def target_picker(page: str, warning: str, data: Dataset) -> str | None:
     if warning and not names:
         st.warning(say(warning))
     key, usual = f"{page}.target:{data.token}", data.schema.target
-    look: Any = {"usual": usual if usual in names else "", "format_func": lambda name: name or say("(none)")}
-    return lasting(st.selectbox, say("Class column"), key, ["", *names], **look) or None
+    style: Any = {"usual": usual if usual in names else "", "format_func": lambda name: name or say("(none)")}
+    return lasting(st.selectbox, say("Class column"), key, ["", *names], **style) or None
 
 
 def draw_control(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
@@ -202,10 +202,10 @@ class ParameterField(NamedTuple):
     token: str
     usual: Any
 
-    def draw(self, widget: Callable[..., Any], *bounds: Any, **look: Any) -> Any:
+    def draw(self, widget: Callable[..., Any], *bounds: Any, **style: Any) -> Any:
         """Draw a Streamlit widget with the control's label, help and default; return its value."""
-        look = {"help": self.control.help and say(self.control.help), "usual": self.usual, **look}
-        return lasting(widget, say(self.control.label), self.key, *bounds, **look)
+        style = {"help": self.control.help and say(self.control.help), "usual": self.usual, **style}
+        return lasting(widget, say(self.control.label), self.key, *bounds, **style)
 
 
 def choose_option(field: ParameterField) -> Any:
@@ -243,10 +243,10 @@ def choose_numbers(field: ParameterField) -> Any:
     elif parameter.one_for_all and not (many > 1 and lasting(st.toggle, say(EACH), f"{key}.{OWN}")):
         return choose_number(field)
     each = field.usual if isinstance(field.usual, tuple) else [1 if parameter.words else field.usual] * many
-    look = {"usual": ", ".join(f"{one:g}" for one in each)}
-    look["help"] = escape(retold(parameter.remedy(field.method, field.schema)))
+    style = {"usual": ", ".join(f"{one:g}" for one in each)}
+    style["help"] = escape(retold(parameter.remedy(field.method, field.schema)))
     label = say("{label} ({many} numbers, separated by commas)", label=label, many=many)
-    text = lasting(st.text_input, label, f"{key}.each.{many}{field.token}", "", **look)
+    text = lasting(st.text_input, label, f"{key}.each.{many}{field.token}", "", **style)
     try:
         return tuple(float(word) for word in text.replace(";", ",").split(",") if word.strip())
     except ValueError:
@@ -259,8 +259,8 @@ def choose_pairs(field: ParameterField) -> Any:
     Other pairs can be typed if there are more.
     """
     offered = {TIMES.join(pair): pair for pair in islice(combinations(field.schema.names, 2), MOST_OFFERED)}
-    look: dict[str, Any] = {"usual": [], "accept_new_options": len(offered) == MOST_OFFERED}
-    found = field._replace(key=field.key + field.token).draw(st.multiselect, [*offered], **look)
+    style: dict[str, Any] = {"usual": [], "accept_new_options": len(offered) == MOST_OFFERED}
+    found = field._replace(key=field.key + field.token).draw(st.multiselect, [*offered], **style)
     chosen = (offered.get(words, tuple(words.split(TIMES))) for words in found)
     return tuple(chosen) or field.parameter.default
 
@@ -303,10 +303,10 @@ def run_button(key: str, data: Dataset | None = None, container: jobs.Container 
     The button is outside the settings' fragment, so that a press reruns the whole page. It is
     disabled while the settings cannot be run.
     """
-    look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
+    style: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if why := st.session_state.get(f"{key}.lacks"):
-        look |= {"disabled": True, "help": escape(retold(why))}
+        style |= {"disabled": True, "help": escape(retold(why))}
     if data is None or why:
-        jobs.run_button(say("Run"), key, "run", container, **look)
+        jobs.run_button(say("Run"), key, "run", container, **style)
     else:
-        void_guarantee.run_button(say("Run"), key, "run", data, container, **look)
+        void_guarantee.run_button(say("Run"), key, "run", data, container, **style)

@@ -70,11 +70,11 @@ def two_columns() -> Any:
 
 
 def epsilon_slider(
-    key: str, label: str = EPSILON, steps: Sequence[float] = EPSILONS, usual: float = 1, **look: Any
+    key: str, label: str = EPSILON, steps: Sequence[float] = EPSILONS, usual: float = 1, **style: Any
 ) -> float:
     """Draw a slider of epsilon on a logarithmic scale, and return its value."""
-    look |= {"value": usual, "help": say("Left: more private. Right: more accurate.")}
-    return float(number_choice(st.select_slider, say(label), f"{key}.epsilon", steps, **look))
+    style |= {"value": usual, "help": say("Left: more private. Right: more accurate.")}
+    return float(number_choice(st.select_slider, say(label), f"{key}.epsilon", steps, **style))
 
 
 def share_slider(label: str, key: str, low: int, high: int, usual: int, step: int = 1) -> float:

@@ -77,9 +77,9 @@ def choose_epsilon(
     persons = unit is not None and unit.id_column is not None
     protected = say("All rows of one person") if persons else say("One row")
     bound = phrase("{protected} can change any output’s probability by a factor e^epsilon at most.")
-    look = {"value": usual, "help": f"{say(bound, protected=protected)} {say(about or RELEASE)}"}
+    style = {"value": usual, "help": f"{say(bound, protected=protected)} {say(about or RELEASE)}"}
     label = say("Epsilon (privacy budget)")
-    epsilon: float = number_choice(st.select_slider, label, f"{key}.epsilon", steps, **look)
+    epsilon: float = number_choice(st.select_slider, label, f"{key}.epsilon", steps, **style)
     if not about:
         draw_range_names(steps, 1 if unit is None or persons else unit.max_contributions)
     return epsilon

@@ -154,7 +154,7 @@ def call_glibc(name: str, *values: int) -> None:
         getattr(ctypes.CDLL(None), name, lambda *_: 0)(*values)
 
 
-def uploader(label: str, *, key: str, **look: Any) -> Any:
+def uploader(label: str, *, key: str, **style: Any) -> Any:
     """Draw an uploader for one file; return the file, or None. The previous file is deleted.
 
     If this server accepts no uploads, a caption says so in its place.
@@ -162,7 +162,7 @@ def uploader(label: str, *, key: str, **look: Any) -> Any:
     if not hosting.accepts_uploads():
         caption("{label}: not available, as this server accepts no uploads.", label=label)
         return None
-    file = st.file_uploader(label, key=key, **look)
+    file = st.file_uploader(label, key=key, **style)
     now, before = getattr(file, "file_id", None), st.session_state.get(f"dpcore.upload:{key}")
     if before not in (None, now):
         forget_uploads(before)

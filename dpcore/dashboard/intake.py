@@ -88,8 +88,8 @@ class Intake:
     `incomplete_columns` still need public values from the user.
 
     `options` are the arguments of `datasets.read` that the user chose; `notes` are warnings about
-    the file. `split_seed` is drawn once per reading. `recognized` are the types of an upload's
-    columns. `listed_rare` are rare values that the user lists anyway. `answers` are answered
+    the file. `split_seed` is drawn once per reading. `column_types` are recognized in an upload.
+    `listed_rare` are rare values that the user lists anyway. `answers` are answered
     questions, which are not drawn again. `changes` are an answer's changes to the schema, and
     `columns` among them those that it includes. `before_join` are the rows and the recognized types
     before indicator columns were joined.
@@ -107,7 +107,7 @@ class Intake:
     content: Content | None = None
     token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed)
-    recognized: tuple[RecognizedColumn, ...] = ()
+    column_types: tuple[RecognizedColumn, ...] = ()
     incomplete_columns: tuple[Fields, ...] = ()
     version: int = 0  # of the schema
     listed_rare: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -128,7 +128,7 @@ class Intake:
 
     def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the orders and impossible pairs that no row violates, as proposals."""
-        flags = {name for one in self.recognized for name in one.flags}  # proposed to be one column
+        flags = {name for one in self.column_types for name in one.flags}  # proposed to be one column
         pairs = propose_pairs(self.frame, [one for one in columns if one.name not in flags])
         return propose_orders(self.frame, columns), pairs
 
@@ -154,7 +154,7 @@ class Intake:
         SchemaError
             If nothing can be inferred.
         """
-        found = [column_of(one, self.frame[name])[0] for one in self.recognized if one.name == name]
+        found = [column_of(one, self.frame[name])[0] for one in self.column_types if one.name == name]
         if not found or found[0] is None:
             cause = f"No bounds or categories can be proposed for column {name!r} from its rows."
             raise SchemaError(cause, "Enter the public values of the column, or exclude it.")
@@ -163,9 +163,9 @@ class Intake:
     def join_columns(self, flags: Sequence[str]) -> Column:
         """Join indicator columns of 0 and 1 into one categorical column, and return that column."""
         column = column_of_flags(flags, self.headers)
-        self.before_join = self.before_join or (self.frame, self.recognized)
+        self.before_join = self.before_join or (self.frame, self.column_types)
         self.frame = join_flags(self.frame, [column])
-        self.recognized = tuple(one for one in self.recognized if one.name not in flags)
+        self.column_types = tuple(one for one in self.column_types if one.name not in flags)
         return replace(column, missing=not self.is_whole(column.name))
 
     def ask_again(self) -> None:
@@ -173,7 +173,7 @@ class Intake:
         self.answers.clear()
         skip_row(None)
         if self.before_join:
-            (self.frame, self.recognized), self.before_join = self.before_join, None
+            (self.frame, self.column_types), self.before_join = self.before_join, None
             self.changes["columns"] = [flag for one in self.schema for flag in one.flags]
 
     def is_whole(self, name: str) -> bool:
@@ -240,13 +240,13 @@ def choose_table(bar: Any) -> None:
     sources = {name: words for name, words in SOURCES.items() if offers[name]()}
     before, path = current_intake(), ""
     awaited = st.session_state.get("data.source") in OWN and before.dataset is not None
-    look: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
-    with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **look):
+    style: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
+    with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **style):
         label = say("Your own table: {kinds}, also compressed", kinds=", ".join(UNPACKED))
         note = say("The file is read into the memory of this server, and written nowhere.")
         close = {HANDED: None, "data.source": "upload", "data.other": False}
-        look = {"on_change": st.session_state.update, "args": (close,), "help": note}
-        file = housekeeping.uploader(label, key="data.file", **look)
+        style = {"on_change": st.session_state.update, "args": (close,), "help": note}
+        file = housekeeping.uploader(label, key="data.file", **style)
         source: str = choice(st.selectbox, say("Data"), "data.source", sources)
         if source == "folder":
             label = say("Path of a CSV or Parquet file, a folder of them, or encoded rows")
@@ -341,7 +341,7 @@ def make_intake(name: str, frame: pd.DataFrame, schema: Schema | None = None, **
             seems = tuple(replace(one, kept=False, reason=why) if one.name in rare else one for one in seems)
         schema = replace(schema, columns=tuple(map(outward, schema)))
     notes = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
-    return Intake(name, frame, schema, notes=notes, recognized=seems, **more)
+    return Intake(name, frame, schema, notes=notes, column_types=seems, **more)
 
 
 def is_mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:

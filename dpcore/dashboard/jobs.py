@@ -103,25 +103,25 @@ def waiting_run(name: str) -> str:
     return session.waiting_runs().get(name, "")
 
 
-def request_button(label: str, name: str, what: str, **look: Any) -> None:
+def request_button(label: str, name: str, what: str, **style: Any) -> None:
     """Draw a button that requests one run; its key changes with every run that starts.
 
     A press that the browser sent before it showed the run therefore never starts a second run.
     `what` distinguishes several buttons of the same work.
     """
     ticket = session.tickets().get(name, 0)
-    look |= {"on_click": session.request, "args": (name, what, ticket)}
-    look["disabled"] = look.get("disabled", False) or session.is_waiting(name)
-    st.button(label, key=f"{name}.{what}:{ticket}", **look)
+    style |= {"on_click": session.request, "args": (name, what, ticket)}
+    style["disabled"] = style.get("disabled", False) or session.is_waiting(name)
+    st.button(label, key=f"{name}.{what}:{ticket}", **style)
 
 
-def run_button(label: str, name: str, what: str, container: Container = None, **look: Any) -> None:
+def run_button(label: str, name: str, what: str, container: Container = None, **style: Any) -> None:
     """Draw a button that requests the work of this name, disabled while it waits or runs.
 
     The error of the last run is drawn below in the whole width.
     """
     with container or nullcontext():
-        request_button(label, name, what, **look)
+        request_button(label, name, what, **style)
     with st.container(), mendable():  # drawn even if empty: else what is below appears twice
         finish(name)
 
@@ -132,14 +132,14 @@ def show_start(container: Any, name: str, title: str) -> None:
     It is a disabled button and no progress bar, whose script a browser would have to fetch first.
     """
     if name in session.waiting_runs():
-        look: Any = {"icon": ":material/hourglass_top:", "width": "stretch", "disabled": True}
-        container.button(say(title), key=f"answer:{name}", **look)
+        style: Any = {"icon": ":material/hourglass_top:", "width": "stretch", "disabled": True}
+        container.button(say(title), key=f"answer:{name}", **style)
 
 
-def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st) -> bool:
+def run(title: str, name: str, work: Work, *, now: bool = False, area: Any = st) -> bool:
     """Start work that was requested, or is wanted `now`; return whether it runs.
 
-    The work's progress is drawn in `place`. The page reruns after the start by a press and at the
+    The work's progress is drawn in `area`. The page reruns after the start by a press and at the
     end, so that its button is disabled or enabled again.
     """
     jobs, request, visit = session.jobs(), session.waiting_runs(), housekeeping.presence()
@@ -161,7 +161,7 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
         job.join(PATIENCE)
         if pressed:
             st.rerun()
-    bar = place.container() if place is st or (job is not None and job.is_alive()) else None  # even if empty
+    bar = area.container() if area is st or (job is not None and job.is_alive()) else None  # even if empty
     if job is None or not job.is_alive():
         return False
     assert bar is not None
@@ -176,12 +176,12 @@ def finish_in_page(name: str) -> None:
         finish(name)
 
 
-def quick_button(label: str, name: str, **look: Any) -> bool:
+def quick_button(label: str, name: str, **style: Any) -> bool:
     """Draw a button for work that takes no time; return whether a user or a lesson pressed it.
 
     Call `count_finished` after that work.
     """
-    pressed = st.button(label, key=name, **look)
+    pressed = st.button(label, key=name, **style)
     return session.waiting_runs().pop(name, None) is not None or pressed
 
 
@@ -214,9 +214,9 @@ def watch(name: str, job: Job) -> None:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.progress(job.fraction, text=job.status, width="stretch")
-        look: Any = {"icon": ":material/stop:", "help": say("Cancel; the last finished result stays.")}
-        look["disabled"] = job.canceled.is_set()
-        st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **look)
+        style: Any = {"icon": ":material/stop:", "help": say("Cancel; the last finished result stays.")}
+        style["disabled"] = job.canceled.is_set()
+        st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **style)
 
 
 def late_value(page: str, shown: ShownRelease, key: str, title: str, make: Callable[[Progress], Value]) -> Value | None:
@@ -241,13 +241,13 @@ def late_value(page: str, shown: ShownRelease, key: str, title: str, make: Calla
     return found
 
 
-def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, last: bool = False) -> Value | None:
+def read_upload(key: str, request: Any, title: str, work: Callable[[], Value], *, last: bool = False) -> Value | None:
     """Read an upload in the background, once per `request`, which identifies it; return the result.
 
     Returns None if `request` is None, while the work runs, and if it failed; the error stays on the
     screen. With `last`, the previous result is returned in these cases.
     """
-    memory: dict[str, Any] = st.session_state.setdefault(key, {"asked": None, "error": None, "value": None})
+    memory: dict[str, Any] = st.session_state.setdefault(key, {"request": None, "error": None, "value": None})
 
     def read(progress: Progress) -> None:
         progress(0.0, "")
@@ -257,17 +257,17 @@ def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, 
         finish(key)
     except DPCoreError as error:
         memory["error"] = error
-    fresh = asked not in (None, memory["asked"]) and find_job(key) is None
+    fresh = request not in (None, memory["request"]) and find_job(key) is None
     if fresh:
-        memory |= {"asked": asked, "error": None, "value": memory["value"] if last else None}
+        memory |= {"request": request, "error": None, "value": memory["value"] if last else None}
     if not run(title, key, read, now=fresh) and fresh:
-        return read_upload(key, asked, title, work, last=last)  # it has ended by now
-    if asked is not None and memory["error"] is not None:
+        return read_upload(key, request, title, work, last=last)  # it has ended by now
+    if request is not None and memory["error"] is not None:
         if memory["value"] is not None:
             caption("The new file was refused. Below are still the results of the previous file.")
         with mendable():
             raise memory["error"]
-    found: Value | None = memory["value"] if last or asked == memory["asked"] else None
+    found: Value | None = memory["value"] if last or request == memory["request"] else None
     return found
 
 

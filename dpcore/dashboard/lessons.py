@@ -138,10 +138,10 @@ def draw_lesson_buttons(course: Course, here: bool) -> None:
         lesson_button(say("End the lesson"), "leave", "close", end_lesson)
 
 
-def lesson_button(label: str, key: str, icon: str, call: Any, *given: Any, **look: Any) -> None:
+def lesson_button(label: str, key: str, icon: str, call: Any, *given: Any, **style: Any) -> None:
     """Draw a button of the lesson card; on a phone, only the main one shows its label."""
-    look = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | look
-    st.button(label, on_click=call, args=given, **look)
+    style = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | style
+    st.button(label, on_click=call, args=given, **style)
 
 
 def guide_script(course: Course, here: bool) -> str:

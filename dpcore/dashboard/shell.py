@@ -91,7 +91,7 @@ def is_class_size() -> bool:
     return st.session_state.get(CLASS) is True
 
 
-def class_button(label: str, on: bool, **look: Any) -> None:
+def class_button(label: str, on: bool, **style: Any) -> None:
     """Draw a button that turns class size on or off."""
 
     def turn() -> None:
@@ -99,7 +99,7 @@ def class_button(label: str, on: bool, **look: Any) -> None:
         st.query_params.pop(links.CLASS, None)
         st.query_params.update({links.CLASS: "1"} if on else {})
 
-    st.button(label, key=f"dpcore.class.{on}", on_click=turn, **look)
+    st.button(label, key=f"dpcore.class.{on}", on_click=turn, **style)
 
 
 def import_pages() -> None:
@@ -245,10 +245,10 @@ ask(chosen_language)
 
 def choose_language() -> None:
     """Draw the choice of a language. Lessons and links do not change the language."""
-    look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
-    look |= {"index": [*LANGUAGES].index(current_language()), "width": 102}
-    look |= {"on_change": session.rewrite_controls}  # a value set by code would be lost
-    st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **look)
+    style: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
+    style |= {"index": [*LANGUAGES].index(current_language()), "width": 102}
+    style |= {"on_change": session.rewrite_controls}  # a value set by code would be lost
+    st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **style)
 
 
 def warn_of_lost_data() -> None:

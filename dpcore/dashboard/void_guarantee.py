@@ -29,7 +29,7 @@ def record_agreement(name: str, what: str, data: Dataset) -> None:
 
 
 def run_button(
-    label: str, name: str, what: str, data: Dataset, container: jobs.Container = None, charge: str = "", **look: Any
+    label: str, name: str, what: str, data: Dataset, container: jobs.Container = None, charge: str = "", **style: Any
 ) -> None:
     """Draw a button of `jobs` for work on these data; without a declared schema, it asks first.
 
@@ -41,10 +41,10 @@ def run_button(
         record_agreement(name, what, data)
     free = declared or data.token in agreed
     if free and not charge:
-        jobs.run_button(label, name, what, container, **look)
+        jobs.run_button(label, name, what, container, **style)
         return
     key = f"{name}.{what}.asks:{session.tickets().get(name, 0)}"
-    with container or nullcontext(), st.popover(label, key=key, **look):
+    with container or nullcontext(), st.popover(label, key=key, **style):
         markdown(CHARGES if free else NO_GUARANTEE, charge=charge, data=escape(data.name))
         with st.container(horizontal=True):
             if free:

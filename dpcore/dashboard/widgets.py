@@ -33,7 +33,7 @@ def caption(message: str, /, **values: Any) -> None:
     st.caption(say(message, **values))
 
 
-def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual: Any = UNSAID, **look: Any) -> Any:
+def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual: Any = UNSAID, **style: Any) -> Any:
     """Draw a Streamlit control whose value lasts as long as the session, and return its value.
 
     Values that the control could not have are dropped. `usual` is the value until the user chooses
@@ -44,8 +44,8 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual:
     untouched = session.keep_once("dpcore.untouched", dict[str, Any])
     now.labels[key] = label
     session.keys_of_kind(session.CONTROLS).add(key)
-    several = draw is st.multiselect or look.get("selection_mode") == "multi"
-    able = partial(is_allowed, bounds=bounds, several=several, typed=look.get("accept_new_options", False))
+    several = draw is st.multiselect or style.get("selection_mode") == "multi"
+    able = partial(is_allowed, bounds=bounds, several=several, typed=style.get("accept_new_options", False))
     if key in state and not able(state[key]):
         del state[key]
     if key in now.wishes:
@@ -57,7 +57,7 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual:
         untouched[key] = usual if able(usual) else bounds[0][0] if isinstance(bounds[0], list | tuple) else bounds[0]
         if state.get(key, UNSAID) != untouched[key]:
             state[key] = untouched[key]
-    found = draw(label, *bounds, key=key, persist_state="session", **look)
+    found = draw(label, *bounds, key=key, persist_state="session", **style)
     if found != untouched.get(key, UNSAID):
         untouched.pop(key, None)
     return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # from a link, 5.0
@@ -80,22 +80,22 @@ def is_allowed(value: Any, bounds: Sequence[Any], *, several: bool = False, type
     return type(value) in (int, float) and first <= value <= rest[0] and (type(first) is float or value == int(value))
 
 
-def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **look: Any) -> Any:
+def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **style: Any) -> Any:
     """Draw a lasting choice among options with names to translate, and return the chosen option."""
-    return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **look)
+    return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **style)
 
 
-def segmented_choice(label: str, key: str, names: Mapping[Any, str], area: Any = st, **look: Any) -> Any:
+def segmented_choice(label: str, key: str, names: Mapping[Any, str], area: Any = st, **style: Any) -> Any:
     """Draw a row of options and return the chosen one; a single option needs no control."""
     usual = next(iter(names))
     if len(names) == 1:
         return usual
-    return choice(area.segmented_control, label, key, names, default=usual, required=True, **look)
+    return choice(area.segmented_control, label, key, names, default=usual, required=True, **style)
 
 
-def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **look: Any) -> Any:
+def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **style: Any) -> Any:
     """Draw a lasting choice among numbers, and return the chosen one."""
-    return lasting(draw, label, key, options, format_func="{:g}".format, **look)
+    return lasting(draw, label, key, options, format_func="{:g}".format, **style)
 
 
 def seed_button(key: str, label: str) -> int:
@@ -132,12 +132,12 @@ def note_outdated() -> None:
         st.markdown(f":orange[:material/update:] {text}")
 
 
-def figures(shown: Mapping[str, str], *, horizontal: bool = True, **look: Any) -> None:
+def figures(shown: Mapping[str, str], *, horizontal: bool = True, **style: Any) -> None:
     """Draw figures by their labels, beside each other or in a column."""
     cells: Sequence[Any] = st.columns(len(shown)) if horizontal else [st] * len(shown)
-    look |= {"height": "stretch"} if horizontal else {}
+    style |= {"height": "stretch"} if horizontal else {}
     for cell, (label, value) in zip(cells, shown.items(), strict=True):
-        cell.metric(label, value, border=True, **look)
+        cell.metric(label, value, border=True, **style)
 
 
 def translate_table(frame: pd.DataFrame) -> pd.DataFrame:

@@ -57,6 +57,8 @@ class Workbench:
         Draws further published results of these methods.
     drawers
         Draws expanders for further tasks.
+    explain
+        Draws an explanation of the chosen method, given the public number of rows.
     remark
         Note about what is released.
     """
@@ -69,6 +71,7 @@ class Workbench:
     redraws: Callable[[str, ShownRelease], None] | None = None
     variants: Callable[[], None] | None = None
     drawers: Callable[[Dataset], None] = lambda _: None
+    explain: Callable[[PrivateEstimator, int | None], None] = lambda *_: None
     remark: str = ""
 
     def draw(self) -> None:
@@ -82,7 +85,7 @@ class Workbench:
             st.fragment(self.settings)(data)
         jobs.finish_in_page(self.page)
         void_guarantee.record_agreement(self.page, "run", data)
-        working = jobs.run(title, self.page, self.release(data), place=area)
+        working = jobs.run(title, self.page, self.release(data), area=area)
         if not working:
             with area.container():
                 controls.run_button(self.page, data)
@@ -176,6 +179,7 @@ class Workbench:
             if shown is not None and shown.settings not in (None, made):
                 note_outdated()
             with advanced:
+                self.explain(own, public)
                 grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.noise_of(method))
                 text = [own.foretold(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
                 st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, text)))

@@ -117,13 +117,13 @@ def column_shares(shown: ShownRelease, name: str) -> Statistics:
     return remember(shown, f"column {name}", of)
 
 
-def draw_column(shown: ShownRelease, name: str, **look: Any) -> None:
+def draw_column(shown: ShownRelease, name: str, **style: Any) -> None:
     """Draw a column's real and synthetic shares, with those of the previous run as a pale mark."""
     if (before := shown.previous) is not None:
         epsilon = claim(before.release.ledger.epsilon_claimed)
         text = say("previous run, epsilon {epsilon}", epsilon=epsilon)
-        look |= {"previous": column_shares(before, name), "before": text}
-    real(charts.marginal, column_shares(shown, name), column=name, **look)
+        style |= {"previous": column_shares(before, name), "before": text}
+    real(charts.marginal, column_shares(shown, name), column=name, **style)
 
 
 def column_centers(shown: ShownRelease) -> tuple[Center, ...]:
@@ -140,7 +140,7 @@ def marginal_distances(shown: ShownRelease, degree: int) -> pd.DataFrame:
 
 
 def real(
-    draw: Callable[..., Any], frame: pd.DataFrame, /, of: Any = slice(None), *, private: bool = True, **look: Any
+    draw: Callable[..., Any], frame: pd.DataFrame, /, of: Any = slice(None), *, private: bool = True, **style: Any
 ) -> None:
     """Draw a chart of statistics of real rows, with the mark "uses real data".
 
@@ -162,7 +162,7 @@ def real(
     """
     if not isinstance(frame, Statistics):
         raise TypeError("Charts of real rows need counts and means only: see dpcore.evaluate.statistics.")
-    picture = draw(statistics(frame)[of], **look)
+    picture = draw(statistics(frame)[of], **style)
     chart(charts.mark_real(picture) if private else picture, data=frame)
 
 

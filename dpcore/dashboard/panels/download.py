@@ -93,11 +93,11 @@ def make_html_report(page: str, shown: ShownRelease, *, real: bool) -> Report | 
     return made
 
 
-def file_button(key: str, label: str, data: str | bytes, file: str, **look: Any) -> None:
+def file_button(key: str, label: str, data: str | bytes, file: str, **style: Any) -> None:
     """Draw a download button for one file, which does not rerun the page."""
-    look |= {"on_click": "ignore", "icon": ":material/download:", "key": key}
+    style |= {"on_click": "ignore", "icon": ":material/download:", "key": key}
     mime = guess_type(file)[0] or "application/octet-stream"  # as text, a browser may rename it
-    st.download_button(label, data, file, mime, **look)
+    st.download_button(label, data, file, mime, **style)
 
 
 def draw_card(shown: ShownRelease) -> None:

@@ -49,8 +49,8 @@ def draw_forecast(
     if public is None:
         label = say("Rows that you expect (a number that you know, not one that you count)")
         usual = forecast_rows(page, schema)
-        look: Any = {"value": None, "placeholder": f"{usual:,}", "step": 1_000, "key": rows_key(page, schema)}
-        public = int(st.number_input(label, 1, MOST_ROWS, **look) or usual)
+        style: Any = {"value": None, "placeholder": f"{usual:,}", "step": 1_000, "key": rows_key(page, schema)}
+        public = int(st.number_input(label, 1, MOST_ROWS, **style) or usual)
     settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
     key = (method.title, repr(settings), schema.to_json(), public, rows)
     last = session.keep_once("dpcore.forecasts", dict[str, tuple[Any, Forecast]])  # of each page

@@ -34,8 +34,8 @@ def draw_marginals(page: str, shown: ShownRelease) -> None:
 def choose_worst_first(label: str, key: str, frame: pd.DataFrame) -> str:
     """Draw a choice among columns or pairs, the worst first; return its name."""
     names = list(frame.sort_values("avd", ascending=False)["attributes"])
-    look: Any = {"usual": names[0], "label_visibility": "collapsed"}
-    return str(lasting(st.selectbox, label, key, names, **look))
+    style: Any = {"usual": names[0], "label_visibility": "collapsed"}
+    return str(lasting(st.selectbox, label, key, names, **style))
 
 
 def draw_mean_distance(frame: pd.DataFrame, of: str) -> None:

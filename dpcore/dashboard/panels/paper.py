@@ -55,8 +55,8 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
     if not sets:
         return
     left, right = st.columns([3, 1], gap="large")
-    look: dict[str, Any] = {"default": next(iter(sets)), "required": True, "format_func": escape}
-    name = lasting(left.segmented_control, say("Data set"), f"{page}.set:{data.token}", [*sets], **look)
+    style: dict[str, Any] = {"default": next(iter(sets)), "required": True, "format_func": escape}
+    name = lasting(left.segmented_control, say("Data set"), f"{page}.set:{data.token}", [*sets], **style)
     data = sets[name]
     count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS))
     titles = {each.title: each for each in of_paper(paper)}

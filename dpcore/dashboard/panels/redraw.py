@@ -84,12 +84,12 @@ class RedrawStudy(Study):
 
     read: Callable[[Any], pd.DataFrame] = pd.DataFrame
     measure: Callable[[Any], pd.DataFrame] | None = None
-    found: list[pd.DataFrame] = field(default_factory=list)
+    frames: list[pd.DataFrame] = field(default_factory=list)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """Return the measures of a run, with columns `metric` and `value`."""
         if self.measure is not None:
-            self.found.append(self.measure(run.method).assign(run=run.labels["run"]))
+            self.frames.append(self.measure(run.method).assign(run=run.labels["run"]))
         return self.read(synthetic if self.rows else run.method)
 
     def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
@@ -125,7 +125,7 @@ def run_redraws(
             if len(frames) > most:
                 both = pd.concat(frames, ignore_index=True)
                 shown.redraws = both.assign(chosen=both["run"] == 0)
-                shown.page_measures = pd.concat(study.found, ignore_index=True) if study.found else None
+                shown.page_measures = pd.concat(study.frames, ignore_index=True) if study.frames else None
 
 
 def class_column(release: Release) -> str | None:

@@ -71,8 +71,8 @@ def draw_summary(page: str, shown: ShownRelease, remark: str = "") -> None:
         worst = jobs.count_rows(page, shown, "1-way", partial(marginal_distances, shown, 1))
         if worst is not None:
             draw_worst_column(shown, worst)
-        look: Any = {"key": f"{page}.show_rows", "help": say(remark) or None}
-        if st.toggle(say("Show rows"), **look):
+        style: Any = {"key": f"{page}.show_rows", "help": say(remark) or None}
+        if st.toggle(say("Show rows"), **style):
             draw_rows(page, shown)
     with top, st.container(key="verdict"):  # gets the focus after a run
         tiles = [epsilon_tile(shown), *found]

@@ -50,12 +50,12 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     groups: dict[str, Any] = {"": parser}
     for part in ("all", *own.get("shares", ()), name):
         for argument, given in TABLES[part]["arguments"].items():
-            look = given | {"help": given["help"].format(**words)}
-            kind, group = look.pop("type", ""), look.pop("one_of", "")
-            look |= {"type": TYPES.get(kind, kind.format)} if kind else {}
+            style = given | {"help": given["help"].format(**words)}
+            kind, group = style.pop("type", ""), style.pop("one_of", "")
+            style |= {"type": TYPES.get(kind, kind.format)} if kind else {}
             if group not in groups:
                 groups[group] = parser.add_mutually_exclusive_group()
-            groups[group].add_argument(argument, **look)
+            groups[group].add_argument(argument, **style)
     parser.set_defaults(**own.get("defaults", {}))
     return parser
 

@@ -100,7 +100,7 @@ def run_worlds(
         while len(found) > (1 if real else MOST_KEPT):
             found.pop(next(iter(found)))
 
-    if not jobs.run(RUNNING, key, work, place=container):
+    if not jobs.run(RUNNING, key, work, area=container):
         with container.container():
             controls.run_button(key)
     if chosen in found:

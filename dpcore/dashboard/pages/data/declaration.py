@@ -92,7 +92,7 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
     A line that no one has declared yet loses them, wherever it is from: with another column that
     tells persons apart, or a schema from a file, it may have some. What is ticked stays.
     """
-    lines = [one for one in schema if rows.recognized and one.origin in PROPOSED and not one.numeric]
+    lines = [one for one in schema if rows.column_types and one.origin in PROPOSED and not one.numeric]
     rare = {one.name: rows.rare(one.name, schema.unit) for one in lines}
     unasked = {name: {*rare[name]} - rows.listed_rare[name] for name in left if name in rare}
     fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)

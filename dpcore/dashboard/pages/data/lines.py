@@ -163,7 +163,7 @@ def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
 def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
     """Where the line of each column comes from; why there is none."""
     words = phrase("left out: {reason}")
-    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.recognized if not one.kept}
+    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.kept}
     for column in schema:
         words = ORIGINS.get(column.origin, phrase("declared"))
         found[column.name] = say("read off your rows") if column.name in left else say(words)
@@ -195,7 +195,7 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
         "also": text(say("Also missing"), help=say("Numbers or dates that stand for none, such as 999; -9.")),
         "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y, m/d/y, ymd or d-mon-y.")),
     }
-    shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.read_off)
+    shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.inferred_columns)
     st.session_state[SHOWN] = {key: shown}
     table = frame(rows.schema, rows.headers, shown, rows.incomplete_columns)
     height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with headings and border

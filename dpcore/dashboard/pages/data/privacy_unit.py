@@ -62,7 +62,7 @@ def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | N
     if rows.dataset is not None and known == ONE_ROW:
         return None  # of the data sets that are known, nobody has two rows
     usual = known.id_column
-    found = [one for one in persons(rows.recognized, used) if one.what == "identifier"]
+    found = [one for one in persons(rows.column_types, used) if one.what == "identifier"]
     people = [one.name for one in found if of_people(one.name)]
     if known == ONE_ROW and len(people) == 1 and not rows.version:
         usual = people[0]
@@ -95,7 +95,7 @@ def persons(found: Sequence[RecognizedColumn], used: Sequence[str]) -> list[Reco
 
 def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether values of several rows are persons: one column at most tells them apart."""
-    parts = {f"person {one.name}": one for one in persons(rows.recognized, schema.names)}
+    parts = {f"person {one.name}": one for one in persons(rows.column_types, schema.names)}
     found = [parts[part] for part in parts if part not in rows.answers]
     if found and schema.unit is None:
         names = ", ".join(f"**{escape(one.name)}**" for one in found)

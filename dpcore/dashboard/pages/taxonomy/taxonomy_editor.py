@@ -145,7 +145,7 @@ def use(data: Dataset, changed: Column) -> None:
     rows = intake.current_intake()
     if rows.is_source_of(data):
         inferred = data.schema.source == "inferred"  # and stays so, whatever the page of the schema has read since
-        rows.keep(schema, rows.read_off or (schema.names if inferred else ()))
+        rows.keep(schema, rows.inferred_columns or (schema.names if inferred else ()))
     st.rerun()
 
 
