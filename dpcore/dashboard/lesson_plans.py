@@ -1,4 +1,4 @@
-"""The guided lessons as data, read from `lessons.toml`: pages, settings and texts."""
+"""The lessons of the guided tour, as `lessons.toml` has them: pages, settings, and what to say."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,35 +10,35 @@ from dpcore.text import read_toml
 
 @dataclass(frozen=True)
 class Act:
-    """A step's button: its label, and the run that it requests."""
+    """What a step's button does: its words, and the run that it asks for as its page does."""
 
     label: str
-    job: str = ""  # its name, after that of the page
-    button: str = "run"
+    job: str = ""  # below the page
+    what: str = "run"
     icon: str = "play_arrow"
 
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One page of a lesson: its controls, its open tab, and the texts before and after its run."""
+    """One page of a lesson: its controls, its open tab, what to do, and what to see then."""
 
     page: str
     text: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     tab: str = ""
     act: Act | None = None
-    text_after: str = ""
+    after: str = ""
     look: str = "[role=tabpanel] [data-testid=stVegaLiteChart]"
 
     @property
     def job(self) -> str:
-        """Name of the run that the step requests; "" if it has none."""
+        """What its act is called among the runs of a session."""
         return f"{self.page}{self.act.job}" if self.act else ""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson of about five minutes, with sentences to remember and a question to a class."""
+    """A lesson of about five minutes; at its end, what to take away, and a question to a class."""
 
     title: str
     promise: str
@@ -49,13 +49,13 @@ class Lesson:
 
 
 def read_lessons(found: dict[str, Any]) -> dict[str, Lesson]:
-    """Return the lessons of a parsed `lessons.toml` by their names."""
+    """Lessons by their names, as the file has them."""
     acts = {name: Act(**act) for name, act in found["acts"].items()}
 
     def step(table: dict[str, Any]) -> LessonStep:
         shared = found["settings"].get(table.pop("as", ""), {})
         settings, act = shared | table.pop("settings", {}), acts.get(table.pop("act", ""))
-        return LessonStep(settings=settings, act=act, text_after=table.pop("after", ""), **table)
+        return LessonStep(settings=settings, act=act, **table)
 
     lessons = found["lessons"].items()
     return {name: Lesson(steps=tuple(map(step, lesson.pop("steps"))), **lesson) for name, lesson in lessons}

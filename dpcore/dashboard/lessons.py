@@ -103,7 +103,7 @@ def draw_lesson_card(page: str) -> None:
     if not here:
         text = say("This step of the lesson is on another page.")
     else:
-        text = say(step.text_after if step.act and course.is_finished else step.text)
+        text = say(step.after if step.act and course.is_finished else step.text)
     with st.bottom:
         st.html(guide_script(course, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
@@ -131,7 +131,7 @@ def draw_lesson_buttons(course: Course, here: bool) -> None:
         lesson_button(say("Finish") if last else say("Next"), *on, type="primary")
     else:
         key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # late presses count once
-        given = step.act.icon, request_step_run, step.job, step.act.button
+        given = step.act.icon, request_step_run, step.job, step.act.what
         lesson_button(say(step.act.label), key, *given, type="primary", disabled=rests)
         lesson_button(say("Skip"), *on, disabled=rests)
     if not (here and last and done):

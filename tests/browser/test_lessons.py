@@ -62,12 +62,12 @@ def test_the_cards_button_alone_leads_to_the_end(visitor, name):
     visitor.open()
     visitor.begin_lesson(name)
     for number, step in enumerate(lesson.steps, 1):
-        for words in filter(None, (step.text, step.text_after)):
+        for words in filter(None, (step.text, step.after)):
             expect(page.locator(CARD)).to_contain_text(f"step {number} of {len(lesson.steps)}")
             expect(page.locator(CARD)).to_contain_text(words.replace("**", ""), timeout=SLOW)
             for width, height in SIZES:
                 page.set_viewport_size({"width": width, "height": height})
-                looked_at(page, step, words, named=step.act is None or words == step.text_after)
+                looked_at(page, step, words, named=step.act is None or words == step.after)
             page.locator(BUTTON).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(lesson.title)
     for sentence in (*lesson.keep, lesson.question):

@@ -139,7 +139,7 @@ def test_a_command_that_is_stopped_writes_what_is_finished(ledger, monkeypatch, 
         if text == "run 2":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "show_progress", stopped)
+    monkeypatch.setattr(command, "progress_line", stopped)
     assert main(["figure", "001 Fig. 6", "--to", str(tmp_path), "--repeats", "2"]) == 0
     assert len(pd.read_csv(tmp_path / "001-Fig-6-people-do-not-publish.csv")) == 1
     assert "Stopped: 1 runs" in capsys.readouterr().err

@@ -71,7 +71,7 @@ def release_note(shown: ShownRelease) -> str:
 
 def note_test_sample(shown: ShownRelease) -> None:
     """Draw a note if only a sample of the test rows in a folder is used."""
-    if text := evaluator(shown).asked:
+    if text := evaluator(shown).test_rows_note:
         st.caption(escape(retold(text)))
 
 
@@ -98,7 +98,7 @@ def compared_row_indices(shown: ShownRelease) -> Ints:
     random, since the release's own choice is secret.
     """
     unit, fill = shown.release.schema.persons, shown.release.ledger.relation is Relation.REPLACE
-    return remember(shown, "likened", partial(evaluator(shown).contributed, unit, fill=fill))
+    return remember(shown, "likened", partial(evaluator(shown).compared_rows, unit, fill=fill))
 
 
 def describe_person_sample(shown: ShownRelease) -> str:
@@ -136,7 +136,7 @@ def marginal_distances(shown: ShownRelease, degree: int) -> pd.DataFrame:
 
     One row per column (`attributes`), or per pair of columns (also `a` and `b`) for degree 2.
     """
-    return evaluator(shown).beside_floors(shown.release.synthetic, degree, MOST_PAIRS)
+    return evaluator(shown).distances_with_floors(shown.release.synthetic, degree, MOST_PAIRS)
 
 
 def real(

@@ -52,7 +52,7 @@ def draw_download(page: str, shown: ShownRelease) -> None:
         return
     # Made once per release and choice: a rerun during the click would lose a deferred download.
     with use_language(ENGLISH):  # as all files are
-        packed = remember(shown, f"zip {html_report.real}", partial(bundle, release, told=html_report))
+        packed = remember(shown, f"zip {html_report.real}", partial(bundle, release, report=html_report))
         notebook = remember(shown, "notebook", partial(make_notebook, release))
     zipped, html = (file_name(release, real=html_report.real, ending=ending) for ending in ("zip", "html"))
     with first:

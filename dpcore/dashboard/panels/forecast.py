@@ -98,12 +98,12 @@ def draw_result(found: Forecast, epsilon: float, of_row: float, note: str) -> No
         columns=format_band(found.noiseless.columns),
         pairs=format_band(found.noiseless.pairs),
     )
-    names = [f"{escape(first)} × {escape(second)}" for first, second in at.lost]
+    names = [f"{escape(first)} × {escape(second)}" for first, second in at.lost_ties]
     markdown(
         "**Lost relations**, {lost:,} of {pairs:,} pairs of columns: {names}. On made-up tables "
         "where one column determined the other, less than half of that relation was left.",
         lost=len(names),
-        pairs=len(at.kept),
+        pairs=len(at.kept_ties),
         names=", ".join([*names[:MOST_NAMED], *["…"] * (len(names) > MOST_NAMED)]) or "–",
     )
 

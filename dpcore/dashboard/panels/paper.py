@@ -62,7 +62,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
     titles = {each.title: each for each in of_paper(paper)}
     figure = titles[segmented_choice(say("Figure"), f"{page}.figure", {each: say(each) for each in titles})]
     with st.popover(say("What the paper prints")):
-        st.markdown(retold(figure.printed))
+        st.markdown(retold(figure.source_says))
         st.caption(source(OWN[paper]))
     if missing := figure.lacks(data):
         st.info(say("{data} cannot make this figure: {missing}", data=escape(data.name), missing=retold(missing)))

@@ -40,7 +40,7 @@ def saved_model_drawer(page: str) -> None:
         if model is None:
             caption("A saved model suffices: no private row is needed, and no budget is spent.")
         else:
-            draw_model_privacy(model.about)
+            draw_model_privacy(model.origin)
             draw_predictions(f"{page}.saved", model)
 
 
@@ -102,7 +102,7 @@ def draw_answers(page: str, found: FilePredictions) -> None:
         "them as private as the file.",
         rows=len(rows),
         file=escape(found.file),
-        method=escape(str(model.about["method"])),
+        method=escape(str(model.origin["method"])),
     )
     if target in rows.columns:
         known = rows[target].dropna().map(canonical)

@@ -18,7 +18,7 @@ Tile = tuple[str, str, str]  # label, value, and what it means
 
 def verdict_tiles(found: Fidelity) -> list[Tile]:
     """Return tiles for close columns, kept relations, and the group that is served worst."""
-    held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("no related pairs")
+    held = f"{found.ties - len(found.lost_ties):,}/{found.ties:,}" if found.ties else say("no related pairs")
     tiles = [
         close_columns_tile(found.close_columns, found.columns),
         (say("⚠ Relations kept"), held, describe_lost_relations(found)),
@@ -49,11 +49,11 @@ def describe_centers(found: Iterable[Center]) -> str:
 def describe_lost_relations(found: Fidelity) -> str:
     """Return a sentence on columns that depend on each other in the real rows only."""
     text = say("Pairs of columns that keep at least half of their relation in the real rows.")
-    if not found.lost:
+    if not found.lost_ties:
         return text
-    first = found.lost[:MOST_NAMED]
+    first = found.lost_ties[:MOST_NAMED]
     names = ", ".join(f"{escape(tie.first)} × {escape(tie.second)}" for tie in first)
-    more = " …" * (len(found.lost) > MOST_NAMED)
+    more = " …" * (len(found.lost_ties) > MOST_NAMED)
     return f"{text} {say('**Lost:** {names}.', names=names + more)}"
 
 

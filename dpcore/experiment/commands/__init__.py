@@ -187,4 +187,4 @@ class ProgressLine:
         sys.stderr.flush()
 
 
-show_progress = ProgressLine()
+progress_line = ProgressLine()

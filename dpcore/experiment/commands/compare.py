@@ -13,9 +13,9 @@ from dpcore.evaluate.learners import require_rows
 from dpcore.experiment.commands import (
     load_rows,
     print_summary,
+    progress_line,
     require_budget,
     require_writable,
-    show_progress,
     write,
 )
 from dpcore.experiment.sweeps import ORDER, PURPOSE, Config, Location, find_finished_runs, sweep
@@ -39,8 +39,8 @@ def make(options: argparse.Namespace) -> int:
     earlier = find_finished_runs(config, data, location)
     require_budget(store, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
     ledgers = store.open_runs(config.methods, data, PURPOSE)
-    how: dict[str, Any] = {"ledgers": ledgers, "store": location, "n_jobs": options.jobs, "progress": show_progress}
-    table = sweep(data=data, **how, **config.asked)
+    how: dict[str, Any] = {"ledgers": ledgers, "store": location, "n_jobs": options.jobs, "progress": progress_line}
+    table = sweep(data=data, **how, **config.arguments)
     write(options.out, spreadsheet_csv(table).encode(), force=options.force)
     runs = table.drop_duplicates(ORDER[:3])
     failed = runs[runs["error"] != ""]

@@ -9,7 +9,7 @@ import pandas as pd
 from dpcore import datasets
 from dpcore.charts.base import REAL_DATA
 from dpcore.errors import DataError
-from dpcore.experiment.commands import print_summary, require_writable, show_progress, write
+from dpcore.experiment.commands import print_summary, progress_line, require_writable, write
 from dpcore.experiment.figures import MadeFigure, find_figure, stream
 from dpcore.experiment.study import failed_runs
 from dpcore.export import report
@@ -31,7 +31,7 @@ def make(options: argparse.Namespace) -> int:
             raise DataError(f"{there[0]} exists already.", "Choose another folder, or replace it with --force.")
     frames: list[pd.DataFrame] = []
     try:
-        how = {"repeats": options.repeats, "rows": options.rows, "progress": show_progress}
+        how = {"repeats": options.repeats, "rows": options.rows, "progress": progress_line}
         frames.extend(stream(options.name, data, durable=True, **how))
     except KeyboardInterrupt:
         if not frames:

@@ -22,9 +22,9 @@ from dpcore.evaluate.evaluator import Method
 from dpcore.experiment.commands import (
     load_rows,
     print_summary,
+    progress_line,
     require_budget,
     require_writable,
-    show_progress,
     write,
 )
 from dpcore.experiment.sweeps import method_of, refuse_faults
@@ -70,9 +70,9 @@ def make(options: argparse.Namespace) -> int:
     store = LedgerStore(ledger_path())
     require_budget(store, data, [method])
     ledger = store.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
-    fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=show_progress)
+    fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress_line)
     copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows or min(fitted.estimated_rows(), most))]
-    show_progress(1.0, "")
+    progress_line(1.0, "")
     release = make_release(fitted, name, *copy, data_name=data.name, reading=data.reading)
     release = replace(release, page=config.get("page", {}))
     if isinstance(release.artifact, Model) and release.noiseless:
@@ -90,7 +90,7 @@ def make(options: argparse.Namespace) -> int:
         {
             "command": "release",
             "out": str(out),
-            **release.about,
+            **release.origin,
             "noise": release.noise_label,
             "delta": ledger.delta,
             "data": data.name,
