@@ -35,8 +35,8 @@ class Demonstration:
     figures: Mapping[str, str]
     pictures: Sequence[DemonstrationPicture]  # the first one is above the sentence
     keep: str
-    assumed: str  # assumptions of the pictures, and their source
-    behind: Mapping[str, pd.DataFrame]  # tables of numbers by their titles
+    assumptions: str  # of the pictures, with their source
+    tables: Mapping[str, pd.DataFrame]  # of numbers, by their titles
     note: str = ""  # below the sentence
     values: Mapping[str, Any] = field(default_factory=dict)
 
@@ -110,7 +110,7 @@ def draw_demonstration(found: Demonstration, left: Any, right: Any) -> None:
         for picture in found.pictures[1:]:
             draw_picture(picture)
         with st.expander(say("What is assumed, and the numbers behind the pictures")):
-            caption(found.assumed, **found.values)
-            for title, frame in found.behind.items():
+            caption(found.assumptions, **found.values)
+            for title, frame in found.tables.items():
                 st.markdown(f"**{title}**")
                 st.dataframe(with_headings(frame), hide_index=True)

@@ -92,7 +92,7 @@ class RedrawStudy(Study):
             self.frames.append(self.measure(run.method).assign(run=run.labels["run"]))
         return self.read(synthetic if self.rows else run.method)
 
-    def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
+    def failure_frame(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
         """Raise the error of a failed run."""
         raise reason
 
