@@ -10,7 +10,7 @@ import numpy as np
 from tables import FOREST, categorical
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, flat_hierarchy
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import Noise, NoNoise
 from dpcore.mechanisms.scores import ClassLogScore, ConditionalEntropy, Gini, InfoGain, Max, MutualInformation, R
@@ -28,7 +28,7 @@ RULES = [("b", np.array([0, 0, 1])), ("b", np.array([0, 1, 0])), ("a", np.array(
 ATTRIBUTES = {
     0: NumberSplit(FOREST.columns[0], by_length=True),
     1: CodeSplit(FOREST.columns[1]),
-    2: Groups(FOREST.columns[2], flat(FOREST.columns[2])),
+    2: Groups(FOREST.columns[2], flat_hierarchy(FOREST.columns[2])),
 }
 TREES = np.array([[0, 0, 0, 0], [1, 1, 1, 0], [1, 2, 1, 1], [1, 3, 2, 1], [0, 0, 2, 1], [1, 3, 0, 0]], dtype=np.uint8)
 TICKS = STEP * np.ceil(np.array([0.2, 0.5, 0.5, 0.95, 0.0, 1.0]) * (GRID // STEP))  # numbers 2, 5, 5, 9.5, 0 and 10

@@ -14,7 +14,7 @@ from private_rows import EVERY, RELATIONS, REPLACE, TICKS, TREES, offered, roots
 from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat_hierarchy
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.door import Split, exact_node_counts
@@ -203,7 +203,7 @@ ATTRIBUTES = {
     CODES: CodeSplit(BINNED),
     ORDER: CodeSplit(ORDERED),
     GROUPS: Groups(TREE, Hierarchy.of(TREE)),
-    VALUES: Groups(FLAT, flat(FLAT)),
+    VALUES: Groups(FLAT, flat_hierarchy(FLAT)),
     ONE: OneValue(MANY),
 }
 

@@ -22,7 +22,7 @@ from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat_hierarchy
 from dpcore.door import PrivateTable, exact_node_counts
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.mechanisms.noise import NoNoise, make_noise
@@ -231,7 +231,7 @@ def on_steps(ticks):
     return np.where(ticks < 0, ticks, np.ceil(ticks / STEP) * STEP)
 
 
-KINDS = NumberSplit(COLUMNS[0], by_length=False), CodeSplit(COLUMNS[1]), Groups(COLUMNS[2], flat(COLUMNS[2]))
+KINDS = NumberSplit(COLUMNS[0], by_length=False), CodeSplit(COLUMNS[1]), Groups(COLUMNS[2], flat_hierarchy(COLUMNS[2]))
 ATTRIBUTES = dict(enumerate([*KINDS, OneValue(COLUMNS[3])]))
 
 

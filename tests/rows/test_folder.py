@@ -16,7 +16,7 @@ from variants import EVERY_FIT, alike, fitted_state
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat_hierarchy
 from dpcore.door import exact_node_counts
 from dpcore.door.exact_node_counts import Records, roots
 from dpcore.errors import DataError, SchemaError
@@ -75,7 +75,7 @@ def test_several_processes_count_parts(tmp_path):
 
 
 COLUMNS = schema_of([5, 6, 7, 3]).columns
-ATTRIBUTES = {0: Groups(COLUMNS[0], flat(COLUMNS[0])), 1: CodeSplit(COLUMNS[1]), 2: OneValue(COLUMNS[2])}
+ATTRIBUTES = {0: Groups(COLUMNS[0], flat_hierarchy(COLUMNS[0])), 1: CodeSplit(COLUMNS[1]), 2: OneValue(COLUMNS[2])}
 ATTRIBUTES |= {3: NumberSplit(Column(name="n", kind="continuous", lower=0, upper=1))}
 
 

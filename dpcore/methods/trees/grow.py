@@ -257,7 +257,7 @@ def grow(
             found = divisions(f"{name}: division", parts[0], plan, offered[going], real, low[going], high[going], level)
             for position, attribute in attributes.items():
                 at = np.flatnonzero(found.column == position)
-                found.cut[at] = attribute.settled(found.cut[at])
+                found.cut[at] = attribute.snap_points(found.cut[at])
             split.column[going], split.cut[going] = found.column, found.cut
         own = np.where(goes_on, split.column, 0)
         each = np.arange(size)
