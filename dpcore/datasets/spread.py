@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import DEFAULT_BINS, Kind
-from dpcore.domain.dates import UNITS, default_unit, iso, start
+from dpcore.domain.dates import UNITS, default_unit, iso, unit_start
 from dpcore.domain.scales import MOST_ROUND, Bins
 from dpcore.language import phrase
 from dpcore.text import as_text, short
@@ -131,7 +131,7 @@ def step_of(numbers: Floats, fine: float, ends: BinEnds) -> tuple[float | None, 
 def first_days(days: Floats) -> str | None:
     """The longest unit of which all days are first ones; None if there is none, or few days."""
     units = UNITS[:0:-1] if len(days) >= FEWEST else ()
-    return next((unit for unit in units if all(start(day, unit) == day for day in days)), None)
+    return next((unit for unit in units if all(unit_start(day, unit) == day for day in days)), None)
 
 
 def are_marks(numbers: Floats, counts: Ints, index: int, many: int, *, days: bool) -> bool:

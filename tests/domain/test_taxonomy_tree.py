@@ -7,7 +7,7 @@ import pytest
 
 from dpcore.datasets.published import adult_schema
 from dpcore.domain.column import Column
-from dpcore.domain.splits import flat
+from dpcore.domain.splits import flat_hierarchy
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, intervals
 from dpcore.errors import ParameterError
@@ -68,7 +68,7 @@ def test_leaves_are_the_codes_under_their_labels_and_missing_stands_under_the_ro
     # A category called missing is not what is missing: trees would not tell them apart.
     column = Column(name="a", kind="categorical", categories=("(missing)", "b"), missing=True)
     assert column.labels == ("(missing)", "b", "(missing)'")
-    assert len(flat(column).nodes) == 4
+    assert len(flat_hierarchy(column).nodes) == 4
 
 
 def test_a_taxonomy_by_hand_and_cuts_that_do_not_hold_every_code_once():
