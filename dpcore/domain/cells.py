@@ -110,8 +110,7 @@ def parse_plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
     if not np.isfinite(numbers[:-1]).all():
         return None
     whole = pc.all(pc.match_substring_regex(words, WHOLE)).as_py() and indices.min() >= 0
-    kind = np.int64 if whole else float
-    return pd.Series(numbers[indices].astype(kind), index=values.index, name=values.name)
+    return pd.Series(numbers[indices].astype(np.int64 if whole else float), index=values.index, name=values.name)
 
 
 def parse_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
@@ -120,8 +119,7 @@ def parse_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     For people to work with (`parse_plain_numbers`); encoding does not use it.
     """
     kinds = {name: getattr(frame[name].dtype, "categories", frame[name]).dtype for name in names}
-    texts = [name for name, kind in kinds.items() if pd.api.types.is_string_dtype(kind)]
-    found = {name: parse_plain_numbers(frame[name]) for name in texts}
+    found = {name: parse_plain_numbers(frame[name]) for name, t in kinds.items() if pd.api.types.is_string_dtype(t)}
     return frame.assign(**{name: numbers for name, numbers in found.items() if numbers is not None})
 
 
@@ -139,8 +137,7 @@ def factorize_trimmed(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
     try:
         words = pa.array(texts, pa.large_string())
     except UnicodeEncodeError:  # lone surrogates, which no number has
-        texts = [text.encode("utf-8", "replace").decode() for text in texts]
-        words = pa.array(texts, pa.large_string())
+        words = pa.array([t.encode("utf-8", "replace").decode() for t in texts], pa.large_string())
     return _trim(indices, words)
 
 
@@ -177,8 +174,7 @@ def in_blocks(read: Reader[More]) -> Reader[More]:
 
     @wraps(read)
     def read_all(words: pa.Array, /, *more: More.args, **named: More.kwargs) -> Floats:
-        found = (read(block, *more, **named) for block in _blocks(words))
-        return np.concatenate([np.empty(0), *found])
+        return np.concatenate([np.empty(0), *(read(one, *more, **named) for one in _blocks(words))])
 
     return read_all
 

@@ -201,14 +201,13 @@ class Column:
             object.__setattr__(self, name, days)
         points, marks = self.bins if isinstance(self.bins, tuple) else (), self.missing_values
         bounds = [bound for bound in (self.lower, self.upper) if bound is not None]
-        listed, origins = isinstance(self.categories, tuple), get_args(Origin)
-        texts = listed and all(isinstance(c, str | int | float) for c in self.categories)
+        texts = isinstance(self.categories, tuple) and all(isinstance(c, str | int | float) for c in self.categories)
         for name, sound, remedy in (
             ("lower and upper", all(map(is_number, bounds)), "Give numbers."),
             ("bins", all(map(is_number, points)), "Give a whole number of bins, or a tuple of numbers."),
             ("missing", isinstance(self.missing, bool), "Use True or False."),
             ("missing_values", all(map(is_number, marks)), "Give a tuple of numbers, such as (999,)."),
-            ("origin", self.origin in origins, f"Use one of {', '.join(origins)}."),
+            ("origin", self.origin in get_args(Origin), f"Use one of {', '.join(get_args(Origin))}."),
             ("categories", texts, 'Give a tuple of texts, such as ("no", "yes").'),
         ):
             if not sound:
@@ -410,8 +409,7 @@ class Column:
         codes, absent = np.append(known, self.size - 1)[indices], indices < 0
         unknown = codes < 0
         codes[unknown] = self.size - 1
-        refused, absent = unknown & (self.outside == "refuse"), absent & (not self.missing)
-        misfits = count_misfits(times, unknown=refused, absent=absent)
+        misfits = count_misfits(times, unknown=unknown & (self.outside == "refuse"), absent=absent & (not self.missing))
         return CodedColumn(codes.astype(code_dtype(self.size)), None, misfits)
 
     def encode_arrow(self, cells: pa.Array) -> CodedColumn:
@@ -633,8 +631,7 @@ class Column:
         raw = asdict(self) | {"taxonomy": self.taxonomy and [list(path) for path in self.taxonomy.paths]}
         raw |= map_bounds(raw, iso) if self.kind == "date" else {}
         skip = {"categories"} if self.numeric else {"lower", "upper", "bins"}
-        optional = "number_format", "step", "missing_values", "flags", "taxonomy"
-        skip |= {name for name in optional if not raw[name]}
+        skip |= {name for name in ("number_format", "step", "missing_values", "flags", "taxonomy") if not raw[name]}
         return {key: list(v) if isinstance(v, tuple) else v for key, v in raw.items() if key not in skip}
 
     @classmethod
@@ -699,8 +696,8 @@ def count_misfits(times: Ints | None, **reasons: Flags) -> Counter[str]:
 
     Each reason has a mask of shape (n,); value i counts as `times[i]` cells, by default as one.
     """
-    n = {why: np.count_nonzero(m) if times is None else times[m].sum() for why, m in reasons.items()}
-    return +Counter({why: int(count) for why, count in n.items()})  # `+` drops reasons with the count 0
+    counts = {why: int(np.count_nonzero(m) if times is None else times[m].sum()) for why, m in reasons.items()}
+    return +Counter(counts)  # `+` drops reasons with the count 0
 
 
 def code_dtype(size: int) -> np.dtype[Any]:

@@ -39,8 +39,7 @@ MONTH_NAMES = (
 
 def order_patterns(order: str) -> list[str]:
     """Return regular expressions of dates in an order such as "d/m/y", one per separator."""
-    parts = [PARTS[part] for part in order.split("/")]
-    return ["^" + f"[{mark}]".join(parts) + TIME for mark in "/.-"]
+    return ["^" + f"[{mark}]".join(map(PARTS.__getitem__, order.split("/"))) + TIME for mark in "/.-"]
 
 
 YEAR_FIRST = [
@@ -88,8 +87,7 @@ def format_day(day: float, form: str) -> str:
     """
     year, month, number = iso(day).split("-")
     name = MONTH_NAMES.split()[int(month) - 1].title()
-    parts = {"y": year, "m": month, "d": number, "month": name}
-    parts |= {"mon": name[:3], "MON": name[:3].upper()}
+    parts = {"y": year, "m": month, "d": number, "mon": name[:3], "MON": name[:3].upper(), "month": name}
     return PART.sub(lambda part: parts[part[0]], form or "y-m-d")
 
 
@@ -105,8 +103,7 @@ def detect_date_format(words: pa.Array, order: str) -> str:
     """
     for form in (form for form in DATE_FORMS if form and DATE_FORMS[form] == order):
         shape = PART.sub(lambda part: SHAPE.get(part[0], "[0-9]{1,2}"), form).replace(".", "[.]")
-        found = (pc.match_substring_regex(some, f"^{shape}{TIME}") for some in (words[:1], words))
-        if all(pc.all(matches).as_py() for matches in found):
+        if all(pc.all(pc.match_substring_regex(some, f"^{shape}{TIME}")).as_py() for some in (words[:1], words)):
             return form
     return order
 
@@ -119,8 +116,7 @@ def unit_starts(low: float, high: float, unit: str) -> Floats:
     days = np.arange(int(low) + 1, int(high) + 1)
     if unit in MONTHS:
         months = days.astype("datetime64[D]").astype("datetime64[M]")
-        first = months == days.astype("datetime64[D]")
-        days = days[first & (months.astype(int) % MONTHS[unit] == 0)]
+        days = days[(months == days.astype("datetime64[D]")) & (months.astype(int) % MONTHS[unit] == 0)]
     elif unit == "week":
         days = days[(days + MONDAY) % 7 == 0]
     return days.astype(float)
@@ -159,9 +155,8 @@ def as_days(values: pd.Series[Any], form: str = "") -> Floats:
     Times of day are dropped.
     """
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        local = isinstance(values.dtype, pd.DatetimeTZDtype)
-        values, absent = values.dt.tz_localize(None) if local else values, np.datetime64("NaT")
-        found = values.to_numpy(dtype="datetime64[us]", na_value=absent).astype("datetime64[D]")
+        local = values.dt.tz_localize(None) if isinstance(values.dtype, pd.DatetimeTZDtype) else values
+        found = local.to_numpy(dtype="datetime64[us]", na_value=np.datetime64("NaT")).astype("datetime64[D]")
         return np.where(np.isnat(found), np.nan, found.astype(np.int64))
     indices, words = factorize_trimmed(values)
     return np.append(parse_days(words, form), np.nan)[indices]
@@ -189,8 +184,7 @@ def _read_part(parts: pa.StructArray, name: str) -> Floats:
     English month names become 1 to 12, other words 0.
     """
     if name == "m" and not pc.all(pc.utf8_is_digit(parts.field(name))).as_py():
-        words = parts.field(name)
-        months = pc.index_in(pc.utf8_lower(words), pa.array(MONTH_NAMES.split(), words.type))
+        months = pc.index_in(pc.utf8_lower(parts.field(name)), pa.array(MONTH_NAMES.split(), parts.field(name).type))
         known: Floats = np.asarray(months.fill_null(-1), dtype=float)
         return np.where(known < 0, 0, known % 12 + 1)
     said: Floats = parts.field(name).cast(pa.int64()).to_numpy(zero_copy_only=False).astype(float)

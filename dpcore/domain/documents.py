@@ -46,8 +46,7 @@ def json_value(
         raise kind(f"{cause}: {reason}.", remedy) from None
 
     def parse_whole(digits: str) -> int:
-        n = len(digits)
-        return int(digits) if n <= MOST_DIGITS else refuse(f"a number has {n:,} digits")
+        return int(digits) if len(digits) <= MOST_DIGITS else refuse(f"a number has {len(digits):,} digits")
 
     def parse_fraction(digits: str) -> float:
         number = float(digits)
@@ -63,9 +62,8 @@ def json_value(
         refuse(f"the document has more than {most / 2**20:,.1f} MiB")
     try:
         words = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        options: Any = {"object_pairs_hook": require_unique} if unique else {}
-        options |= {"parse_int": parse_whole, "parse_float": parse_fraction}
-        found = json.loads(words, parse_constant=refuse_constant, **options)
+        hooks: Any = {"parse_int": parse_whole, "parse_float": parse_fraction, "parse_constant": refuse_constant}
+        found = json.loads(words, object_pairs_hook=require_unique if unique else None, **hooks)
     except DPCoreError:
         raise
     except UnicodeDecodeError:

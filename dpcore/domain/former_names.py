@@ -68,8 +68,7 @@ def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in settings.items():
         name, *signs = re.split(r"([.:])", key)
         name = FORMER["settings"].get(name, PARAMETERS.get(name, name))
-        signs = [] if name in FORMER["of_methods"] else signs
-        tail = "".join("published" if part == "paper" else part for part in signs)
+        tail = "".join("published" if part == "paper" else part for part in signs if name not in FORMER["of_methods"])
         current = f"{name}{tail}:data" if key.startswith("own_shares.") else f"{name}{tail}"
         if key == "transform":  # text "a from N(2, 10), b from N(0, 5)"
             normal = re.findall(r"\(([\d, ]{1,20})\)", str(value))

@@ -151,8 +151,7 @@ def block_columns(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> R
     for name, _, blocks in divided:
         last = int(blocks.max())
         columns.append(Column(name=name, kind="integer", lower=0, upper=last, bins=last + 1))
-    made = replace(schema, columns=tuple(columns), target=None, rules=())
-    return made, [(source, blocks) for _, source, blocks in divided]
+    return replace(schema, columns=tuple(columns), target=None, rules=()), [(source, own) for _, source, own in divided]
 
 
 class Binarization:

@@ -49,8 +49,7 @@ def code_mask(column: Column, chosen: Sequence[int]) -> Flags:
     """
     inside = np.zeros(column.size, dtype=bool)
     if not chosen or chosen[-1] >= len(inside) or chosen[0] < 0:
-        cause = f"A query of column {column.name!r} has no declared value."
-        raise ParameterError(cause, "Give one or more codes of the column.")
+        raise ParameterError(f"A query of column {column.name!r} has undeclared codes, or none.", "Give its codes.")
     inside[list(chosen)] = True
     return inside
 
@@ -118,15 +117,13 @@ def query_names(queries: Sequence[RangeQuery], schema: Schema) -> list[str]:
     list of str
         Per query its name, or else its nodes, intervals or lists of values.
     """
-    nodes = {column.name: Hierarchy.of(column).nodes[1:] for column in schema}
-    names = {name: {node.codes: node.name for node in own} for name, own in nodes.items()}
+    names = {one.name: {node.codes: node.name for node in Hierarchy.of(one).nodes[1:]} for one in schema}
 
     def describe(name: str, codes: tuple[int, ...]) -> str:
         column = schema[name]
         if codes in names[name]:
             return f"{name} {names[name][codes]}"
-        bins, adjacent = column.size - column.missing, codes[-1] - codes[0] == len(codes) - 1
-        if column.numeric and adjacent and codes[-1] < bins:
+        if column.numeric and codes[-1] - codes[0] == len(codes) - 1 and codes[-1] < column.size - column.missing:
             return f"{name} {column.interval(codes[0], codes[-1] + 1)}"
         listed = [column.labels[code] for code in codes[:3]]
         return f"{name} " + " or ".join(listed if len(codes) <= 3 else [*listed[:2], f"{len(codes) - 2:,} more"])

@@ -197,8 +197,7 @@ class Reals:
         if self.is_plain:
             return pd.Series(numbers)
         different, inverse = np.unique(numbers, return_inverse=True)
-        texts = np.array([*map(self.write, different.tolist())], dtype=object)
-        return pd.Series(texts[inverse], dtype="str")
+        return pd.Series(np.array([*map(self.write, different.tolist())], dtype=object)[inverse], dtype="str")
 
 
 class Wholes(Reals):
@@ -287,8 +286,7 @@ class Days(Wholes):
     def ends(self) -> tuple[list[str], list[str]]:
         """Names of the calendar units in which bins begin, and of those in which bins end."""
         edges, unit = self.edges.tolist(), self.bins if isinstance(self.bins, str) else "day"
-        last = [dates.unit_name(day - 1, unit) for day in edges[1:]]
-        return [dates.unit_name(day, unit) for day in edges[:-1]], last
+        return [dates.unit_name(day, unit) for day in edges[:-1]], [dates.unit_name(day - 1, unit) for day in edges[1:]]
 
     def describe(self, number: float) -> str:
         """Return a day as ISO text for readers."""

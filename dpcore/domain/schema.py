@@ -289,9 +289,8 @@ class Schema:
         """
         there = set(headers)
         if lacking := [name for name in self.names if name not in there]:
-            more = f" and {len(lacking) - 1} more" if lacking[1:] else ""
-            cause = f"The data lack the column {lacking[0]!r}{more}."
-            raise DataError(cause, "Use data with the schema's columns, or leave those out of the schema.")
+            cause = f"The data lack the column {lacking[0]!r}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)
+            raise DataError(f"{cause}.", "Use data with the schema's columns, or leave those out of the schema.")
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.DataFrame:
         """Return a frame for codes; numbers are drawn uniformly inside their bins.
@@ -350,8 +349,7 @@ class Schema:
             If this is no schema document, or contradicts itself.
         """
         if isinstance(text, str) and text.endswith(".json"):
-            cause = "`text` is the path of a schema file, not its text."
-            raise SchemaError(cause, "Pass the file's text: Path(…).read_text().")
+            raise SchemaError("`text` is the path of a schema file.", "Pass its text: Path(…).read_text().")
         return cls.from_document(json_value(text, SchemaError, "The schema file cannot be read", REMEDY))
 
     @classmethod

@@ -79,8 +79,9 @@ class Groups(Attribute):
         super().__init__(column, (0.0, 0.0))
         indices = len(tree.nodes)
         self.names = [node.name for node in tree.nodes]
-        top = [tree.skip_only_children(index) for index in range(indices)]
-        self.children = [[top[child] for child in tree.children[top[index]]] for index in range(indices)]
+        self.children = [
+            [tree.branching_node(c) for c in tree.children[tree.branching_node(i)]] for i in range(indices)
+        ]
         self.fans = np.array([len(found) for found in self.children], dtype=np.intp)
         self.below = np.full((indices, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
         self.child_of = np.full((indices, tree.size), -1, dtype=np.intp)
@@ -142,8 +143,7 @@ class CodeSplit(Attribute):
         """Return "< 30", "≥ 30", "below B" or "B or above"."""
         if self.column.numeric:
             return f"{'≥' if child else '<'} {self.column.format_value(self.column.edges[int(point)])}"
-        label = self.column.labels[int(point)]
-        return f"{label} or above" if child else f"below {label}"
+        return f"{self.column.labels[int(point)]} or above" if child else f"below {self.column.labels[int(point)]}"
 
 
 class NumberSplit(Attribute):
@@ -252,8 +252,7 @@ class Blocks(Attribute):
         names = [self._named([group]) for group in groups]
         if self.column.numeric and MISSING not in names:
             return self._named(groups)
-        more = f"{names[0]} and {len(names) - 1:,} more of {self.many:,}"
-        return ", ".join(names) if len(names) <= 2 else more
+        return ", ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1:,} more of {self.many:,}"
 
     def _named(self, groups: list[int]) -> str:
         """Return the name of neighboring groups of numbers, or of one group of categories."""
@@ -279,25 +278,23 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
         column, the bins of numbers too, into two halves, once (`split_in_halves`).
     """
     found: dict[int, Attribute] = {}
-    for position, column in enumerate(schema):
+    for j, column in enumerate(schema):
         if column.name == target:
             continue
         if children == "halves":
-            found[position] = Groups(column, split_in_halves(column))
+            found[j] = Groups(column, split_in_halves(column))
         elif column.numeric and cuts != "values":
-            by_length = cuts == "lengths"
-            found[position] = CodeSplit(column) if cuts == "bins" else NumberSplit(column, by_length=by_length)
+            found[j] = CodeSplit(column) if cuts == "bins" else NumberSplit(column, by_length=cuts == "lengths")
         elif children == "one_vs_rest" and not column.numeric:
-            found[position] = OneValue(column)
+            found[j] = OneValue(column)
         elif children == "values" or column.numeric:
-            found[position] = Groups(column, flat_hierarchy(column))
+            found[j] = Groups(column, flat_hierarchy(column))
         elif column.kind == "ordered":
-            found[position] = CodeSplit(column)
+            found[j] = CodeSplit(column)
         elif column.taxonomy is not None:
-            found[position] = Groups(column, Hierarchy.of(column))
+            found[j] = Groups(column, Hierarchy.of(column))
         else:
-            few = column.size <= MOST_CHILDREN
-            found[position] = Groups(column, flat_hierarchy(column)) if few else OneValue(column)
+            found[j] = OneValue(column) if column.size > MOST_CHILDREN else Groups(column, flat_hierarchy(column))
     return found
 
 

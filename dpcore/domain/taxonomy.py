@@ -166,8 +166,8 @@ class Taxonomy:
         """Return the CSV text that `from_csv` reads back to an equal tree."""
         special = any(SPECIAL & set(name) for path in self.paths for name in path)
         file = io.StringIO()
-        quoting = csv.QUOTE_ALL if special else csv.QUOTE_MINIMAL
-        csv.writer(file, lineterminator="\n", quoting=quoting).writerows(self.paths)
+        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if special else csv.QUOTE_MINIMAL)
+        writer.writerows(self.paths)
         return file.getvalue()
 
     def misfit(self, values: Sequence[str]) -> str:

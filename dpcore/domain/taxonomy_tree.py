@@ -78,7 +78,7 @@ class Hierarchy:
             paths = [(ANY, value) for value in values]
         return cls([*paths, (paths[0][0], column.labels[-1])] if column.missing else paths)
 
-    def skip_only_children(self, index: int) -> int:
+    def branching_node(self, index: int) -> int:
         """Return the first node from `index` downwards that does not have exactly one child.
 
         Nodes with one child do not divide their codes.
@@ -147,7 +147,7 @@ def split_in_halves(column: Column) -> Hierarchy:
     groups: list[tuple[int, ...]] = [(code,) for code in range(column.size)]
     if column.taxonomy is not None:
         tree = Hierarchy.of(column)
-        nodes = [tree.nodes[child] for child in tree.children[tree.skip_only_children(0)]]
+        nodes = [tree.nodes[child] for child in tree.children[tree.branching_node(0)]]
         groups, names = [node.codes for node in nodes], [node.name for node in nodes]
     middle = (len(groups) - missing + 1) // 2
     if column.numeric and column.taxonomy is None:

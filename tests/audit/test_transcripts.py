@@ -276,7 +276,7 @@ LOSS = Bounds._fields.index("loss")
 HALF_DISTANCE = halved(DistanceFromMarginals, "bounds", LOSS)
 UNPAID_LEVEL = uncharged(lambda _, name: name == "level 1: records")
 UNPAID_ROUND = uncharged(lambda _, name: name.startswith("choice"))
-NO_LAST_CUT = falsely(NodeRows, "_intervals", without_the_last)
+NO_LAST_CUT = falsely(NodeRows, "_interval_candidates", without_the_last)
 HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true.fget(self) / 2))
 PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda self: len(self._rows)))
 UNDOUBLED = falsely(dpcore.accounting.ledger, "many_times", lambda true, _: true(1))  # replaced records change places

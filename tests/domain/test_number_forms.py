@@ -63,7 +63,7 @@ def test_declarations_finer_than_the_form_are_refused():
     for change in ({"upper": 0.95}, {"bins": (0.25,)}, {"upper": 1e16}, {"kind": "integer"}):
         with pytest.raises(SchemaError):
             Column(**fine | change)
-    with pytest.raises(SchemaError, match="no number_format"):
+    with pytest.raises(SchemaError, match="only numeric"):
         Column(name="c", kind="categorical", categories=("a",), number_format="1234")
     with pytest.raises(DataError, match=r"declared bounds 0\.0 to 1\.0"):
         Column(**fine).encode(pd.Series(["2"]))

@@ -20,7 +20,7 @@ def test_queries_sort_their_codes_and_refuse_undeclared_ones():
     assert (sets["a"].tolist(), sets["n"].tolist()) == ([False, True, False, True], [False] * 5 + [True])
     assert RangeQuery.of({}).size(SCHEMA) == 1
     for codes in ({"a": []}, {"a": [4]}, {"a": [-1, 2]}, {"n": [6]}):
-        with pytest.raises(ParameterError, match="declared value"):
+        with pytest.raises(ParameterError, match="undeclared codes"):
             RangeQuery.of(codes).sets(SCHEMA)
     with pytest.raises(SchemaError, match="'b'"):
         RangeQuery.of({"b": [0]}).sets(SCHEMA)

@@ -161,14 +161,14 @@ BY_HAND = [
 
 def test_the_rows_of_levels_above_are_let_go(small_frame, small_schema, monkeypatch):
     """They take as much memory as those of the level that is grown; its account is left."""
-    divide, alive = NodeRows.divided, []
+    divide, alive = NodeRows.split_nodes, []
 
     def watched(self, *how):
         alive.append(weakref.ref(self))
         assert [each() is None for each in alive] == [True] * (len(alive) - 1) + [False]
         return divide(self, *how)
 
-    monkeypatch.setattr(NodeRows, "divided", watched)
+    monkeypatch.setattr(NodeRows, "split_nodes", watched)
     fit(DiffPRFs, small_frame, small_schema, max_depth=4, epsilon=50)
     assert len(alive) == 4
 
@@ -403,6 +403,6 @@ def test_points_between_and_lots():
 
 def test_nodes_that_choose_in_lots_choose_what_they_would_all_together(monkeypatch):
     together, frame = fitted("DiffPRFs"), make_frame(600, 1)
-    monkeypatch.setattr(exact_node_counts, "CANDIDATES", 40)
+    monkeypatch.setattr(exact_node_counts, "MOST_CANDIDATES", 40)
     parts = METHODS["DiffPRFs"](**GIVEN).fit(frame, schema=SMALL)
     assert alike(fitted_state(together), fitted_state(parts))

@@ -59,7 +59,7 @@ class Value:
     @classmethod
     def of(cls, tree: Hierarchy, index: int = 0) -> Value:
         """A node with all that is below it, less what divides nothing."""
-        index = tree.skip_only_children(index)
+        index = tree.branching_node(index)
         node = tree.nodes[index]
         return cls(node.name, node.codes, tuple(cls.of(tree, child) for child in tree.children[index]))
 
