@@ -67,7 +67,7 @@ class Taxonomy:
         `first` has the row of each leaf.
         """
         if len(path) > MAX_LEVELS:
-            raise _error(row, f"has {len(path):,} levels; {MAX_LEVELS} are allowed", "Remove levels.")
+            raise _error(row, f"has {len(path):,} levels; at most {MAX_LEVELS} are allowed", "Remove levels.")
         for level, node in enumerate(path, start=1):
             if not is_writable(node):
                 raise _error(row, f"has a control character or half a character at level {level}", "Remove it.")

@@ -12,7 +12,7 @@ from dpcore.domain.taxonomy_tree import ANY
 def test_an_axis_and_the_whole_domain_by_hand():
     axis = Axis(np.array([1, 0, 1, 2]), ("x", "y", "z"))
     assert axis.sizes.tolist() == [1, 2, 1]
-    assert axis.ordered.tolist() == [1, 0, 2, 3]
+    assert axis.codes_by_block.tolist() == [1, 0, 2, 3]
     assert axis.shares(np.array([True, False, False, True])).tolist() == [0, 0.5, 1]
     assert axis.draw(np.array([0, 2, 0]), np.random.default_rng(0)).tolist() == [1, 3, 1]
     whole = Partition.whole(SCHEMA)

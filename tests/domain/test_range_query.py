@@ -21,9 +21,9 @@ def test_queries_sort_their_codes_and_refuse_undeclared_ones():
     assert RangeQuery.of({}).size(SCHEMA) == 1
     for codes in ({"a": []}, {"a": [4]}, {"a": [-1, 2]}, {"n": [6]}):
         with pytest.raises(ParameterError, match="undeclared codes"):
-            RangeQuery.of(codes).sets(SCHEMA)
+            RangeQuery.of(codes).code_masks(SCHEMA)
     with pytest.raises(SchemaError, match="'b'"):
-        RangeQuery.of({"b": [0]}).sets(SCHEMA)
+        RangeQuery.of({"b": [0]}).code_masks(SCHEMA)
     for schema, wrong in ((SCHEMA, {"count": 0}), (SCHEMA, {"max_columns": 0}), (SCHEMA.select(["one"]), {})):
         with pytest.raises(ParameterError):
             random_queries(schema, **wrong)

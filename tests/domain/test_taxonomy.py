@@ -33,7 +33,7 @@ def test_trees_by_hand_and_broken_ones_by_their_row():
         assert "row 4" in cause_of(Taxonomy, (*PATHS, tuple(path.split())))
     for paths, cause in (
         ((*PATHS, ("Paris", "Germany", "Europe")), "row 4 repeats"),
-        ((), "at least one path"),
+        ((), "one path or more"),
         (((),), "row 1 is empty"),
         ((("a", "all"), ("\ud800", "all")), "row 2"),  # no file can hold it
         ((("a", "r" * 10_000), ("b", "s" * 10_000)), "row 2"),  # long names are cut
@@ -59,7 +59,7 @@ def test_tables_read_back_to_equal_trees_whatever_their_delimiters_spaces_and_em
 
 
 def test_wrong_tables_are_named_by_their_row():
-    causes = {b"": "not a table", b"\n\n": "not a table", b'"a,b\nc,b': "quotes do not close"}
+    causes = {b"": "is no table", b"\n\n": "is no table", b'"a,b\nc,b': "unclosed quotes"}
     encoded = ("München,Bayern,Welt".encode("cp1252"), "a,b".encode("utf-16"), b"a,b\0,c", b"\x89PNG\r\n\x1a\n\0\0")
     causes |= dict.fromkeys(encoded, "not UTF-8 text")
     causes |= {

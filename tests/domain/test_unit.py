@@ -77,11 +77,20 @@ def test_the_cut_worked_by_hand():
         (2, True, [2, 3, 1, 1, 4, 4]),
         (4, True, [2, 2, 3, 0, 1, 1, 1, 1, 4, 4, 4, 4]),  # of three rows one stands twice: the one of the smallest lot
     ):
-        assert PrivacyUnit(rows, id_column="who").kept(persons, rng, fill=fill).tolist() == expected, (rows, fill)
+        assert PrivacyUnit(rows, id_column="who").bound_contributions(persons, rng, fill=fill).tolist() == expected, (
+            rows,
+            fill,
+        )
     with pytest.raises(DataError, match=r"1,000,000 rows for each of 31 persons.* at most 967,741"):
-        PrivacyUnit(max_contributions=MOST_ROWS, id_column="who").kept(np.arange(31), np.arange(31) / 31, fill=True)
+        PrivacyUnit(max_contributions=MOST_ROWS, id_column="who").bound_contributions(
+            np.arange(31), np.arange(31) / 31, fill=True
+        )
     for fill in (False, True):
-        assert not PrivacyUnit(max_contributions=3, id_column="who").kept(persons[:0], rng[:0], fill=fill).size
+        assert (
+            not PrivacyUnit(max_contributions=3, id_column="who")
+            .bound_contributions(persons[:0], rng[:0], fill=fill)
+            .size
+        )
     assert [PrivacyUnit(3, id_column=who).epsilon_per_person(1.5) for who in ("who", None)] == [1.5, 4.5]
 
 

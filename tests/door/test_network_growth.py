@@ -202,7 +202,7 @@ def test_what_cannot_grow_is_refused_unpaid():
         (lambda: door(last=("0", "1", "2")).grow_network(R(), NAMES, max_parents=2), "Binarize"),
         (lambda: table.grow_network(R(), NAMES, max_parents=0), "parent"),
         (lambda: table.grow_network(R(), ("a", "a"), max_parents=1), "parent"),
-        (lambda: done.choose(epsilon=1.0), "placed"),
+        (lambda: done.choose(epsilon=1.0), "all of its columns"),
         (lambda: done.add_column("a"), r"not in .open."),
     ):
         with pytest.raises(ParameterError, match=cause):

@@ -187,7 +187,7 @@ def test_parts_are_disjoint_and_paid_once():
 def test_what_bounds_a_table_bounds_its_parts_however_many_rows_they_have():
     """Under replace that is the number of all rows, also where the schema's bound is lower, or there is none."""
     with pytest.raises(ParameterError, match="max_rows"):
-        door(ADD, schema=BOUNDLESS).split("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
+        door(ADD, schema=BOUNDLESS).partition_by("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
     for schema in (BOUNDLESS, replace(SCHEMA, max_rows=2)):
         table = door(REPLACE, schema=schema)
         for part in table.partition_by("y"):
@@ -256,7 +256,7 @@ def test_raw_rows_and_noiseless_answers_cost_infinity_once():
     np.testing.assert_array_equal(counts, [[1, 1, 1], [1, 2, 0]])
     candidates = [("y", "b"), ("a", "y"), ("b", "y")]
     values = noiseless.noisy_scores(R(), candidates, epsilon=1e-9)
-    np.testing.assert_allclose(values, R().values(other._count, candidates, noiseless.relation))
+    np.testing.assert_allclose(values, R().values(other._count_marginals, candidates, noiseless.relation))
     assert noiseless.choose(R(), candidates, epsilon=1e-9) == values.argmax()
     noiseless.recode(BITS, RULES).grow_network(R(), BITS.names, max_parents=2).choose(epsilon=1e-9)
     assert len(other.ledger.entries) == 1
@@ -294,8 +294,8 @@ def test_nothing_public_leads_to_the_rows():
     the contract, and the replay test of `tests/contract` finds it out. Everything else must be the same for any rows.
     """
     questions = (
-        "cell_error cell_variance choose counts derive expect growth histogram_spreads histograms noiseless "
-        "noisy_scores randomize recode split trees unprotected"
+        "cell_error cell_variance choose counts derive grow_network histogram_spreads histograms noiseless "
+        "noisy_scores partition_by prefetch randomize recode trees unprotected"
     )
     for relation in RELATIONS:
         first, second = door(relation), door(relation, codes=private_rows.OTHER)

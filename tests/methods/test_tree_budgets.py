@@ -280,7 +280,7 @@ def expected(score, factor, measures=MEASURES):
 
 def observed(division):
     """Counts of the same places. The one tick in front of the lowest value, of 4 billion, does not come."""
-    column, point = division.column, division.cut
+    column, point = division.column, division.point
     index = np.searchsorted(TICKS, point[column == 0], side="right") - 1
     found = np.bincount(index, minlength=4).tolist()
     found += [int(((column == 1) & (point == at)).sum()) for at in (1, 2, 3)]
@@ -314,7 +314,7 @@ def test_columns_and_cuts_at_once(score, epsilon, factor):
     division = nodes_of(DRAWS).choose("q", score, *asked(DRAWS, 0, 1, 2, 3), epsilon=epsilon)
     chances, counts = expected(score, factor), observed(division)
     assert stats.chisquare(counts, DRAWS * chances).pvalue > ALARM
-    point = division.cut[division.column == 0]
+    point = division.point[division.column == 0]
     assert 0 <= point.min() <= point.max() < GRID
     found = uniform_inside(point)
     assert len(found) == 8
@@ -329,7 +329,7 @@ def test_nodes_with_no_records_choose_by_the_base_measure():
     division = nodes.choose("q", Gini(), *asked(DRAWS, 0, 1, 2, 3), epsilon=9)
     counts = np.bincount(division.column, minlength=4)
     assert stats.chisquare(counts[:4]).pvalue > ALARM
-    assert min(even_ticks(division.cut[division.column == 0], LOWEST, HIGHEST)) > ALARM
+    assert min(even_ticks(division.point[division.column == 0], LOWEST, HIGHEST)) > ALARM
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_a_number_is_cut_inside_the_range_of_its_node(rows, ticks, edges, weight
     columns, low, high = asked(DRAWS, 0)
     low[:, 0], high[:, 0] = edges[0], edges[-1]
     nodes = nodes_of(DRAWS, codes=CODES[rows], ticks=on_steps(np.array(ticks)))
-    point = nodes.choose("q", Max(), columns, low, high, epsilon=math.log(2)).cut
+    point = nodes.choose("q", Max(), columns, low, high, epsilon=math.log(2)).point
     counts = np.histogram(point, edges - 0.5)[0]
     assert counts.sum() == DRAWS
     assert weights == [1] or stats.chisquare(counts, DRAWS * np.array(weights) / sum(weights)).pvalue > ALARM
@@ -367,7 +367,7 @@ def test_cuts_first_and_then_the_column():
     chances = np.append(first * number / (number + letters), (first * letters / (number + letters)).sum())
     counts = observed(division)
     assert stats.chisquare(counts[[0, 1, 2, 3, 7]], DRAWS * chances).pvalue > ALARM
-    assert min(uniform_inside(division.cut[division.column == 0])) > ALARM
+    assert min(uniform_inside(division.point[division.column == 0])) > ALARM
 
 
 def test_two_numbers_are_cut_one_after_the_other():
