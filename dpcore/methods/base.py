@@ -273,7 +273,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
                 cause = "The schema protects persons, whom a folder of rows does not identify."
                 raise DataError(cause, "Fit on a DataFrame, or use a schema without `unit`.")
             draws = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
-            rows = rows.at(unit.kept(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
+            rows = rows.at(unit.bound_contributions(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
                 "The table has more rows than the schema's max_rows.",

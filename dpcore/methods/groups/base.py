@@ -59,7 +59,7 @@ class Value:
     @classmethod
     def of(cls, tree: Hierarchy, index: int = 0) -> Value:
         """A node with all that is below it, less what divides nothing."""
-        index = tree.fork(index)
+        index = tree.branching_node(index)
         node = tree.nodes[index]
         return cls(node.name, node.codes, tuple(cls.of(tree, child) for child in tree.children[index]))
 
@@ -147,10 +147,10 @@ class Descent:
         table, left = self.table, exact(epsilon) - self.spent
         schema = table.schema
         whole = leaves = Partition.whole(schema)
-        leaves = leaves.refined(self.target, np.arange(self.classes), schema[self.target].labels)
+        leaves = leaves.refine(self.target, np.arange(self.classes), schema[self.target].labels)
         for name, values in self.cut.items():
-            leaves = leaves.refined(name, codes_by_value(values, schema[name].size), [value.name for value in values])
-        counts = table.recode(*leaves.recoding()).counts([leaves.family], epsilon=left)[0].ravel()
+            leaves = leaves.refine(name, codes_by_value(values, schema[name].size), [value.name for value in values])
+        counts = table.recode(*leaves.recoding()).counts([leaves.divided_columns], epsilon=left)[0].ravel()
         total, variance = np.empty(0), np.inf
         if table.relation is Relation.REPLACE:
             total, variance = np.array([float(table.public_rows or 0)]), 0.0
@@ -229,7 +229,7 @@ class Walk:
         tree = self.trees[name]
         nodes = tree.level(level)
         names = [tree.nodes[i].name for i in nodes]
-        self.partitions.append(self.partitions[-1].refined(name, tree.blocks(nodes), names))
+        self.partitions.append(self.partitions[-1].refine(name, tree.blocks(nodes), names))
         self.families.append(tuple(key(*step) for step in self._level.items() if step[1]))
         self.used.append((name, level))
 

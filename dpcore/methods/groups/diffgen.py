@@ -148,7 +148,7 @@ def both_halved(way: Descent, name: str, value: Value, epsilon: Epsilon) -> Cut:
     while side in table.schema.names:
         side += "'"
     sides = Column(name=side, kind="categorical", categories=("left", "right", "elsewhere"))
-    parts = table.derive(sides, [name], np.where(where < 0, 2, where)).split(
+    parts = table.derive(sides, [name], np.where(where < 0, 2, where)).partition_by(
         side, name=f"halves of {name} {value.name}"
     )
     return tuple(

@@ -95,7 +95,7 @@ from dpcore.arguments import Floats
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.prices import ClaimedValues
+from dpcore.door.privacy_costs import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
@@ -168,7 +168,7 @@ class FilteredSynthesizer(ClusteredSynthesizer):
             singles = [(name,) for name in names]
             first = int(bits.choose(Entropy(), singles, epsilon=epsilon, **claim))
         score, most = self._family_score, self.max_parents
-        growth = bits.growth(score, names, max_parents=most, related=related)
+        growth = bits.grow_network(score, names, max_parents=most, related=related)
         return grow_families(names[first], growth, epsilon, claim)
 
 

@@ -78,7 +78,7 @@ class TreeClassifier(PrivateClassifier):
         levels = grow(roots, attributes, len(schema), plan, rng, progress)
         claimed, bound = plan.unreached(roots, len(levels) - 1)
         if claimed:
-            roots.leave_unasked("levels that no tree reached", claimed, bound)
+            roots.charge_unused("levels that no tree reached", claimed, bound)
         vote = self.get_params().get("vote", "majority")
         self.forest_ = forest_of(levels, schema, target, **self._splits, vote=vote, consistent=self._consistent)
 
