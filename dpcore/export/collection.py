@@ -138,7 +138,7 @@ class Collection:
     def learners(self) -> list[str]:
         """The names in `METHODS` of all methods that can learn from these reports."""
         local = {name: kind for name, kind in METHODS.items() if issubclass(kind, LocalClassifier)}
-        return [name for name, kind in local.items() if not kind().untold(self.reports)]
+        return [name for name, kind in local.items() if not kind().incompatibility(self.reports)]
 
     def learn(self, method: LocalClassifier, *, progress: Progress = no_progress) -> Model:
         """Learn a classifier from these reports.

@@ -63,7 +63,7 @@ from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.prices import ClaimedValues
+from dpcore.door.privacy_costs import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator

@@ -230,7 +230,7 @@ def test_work_that_nobody_waits_for_ends() -> None:
     job = Job("Working", print, visit)
     job.progress(0.1, "here")
     for seconds, ends in ((jobs.GRACE / 2, False), (jobs.GRACE + 1, True)):
-        visit.left = time.monotonic() - seconds
+        visit.left_at = time.monotonic() - seconds
         with pytest.raises(jobs.CanceledError) if ends else nullcontext():
             job.progress(0.2, "away")
         assert job.note == "away"

@@ -379,7 +379,7 @@ class ColumnCounts:
         schema, distribution = table.schema, table.ledger.measure.distribution
         others = [j for j in range(len(schema)) if j != at]
         columns = [schema.columns[j] for j in others]
-        parts = table.split(schema.names[at]) if at >= 0 else [table]
+        parts = table.partition_by(schema.names[at]) if at >= 0 else [table]
         own = parts[0].ledger.share_of(share) if at >= 0 else share
         groups = plan_groups(parts[0], columns, own)  # the same for each class
         answers = [measure_groups(part, columns, own, groups) for part in parts]

@@ -17,8 +17,8 @@ from dpcore.domain.column import Codes
 from dpcore.domain.partition import Binarization, bit_widths
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.network_growth import Growth
-from dpcore.door.prices import ClaimedValues
+from dpcore.door.network_growth import NetworkGrowth
+from dpcore.door.privacy_costs import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
@@ -381,12 +381,12 @@ def pair_matrix(values: Floats, d: int) -> Floats:
     return matrix + matrix.T
 
 
-def grow_families(first: str, growth: Growth, epsilon: Epsilon, claim: ClaimedValues) -> Iterator[Family]:
+def grow_families(first: str, growth: NetworkGrowth, epsilon: Epsilon, claim: ClaimedValues) -> Iterator[Family]:
     """Yield the families of a network from its first bit on.
 
     Each later family is chosen by one exponential mechanism at a privacy loss of `epsilon`.
     """
-    growth.place(first)
+    growth.add_column(first)
     yield (first,)
     while growth.open:
         yield growth.choose(epsilon=epsilon, **claim)

@@ -95,7 +95,7 @@ from dpcore.arguments import Floats
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.prices import ClaimedValues
+from dpcore.door.privacy_costs import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
@@ -168,7 +168,7 @@ class FilteredSynthesizer(ClusteredSynthesizer):
             first = int(generator(self.random_state, 5 + cluster[0]).integers(len(names)))
         else:
             first = int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))
-        growth = bits.growth(self._family_score, names, max_parents=self.max_parents, related=related)
+        growth = bits.grow_network(self._family_score, names, max_parents=self.max_parents, related=related)
         return grow_families(names[first], growth, epsilon, claim)
 
 

@@ -199,7 +199,7 @@ class PrivBayes(NetworkSynthesizer):
             self.families_ = [(name,) for name in left]
         else:
             first = left[int(generator(self.random_state, 1).integers(len(left)))]
-            growth = bits.growth(ALL_SCORES[self._score], left, max_parents=k)
+            growth = bits.grow_network(ALL_SCORES[self._score], left, max_parents=k)
             self.families_ = []
             for done, family in enumerate(grow_families(first, growth, for_network / (len(left) - 1), {}), 1):
                 self.families_.append(family)

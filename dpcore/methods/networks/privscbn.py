@@ -51,7 +51,7 @@ import numpy as np
 from dpcore.accounting.relation import Epsilon, Relation, shares_of
 from dpcore.arguments import Floats
 from dpcore.door import PrivateTable
-from dpcore.door.prices import ClaimedValues
+from dpcore.door.privacy_costs import ClaimedValues
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import Entropy, Jaccard
 from dpcore.methods.networks.base import PAGES, REASONS, ClusteredSynthesizer, pair_matrix

@@ -216,7 +216,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         inside, outside = list(coarse)[:1], list(coarse)[1:]
         share = epsilon * Fraction(1, len(outside))
         # all pairs are counted in one pass over the rows
-        merged.expect([(*edge, *self._class_family) for edge in permutations(coarse, 2)])
+        merged.prefetch([(*edge, *self._class_family) for edge in permutations(coarse, 2)])
         while outside:
             edges = [(child, parent) for parent in inside for child in outside]
             expected = [coarse[child][:, None] * coarse[parent][None] / self.class_totals_ for child, parent in edges]
