@@ -850,6 +850,7 @@ class Synthesizer(PrivateEstimator):
         location, rng = output_path(path, replace=replace), generator(self.random_state, 2)
 
         def frames() -> Iterator[pd.DataFrame]:
+            """Yield the rows of one block after the other."""
             made = 0
             for codes in self._sample_blocks(block_sizes(n, self.schema_), rng):
                 progress(made / n, phrase("{rows:,} rows written").format(rows=made))

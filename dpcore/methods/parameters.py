@@ -90,6 +90,7 @@ def controls_of(table: Mapping[str, Any], **more: Mapping[str, Any]) -> tuple[Co
     """
 
     def by_mode(value: Any) -> Any:
+        """Return a function that picks the value of the method's mode; other values unchanged."""
         modes = isinstance(value, dict) and {*value} <= {"corrected", "published"}
         return (lambda method, _: value.get(method.mode)) if modes else value
 
@@ -119,7 +120,7 @@ class Parameter(ABC):
         """Type of the values, as a docstring states it."""
 
     def check(self, name: str, value: Any, method: Any = None, schema: Any = None) -> None:
-        """Raise ParameterError unless a method and a schema allow this value of the parameter."""
+        """Raise ParameterError unless the value is allowed, for a method and a schema if given."""
         if value is None:
             found = None if self.optional else ("must not be None", f"Use the default, {self.default!r}.")
         elif isinstance(value, str) and self.words:
@@ -206,7 +207,7 @@ class NumberList(Number):
             lengths = (len(self.things(method, schema)), 1 if self.one_for_all else -1)
             right = right and len(found) in lengths and self.fit(found)
             remedy = self.remedy(method, schema)
-        return None if right else ("is not a list of allowed numbers, one for each", remedy)
+        return None if right else ("is not a valid list of numbers", remedy)
 
     def remedy(self, method: Any, schema: Any) -> str:
         """Return a sentence on which numbers to pass, for a method and a schema."""
@@ -297,6 +298,7 @@ def field_declarer(kind: Callable[..., Parameter]) -> Callable[..., Any]:
     """
 
     def declare(**given: Any) -> Any:
+        """Return a dataclass field that is a parameter of this kind."""
         lists: dict[str, Any] = {name: tuple(given[name]) for name in ("options", "words") if name in given}
         known = {"optional": given["default"] is None} | given | lists
         return field(default=given["default"], metadata={"parameter": kind(**known)})
@@ -360,6 +362,7 @@ class ParameterClass:
 
         @wraps(make)
         def make_checked(self: Any, /, *words: Any, **given: Any) -> None:
+            """Construct the object from named parameters; ParameterError for others."""
             if words:
                 remedy = f"Write {cls.__name__}(epsilon=1.0).fit(frame, schema=schema)."
                 raise ParameterError(f"{cls.__name__} takes its parameters by name.", remedy)
@@ -454,7 +457,7 @@ def void_reason(method: Any, schema: Schema) -> str:
     if method.mode == "published" and not any(
         one.proof_holds and matches_preset(method, one) for one in method.presets
     ):
-        return phrase("not the published claim: the ledger will show what can be proven.")
+        return phrase("no proof of the published claim: the ledger will show what can be proven.")
     return ""
 
 
@@ -475,7 +478,7 @@ def describe_noise_quality(noiseless: bool, sampled: bool, mode: str) -> str:
     if noiseless:
         return phrase("no noise at all. This release must never be published.")
     if not sampled:
-        return phrase("for teaching only. Use exactly sampled noise before you publish.")
+        return phrase("noise for teaching only. Use exactly sampled noise before you publish.")
     if mode == "published":
         return phrase("exactly sampled noise, except where the published algorithm draws its own.")
     return phrase("exactly sampled noise.")

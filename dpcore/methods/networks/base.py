@@ -185,6 +185,7 @@ class NetworkSynthesizer(Synthesizer):
         binarization = Binarization(self.schema_)
 
         def draw(rows: int, smoothing: float) -> Codes:
+            """Return codes of bits sampled along the networks, from smoothed marginals."""
             names, spread = binarization.schema.names, smoothing * self.rows_
             return sample_network(names, self.families_, self.tables_, rows, rng, spread)
 

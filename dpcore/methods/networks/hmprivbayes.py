@@ -228,8 +228,8 @@ class HMPrivBayes(FilteredSynthesizer):
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         """Return the entropy of every bit, shape (d,), from noisy one-way marginals.
 
-        Zeros are returned if these marginals are not measured. Under add_remove the number of rows
-        is estimated from them.
+        Zeros are returned if these marginals are not measured. Under add_remove, they also estimate
+        the number of rows.
         """
         if not self._measures_bits:
             return super()._entropies(bits, epsilon)

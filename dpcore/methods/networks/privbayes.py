@@ -154,7 +154,7 @@ class PrivBayes(NetworkSynthesizer):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         """Learn the network at a loss of beta times epsilon, and measure with the rest."""
-        progress(0.0, phrase("Preparing"))
+        progress(0.0, phrase("Looking for dependent columns"))
         total = self._budget(table)
         rows, spent = count_rows(table, total * FOR_ROWS)
         self.rows_, total = rows if self.relation == Relation.REPLACE else max(rows, 1.0), total - spent
@@ -181,7 +181,7 @@ class PrivBayes(NetworkSynthesizer):
         return [clique_measurement(sizes, family, variance, clips=self._published) for family in families]
 
     def fit_seconds(self, table: PrivateTable) -> float:
-        """Estimate a fit's seconds; over bits, from the number of candidate families."""
+        """Estimate the seconds of a fit; over bits, by the number of candidate families."""
         tables = [one.cells for one in self.measurements(table) if not one.for_columns]
         if not tables:  # of columns, or of bits without parents
             return super().fit_seconds(table)
@@ -191,7 +191,10 @@ class PrivBayes(NetworkSynthesizer):
     def _fit_bits(
         self, bits: PrivateTable, for_network: PrivacyLoss, for_tables: PrivacyLoss, progress: Progress
     ) -> None:
-        """Learn a network over bits, and measure its marginals."""
+        """Learn a network over bits, and measure its marginals.
+
+        `for_network` and `for_tables` are the privacy losses of the two parts.
+        """
         left = list(bits.schema.names)
         k = self._parents_of_bits(len(left), for_tables)
         if k == 0:
@@ -223,7 +226,10 @@ class PrivBayes(NetworkSynthesizer):
     def _fit_columns(
         self, table: PrivateTable, for_network: PrivacyLoss, for_tables: PrivacyLoss, progress: Progress
     ) -> None:
-        """Learn a network over columns, and measure its marginals."""
+        """Learn a network over columns, and measure its marginals.
+
+        `for_network` and `for_tables` are the privacy losses of the two parts.
+        """
         schema, left = table.schema, list(table.schema.names)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / len(left)))
         first = left.pop(int(generator(self.random_state, 1).integers(len(left))))

@@ -115,6 +115,7 @@ class PrivSCBN(ClusteredSynthesizer):
         names = [bits.schema.names[j] for j in cluster]
 
         def choose(candidates: list[Family]) -> Family:
+            """Return the candidate that an exponential mechanism selects."""
             score = self._family_score if len(candidates[0]) > 1 else Entropy()
             return candidates[int(bits.choose(score, candidates, epsilon=epsilon, **claim))]
 
