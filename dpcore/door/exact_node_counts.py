@@ -470,6 +470,6 @@ def roots(records: Records, noise: Noise, trees: int, resample: str, rate: float
 def uniform_blocks(noise: Noise, rows: int) -> Iterator[tuple[slice, Floats]]:
     """One lot of every row, and where these rows are, some at a time."""
     start = 0
-    for draws in noise.lots_by_blocks(rows):
+    for draws in noise.uniform_blocks(rows):
         yield slice(start, start + len(draws)), draws
         start += len(draws)

@@ -112,7 +112,7 @@ class FamilySearch:
     def _single(self, child: int, parents: list[int]) -> CandidateBlock:
         """All that a column may take, while that is not more than l."""
         tables = self._bits.tables(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
-        return CandidateBlock(np.array([parents], dtype=np.intp), self.score.of_many(tables, self._relation))
+        return CandidateBlock(np.array([parents], dtype=np.intp), self.score.score_tables(tables, self._relation))
 
     def _products(self, column: int, rest: Ints) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
         """Rows that are 1 in the new column and in each of some subsets of V, in slices."""
@@ -142,7 +142,7 @@ class FamilySearch:
             for start in range(0, len(parent_sets), SCORED):
                 some = slice(start, start + SCORED)
                 tables = self._tables(child, column, rest, parent_sets[some], counts[child][some])
-                scores[some] = self.score.of_many(tables, self._relation)
+                scores[some] = self.score.score_tables(tables, self._relation)
             self.blocks[child].append(CandidateBlock(parents[parent_sets], scores))
 
     def _tables(

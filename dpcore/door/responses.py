@@ -67,8 +67,8 @@ def entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[
         reason = " ".join(dict.fromkeys(reasons.get(family, "") for family in group))
         found.append(entry(name, [channels[family] for family in group], inf, claimed, reason))
     if optional:
-        dearest = sorted((exact(channels[family].epsilon) for family in optional), reverse=True)[: questions.asked]
-        what = f"{questions.asked} of {len(optional)} answers, by lot"
+        dearest = sorted((exact(channels[family].epsilon) for family in optional), reverse=True)[: questions.n_optional]
+        what = f"{questions.n_optional} of {len(optional)} answers, by lot"
         found.append(entry(what, [channels[family] for family in optional], sum(dearest, exact(0)), claimed, ""))
     return found
 
@@ -94,24 +94,24 @@ def answers(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) 
     people, optional = len(rows), questions.optional
     chosen: dict[Item, Ints] = {}
     if optional:
-        draws = noise.lots(people * len(optional)).reshape(people, len(optional))
-        drawn = np.argpartition(draws, questions.asked - 1, axis=1)[:, : questions.asked]
+        draws = noise.uniforms(people * len(optional)).reshape(people, len(optional))
+        drawn = np.argpartition(draws, questions.n_optional - 1, axis=1)[:, : questions.n_optional]
         chosen = {family: np.flatnonzero((drawn == i).any(axis=1)) for i, family in enumerate(optional)}
     shared: dict[Item, UniformDraws] = {}
     for group in questions.together:
-        shared |= dict.fromkeys(group, given_draws(noise.lots(people)))
+        shared |= dict.fromkeys(group, given_draws(noise.uniforms(people)))
     values: dict[Item, NDArray[Any]] = {}
     for family, channel in questions.channels.items():
         at: Any = chosen.get(family, slice(None))
         positions = [schema.index(name) for name in family]
         if isinstance(channel, TRR):
-            values[family] = channel.report(rows.numbers(positions[0])[at], noise.lots, noise.reals)
+            values[family] = channel.report(rows.numbers(positions[0])[at], noise.uniforms, noise.reals)
         elif isinstance(channel, CategoryChannel):
             own = rows.cells(positions)[at]
-            values[family] = channel.report(own, shared.get(family, noise.lots))
+            values[family] = channel.report(own, shared.get(family, noise.uniforms))
     return Reports(schema, people, questions.channels, values, chosen, questions.together)
 
 
-def given_draws(lots: Floats) -> UniformDraws:
+def given_draws(uniforms: Floats) -> UniformDraws:
     """Lots that were drawn before."""
-    return lambda _: lots
+    return lambda _: uniforms

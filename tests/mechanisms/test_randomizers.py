@@ -206,7 +206,7 @@ def test_unary_bits_are_set_as_often_as_they_should():
 def test_unary_reports_in_pieces_are_the_same_reports(monkeypatch):
     channel, codes, rng = OUE(3, epsilon=1), np.arange(10) % 3, np.random.default_rng(0).random(30)
     at_once = channel.report(codes, in_turn(rng))
-    monkeypatch.setattr(randomizers, "AT_ONCE", 12)
+    monkeypatch.setattr(randomizers, "BLOCK_SIZE", 12)
     np.testing.assert_array_equal(channel.report(codes, in_turn(rng[:12], rng[12:24], rng[24:])), at_once)
     group = np.array([0, 0, 1, 1, 1, 0, 2, 2, 0, 1])
     expected = [at_once[group == g].sum(axis=0) for g in range(4)]
@@ -332,9 +332,9 @@ def test_no_epsilon_no_number(epsilon):
 
 
 def test_sets_are_drawn_with_a_mean_and_a_variance():
-    drawn = TRR.drawn((2, 10), (0, 5), np.random.default_rng(0), size=100_000)
+    drawn = TRR.from_normal((2, 10), (0, 5), np.random.default_rng(0), size=100_000)
     np.testing.assert_allclose(drawn.moments, (2, 10, 0, 5), atol=0.15)  # 6 standard errors or more, seeded
-    assert len(TRR.drawn((1, 1), (0, 1), np.random.default_rng(0)).sets[0]) == 1_000
+    assert len(TRR.from_normal((1, 1), (0, 1), np.random.default_rng(0)).sets[0]) == 1_000
 
 
 def test_uniform_and_normal_noise_by_its_lots():

@@ -50,10 +50,10 @@ def pairs(shape, n, relation):
 
 
 @cache
-def moved(score, relation, n):
+def score_changes(score, relation, n):
     """The least and the largest change of a computed score from a table to a neighbor, exactly."""
     tables = pairs(shape_of(score, n), n, relation)
-    before, after = (score.of_many(tables[..., side], relation) for side in (0, 1))
+    before, after = (score.score_tables(tables[..., side], relation) for side in (0, 1))
     change = after - before  # rounding keeps the order
     ends = [np.flatnonzero(change == end).tolist() for end in (change.min(), change.max())]
     low, high = ([Fraction(float(after[i])) - Fraction(float(before[i])) for i in indices] for indices in ends)
@@ -73,7 +73,7 @@ def bounds_of(score, relation, n):
 def test_no_computed_score_moves_further_than_sensitivity_and_rounding(score, relation):
     exceeded = 0
     for n in (1, 2, 3, 4, *LARGE):
-        bounds, most = bounds_of(score, relation, n), max(map(abs, moved(score, relation, n)))
+        bounds, most = bounds_of(score, relation, n), max(map(abs, score_changes(score, relation, n)))
         assert most <= Fraction(bounds.sensitivity) + Fraction(bounds.rounding)
         exceeded += most > Fraction(bounds.sensitivity)
     if (score.name, relation) == ("entropy", REPLACE):
@@ -113,7 +113,7 @@ def test_a_computed_score_is_out_by_half_of_its_rounding_at_most(relation):
     for shape, n in product(((1, 2), (3, 4), (12, 12)), (10, 54_321, 10_000_000)):
         table = rng.multinomial(n, rng.dirichlet(np.full(shape[0] * shape[1], 0.3))).reshape(shape)
         for score in (Entropy(), MutualInformation(), R(), Gini(), ConditionalEntropy(), InfoGain()):
-            off = abs(Fraction(score.of(table, relation)) - exact_value(score, table, relation))
+            off = abs(Fraction(score.score_table(table, relation)) - exact_value(score, table, relation))
             assert off <= Fraction(score.bounds([shape], relation, n).rounding) / 2, (score.name, shape, n)
 
 
@@ -160,7 +160,7 @@ def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relati
         claim = QueryClaim(claimed_sensitivity=claimed)
         bounds = bounds_of(score, relation, n)
         entry, factor = prices.choice(score.name, bounds, exact(0.3), 1, claim, exactly=True)
-        low, high = moved(score, relation, n)
+        low, high = score_changes(score, relation, n)
         if relation is REPLACE and n == 4:  # the opposite change is there as well
             assert low == -high or score.name == "Jaccard"
         # An unmonotone score may rise for one candidate and fall for another; a monotone one moves one way.
@@ -180,12 +180,12 @@ def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relatio
         entry, grid = prices.noisy_values(score.name, bounds, 5, exact(0.3), claim, exactly=True)
         tables = pairs(shape_of(score, n), n, relation)
         for side in (0, 1):
-            noise.reals(score.of_many(tables[..., side], relation), entry.scale, grid=grid)
+            noise.reals(score.score_tables(tables[..., side], relation), entry.scale, grid=grid)
         (before, scale), (after, _) = heard[-2:]
         worst = int(np.abs(after - before).max()) / Fraction(scale * (1 + SPARE))
         assert 5 * (worst**2 / 2 if delta else worst) <= Fraction(entry.epsilon_bound)
         if delta:
             entry, factor = prices.choice(score.name, bounds, exact(0.3), 2, claim, exactly=True)
-            low, high = moved(score, relation, n)
+            low, high = score_changes(score, relation, n)
             assert entry.unit == "rho"
             assert 2 * (Fraction(factor * (1 - SPARE)) * (high - low)) ** 2 / 8 <= Fraction(entry.epsilon_bound)

@@ -131,7 +131,7 @@ def reconstruction(epsilon, labels, numbers):
 def test_classes_are_corrected_for_the_rule(labels, epsilon):
     reports, known = reconstruction(epsilon, labels, np.linspace(0, 1, len(labels)))
     reported = np.bincount(labels, minlength=3)
-    exact, found = reports.regrouped(reported.astype(float), ("y",)), known.corrected(reported)
+    exact, found = reports.estimate_by_group(reported.astype(float), ("y",)), known.corrected(reported)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(len(labels))
     if exact.min() >= 0:

@@ -44,7 +44,7 @@ class Heard(Watched):
         self.tables.append((counts.copy(), scale))
         return super().counts(counts, scale)
 
-    def lots(self, count):
+    def uniforms(self, count):
         """The same for the same rows of the tables above, wherever the new ones stand."""
         return self.rng.random(50)[:count]
 

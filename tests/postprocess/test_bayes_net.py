@@ -279,9 +279,10 @@ def test_how_many_cells_a_model_gets_and_how_large_a_clique(seeds):
     cliques, parents = trees.junction_tree([(0, 1), (1, 2), (3,)])
     pairs, sizes = [(0, 1), (0, 2), (0, 3)], [3, 4, 5, 2]
     assert list(trees.cells_with(pairs, cliques, parents, sizes).values()) == [34, 62, 38]
-    assert list(trees.largest_with(pairs, cliques, parents, sizes).values()) == [20, 60, 12]
+    assert list(trees.largest_clique_cells(pairs, cliques, parents, sizes).values()) == [20, 60, 12]
     for sizes, cliques, parents, pairs in random_trees(seeds):
-        cells, largest = (said(pairs, cliques, parents, sizes) for said in (trees.cells_with, trees.largest_with))
+        every = trees.cells_with, trees.largest_clique_cells
+        cells, largest = (count(pairs, cliques, parents, sizes) for count in every)
         assert set(cells) == set(largest) == set(pairs)
         for pair in pairs:
             joined = trees.triangulate({*trees.pairs_within(cliques), pair}, sizes)

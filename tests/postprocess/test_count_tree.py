@@ -58,7 +58,7 @@ def fewest_nodes(tree, query):
 
     def below(level, node):
         share = shares[level][node]
-        if tree.measured[level] and (level == last or share == 1):
+        if tree.measured_levels[level] and (level == last or share == 1):
             return np.array([share * tree.noisy[level][node], share**2 * tree.variances[level]])
         children = np.flatnonzero(tree.tree.parents[level] == node)
         return sum((below(level + 1, child) for child in children), np.zeros(2))
@@ -79,20 +79,20 @@ def test_answers_and_margins_on_random_trees(seeds):
         weights = np.array([tree.leaves.weights(query.sets(tree.schema)) for query in queries])
         np.testing.assert_allclose(tree.answers(queries), weights @ leaves)
         variances = [tree.consistent.query_variance(weight) for weight in weights]
-        np.testing.assert_allclose(tree.margins(queries), SURE * np.sqrt(variances))
+        np.testing.assert_allclose(tree.half_widths(queries), SURE * np.sqrt(variances))
         estimates, marginals = tree.noisy_answers(queries)
         fewest = np.array([fewest_nodes(tree, query) for query in queries])
         np.testing.assert_allclose(estimates, fewest[:, 0], atol=1e-9)
         np.testing.assert_allclose(marginals, SURE * np.sqrt(fewest[:, 1]), atol=1e-9)
-    assert [len(found) for found in (tree.answers([]), tree.margins([]), *tree.noisy_answers([]))] == [0] * 4
+    assert [len(found) for found in (tree.answers([]), tree.half_widths([]), *tree.noisy_answers([]))] == [0] * 4
 
 
 def test_margins_are_half_a_95_percent_interval_and_leaves_that_are_covered_in_part_count_in_part():
     assert stats.laplace(scale=1 / math.sqrt(2)).cdf(SURE) == pytest.approx(0.975)  # of variance 1
     tree = four()
-    assert tree.margin(np.array([4.0, 0.0, -1e-9])).tolist() == [2 * SURE, 0, 0]
+    assert tree.half_width(np.array([4.0, 0.0, -1e-9])).tolist() == [2 * SURE, 0, 0]
     noisy = ReleasedTree(tree.partitions, tree.noisy, tree.variances, whole_noise=True)
-    assert noisy.margin(np.array([4.0, 0.0])).tolist() == [2 * SURE + 1, 0]
+    assert noisy.half_width(np.array([4.0, 0.0])).tolist() == [2 * SURE + 1, 0]
     whole = Partition.whole(FOUR)
     tree = ReleasedTree([whole, whole.refined("a", np.array([0, 1, 1, 1]), ["x", "y"])], HAY[:2], [1.0, 2.0])
     estimates, marginals = tree.noisy_answers([of(0, 1), of(2), of(1, 2, 3)])

@@ -11,7 +11,7 @@ from dpcore.domain.splits import NumberSplit
 from dpcore.errors import DataError
 from dpcore.methods import DiffPC45, DiffPRFs, NonPrivateForest
 from dpcore.methods.trees.grow import Budget, forest_of
-from dpcore.postprocess.forest import pessimistic, prune_forest
+from dpcore.postprocess.forest import pessimistic_errors, prune_forest
 
 
 def test_the_plain_forest_is_the_limit_node_by_node():
@@ -128,9 +128,9 @@ def test_pessimistic_errors_are_the_books_and_the_binomial_limit():
     """The first two are C4.5's own examples; for the last the book has .157, because it interpolates."""
     hand = {(6, 0): 6 * 0.206, (9, 0): 9 * 0.143, (1, 0): 0.75, (2, 0): 1, (4, 4): 4, (3, 9): 3, (0, 0): 0}
     hand[16, 1] = 16 * 0.1596
-    assert pessimistic(*np.array(list(hand)).T) == pytest.approx(list(hand.values()), rel=5e-3)
+    assert pessimistic_errors(*np.array(list(hand)).T) == pytest.approx(list(hand.values()), rel=5e-3)
     counts, errors = np.array([5.0, 20, 100, 7.5, 1e-3]), np.array([1.0, 3, 40, 0.25, 0.0])
-    limits = pessimistic(counts, errors) / counts
+    limits = pessimistic_errors(counts, errors) / counts
     for n, e, p in zip(counts[:3].astype(int), errors[:3].astype(int), limits[:3], strict=True):
         assert sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(e + 1)) == pytest.approx(0.25)
     assert ((limits > errors / counts) & (limits <= 1)).all()
@@ -158,7 +158,7 @@ def test_pruned_trees_are_forests_with_no_more_nodes(seeds):
         assert (np.bincount(less.tree) <= np.bincount(whole.tree)).all()
         for forest in (less, whole):
             leaves = forest.classes[forest.leaf]
-            promised.append(pessimistic(leaves.sum(axis=1), leaves.sum(axis=1) - leaves.max(axis=1)).sum())
+            promised.append(pessimistic_errors(leaves.sum(axis=1), leaves.sum(axis=1) - leaves.max(axis=1)).sum())
         assert promised[0] <= promised[1] + 1e-9  # by its own numbers the pruned forest promises no more errors
         # Every row ends in its old leaf or an ancestor of it, with that one's counts.
         for old, now in zip(whole.apply(new).ravel(), less.apply(new).ravel(), strict=True):

@@ -18,7 +18,14 @@ from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Warner
 from dpcore.methods.local.bayes_from_reports import class_shares, joint_shares
 from dpcore.postprocess import reports as estimates
 from dpcore.postprocess.reports import Cells, Questionnaire, Reports, families, most_likely, reconstruct, shares
-from dpcore.postprocess.resolution import affordable_bins, merge_bins, merging, shrunk, spread, towards
+from dpcore.postprocess.resolution import (
+    affordable_bins,
+    make_merge_rule,
+    merge_bins,
+    shrink_conditionals,
+    shrink_towards,
+    spread_evenly,
+)
 
 Y, X, N = families(["y", "x", "n"])
 SIZES = Schema(columns=(
@@ -54,7 +61,7 @@ def test_the_joint_table_as_worked_by_hand(seeds):
         np.testing.assert_allclose(reports.counts(X, Y), [[30, 10], [20, 40]], rtol=1e-14)
         np.testing.assert_allclose(reports.counts(Y), [[40, 60]], rtol=1e-14)
         np.testing.assert_allclose(reports.counts(X), [[50, 50]], rtol=1e-14)
-        np.testing.assert_allclose(reports.regrouped(np.array([[45.0, 1], [55, 3]]), Y)[:, 0], [40, 60])
+        np.testing.assert_allclose(reports.estimate_by_group(np.array([[45.0, 1], [55, 3]]), Y)[:, 0], [40, 60])
     for seed in seeds(50):  # in general, the inverse of both matrices
         rng = np.random.default_rng(seed)
         label, answer = (ERRPH(3, p0=p0, others=others) for p0, *others in rng.dirichlet(np.ones(4), 2))
@@ -90,8 +97,8 @@ def test_people_who_were_not_asked_are_not_counted():
     np.testing.assert_array_equal(answered, [[0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 0, 1]])
     assert people.tolist() == [1, 1, 1]
     np.testing.assert_allclose(reports.counts(X), [(np.array([1, 0, 0, 2]) - 3 / 8) / 0.5])
-    assert reports.who(X).tolist() == [0, 2, 4]
-    assert reports.who(Y).tolist() == [0, 1, 2, 3, 4]
+    assert reports.positions(X).tolist() == [0, 2, 4]
+    assert reports.positions(Y).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_groups_that_tell_next_to_nothing_and_nobody_are_no_singular_matrix():
@@ -216,7 +223,7 @@ def test_what_reports_cannot_be_asked():
     channels = {Y: unary, X: ERRPH(4, p0=0.5), N: TRR(lower=0, upper=10, epsilon=1)}
     values = {Y: np.eye(3, dtype=bool), X: np.array([1, 2]), N: np.zeros(3)}
     reports = Reports(SIZES, 3, channels, values, {X: np.array([0, 2])})
-    for wanted, text in (((N,), "as a number"), ((X, Y), "values only"), ((Y, X), "all of them were asked")):
+    for wanted, text in (((N,), "as a number"), ((X, Y), "reports that are values"), ((Y, X), "all of them answered")):
         with pytest.raises(ParameterError, match=text):
             reports.counts(*wanted)
     for how, channel in (("likelihood", unary), ("likelihood", ERRPH(3, p0=0)), ("mode", None)):
@@ -339,7 +346,7 @@ COLUMNS = [
 
 def test_a_merged_column_encodes_as_the_rule_says():
     for column, bins in product(COLUMNS, (1, 2, 3, 5, 40)):
-        rule, rng = merging(column, bins), np.random.default_rng(0)
+        rule, rng = make_merge_rule(column, bins), np.random.default_rng(0)
         cells = column.decode(rng.integers(0, column.size, 500).astype(np.uint8), rng)
         coarse = merge_bins(column, rule)
         assert coarse.size == min(bins, column.size - column.missing) + column.missing
@@ -347,13 +354,13 @@ def test_a_merged_column_encodes_as_the_rule_says():
         assert (np.diff(rule) >= 0).all()
         assert np.ptp(np.bincount(rule)[: coarse.size - column.missing]) <= 1
     words = Column(name="x", kind="ordered", categories=tuple("abcdefgh"))
-    assert (merging(words, 3) == np.arange(8)).all()
-    assert merge_bins(words, merging(words, 3)) is words
+    assert (make_merge_rule(words, 3) == np.arange(8)).all()
+    assert merge_bins(words, make_merge_rule(words, 3)) is words
     assert affordable_bins(1_000, 4.0, 2) == round(math.sqrt(math.sqrt(1000) * math.sinh(2) / 2)) == 8
     assert affordable_bins(1_000, 0.0, 2) == affordable_bins(0, 4.0, 2) == 3
     assert affordable_bins(1_000, 1e9, 2) > 1_000
     # Spreading keeps what a class has.
-    found = spread(np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]), np.array([0, 0, 1, 1, 1, 2]))
+    found = spread_evenly(np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]), np.array([0, 0, 1, 1, 1, 2]))
     np.testing.assert_allclose(found.sum(axis=1), 1)
     np.testing.assert_allclose(found[0], [0.1, 0.1, 0.5 / 3, 0.5 / 3, 0.5 / 3, 0.3])
 
@@ -361,12 +368,13 @@ def test_a_merged_column_encodes_as_the_rule_says():
 def test_shrinking_keeps_what_is_known_for_sure_and_nothing_of_noise_alone():
     joint = np.array([[0.30, 0.10, 0.0], [0.06, 0.24, 0.30]])
     prior, values = joint.sum(axis=1), joint.sum(axis=0)
-    np.testing.assert_allclose(shrunk(joint, np.zeros((2, 3)), prior, 1.0), joint / prior[:, None], atol=2e-6)
+    noiseless = shrink_conditionals(joint, np.zeros((2, 3)), prior, 1.0)
+    np.testing.assert_allclose(noiseless, joint / prior[:, None], atol=2e-6)
     for variance in (1e6, np.inf):
-        found = shrunk(joint, np.full((2, 3), variance), prior, 1.0)
+        found = shrink_conditionals(joint, np.full((2, 3), variance), prior, 1.0)
         np.testing.assert_allclose(found, np.tile(values, (2, 1)), atol=1e-5)
     # Noise as large as what is expected of a class, q (1 - q) / (3 alpha + 1), keeps half of the difference.
-    half = shrunk(joint, np.tile(values * (1 - values) / 7, (2, 1)), prior, 2.0)
+    half = shrink_conditionals(joint, np.tile(values * (1 - values) / 7, (2, 1)), prior, 2.0)
     np.testing.assert_allclose(half, (values + joint / prior[:, None]) / 2, atol=2e-6)
 
 
@@ -406,7 +414,8 @@ def test_the_noise_of_a_difference_is_what_is_measured(make, pairs):
 def test_noisy_cells_are_moved_by_what_noise_is_likely_to_make():
     before = np.array([10.0, 10, 10, 10])
     noisy = before + np.array([3.0, -1, 1, 5])  # a squared length of 36
-    np.testing.assert_allclose(towards(noisy, before, 0.0), noisy)
-    np.testing.assert_allclose(towards(noisy, before, 3.0), before + np.array([2.0, -2 / 3, 2 / 3, 10 / 3]))
-    assert towards(noisy, before, 9.0).tolist() == towards(noisy, before, 1e20).tolist() == before.tolist()
-    assert towards(before, before, 3.0).tolist() == before.tolist()
+    np.testing.assert_allclose(shrink_towards(noisy, before, 0.0), noisy)
+    np.testing.assert_allclose(shrink_towards(noisy, before, 3.0), before + np.array([2.0, -2 / 3, 2 / 3, 10 / 3]))
+    for variance in (9.0, 1e20):
+        assert shrink_towards(noisy, before, variance).tolist() == before.tolist()
+    assert shrink_towards(before, before, 3.0).tolist() == before.tolist()

@@ -94,7 +94,7 @@ def budget(shown: ShownRelease, found: Forest) -> None:
 
 def accounts(ledger: Ledger) -> pd.DataFrame:
     """From the whole run to the inside of one tree: what each costs."""
-    way = forest_frames.inward(ledger)
+    way = forest_frames.path_to_entries(ledger)
     names = [say("all trees together"), *(part.name for part in way[1:])]
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
     rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]

@@ -87,7 +87,7 @@ class TopDownSpecializer(Specializer):
         open_, schema = list(way.open()), way.table.schema
         if open_:
             splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
-            score = Specialization(**way.how, divisions=splits)
+            score = Specialization(**way.how, splits=splits)
             name, value = open_[way.choose_among(len(open_), score, share)]
             children = value.children
             if schema[name].numeric and any(len(half.codes) > 1 for half in children):
@@ -136,7 +136,7 @@ def halve(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: E
             split_points = [(low + high) // 2]
         elif len(present) > 1:
             split_points, worthless = list(range(low + 1, int(present[-1]) + 1)), int(present[0])
-    score = IntervalSplit(**way.how, column=name, low=low, high=high, places=split_points, worthless_below=worthless)
+    score = IntervalSplit(**way.how, column=name, low=low, high=high, points=split_points, worthless_below=worthless)
     at = split_points[way.choose(score, epsilon, table)]
     return replace(value, children=value.halves(table.schema[name], at))
 

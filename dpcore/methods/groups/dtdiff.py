@@ -69,7 +69,7 @@ class OneChoiceSpecializer(Specializer):
         candidates = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
         if open_ or candidates:
             splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in open_]
-            score = Specialization(**way.how, divisions=splits, intervals=spans)
+            score = Specialization(**way.how, splits=splits, intervals=spans)
             chosen = way.choose_among(len(open_) + len(candidates), score, share)
             if chosen < len(open_):
                 name, value = open_[chosen]

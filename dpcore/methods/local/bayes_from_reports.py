@@ -12,7 +12,7 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import TRR, Channel, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import RECONSTRUCTIONS, Item, Reports, most_likely, shares
-from dpcore.postprocess.resolution import MergeRule, merge_bins, raise_to_floor, shrunk, spread
+from dpcore.postprocess.resolution import MergeRule, merge_bins, raise_to_floor, shrink_conditionals, spread_evenly
 from dpcore.postprocess.simplex import project
 
 FINISHES = ("shrink", *RECONSTRUCTIONS)
@@ -25,7 +25,7 @@ MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many 
 def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_published: bool, least: str = "tenth") -> Bayes:
     """A naive Bayes classifier from reports: of each column, (column,), or (class, column) as one value.
 
-    `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that are added
+    `reconstruction` is "shrink" (`shrink_conditionals`) or as for `shares`; `alpha` are records that are added
     to every value of a column by class; `as_published` takes the paper's variance, `least` says what
     deviation noisy ones have at least (`NARROWEST`). Columns of the rows are those of the reports,
     but that values may have been merged before anybody reported (`resolution`).
@@ -42,11 +42,11 @@ def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_publishe
             normals[name] = moments(reports, family, (target,), least, as_published=as_published)
             continue
         if reconstruction == "shrink":
-            found = shrunk(*joint_shares(reports, target, family, prior), prior, alpha)
+            found = shrink_conditionals(*joint_shares(reports, target, family, prior), prior, alpha)
         else:
             # nothing is impossible
             found = raise_to_floor(shares(joint_counts(reports, target, family, reconstruction) + alpha))
-        tables[name] = raise_to_floor(spread(found, rules[name])) if name in rules else found
+        tables[name] = raise_to_floor(spread_evenly(found, rules[name])) if name in rules else found
     return Bayes(schema, target, prior, tables, normals)
 
 
@@ -155,7 +155,7 @@ def moments(reports: Reports, family: Item, by: Item, least: str, *, as_publishe
     assert isinstance(channel, TRR)
     low, high = float(column.lower or 0.0), float(column.upper or 0.0)
     middle, widest = (low + high) / 2, ((high - low) / 2) ** 2
-    label, group, y = reports.category(by), reports.values[by][reports.who(family)], reports.values[family]
+    label, group, y = reports.category(by), reports.values[by][reports.positions(family)], reports.values[family]
     found = np.tile([middle, widest], (label.size, 1))
     if not np.isfinite(channel.scale) or not len(y):
         return found
@@ -168,7 +168,7 @@ def moments(reports: Reports, family: Item, by: Item, least: str, *, as_publishe
         centered = y - middle  # numbers around 0 lose fewer digits when they are squared
         squares = centered**2 - channel.moments[3]
         sums = [np.bincount(group, weights=w, minlength=label.size) for w in (np.ones_like(y), centered, squares)]
-        count, first, second = reports.regrouped(np.stack(sums, axis=1), by).T
+        count, first, second = reports.estimate_by_group(np.stack(sums, axis=1), by).T
         count = np.maximum(count, 1.0)
         found = np.stack([middle + first / count, second / count - (first / count) ** 2], axis=1)
     found[:, 0] = np.clip(found[:, 0], low, high)

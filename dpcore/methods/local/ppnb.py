@@ -22,7 +22,7 @@ Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of 
      merged to as many as the noise can tell apart (`resolution.affordable_bins`, from n, epsilon and the schema).
   3  The joint table of class and value is M_class^-1 O M_value^-T, O the table of reports: both channels are undone.
      Unbiased counts are negative at times; they are projected, clipped, or replaced by the most likely ones. What
-     noise alone would do as well is shrunk away (`resolution.shrunk`, by the public variance).        post-processing
+     noise alone would do as well is shrunk away (`shrink_conditionals`, by the public variance).      post-processing
 
 Steps, plain naive Bayes: what PPNB is measured against. It has no privacy, and none is claimed
   1  Everybody reports everything as it is: p0 = 1, and numbers are not transformed.                       unprotected
@@ -84,7 +84,7 @@ from dpcore.methods.parameters import (
 )
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Item, Questionnaire, Reports
-from dpcore.postprocess.resolution import MergeRule, affordable_bins, merging
+from dpcore.postprocess.resolution import MergeRule, affordable_bins, make_merge_rule
 from dpcore.text import number as rounded_up
 
 CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
@@ -266,7 +266,7 @@ class PPNB(LocalClassifier):
         n_columns = min(self.n_questions or len(names), len(names))
         _, each = self._shares(n_columns, self._paired)
         bins = affordable_bins(rows * n_columns / len(names), float(each), schema[target].size)
-        return {column.name: merging(column, bins) for column in schema}
+        return {column.name: make_merge_rule(column, bins) for column in schema}
 
     def _published_questions(self, schema: Schema, target: str) -> Questionnaire:
         """The paper's rules; the sets A and B are public lots."""
@@ -277,7 +277,7 @@ class PPNB(LocalClassifier):
             if column.name == target:
                 channels[(target,)] = ERRPH(column.size, p0=1.0)
             elif column.numeric:
-                channels[(column.name,)] = TRR.drawn(self.factors, self.offsets, rng)
+                channels[(column.name,)] = TRR.from_normal(self.factors, self.offsets, rng)
             else:
                 channels[(column.name,)] = ERRPH(column.size, p0=next(truths))
         return Questionnaire(channels)

@@ -74,7 +74,7 @@ from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Clique, Edge
 from dpcore.postprocess.max_entropy import MaximalEntropy, merge_values, project_near
-from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors, towards
+from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors, shrink_towards
 from dpcore.postprocess.simplex import TRACE, project
 
 Levels = tuple[int, int]
@@ -174,7 +174,7 @@ class AdaptiveMarginals(MeasuredTables):
             done += rounds.one_more(at if done < plan.of_class else -1, plan.rounds - done)
         rounds.model.fit(LAST_SWEEPS)
         pairs, losses = [pair for pair, _ in rounds.bought], [*columns.losses, *rounds.bought]
-        groups, released = [own.groups for own in rounds.resolutions], [own.margin for own in rounds.resolutions]
+        groups, released = [own.groups for own in rounds.resolutions], [own.marginal for own in rounds.resolutions]
         self._keep(schema, rounds.model, columns.rows, groups, pairs, losses, released)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
@@ -196,7 +196,7 @@ class AdaptiveMarginals(MeasuredTables):
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         codes = super()._sample(n, rng)
-        if exchanges.worthwhile(len(codes), self.schema_.sizes):
+        if exchanges.is_worthwhile(len(codes), self.schema_.sizes):
             exchanges.exchange(codes, self._expected(len(codes)), rng)
         return codes
 
@@ -215,7 +215,7 @@ class _Rounds:
             Resolution(column, marginal, noise, variance)
             for column, marginal, variance in zip(schema, columns.margins, columns.variances, strict=True)
         ]
-        self.model = MaximalEntropy([own.known / columns.rows for own in self.resolutions])
+        self.model = MaximalEntropy([own.model_counts / columns.rows for own in self.resolutions])
         self.fine = in_groups(table, {j: own.levels[0] for j, own in enumerate(self.resolutions)})
         # the resolutions of each pair of columns that differ, by the shape of their table; the finest of one shape
         self.offers: dict[Edge, dict[tuple[int, int], Levels]] = {}
@@ -259,7 +259,7 @@ class _Rounds:
         noisy = in_groups(self.table, groups).counts([families[chosen]], epsilon=share - choosing)[0]
         variance = self.table.cell_variance(share - choosing)
         self._hear(pair, levels, noisy, variance)
-        self._give(pair, levels, towards(noisy, model, variance))
+        self._give(pair, levels, shrink_towards(noisy, model, variance))
         self.model.fit(SWEEPS)
         self.bought.append((pair, float(share)))
         return many[chosen]
@@ -268,7 +268,7 @@ class _Rounds:
         """Pairs of columns, each at different resolutions, for which the model has room: as it is, or grown."""
         model, sizes = self.model, self.model.sizes
         held = junction_tree.pairs_within(model.cliques)
-        for pair, room in junction_tree.largest_with(self.offers, model.cliques, model.parents, sizes).items():
+        for pair, room in junction_tree.largest_clique_cells(self.offers, model.cliques, model.parents, sizes).items():
             first, second = sizes[pair[0]], sizes[pair[1]]
             for shape, levels in self.offers[pair].items():
                 grown = max(shape[0] / first, 1.0) * max(shape[1] / second, 1.0)
@@ -277,9 +277,9 @@ class _Rounds:
 
     def _expected(self, candidates: Sequence[Candidate]) -> list[Floats]:
         """The model's table of counts of every candidate, at its resolution."""
-        pairs, part = self.model.pairs(), junction_tree.parts(self.model.cliques)
+        pairs, part = self.model.pairs(), junction_tree.connected_parts(self.model.cliques)
         fine, found = dict[Edge, Floats](), list[Floats]()
-        spread = [own.spread for own in self.resolutions]
+        spread = [own.finest_shares for own in self.resolutions]
         for pair, levels in candidates:
             first, second = (self.resolutions[j] for j in pair)
             if part[pair[0]] is not part[pair[1]]:  # independent: the same table round by round
@@ -297,15 +297,15 @@ class _Rounds:
         """Average what is known of two columns with what a table says of them; all tables are fitted to that."""
         for axis, (j, level) in enumerate(zip(pair, levels, strict=True)):
             self.resolutions[j].average(level, noisy.sum(axis=1 - axis), variance * noisy.shape[1 - axis])
-        for given in self.model.given:
-            if set(given.scope) & set(pair):
-                given.table = self._fitted(given.table * self.columns.rows, given.scope, given.merges)
+        for given in self.model.targets:
+            if set(given.clique) & set(pair):
+                given.table = self._fitted(given.table * self.columns.rows, given.clique, given.merges)
         self.apart = {known: table for known, table in self.apart.items() if not set(known[0]) & set(pair)}
 
     def _fitted(self, counts: Floats, scope: Clique, merges: Sequence[Ints]) -> Floats:
         """The shares of a table of counts that is fitted to what is known of its columns by themselves."""
         known: dict[Clique, Floats] = {
-            (j,): np.bincount(merge, weights=self.resolutions[j].known).astype(float)
+            (j,): np.bincount(merge, weights=self.resolutions[j].model_counts).astype(float)
             for j, merge in zip(scope, merges, strict=True)
         }
         return project_near(counts, scope, known, self.columns.rows) / self.columns.rows
@@ -315,9 +315,9 @@ class _Rounds:
         for j, level in zip(scope, levels, strict=True):
             # which tells values apart that the model has as one
             if level < self.resolutions[j].level:
-                self.model.refine(j, self.resolutions[j].refined(level))
-        merges = [self.resolutions[j].merge_to(level) for j, level in zip(scope, levels, strict=True)]
-        self.model.join(scope, merges, self._fitted(counts, scope, merges))
+                self.model.refine(j, self.resolutions[j].refine(level))
+        merges = [self.resolutions[j].merge_map(level) for j, level in zip(scope, levels, strict=True)]
+        self.model.add_target(scope, merges, self._fitted(counts, scope, merges))
 
 
 class Columns:

@@ -150,7 +150,7 @@ class NetworkSynthesizer(Synthesizer):
             scale = self._cell_scale(loss)
             # a power would raise
             measured.add(tuple(sorted(index)), cells.transpose(np.argsort(index)), scale * scale)
-        agreed = measured.agreed()
+        agreed = measured.consistent_tables()
         return [agreed[tuple(sorted(index))].transpose(np.argsort(np.argsort(index))) for index in indices]
 
     def released(self) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class MeasuredTables(CliqueSynthesizer):
         marginals: list[Floats] | None = None,
     ) -> None:
         """Set what was learned; `losses` has what was measured. Without margins, values of a group are as frequent."""
-        even = ((model.table((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
+        even = ((model.marginal((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
         self.rows_, self.margins_, self.groups_ = rows, marginals or list(even), groups
         self.pairs_ = column_names(schema, pairs)
         self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)

@@ -25,7 +25,7 @@ from dpcore.domain.splits import Attribute, Groups
 from dpcore.door import PrivateNodes, Split
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import SplitScore
-from dpcore.postprocess.forest import Forest, with_counts
+from dpcore.postprocess.forest import Forest, replace_leaf_counts
 from dpcore.postprocess.least_squares import TreeLeastSquares
 
 LEVEL = phrase("level {level:d}: {nodes:,} nodes")
@@ -353,7 +353,7 @@ def forest_of(levels: Sequence[GrownLevel], schema: Schema, target: str, *, cons
     )
     # files have had a place of children for leaves, too
     first = forest.trees + np.cumsum(forest.fanout) - forest.fanout
-    return with_counts(replace(forest, first=first), cells, shown)
+    return replace_leaf_counts(replace(forest, first=first), cells, shown)
 
 
 def consistent_counts(levels: Sequence[GrownLevel]) -> tuple[Floats, Floats]:
