@@ -399,14 +399,14 @@ def require(holds: bool | np.bool_) -> None:
         raise ValueError
 
 
-def are_valid_splits(attribute: Attribute, cut: Floats, low: Floats, high: Floats) -> bool:
+def are_valid_splits(attribute: Attribute, points: Floats, low: Floats, high: Floats) -> bool:
     """Return whether the split points are ones that trees make within the ranges [low, high)."""
     if isinstance(attribute, Groups):
-        return bool(np.isnan(cut).all())
+        return bool(np.isnan(points).all())
     start, end = (low, high) if isinstance(attribute, NumberSplit | Blocks) else (0, attribute.column.size)
     if isinstance(attribute, CodeSplit) or (isinstance(attribute, Blocks) and attribute.ordered):
         start, end = low + 1, high
-    return bool(((start <= cut) & (cut < end) & (cut == np.floor(cut))).all())
+    return bool(((start <= points) & (points < end) & (points == np.floor(points))).all())
 
 
 TEXT_FIELDS = ("target", "cuts", "children", "vote")

@@ -34,7 +34,7 @@ __all__ = [
 TEACHING = phrase(
     "The privacy proof assumes exact arithmetic. NumPy's teaching noise is rounded, so its numbers can be attacked."
 )
-SEEDED = phrase("The noise has a known seed, so anyone with the seed can subtract the noise. For teaching only.")
+SEEDED = phrase("A known seed made the noise: anyone who knows the seed can subtract the noise. For teaching only.")
 SAMPLING_STREAM = 4  # of the random numbers that decide which rows of a person are kept
 NOISES = ("auto", "geometric", "laplace")
 
