@@ -16,7 +16,7 @@ public facts: the shapes of tables, and a bound on the number of rows. A unit is
 has an error of one unit, NumPy's logarithms of 16 at worst. A sum of K numbers has one of K units of
 the sum of their absolute values, in any order. Exactly sampled noise takes the computed scores as
 they are, as the rational numbers that floats stand for. Its selection factors are reduced, and its
-scales enlarged, so that the privacy loss in the ledger covers `rounding` too (`door.prices`).
+scales enlarged, so that the privacy loss in the ledger covers `rounding` too (`door.privacy_costs`).
 NumPy's noise, whose own floats can be attacked, ignores `rounding`.
 
 Scores of dependence between columns come first, then scores of classes of rows, then scores of

@@ -81,7 +81,7 @@ class ReleasedTree(ReleasedDocument):
 
     def _leaf_weights(self, queries: Sequence[RangeQuery]) -> Iterator[Floats]:
         """Yield, for each query, the share of every leaf that the query covers."""
-        return (self.leaves.weights(query.sets(self.schema)) for query in queries)
+        return (self.leaves.weights(query.code_masks(self.schema)) for query in queries)
 
     def answers(self, queries: Sequence[RangeQuery], leaves: Floats | None = None) -> Floats:
         """Return the answers to range queries from counts of `leaves`.
@@ -123,7 +123,7 @@ class ReleasedTree(ReleasedDocument):
 
     def _noisy_answer(self, query: RangeQuery) -> tuple[float, float]:
         """Return the answer to one query from inconsistent counts, and its variance."""
-        sets, estimate, variance = query.sets(self.schema), 0.0, 0.0
+        sets, estimate, variance = query.code_masks(self.schema), 0.0, 0.0
         wanted = np.ones(1, dtype=bool)  # nodes of the level that no measured ancestor covers yet
         for level, partition in enumerate(self.partitions):
             if level:
@@ -179,7 +179,7 @@ class ReleasedTree(ReleasedDocument):
                 blocks = np.array(change["blocks"], dtype=np.intp)
                 size, numbers = schema[change["column"]].size, range(len(change["names"]))
                 require([len(blocks), *np.unique(blocks)] == [size, *numbers])
-                partition = partition.refined(change["column"], blocks, change["names"])
+                partition = partition.refine(change["column"], blocks, change["names"])
             partitions.append(partition)
             noisy.append(np.array(level["noisy"], dtype=float))
             variances.append(np.inf if level["variance"] is None else float(level["variance"]))
@@ -285,7 +285,7 @@ def group_queries(tree: ReleasedTree, count: int, *, seed: int = 0) -> list[Rang
     if count < 1:
         raise ParameterError(f"`count` must be 1 or more; got {count}.", "Ask for more queries.")
     rng = np.random.default_rng(seed)
-    names = tree.leaves.family
+    names = tree.leaves.divided_columns
     if not names:
         text = "This release has no groups, because it split no column."
         raise ParameterError(text, "Use ranges of the schema.")
