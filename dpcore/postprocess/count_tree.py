@@ -287,8 +287,7 @@ def group_queries(tree: ReleasedTree, count: int, *, seed: int = 0) -> list[Rang
     rng = np.random.default_rng(seed)
     names = tree.leaves.divided_columns
     if not names:
-        text = "This release has no groups, because it split no column."
-        raise ParameterError(text, "Use ranges of the schema.")
+        raise ParameterError("This release has no groups: it split no column.", "Use ranges of the schema.")
     groups: list[list[tuple[int, ...]]] = []
     for name in names:
         axes = [partition.axes[tree.schema.index(name)] for partition in tree.partitions]

@@ -305,9 +305,8 @@ class Forest(Predictor):
         require(document["format"] == FORMAT)
         given: dict[str, Any] = {name: str(document[name]) for name in TEXT_FIELDS}
         given["children"] = VALUES["categorical_splits"].get(given["children"], given["children"])
-        return cls(
-            schema=schema, **given | {name: decode_list(document["nodes"][name], ARRAYS[name]) for name in ARRAYS}
-        )
+        given |= {name: decode_list(document["nodes"][name], ARRAYS[name]) for name in ARRAYS}
+        return cls(schema=schema, **given)
 
     def to_json(self) -> str:
         """Return the forest and its schema as JSON text that `from_json` reads."""

@@ -80,10 +80,8 @@ class GroupTree(Forest):
         for at, index in enumerate(order):  # `order` grows in the loop
             order += below[index]
             parent += [at] * len(below[index])
-        stand, attribute = (
-            [nodes[index] for index in order],
-            {name: Blocks(schema[name], groups[name]) for name in groups},
-        )
+        stand = [nodes[index] for index in order]
+        attribute = {name: Blocks(schema[name], groups[name]) for name in groups}
         classes = np.array([node["classes"] for node in stand], dtype=float)
         return cls.from_parents(
             np.array(parent),
@@ -114,9 +112,7 @@ def fit_group_tree(leaves: Partition, counts: Floats, target: str, *, deviation:
     blocks = leaves.blocks(cells)
     weights, total = counts[cells], float(counts[cells].sum())
     axes = {name: axis for name, axis in zip(schema.names, leaves.axes, strict=True) if name != target}
-    features = [
-        (name, fields) for name, axis in axes.items() for fields in group_indicators(schema[name], len(axis.names))
-    ]
+    features = [(name, own) for name, axis in axes.items() for own in group_indicators(schema[name], len(axis.names))]
     if not features or not total:
         by_class = np.bincount(blocks[at], weights=weights, minlength=schema[target].size)
         return GroupTree.from_nodes(schema, target, {}, [{"classes": by_class, "column": ""}])

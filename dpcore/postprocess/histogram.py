@@ -51,8 +51,8 @@ def likely_histogram(
         if len(ends) * len(noisy) <= MOST_CELLS:
             noise = scale * (sqrt(2) if distribution == "laplace" else 1)
             share = max(noise / (noise + total / len(noisy)), 0.5)
-            likely = _quantile_counts(noisy, ends, scale, total, neighbors, distribution)
-            nearest = (1 - share) * nearest + share * likely
+            nearest = (1 - share) * nearest
+            nearest += share * _quantile_counts(noisy, ends, scale, total, neighbors, distribution)
     found: Floats = nearest + TRACE
     found *= total / found.sum()
     return found
@@ -77,8 +77,7 @@ def _quantile_counts(
         beliefs.append(_Posterior(groups, counts, logs, total, scale))
     evidence = np.array([belief.evidence for belief in beliefs])
     weights = np.exp(evidence - evidence.max())
-    given_shape = [belief.distributions(len(noisy)) for belief in beliefs]
-    distributions = np.tensordot(weights / weights.sum(), given_shape, axes=1)
+    distributions = np.tensordot(weights / weights.sum(), [own.distributions(len(noisy)) for own in beliefs], axes=1)
     below = np.cumsum(distributions, axis=1)
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):

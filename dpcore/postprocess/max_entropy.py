@@ -246,9 +246,7 @@ def _sum_product(operands: Sequence[tuple[Floats, Clique]], kept: Clique) -> Flo
     Each operand is a table with its columns.
     """
     columns = list(dict.fromkeys(j for _, clique in operands for j in clique))
-    labeled: list[Any] = []
-    for table, clique in operands:
-        labeled += [table, [columns.index(j) for j in clique]]
+    labeled: list[Any] = [part for table, own in operands for part in (table, [columns.index(j) for j in own])]
     wanted = [columns.index(j) for j in kept]
     return np.asarray(np.einsum(*labeled, wanted, optimize=len(operands) > 1))
 

@@ -88,8 +88,7 @@ class Bayes(Predictor):
             require(pairs.shape == (label.size, 2) and column.numeric and bool((pairs[:, 1] > 0).all()))
             # numbers are clipped to the bounds, and log densities are smallest at a bound
             with np.errstate(over="ignore"):
-                bounds = np.array([column.lower, column.upper], dtype=float)
-                require(np.isfinite(normal_log_densities(bounds, pairs)).all())
+                require(np.isfinite(normal_log_densities(np.array([column.lower, column.upper], float), pairs)).all())
 
 
 def are_distributions(rows: Floats) -> bool:

@@ -231,11 +231,10 @@ class Reports:
     def frame(self) -> pd.DataFrame:
         """Return a table of reports: a row per person, empty cells for unanswered questions."""
         found: dict[str, Any] = {}
-        for name, (question, channel) in zip(self.names, self.channels.items(), strict=True):
-            cells: Any = self.values[question]
-            if isinstance(channel, CategoryChannel):
-                cells = channel.texts(cells, self.labels(question))
-            found[name] = pd.Series(cells, index=self.positions(question)).reindex(range(self.people))
+        for name, (key, channel) in zip(self.names, self.channels.items(), strict=True):
+            values = self.values[key]
+            cells: Any = channel.texts(values, self.labels(key)) if isinstance(channel, CategoryChannel) else values
+            found[name] = pd.Series(cells, index=self.positions(key)).reindex(range(self.people))
         return pd.DataFrame(found)
 
 

@@ -118,7 +118,7 @@ def test_both_parts_of_wide_noise_have_its_distribution(monkeypatch):
     assert agreement([*observed, 5_000 - sum(observed)], 5_000 * np.append(shares, 1 - shares.sum())) > RARE
 
 
-def test_noise_that_64_bits_do_not_hold_is_added_without_overflow(monkeypatch):
+def test_noise_beyond_64_bits_is_added_without_overflow(monkeypatch):
     """It is less probable than exp(-2^26) at any scale below 2^36; counts and answers hold it all the same."""
     for value in (2**62 - 1, 2**63 - 1, 2**80):
         monkeypatch.setattr(draws, "one_geometric", lambda _, drawn, value=value: value if drawn else 0)
@@ -157,7 +157,7 @@ def test_whole_numbers_below_bounds(monkeypatch):
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 0.3, 3.7, 2.0**36 - 1, 1e30])
-def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(sigma, monkeypatch):
+def test_gaussian_proposals_are_kept_exactly_with_their_probability(sigma, monkeypatch):
     """Words next to the chance to be kept, above and below: the decision is that of exact rational arithmetic."""
     t = Fraction(np.floor(sigma) + 1)
     for offered in (0, 1, -2, 7, 40, 10**6, 2**54 + 1, int(1.4 * sigma)):
@@ -171,7 +171,7 @@ def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(sigma, monkey
             assert kept == (draw < chance), (offered, step)
 
 
-def test_no_word_near_a_gaussians_chance_is_sure(monkeypatch):
+def test_words_near_a_gaussians_chance_are_decided_exactly(monkeypatch):
     """Within what logarithms and rounding may be out, exact arithmetic is asked, whatever floats say."""
     wanted = []
     monkeypatch.setattr(draws, "is_below", lambda *given: wanted.append(given) or True)
@@ -200,7 +200,7 @@ def test_ratios_and_powers_beyond_any_float_are_compared_exactly(monkeypatch):
 ENDS = (0, 1, 0), (1, -1, 2**64 - 1)  # of a word, on which side of it a probability is, and bits that end there
 
 
-def test_what_decimals_may_be_out_decides_nothing_wrong(monkeypatch):
+def test_errors_that_decimals_may_have_change_no_decision(monkeypatch):
     """Next to an end of what a word leaves open, by less than a rounded quotient, logarithm or power loses."""
     for bits, digits, (end, off, more) in product((2**63 + 12345, 2**40 + 7, 2**64 - 3, 3**40), range(56, 68), ENDS):
         part, near = Fraction(bits + end, 2**64), 1 + Fraction(off, 10**digits)
@@ -215,7 +215,7 @@ def test_what_decimals_may_be_out_decides_nothing_wrong(monkeypatch):
 
 
 @pytest.mark.parametrize("scale", [0.3, 1e3, 2.0**35.5])
-def test_the_least_accurate_logarithm_that_is_allowed_decides_nothing_wrong(scale, monkeypatch):
+def test_the_least_accurate_logarithm_allowed_changes_no_draw(scale, monkeypatch):
     """Words as near to a jump as the error's bound, by a logarithm that is out by nearly all that may be."""
     drawn = []
     with localcontext() as context:
@@ -281,7 +281,7 @@ def test_integer_weights_are_never_below_the_true_ones():
         assert choice._sums[-1] < 2**62
 
 
-def test_a_candidate_is_taken_exactly_as_often_as_its_weight_says(monkeypatch):
+def test_a_candidate_is_accepted_with_the_exact_probability_of_its_weight(monkeypatch):
     """Words next to the chance to be taken, above and below: the decision is that of exact rational arithmetic."""
     choice = draws.GroupedSelection(SCORES, ONE, 1.3, WEIGHTS)
     for index, chance in enumerate(chances(choice, range(7))):
@@ -295,7 +295,7 @@ def test_a_candidate_is_taken_exactly_as_often_as_its_weight_says(monkeypatch):
             assert taken == (Fraction((bits << 64) + more, 2**128) < chance)
 
 
-def test_a_weight_that_no_float_holds_is_taken_next_to_never(monkeypatch):
+def test_a_weight_below_any_float_is_almost_never_accepted(monkeypatch):
     choice = draws.GroupedSelection(np.array([0.0, -1e5, -1e9]), ONE, 1.0)
     for index, (draw, more) in ((1, (1 << 40, [])), (1, (0, [0, 1])), (2, (0, [0, 0, 0, 9])), (2, (0, [7]))):
         monkeypatch.setattr(draws, "uniform_below", lambda _, at=index: choice._sums[[at - 1]])
@@ -317,7 +317,7 @@ def test_choices_of_many_groups_have_the_mechanisms_distribution():
     assert draws.GroupedSelection(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, nothing).draw().tolist() == [1]
 
 
-def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(monkeypatch):
+def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_requested(monkeypatch):
     """By more than what floats can lose on the way, so that what is charged is never less than what is lost."""
     heard = []
     for distribution in ("laplace", "gaussian"):
@@ -329,10 +329,8 @@ def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(m
         assert SPARE / 2 <= Fraction(tables[0]) * 3 - 1 <= 2 * SPARE
         np.testing.assert_allclose(tables, [1 / 3] * 30 + [3.0] * 7, rtol=1e-9)
         np.testing.assert_allclose(steps, [16.0] * 40, rtol=1e-9)
-    original = draws.GroupedSelection.__init__
-    monkeypatch.setattr(
-        draws.GroupedSelection, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how)
-    )
+    kind, original = draws.GroupedSelection, draws.GroupedSelection.__init__
+    monkeypatch.setattr(kind, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
     make_noise("auto", None).select(np.zeros(3), 1 / 3)
     assert SPARE / 2 <= 1 - Fraction(heard[-1]) * 3 <= 2 * SPARE
 
@@ -345,7 +343,7 @@ def test_reals_move_to_the_grid_and_stay_on_it():
     assert noise.reals(np.array([0.3]), 0.0, grid=0.125).tolist() == [0.25]
 
 
-def test_a_factor_beyond_any_float_takes_the_best_and_what_no_grid_holds_is_refused():
+def test_a_factor_beyond_any_float_selects_the_best_and_values_beyond_the_grid_are_refused():
     noise = make_noise("auto", None)
     assert set(noise.select(np.ones((40, 2)), np.inf).tolist()) == {0, 1}
     assert noise.select(np.array([1.0, 2.0, -3.0]), np.inf) == 1

@@ -117,7 +117,7 @@ def test_a_computed_score_is_out_by_half_of_its_rounding_at_most(relation):
             assert off <= Fraction(score.bounds([shape], relation, n).rounding) / 2, (score.name, shape, n)
 
 
-def test_distances_are_out_by_no_more():
+def test_errors_of_distances_stay_below_half_of_their_rounding():
     rng = np.random.default_rng(2)
     released, coarse = rng.uniform(0, 50, (4, 5, 3)), rng.uniform(0, 200, (2, 3, 3))
     merges = [np.array([0, 1, 1, 0]), np.arange(5) // 2, np.arange(3)]
@@ -136,7 +136,7 @@ def test_distances_are_out_by_no_more():
             assert abs(off - Fraction(float(value))) <= Fraction(rounding) / 2
 
 
-def test_labels_are_out_by_no_more():
+def test_errors_of_class_scores_stay_below_half_of_their_rounding():
     rng = np.random.default_rng(2)
     labels = scores.ClassLogScore("y", ("a",), np.array([[0], [1]], dtype=np.uint8), 0.7)
     with localcontext() as context:
@@ -154,7 +154,7 @@ def test_labels_are_out_by_no_more():
 
 @EVERY
 @BOTH
-def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relation):
+def test_an_exactly_sampled_selection_never_costs_more_than_is_charged(score, relation):
     """Two candidates that one person moves both, with the true sensitivity and with claims below and above it."""
     for n, claimed in product((4, LARGE[-1]), (None, 0.4, 7.0)):
         claim = QueryClaim(claimed_sensitivity=claimed)
@@ -169,7 +169,7 @@ def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relati
 
 @BOTH
 @pytest.mark.parametrize("delta", [0, 1e-9])
-def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relation, delta, monkeypatch):
+def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_charged(relation, delta, monkeypatch):
     """Values on the grid, in whole steps, against the scale in steps; in rho choices, too, by their log ratios."""
     measure, heard = PrivacyMeasure.of(delta), []
     noise = make_noise("auto", None, 0, measure.distribution)

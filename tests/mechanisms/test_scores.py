@@ -100,14 +100,13 @@ def test_many_tables_are_scored_as_each_by_itself(shape):
     for score, relation in product(SCORES, (ADD, REPLACE)):
         if shape == (2, 2) or not isinstance(score, LinearF | Jaccard):
             found = score.score_tables(tables, relation)
-            np.testing.assert_allclose(
-                found, [score.score_table(tables[..., i], relation) for i in range(10)], atol=1e-12
-            )
+            alone = [score.score_table(tables[..., i], relation) for i in range(10)]
+            np.testing.assert_allclose(found, alone, atol=1e-12)
             assert isinstance(score, Jaccard) or found[0] == 0  # without rows
     np.testing.assert_array_equal(tables, before)
 
 
-def test_candidates_of_many_shapes_keep_their_places():
+def test_candidates_of_many_shapes_keep_their_order():
     """Tables of one shape are scored together, whatever their order among the candidates."""
     rng = np.random.default_rng(2)
     drawn = [rng.integers(0, 9, shape) for shape in [(2, 2), (3, 2, 2), (2, 2), (2,), (2, 4), (3, 4), (2,)]]

@@ -77,7 +77,7 @@ def test_distances_are_those_of_candidates_one_by_one():
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize(("score", "table_score"), SCORES)
-def test_one_person_moves_scores_and_chances_by_no_more_than_they_say(score, table_score, relation):
+def test_one_person_changes_scores_and_probabilities_by_at_most_the_bounds(score, table_score, relation):
     """Rows that enter a value, leave it, move inside it, or lie outside."""
     bounds = score.bounds([(3, 2, 2)], relation, None)
 

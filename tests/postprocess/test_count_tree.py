@@ -66,7 +66,7 @@ def fewest_nodes(tree, query):
     return below(0, 0)
 
 
-def test_answers_and_margins_on_random_trees(seeds):
+def test_answers_and_half_widths_on_random_trees(seeds):
     """Consistent ones sum the consistent leaves; those without consistency the fewest measured nodes."""
     halves = ReleasedTree(four().partitions[:2], HAY[:2], [1.0, 2.0])  # 10 - 9 is shared out by 2 / (1 + 2 + 2)
     np.testing.assert_allclose(halves.consistent.counts[1], [6.4, 3.4])
@@ -87,7 +87,7 @@ def test_answers_and_margins_on_random_trees(seeds):
     assert [len(found) for found in (tree.answers([]), tree.half_widths([]), *tree.noisy_answers([]))] == [0] * 4
 
 
-def test_margins_are_half_a_95_percent_interval_and_leaves_that_are_covered_in_part_count_in_part():
+def test_half_widths_are_those_of_95_percent_intervals_and_partial_leaves_count_in_part():
     assert stats.laplace(scale=1 / math.sqrt(2)).cdf(SURE) == pytest.approx(0.975)  # of variance 1
     tree = four()
     assert tree.half_width(np.array([4.0, 0.0, -1e-9])).tolist() == [2 * SURE, 0, 0]
@@ -113,7 +113,7 @@ def test_published_rows_name_the_divided_columns():
     ]
 
 
-def test_a_tree_survives_a_document(seeds):
+def test_a_tree_reads_back_from_its_document(seeds):
     for seed in seeds(20):
         tree, queries = random_tree(seed)
         back = ReleasedTree.from_dict(tree.schema, json.loads(json.dumps(tree.to_dict(), allow_nan=False)))
@@ -137,7 +137,7 @@ def dividing(blocks, column="a"):
     return [level(), level(divides=divides, noisy=[1.0, 2.0])]
 
 
-def test_documents_that_are_no_trees_are_refused():
+def test_invalid_documents_are_refused():
     levels = [3, [], [{}], [level(variance="small")], [level(noisy=["many"])], [level(noisy=[1.0, 2.0])]]
     levels += [dividing(blocks) for blocks in ("0011", [0, 0, 1], [0, 0, 1, 2], [0, 0, -1, 1], [0, 0, 0, 0])]
     levels += [dividing([0, 0, 1, 1], column="b"), [level(variance=None, noisy=[])], [level(variance=-1)]]

@@ -123,7 +123,7 @@ def test_projection_solves_each_familys_quadratic_program(seeds):
     assert clipped > 5
 
 
-def test_projection_leaves_no_crumbs_below_nothing():
+def test_projection_leaves_no_tiny_negative_counts():
     """1 / 49 * 49 is not 1."""
     tree, variances = TreeLeastSquares(BINARY), np.array([0.0, 1.0, 1.0, 49.0])
     fitted = tree.fit([np.zeros(1), np.zeros(2), np.array([-2.0, 7.0, -3.0, 1.0])], [np.inf, np.inf, variances])

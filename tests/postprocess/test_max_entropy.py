@@ -75,7 +75,7 @@ def compared(model, joint, cliques=SUBSETS):
 
 
 @pytest.mark.parametrize("edges", [((0, 1),), CYCLE, (*CYCLE, (0, 2)), ((0, 1, 2), (2, 3))])
-def test_it_is_the_distribution_that_a_solver_finds(edges):
+def test_the_model_is_the_distribution_that_a_solver_finds(edges):
     """On parts, a cycle, a cycle with a diagonal and a triple: tables of every set of columns."""
     joint = everything(np.random.default_rng(len(edges)))
     given = [(clique, keep(clique), margin(joint, clique)) for clique in edges]
@@ -108,7 +108,7 @@ def test_a_finer_table_takes_the_place_of_a_coarser_one_and_no_other():
     compared(model, joint, [(0, 1), (1, 2)])
 
 
-def test_a_value_told_apart_is_spread_as_it_is_said_and_what_was_given_holds():
+def test_refined_values_follow_the_given_shares_and_targets_still_hold():
     joint = everything(np.random.default_rng(6))
     merge = np.array([0, 1, 1])
     coarse = merge_values(joint, [np.arange(2), merge, np.arange(2), np.arange(3)])
@@ -130,7 +130,7 @@ def test_a_value_told_apart_is_spread_as_it_is_said_and_what_was_given_holds():
     compared(model, joint, [(1, 2)])
 
 
-def test_tables_that_disagree_are_met_half_way_and_sweeps_stay_finite():
+def test_targets_that_disagree_are_met_half_way_and_sweeps_stay_finite():
     model = MaximalEntropy([np.array([0.5, 0.5])] * 3)
     model.add_target((0, 1), [np.arange(2)] * 2, np.array([[0.6, 0.0], [0.0, 0.4]]))
     model.add_target((1, 2), [np.arange(2)] * 2, np.array([[0.1, 0.3], [0.3, 0.3]]))
@@ -158,7 +158,7 @@ def test_far_ends_of_a_long_chain():
     np.testing.assert_allclose(model.marginal((0, 30, 59)), third * power[29], atol=1e-9)
 
 
-def test_tables_of_all_pairs_are_those_that_are_asked_for_one_by_one(seeds):
+def test_pairs_returns_the_marginal_of_every_pair(seeds):
     """In parts that do not hang together."""
     for seed in seeds(6):
         rng = np.random.default_rng(seed)
@@ -174,7 +174,7 @@ def test_tables_of_all_pairs_are_those_that_are_asked_for_one_by_one(seeds):
             np.testing.assert_allclose(found[a, b], model.marginal((a, b)), atol=1e-12)
 
 
-def test_answers_totals_and_margins_are_averaged_by_inverse_variance():
+def test_answers_totals_and_marginals_are_averaged_by_inverse_variance():
     one = NoisyTables(None)
     one.add((0,), np.array([10.0, 20.0]), 1.0)
     one.add((0,), np.array([14.0, 28.0]), 3.0)
@@ -208,7 +208,7 @@ def noisy_tables(seed, public=None):
 
 
 @pytest.mark.parametrize("public", [None, 1_000])
-def test_agreed_tables_agree_and_are_near_the_best_ones(public, seeds):
+def test_consistent_tables_agree_and_are_near_the_best(public, seeds):
     """Against least squares over all joint tables: a tenth more of a loss of about 20 at most."""
     for seed in seeds(8):
         measured, kept, joint = noisy_tables(seed, public)
@@ -249,7 +249,7 @@ def test_the_model_has_exact_tables_as_they_are_and_is_refitted():
             np.testing.assert_allclose(table, measured.counts(clique))
 
 
-def test_without_rows_or_epsilon_there_are_tables_all_the_same():
+def test_consistent_tables_exist_without_rows_or_epsilon():
     nothing = NoisyTables(None)
     for cells in (np.zeros(2), np.full((2, 3), -5.0)):
         nothing.add((0, 1)[: cells.ndim], cells, np.inf)
@@ -260,7 +260,7 @@ def test_without_rows_or_epsilon_there_are_tables_all_the_same():
     assert nothing.counts((0, 1)).sum() == pytest.approx(1)
 
 
-def test_a_table_near_a_noisy_one_has_the_margins():
+def test_a_table_near_a_noisy_one_has_the_marginals():
     known = {(0,): np.array([30.0, 34.0]), (1,): np.array([36.0, 28.0])}
     table = project_near(np.array([[40.0, -9.0], [3.0, 30.0]]), (0, 1), known, 64.0)
     np.testing.assert_allclose(table, [[30, 0], [6, 28]], atol=0.5)
@@ -324,7 +324,7 @@ def test_a_model_of_cliques_within_tables_agrees_everywhere(seeds):
             np.testing.assert_allclose(*common(counts, a, b), atol=1e-6)
 
 
-def test_many_tables_that_overlap_by_much_are_made_to_agree_in_finite_numbers():
+def test_many_overlapping_tables_agree_with_finite_numbers():
     rng, measured = np.random.default_rng(0), NoisyTables(100.0)
     for _ in range(12):
         clique = tuple(sorted(rng.choice(9, 6, replace=False).tolist()))

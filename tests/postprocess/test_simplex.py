@@ -138,7 +138,7 @@ def test_two_rows_exchange_where_that_gives_what_is_expected():
         assert sorted(codes.tolist()) == [[0, 0], [1, 1]]
 
 
-def test_nobody_comes_where_nobody_is_expected():
+def test_nobody_moves_to_a_cell_without_expected_rows():
     """Even if somebody else would then be where many are."""
     codes = np.array([[0, 0], [1, 1]])
     exchange(codes, {(0, 1): np.array([[0.4, 1.2], [0.0, 0.4]])}, np.random.default_rng(0))
@@ -147,7 +147,7 @@ def test_nobody_comes_where_nobody_is_expected():
     assert sorted(codes.tolist()) == [[0, 1], [1, 0]]
 
 
-def test_it_is_done_where_it_helps():
+def test_exchange_is_worthwhile_for_few_rows_only():
     helps = {8: False, 9: True, MOST // 3: True, MOST // 3 + 1: False}  # (6 + 8 + 12) / 3 = 8.7 cells
     assert {rows: is_worthwhile(rows, (2, 3, 4)) for rows in helps} == helps
     assert not is_worthwhile(100, (5,))
@@ -164,7 +164,7 @@ def test_counts_are_positive_and_have_the_total(scale):
     assert likely_histogram(np.array([-3.0]), scale, 12.0, neighbors=1) == pytest.approx([12.0])
 
 
-def test_without_noise_it_is_the_counts_and_with_much_it_is_nearly_even():
+def test_the_estimate_is_the_counts_without_noise_and_nearly_even_with_much():
     counts = np.array([100.0, 40, 5, 0, 55, 200])
     for neighbors in (0, 6):
         np.testing.assert_allclose(likely_histogram(counts, 1e-3, 400, neighbors=neighbors), counts, atol=0.01)
@@ -233,7 +233,7 @@ def by_hand(noisy, ends, scale, total, neighbors):
     ("noisy", "neighbors"), [([3.0, 7.0], 0), ([12.0, 1.0, 2.0, 6.0], 4), ([8.0, 7.0, 5.0, 0.0, 3.0], 3)]
 )
 @pytest.mark.parametrize("scale", [1.0, 4.0])
-def test_it_is_the_sum_over_all_divisions(noisy, neighbors, scale):
+def test_the_posterior_is_the_sum_over_all_partitions(noisy, neighbors, scale):
     noisy = np.array(noisy)
     ends = _grid(noisy, scale)
     found = _quantile_counts(noisy, ends, scale, 14.0, neighbors)

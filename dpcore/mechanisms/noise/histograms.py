@@ -137,9 +137,8 @@ def draw_lengths(
         weight = pairs * own.far << further
 
         def exactly(up: int = up, both: int = both, weight: int = weight) -> RatioAndExponent:
-            vectors = count_vectors_product(sizes, up, both - up)
-            ratio = Fraction(weight * vectors, widest.largest * widest.far) / (1 + SLACK)
-            return ratio, factor * (widest.length(widest.top) - both)
+            ratio = Fraction(weight * count_vectors_product(sizes, up, both - up), widest.largest * widest.far)
+            return ratio / (1 + SLACK), factor * (widest.length(widest.top) - both)
 
         if bernoulli(near, room, exactly):
             return up, both - up
@@ -148,8 +147,7 @@ def draw_lengths(
 @lru_cache(maxsize=64)
 def make_envelopes(sizes: tuple[tuple[int, int], ...], factor: Fraction, public_total: bool) -> list[Envelope]:
     """Return rejection envelopes: of even sums P + Q, and of odd ones unless the total is public."""
-    parities = (0,) if public_total else (0, 1)
-    return [Envelope(Counter(dict(sizes)), factor, odd, alone=public_total) for odd in parities]
+    return [Envelope(Counter(dict(sizes)), factor, odd, alone=public_total) for odd in range(2 - public_total)]
 
 
 def log_error(sizes: Counter[int]) -> float:
@@ -306,7 +304,7 @@ def _limit_moments(size: int, *, public: bool) -> tuple[Floats, Floats]:
     weights = np.exp(logs - largest)
     total = weights.sum(axis=1)
     rest = free - i
-    up, down = (weights @ (2 * k / ((k + 1) * (k + 2))) for k in (i, rest))
+    up, down = weights @ (2 * i / ((i + 1) * (i + 2))), weights @ (2 * rest / ((rest + 1) * (rest + 2)))
     squares = (u**2 * up + (1 - u) ** 2 * down) / (total * free) if free else (2 * u - 1) ** 2
     return largest[:, 0] + np.log(total), squares
 
