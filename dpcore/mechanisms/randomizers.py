@@ -94,7 +94,7 @@ class CategoryChannel(Channel):
     @property
     @abstractmethod
     def gain(self) -> float:
-        """Extra probability that a report supports the true value; 0 if reports tell nothing."""
+        """Extra probability that a report supports the true value; 0 means no information."""
 
     @abstractmethod
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
@@ -240,19 +240,20 @@ class KeepOrDraw(CategoryChannel):
 
     @property
     def truthful(self) -> bool:
+        """Whether every report is the true value."""
         return self.gain == 1
 
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
-        """Count the reports that are each value, as `CategoryChannel.support` defines."""
+        """Count the reports of each group that are each value, shape (groups, size)."""
         cells = np.asarray(group, dtype=np.intp) * self.size + reports
         return np.bincount(cells, minlength=groups * self.size).reshape(groups, self.size).astype(float)
 
     def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """Write each report as the name of its value, as `CategoryChannel.texts` defines."""
+        """Write each report as the label of its value."""
         return [labels[code] for code in reports.tolist()]
 
     def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
-        """Read reports from names of values, as `CategoryChannel.read` defines."""
+        """Read reports from labels of values, as an array of codes."""
         code_of = {label: code for code, label in enumerate(labels)}
         if len(code_of) < self.size:
             raise ValueError
@@ -328,7 +329,7 @@ class ERRPH(KeepOrDraw):
         return self.p0
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
-        """Randomize codes with one uniform number each, as `CategoryChannel.report` defines.
+        """Randomize codes with one uniform number each; return reported codes of shape (n,).
 
         A number below p_0 gives the truth; a larger one gives the value whose interval contains it.
         """
@@ -398,7 +399,7 @@ class Warner(KeepOrDraw):
         return 2 * self.p - 1
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
-        """Randomize codes with one uniform number each, as `CategoryChannel.report` defines.
+        """Randomize codes of two values with one uniform number each; return reported codes.
 
         A number below p gives the truth.
         """
@@ -437,10 +438,11 @@ class OUE(CategoryChannel):
 
     @property
     def rule(self) -> dict[str, Any]:
+        """Meaning of a report of set bits, as JSON-ready values."""
         return {"report": "places of the values whose bits are set, from 1"}
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
-        """Randomize codes to bits of shape (n, size), as `CategoryChannel.report` defines."""
+        """Randomize codes to one bit per value, bool array of shape (n, size)."""
         bits = np.empty((len(codes), self.size), dtype=bool)
         step = max(BLOCK_SIZE // self.size, 1)
         for start in range(0, len(codes), step):
@@ -452,7 +454,7 @@ class OUE(CategoryChannel):
         return bits
 
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
-        """Count the reports in which the bit of each value is set, as `CategoryChannel.support`."""
+        """Count the reports of each group with the bit of each value set, shape (groups, size)."""
         return np.stack([reports[group == each].sum(axis=0, dtype=float) for each in range(groups)])
 
     def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
@@ -460,7 +462,7 @@ class OUE(CategoryChannel):
         return [" ".join(map(str, np.flatnonzero(row) + 1)) or NO_BIT for row in reports]
 
     def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
-        """Read reports from positions of set bits, as `CategoryChannel.read` defines."""
+        """Read reports, bool array of shape (n, size), from positions of set bits such as "2 5"."""
         bits = np.zeros((len(texts), self.size), dtype=bool)
         for row, text in zip(bits, texts, strict=True):
             ones = [] if text == NO_BIT else [int(word) for word in text.split(" ")]
@@ -507,6 +509,7 @@ class OLH(CategoryChannel):
 
     @property
     def rule(self) -> dict[str, Any]:
+        """Meaning of a report of a hash, with the moduli of the hash; JSON-ready."""
         return {"report": "a·v+b → hash, v from 0", "modulo": [PRIME, self.places]}
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
@@ -518,7 +521,7 @@ class OLH(CategoryChannel):
         return np.stack([a, b, self.inner.report(hashed, uniforms)], axis=1)
 
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
-        """Count, for each value, the reports whose hash is the hash of that value."""
+        """Count, for each group and value, the reports whose hash is the hash of that value."""
         found = np.empty((groups, self.size))
         a, b, said = reports.T
         for value in range(self.size):
@@ -527,11 +530,11 @@ class OLH(CategoryChannel):
         return found
 
     def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """Write a, b and the hash of each report, as `CategoryChannel.texts` defines."""
+        """Write a, b and the hash of each report as text, such as "3·v+5 → 1"."""
         return [f"{a}·v+{b} → {said}" for a, b, said in reports.tolist()]
 
     def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
-        """Read a, b and the hash of each report, as `CategoryChannel.read` defines."""
+        """Read a, b and the hash of each report from its text; int array of shape (n, 3)."""
         found = [HASHED.fullmatch(text) for text in texts]
         numbers = [[int(number) for number in each.groups()] if each else [] for each in found]
         if not all(len(own) == 3 and 0 < own[0] < PRIME > own[1] and own[2] < self.places for own in numbers):
@@ -776,9 +779,9 @@ class AdditiveNoise(TRR):
         self.moments = 1.0, 0.0, 0.0, self.scale**2 / (3 if kind == "uniform" else 1)
 
     def report(self, numbers: Floats, uniforms: UniformDraws, laplace: Callable[..., Floats]) -> Floats:
-        """Randomize true numbers, with one uniform number per person, as `TRR.report` defines.
+        """Randomize true numbers by uniform or normal noise, from one uniform number per person.
 
-        Noise is the inverse distribution function of that uniform number.
+        Noise is the inverse distribution function of that uniform number; `laplace` is not used.
         """
         from scipy.special import ndtri  # here, because it takes longer to load than all channels
 

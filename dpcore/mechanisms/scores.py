@@ -145,7 +145,10 @@ class TableScore(Score):
         return scores
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return the largest bounds over the shapes of the candidates' tables."""
+        """Return bounds on one person's change of scores: the largest over the shapes of tables.
+
+        The loss is once the sensitivity for monotone scores under add_remove, otherwise twice.
+        """
         if not shapes:
             raise ParameterError(f"The score {self.name!r} needs at least 1 candidate; got 0.", "Give one.")
         found = [self.sensitivity_and_rounding(flat, relation, rows) for flat in {*map(self.flat, shapes)}]
@@ -184,7 +187,7 @@ def most_rows(rows: int | None) -> int:
 
 
 EXACT_HALVES = 2**23  # with fewer rows, 32-bit floats represent all counts and their halves
-MOST_ASSIGNED = 8  # up to so many parent values, F tries all assignments
+MOST_ASSIGNED = 8  # most parent values for which F tries all assignments
 
 
 class Entropy(TableScore):
@@ -201,11 +204,12 @@ class Entropy(TableScore):
     monotone_when_added = True
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
+        """Return the entropies of m tables in bits, shape (m,); times n under add_remove."""
         totals = tables.sum(axis=(0, 1))
         return per_record(xlog2(totals) - xlog2(tables).sum(axis=(0, 1)), totals, relation)
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return the sensitivity that the class derives, and `information_rounding`."""
+        """Return the sensitivity and the rounding of the entropy of a table with `rows` rows."""
         n = require_rows(self.name, rows)
         step = binary_information_step(n) if relation is Relation.REPLACE else information_step(n)
         return step, information_rounding(shape, relation, n)
@@ -223,13 +227,20 @@ class MutualInformation(TableScore):
     name = phrase("mutual information")
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
+        """Return the mutual information of m tables in bits, shape (m,).
+
+        It is per record under replace, and times n under add_remove.
+        """
         children, parents = tables.sum(axis=1), tables.sum(axis=0)
         totals = parents.sum(axis=0)
         marginal_terms = xlog2(children).sum(axis=0) + xlog2(parents).sum(axis=0)
         return per_record(xlog2(totals) + xlog2(tables).sum(axis=(0, 1)) - marginal_terms, totals, relation)
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return the sensitivity that the class derives, and `information_rounding`."""
+        """Return the sensitivity and the rounding of the mutual information of a table.
+
+        Under replace, the sensitivity is smaller if the child or the parents have two values.
+        """
         n = require_rows(self.name, rows)
         if relation is Relation.ADD_REMOVE:
             step = information_step(n)
@@ -256,6 +267,7 @@ class R(TableScore):
     name = "R"
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
+        """Return the scores R of m tables, shape (m,); times n under add_remove."""
         children, parents = tables.sum(axis=1), tables.sum(axis=0)
         totals = parents.sum(axis=0)
         shares = parents / np.maximum(totals, 1)
@@ -263,7 +275,7 @@ class R(TableScore):
         return per_record(distance / 2, totals, relation)
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return the sensitivity that the class derives, and the rounding.
+        """Return the sensitivity and the rounding of R for tables of this shape.
 
         Rounding: cells have an error of 3 units of N_xp and of its expectation, 2n in sum. Their
         sum adds a unit per addition.
@@ -293,6 +305,10 @@ class LinearF(TableScore):
     name = "F"
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
+        """Return the scores F of m tables with a binary child, shape (m,).
+
+        They are per record under replace, and times n under add_remove.
+        """
         if tables.shape[0] != 2:
             raise ParameterError(f"The score F needs a binary child; got {len(tables)} values.", "Use the score R.")
         if tables.shape[1] > MOST_ASSIGNED:
@@ -331,7 +347,7 @@ class LinearF(TableScore):
         return float(per_record(np.array(-shortfall), total, relation))
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return the sensitivity that the class derives, and the rounding.
+        """Return the sensitivity and the rounding of F: 1, or 1 / n per record.
 
         Halves are exact in floats; per record, the division has an error of one unit.
         """
@@ -348,11 +364,12 @@ class Jaccard(TableScore):
     name = "Jaccard"
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
+        """Return the Jaccard indices of m 2 x 2 tables, shape (m,)."""
         union = tables.sum(axis=(0, 1)) - tables[0, 0]
         return np.where(union > 0, tables[1, 1] / np.maximum(union, 1), 1.0)
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return the sensitivity 1, and the rounding of one division."""
+        """Return the sensitivity of the Jaccard index, 1, and the rounding of one division."""
         return 1.0, 2 * UNIT
 
 
@@ -426,7 +443,7 @@ class DistanceFromMarginals(Score):
         return scores if self.factors is None else scores * self.factors
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return the bounds that the class derives.
+        """Return bounds on one person's change of the distances.
 
         Rounding: one unit of every cell's distance, of their sum per addition, and of the product.
         The released table is the same float array for both neighbors.
@@ -489,7 +506,7 @@ class ClassLogScore(Score):
         return class_log_scores(np.log(tables[0] + self.smoothing), tables[1:], self.queries, self.smoothing)
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return the bounds that the class derives.
+        """Return bounds on one person's change of the log scores.
 
         One added or removed record changes one candidate only, hence the loss. Rounding: with B the
         largest logarithm, a term has an error of 32 B units, plus a unit per addition in its sum
@@ -541,10 +558,11 @@ class Max(SplitScore):
     monotone_when_added = True
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
+        """Return, for m tables of groups x classes, the sum over groups of their largest counts."""
         return np.asarray(tables.max(axis=1).sum(axis=0), dtype=float)
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return the sensitivity 1 and no rounding: integers are exact."""
+        """Return the sensitivity of Max, 1, and no rounding, because integers are exact."""
         return 1.0, 0.0
 
 
@@ -561,12 +579,13 @@ class Gini(SplitScore):
     monotone_when_added = True
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
+        """Return the negative count-scaled Gini impurities of m tables of groups x classes."""
         totals = tables.sum(axis=1)
         squares = (tables.astype(float) ** 2).sum(axis=1)
         return np.asarray((squares / np.maximum(totals, 1)).sum(axis=0) - totals.sum(axis=0))
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return the sensitivity 2, and the rounding.
+        """Return the sensitivity of the count-scaled Gini impurity, 2, and the rounding.
 
         A group has an error of a unit of its value per class and 2 more. The sum, n at most, adds a
         unit per group.
@@ -586,12 +605,13 @@ class ConditionalEntropy(SplitScore):
     monotone_when_added = True
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
+        """Return -|T| H(C|A), in bits, of m tables of groups x classes."""
         return np.asarray(xlog2(tables).sum(axis=(0, 1)) - xlog2(tables.sum(axis=1)).sum(axis=0))
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return the sensitivity that the class derives, and `information_rounding`.
+        """Return the sensitivity, log2(n + 1) + 1 / ln 2, and the rounding of the score.
 
-        Both are count-scaled under either relation.
+        Both are count-scaled under either relation; n is `rows`.
         """
         n = require_rows(self.name, rows)
         return log2(n + 1) + 1 / log(2), information_rounding(shape, Relation.ADD_REMOVE, n)
@@ -607,10 +627,14 @@ class InfoGain(SplitScore):
     name = phrase("information gain")
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
+        """Return the information gains per record, in bits, of m tables of groups x classes."""
         return MutualInformation().score_tables(tables, Relation.REPLACE)
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return the range of the gain, and the `information_rounding` per record of the node."""
+        """Return the sensitivity, which is the range of the gain, and the rounding.
+
+        Both are per record of the node.
+        """
         return log2(max(shape[1], 2)), information_rounding(shape, Relation.REPLACE, most_rows(rows))
 
 
@@ -661,6 +685,7 @@ class IntervalSplit(SplitChoice):
         return np.array(self.points or range(self.low + 1, self.high), dtype=np.intp)
 
     def values(self, count: CountTables, candidates: Candidates, relation: Relation) -> Floats:
+        """Return the noiseless scores of all split points of the interval."""
         table = count([(self.column, self.target)])[0][self.low : self.high]
         left = np.cumsum(table, axis=0)[self.split_points - self.low - 1].T
         scores = self.table_score.score_tables(np.stack([left, table.sum(axis=0)[:, None] - left]), relation)
@@ -692,10 +717,12 @@ class Specialization(SplitChoice):
 
     @property
     def groups(self) -> int:
+        """Largest number of finer values that a candidate splits into."""
         return max([2, *(int(groups.max()) + 1 for _, groups in self.splits)])
 
     @property
     def weights(self) -> Weights | None:
+        """Public weights: 1 per value, and 1 per interval, shared by its split points."""
         if self.intervals is None:
             return None
         widths = [high - low - 1 for _, low, high in self.intervals]
@@ -703,6 +730,7 @@ class Specialization(SplitChoice):
         return Weights(np.ones_like(sharing), sharing)
 
     def values(self, count: CountTables, candidates: Candidates, relation: Relation) -> Floats:
+        """Return the noiseless scores of all splits, then of all split points of intervals."""
         tables, score = count([(column, self.target) for column, _ in self.splits]), self.table_score
         pairs = zip(tables, self.splits, strict=True)
         scores = [score.score_table(sum_by_group(t, groups), relation) for t, (_, groups) in pairs]

@@ -173,6 +173,7 @@ class ReleasedTree(ReleasedDocument):
 
     @classmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """Read a tree of counts from a document; any exception means that it is damaged."""
         partition, partitions, noisy, variances = Partition.whole(schema), [], [], []
         for level in document["levels"]:
             for change in level["divides"]:

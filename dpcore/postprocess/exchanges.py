@@ -147,6 +147,7 @@ def decode_with_rules(schema: Schema, codes: Codes, rng: np.random.Generator) ->
     codes, rows = np.array(codes, order="F"), np.arange(len(codes))
 
     def draw(rows: Ints) -> dict[int, Any]:
+        """Draw values of some rows inside their bins, for the columns that an order rule bounds."""
         return {j: columns[j].draw(codes[rows, j], rng) for j in least}
 
     cells = draw(rows) | {j: codes[:, j] for j in possible}

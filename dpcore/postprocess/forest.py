@@ -302,6 +302,7 @@ class Forest(Predictor):
 
     @classmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """Read a forest from a document; any exception means that it is damaged."""
         require(document["format"] == FORMAT)
         given: dict[str, Any] = {name: str(document[name]) for name in TEXT_FIELDS}
         given["children"] = VALUES["categorical_splits"].get(given["children"], given["children"])
@@ -399,7 +400,7 @@ def require(holds: bool | np.bool_) -> None:
 
 
 def are_valid_splits(attribute: Attribute, points: Floats, low: Floats, high: Floats) -> bool:
-    """Return whether the split points are ones that trees make within the ranges [low, high)."""
+    """Return whether the split points are ones that a tree can have for ranges [low, high)."""
     if isinstance(attribute, Groups):
         return bool(np.isnan(points).all())
     start, end = (low, high) if isinstance(attribute, NumberSplit | Blocks) else (0, attribute.column.size)

@@ -143,6 +143,7 @@ def largest_loss(ledger: Ledger, field: str, level: int) -> LossByLevel:
     spent: LossByLevel = {}
 
     def add(more: LossByLevel) -> None:
+        """Add the losses of another part to `spent`, by level and purpose."""
         for key, epsilon in more.items():
             spent[key] = spent.get(key, exact(0)) + epsilon
 

@@ -36,6 +36,7 @@ class GroupTree(Forest):
 
     @property
     def attributes(self) -> Mapping[int, Blocks]:
+        """Columns that the tree splits by, with their groups of values, by column position."""
         return {self.schema.index(name): Blocks(self.schema[name], codes) for name, codes in self.groups.items()}
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,6 +63,7 @@ class GroupTree(Forest):
 
     @classmethod
     def _read(cls, schema: Schema, document: Document) -> Self:
+        """Read a tree from a document; any exception means that it is damaged."""
         require(document["format"] == FORMAT)
         groups = {str(name): np.array(codes, dtype=np.intp) for name, codes in document["groups"].items()}
         for name, codes in groups.items():

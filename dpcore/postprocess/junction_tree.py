@@ -145,7 +145,7 @@ def merge_cliques(cliques: Sequence[Clique], sizes: Sequence[int], max_cells: in
 
 
 def _graph(edges: Iterable[Edge], columns: Iterable[int]) -> Graph:
-    """Return the graph of these edges on these columns."""
+    """Return an undirected graph as a dict from each column to the set of its neighbors."""
     graph: Graph = {j: set() for j in columns}
     for a, b in edges:
         graph[a].add(b)

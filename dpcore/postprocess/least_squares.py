@@ -148,12 +148,13 @@ class ConsistentCounts:
         return kept
 
     def _project_children(self, level: int, totals: Floats) -> Floats:
-        """Return the nearest non-negative children that sum to `totals`, one total per parent.
+        """Project the children of a level to the nearest non-negative counts that sum to `totals`.
 
-        They are max(0, z + tau * variance), with z and variance of the pass up, and one tau per
-        parent. Newton's method on the convex, piecewise linear sum: each round drops, for good, the
-        counts that are not positive. Some ten rounds are enough. No running sum over all families
-        loses digits, as a sum over sorted breakpoints would.
+        `totals` has one total per parent. The children are max(0, z + tau * variance), with the
+        estimates z and variances from each node's subtree, and one tau per parent. Newton's method
+        finds tau: each round drops, for good, the counts that are not positive. Some ten rounds are
+        enough. No running sum over all families loses digits, as a sum over sorted breakpoints
+        would.
         """
         above, z, variances = self.tree.parents[level], self.upward[level + 1], self.upward_variances[level + 1]
         # Exact counts stay, unless they alone exceed the total that a projection above left.

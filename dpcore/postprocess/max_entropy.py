@@ -180,7 +180,7 @@ class MaximalEntropy:
         }
 
     def sweep(self) -> float:
-        """Fit every target once or twice.
+        """Fit every target marginal once or twice, by iterative proportional fitting.
 
         Returns the largest L1 distance of a marginal from its target before the fit.
         """
@@ -236,7 +236,10 @@ def merge_values(table: Floats, merges: Sequence[Ints]) -> Floats:
 
 
 def one_hot(merge: Ints) -> Floats:
-    """Return the 0/1 matrix of shape (merged values, values) of a merge."""
+    """Return a 0/1 matrix of shape (merged values, values).
+
+    `merge` has the merged value of every value.
+    """
     return np.asarray((np.arange(merge.max() + 1)[:, None] == merge).astype(float))
 
 
@@ -252,7 +255,10 @@ def _sum_product(operands: Sequence[tuple[Floats, Clique]], kept: Clique) -> Flo
 
 
 def _align_axes(table: Floats, clique: Clique, columns: Sequence[int]) -> Floats:
-    """Return the table with one axis per column of `columns`, of length 1 for columns it lacks."""
+    """Reshape a clique's table to one axis per column of `columns`, for products with such tables.
+
+    Columns that the clique lacks get an axis of length 1.
+    """
     shape = [table.shape[clique.index(j)] if j in clique else 1 for j in columns]
     return table.transpose([clique.index(j) for j in columns if j in clique]).reshape(shape)
 

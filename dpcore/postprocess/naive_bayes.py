@@ -67,6 +67,7 @@ class Bayes(Predictor):
 
     @classmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """Read a classifier from a document; any exception means that it is damaged."""
         require(document["format"] == FORMAT)
         return cls(
             schema=schema,

@@ -40,9 +40,10 @@ NOISES = ("auto", "geometric", "laplace")
 
 
 def exactly_sampled(noise: str, random_state: int | None) -> bool:
-    """Return whether a `noise` parameter and a seed choose exactly sampled noise.
+    """Return whether noise is sampled exactly for this `noise` parameter and seed.
 
-    Only "auto" without a seed does. Raises ParameterError if `noise` is not one of `NOISES`.
+    Only "auto" without a seed is, and only such noise may be published. Raises ParameterError if
+    `noise` is not one of `NOISES`.
     """
     if noise not in NOISES:
         raise ParameterError(f"`noise` is {noise!r}, which is not known.", f"Choose one of {', '.join(NOISES)}.")

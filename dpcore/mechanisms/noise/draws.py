@@ -171,7 +171,8 @@ def geometric(scales: Floats) -> Integers:
 def remainder(scale: float, bits: int) -> int:
     """Draw an integer r below 2^bits, with P(r) proportional to exp(-r / scale).
 
-    The acceptance probability exp(-r / scale) must be above 1 - 2^(1 - NARROW_BITS) for every r.
+    It is the low bits of a geometric variable of a wide scale. r is uniform at first, and accepted
+    with probability exp(-r / scale), which must be above 1 - 2^(1 - NARROW_BITS) for every r.
     """
     sure = (1 << WORD) - (1 << WORD - NARROW_BITS + 2)
     while True:
@@ -215,6 +216,7 @@ def accept_gaussian(offered: Integers, sigmas: Floats) -> Flags:
         chance = np.exp(-0.5 * ((far - sigmas * (sigmas / size)) / sigmas) ** 2)
 
     def exactly(i: int, drawn: int) -> bool:
+        """Decide by exact arithmetic whether proposal `i` is accepted, for the word `drawn`."""
         sigma, t = Fraction(float(sigmas[i])), int(size[i])
         behind = abs(int(offered[i])) - sigma * sigma / t
         return is_below(drawn, Fraction(1), -behind * behind / (2 * sigma * sigma))
@@ -223,9 +225,10 @@ def accept_gaussian(offered: Integers, sigmas: Floats) -> Flags:
 
 
 def bernoulli(chance: Floats, exactly: Callable[[int, int], bool]) -> Flags:
-    """Draw events with probabilities that are given up to a relative `EXP_ERROR`; bool array (n,).
+    """Draw independent events that happen with probabilities `chance`; bool array of shape (n,).
 
-    Where that error could change the outcome of event i, `exactly(i, word)` decides it.
+    The probabilities have a relative error of up to `EXP_ERROR`. Where that error could change the
+    outcome of event i, `exactly(i, word)` decides it for the random `word`.
     """
     drawn = random_words(len(chance))
     uniform = (drawn >> np.uint64(11)).astype(float) * 2.0**-53
@@ -325,9 +328,9 @@ class GroupedSelection:
         self.totals = self._sums[starts + sizes - 1] - self._before
 
     def draw(self) -> Ints:
-        """Choose a candidate of every group with a positive weight; return their indices.
+        """Run the exponential mechanism in every group; return the index of each group's candidate.
 
-        The shape is (groups,) if every group has a candidate of positive weight.
+        Groups in which no candidate has a positive weight are left out.
         """
         groups = np.flatnonzero(self.totals)
         chosen = np.empty(len(groups), dtype=np.intp)
@@ -339,13 +342,17 @@ class GroupedSelection:
         return chosen
 
     def propose(self, groups: Ints) -> tuple[Ints, Flags]:
-        """Propose one candidate for each of `groups`; return indices, and which are accepted."""
+        """Propose a candidate for each of `groups`; return their indices, and which are accepted.
+
+        This is one round of rejection sampling for the exponential mechanism.
+        """
         target = self._before[groups] + uniform_below(self.totals[groups])
         indices = np.searchsorted(self._sums, target, side="right")
         offered = self._sums[indices] - np.where(indices > 0, self._sums[indices - 1], 0)
         chance = self._float(indices, self.best[groups]) / offered
 
         def exactly(i: int, drawn: int) -> bool:
+            """Decide by exact arithmetic whether proposal `i` is accepted, for the word `drawn`."""
             index, weights = int(indices[i]), self._weights
             part, whole = (1, 1) if weights is None else (int(array[index]) for array in weights)
             ratio = Fraction(part << self._bits, whole * int(offered[i]))
@@ -355,9 +362,10 @@ class GroupedSelection:
         return indices, bernoulli(chance, exactly)
 
     def _float(self, indices: Ints | slice, best: Floats) -> Floats:
-        """Return 2^bits w(r) as floats.
+        """Return the weights w(r) of candidates times 2^bits, as floats.
 
-        The relative error is below `EXP_ERROR` / 2 where the result is a normal float.
+        w(r) is weight(r) exp(factor (score(r) - best)). The relative error is below `EXP_ERROR` / 2
+        where the result is a normal float.
         """
         with np.errstate(over="ignore", under="ignore"):
             gap = np.minimum(self._scores[indices] - np.where(np.isneginf(best), 0.0, best), 0.0)

@@ -62,7 +62,7 @@ uniform number is far enough from its probability. Integer arithmetic does the r
 Rounding: log M is the logarithm of a sum of positive terms. Each term consists of two sums of at
 most n logarithms, none above 80. With a unit of 2^-53 their rounding is below 2 n (n + 9) 80 units,
 so the rounding of all that is compared is below 2^-44 of the sum of squared sizes (`log_error`).
-`SLACK` is far more than what is lost where neighboring terms are too close to be told apart. The
+`SLACK` is far more than what is lost where neighboring terms are too close to be distinguished. The
 running time may reveal something about the noise; nothing here hides it.
 """
 
@@ -110,7 +110,9 @@ def draw(
 ) -> list[Ints]:
     """Draw K-norm noise for histograms of the given sizes; one int array of shape (size,) for each.
 
-    All arrays have the same total, which is 0 if `public_total`.
+    P(noise) is proportional to exp(-factor * norm), where the norm is the largest L1 norm of an
+    array. All arrays have the same total, which is 0 if `public_total`. `below` and `bernoulli`
+    draw.
     """
     up, down = draw_lengths(Counter(sizes), Fraction(factor), below, bernoulli, public_total=public_total)
     return [draw_vector(size, up, down, below) for size in sizes]
@@ -119,7 +121,11 @@ def draw(
 def draw_lengths(
     sizes: Counter[int], factor: Fraction, below: RandBelow, bernoulli: Bernoulli, *, public_total: bool
 ) -> tuple[int, int]:
-    """Draw (P, Q), the bounds of positive and negative sums, for histograms counted by size."""
+    """Draw the bounds (P, Q) that all noise vectors of the K-norm mechanism keep.
+
+    The positive values of a vector sum to P at most, its negative values to -Q at least. `sizes`
+    counts the histograms of each size.
+    """
     envelopes = make_envelopes(tuple(sizes.items()), factor, public_total)
     room = log_error(sizes)
     widest = max(envelopes, key=lambda own: own.highest + log(own.far))
@@ -146,7 +152,7 @@ def draw_lengths(
 
 @lru_cache(maxsize=64)
 def make_envelopes(sizes: tuple[tuple[int, int], ...], factor: Fraction, public_total: bool) -> list[Envelope]:
-    """Return rejection envelopes: of even sums P + Q, and of odd ones unless the total is public."""
+    """Return rejection envelopes for P + Q: for even and, unless the total is public, odd sums."""
     return [Envelope(Counter(dict(sizes)), factor, odd, alone=public_total) for odd in range(2 - public_total)]
 
 
@@ -178,7 +184,10 @@ class Envelope:
         )
 
     def propose(self, below: RandBelow) -> tuple[int, int]:
-        """Propose a t, which may be negative; return it and how often the envelope has halved."""
+        """Propose a t by two-sided exponential steps of width `far` from `top`.
+
+        Returns t, which may be negative, and the number of steps; the envelope halves at each step.
+        """
         behind, further = below(2), 0
         while below(2):
             further += 1
@@ -186,34 +195,40 @@ class Envelope:
         return (self.top - 1 - away if behind else self.top + away), further
 
     def length(self, t: int) -> int:
-        """Return P + Q at `t`."""
+        """Return P + Q at `t`, the norm of the noise: 2 t, or 2 t + 1 for odd sums."""
         return 2 * t + self._odd
 
     def pairs(self, t: int) -> int:
-        """Return the number of pairs (P, Q) at `t`."""
+        """Return the number of pairs (P, Q) of integers whose sum belongs to `t`."""
         return 1 if self._alone else self.length(t) + 1
 
     def _term(self, t: int) -> int:
-        """Return an upper bound on the pairs' sum of products of M, without the power of e."""
+        """Return the number of pairs times the largest number of noise vectors that a pair allows.
+
+        The power of e is left out.
+        """
         return self.pairs(t) * count_vectors_product(self._sizes, t + self._odd, t)
 
     def _log_term(self, t: int) -> tuple[float, float]:
-        """Return the logarithm of the term at `t`, power of e included, and its slope in t."""
+        """Return the logarithm of the envelope's term at `t`, and its slope in t.
+
+        The power of e is included.
+        """
         own, slope = log_count_product(self._sizes, t + self._odd, t)
         own += log(self.pairs(t)) - float(self._factor) * self.length(t)
         return own, slope + (0 if self._alone else 2 / self.pairs(t)) - 2 * float(self._factor)
 
     def _is_rising(self, t: int) -> bool:
-        """Return whether the term at t + 1 is larger than the term at `t`."""
+        """Return whether the envelope's term at t + 1 is larger than its term at `t`."""
         here, there = self._term(t), self._term(t + 1)
         rise = log1p((there - here) / here) if there < 2 * here else log(there) - log(here)
         return rise > 2 * self._factor
 
 
 def draw_vector(size: int, up: int, down: int, below: RandBelow) -> Ints:
-    """Draw a uniform integer vector of total up - down whose positive values sum to `up` at most.
+    """Draw a uniform integer vector of shape (size,) with total up - down and bounded sums.
 
-    Its negative values then sum to -down at least; shape (size,).
+    Its positive values sum to `up` at most, its negative values to -down at least.
     """
     free = size - 1
     positive = draw_index(count_vectors(size, up, down), below)
@@ -228,9 +243,9 @@ def draw_vector(size: int, up: int, down: int, below: RandBelow) -> Ints:
 
 
 def count_vectors(size: int, up: int, down: int) -> Iterator[int]:
-    """Yield the number of vectors with i positive values before the last, for i = 0, 1, ...
+    """Yield the number of vectors that `draw_vector` can draw, by their number of positive values.
 
-    These numbers sum to M(up, down) of the module.
+    The i-th number, from i = 0, counts vectors with i positive values among all but the last.
     """
     free = size - 1
     which, positive, others = 1, 1, comb(down + free, free)
@@ -242,18 +257,24 @@ def count_vectors(size: int, up: int, down: int) -> Iterator[int]:
 
 
 def count_vectors_product(sizes: Counter[int], up: int, down: int) -> int:
-    """Return the product of M(up, down) over all histograms, as an exact integer."""
+    """Return the number of ways to draw a vector for every histogram, as an exact integer."""
     return prod(sum(count_vectors(size, up, down)) ** times for size, times in sizes.items())
 
 
 def log_count_product(sizes: Counter[int], up: int, down: int) -> tuple[float, float]:
-    """Return the logarithm of M's product over all histograms, and its slope in t, as floats."""
+    """Return the logarithm of `count_vectors_product`, and its slope.
+
+    The slope is that for `up` and `down` growing together.
+    """
     parts = [(times, *log_count(size, up, down)) for size, times in sizes.items()]
     return sum(k * own for k, own, _ in parts), sum(k * slope for k, _, slope in parts)
 
 
 def log_count(size: int, up: int, down: int) -> tuple[float, float]:
-    """Return log M(up, down), and its slope if `up` and `down` grow together, as floats."""
+    """Return the logarithm of the number of vectors that `draw_vector` can draw, and its slope.
+
+    Both are floats. The slope is that for `up` and `down` growing together.
+    """
     free, most = size - 1, min(size - 1, up)  # positive values
     k = np.arange(1.0, free + 1)
     left, behind = up + 1 - k[:most], down + k
@@ -291,9 +312,10 @@ def spreads(sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[
 
 @lru_cache(maxsize=256)
 def _limit_moments(size: int, *, public: bool) -> tuple[Floats, Floats]:
-    """Return log M up to a constant, and a value's mean square relative to P + Q, on a grid of u.
+    """Return the log density of u = P / (P + Q), and a value's mean square, for small factors.
 
-    u = P / (P + Q); both arrays have one number per point of `GRID`, or one if the total is public.
+    Both have one number per point of `GRID`, or one if the total is public. The log density is up
+    to a constant; the mean square is relative to that of P + Q.
     """
     u = np.array([0.5]) if public else GRID
     free, i = size - 1, np.arange(size)

@@ -116,7 +116,11 @@ class Noise(ABC):
         return secrets.randbelow(bound)
 
     def _bernoulli(self, near: float, room: float, exactly: Callable[[], RatioAndExponent]) -> bool:
-        """Draw an event exactly; the parameters are those of `histograms.Bernoulli`."""
+        """Draw an event exactly, from the logarithm `near` of its probability.
+
+        `room` bounds the error of `near`. Where that error could change the outcome, `exactly()`
+        returns (ratio, exponent), and the probability is exactly ratio * e^exponent.
+        """
         drawn = int(random_words(1)[0])
         low, high = (log(bits) - WORD * log(2) if bits else -inf for bits in (drawn, drawn + 1))
         if abs(near - min(max(near, low), high)) > room:
@@ -200,14 +204,17 @@ class ExactNoise(Noise):
         self._selections: WeakKeyDictionary[ScoredCandidates, tuple[float, GroupedSelection]] = WeakKeyDictionary()
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """Add exactly sampled discrete noise of this scale to counts."""
         return self.many_counts([counts], [scale])[0]
 
     def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
+        """Add exactly sampled discrete noise to every table of a query, each at its own scale."""
         sizes, draw = [t.size for t in tables], laplace if self.distribution == "laplace" else gaussian
         noise = draw(np.repeat([scale * (1 + SPARE) for scale in scales], sizes))
         return add_noise(tables, np.split(noise, np.cumsum(sizes)[:-1]))
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        """Add exactly sampled K-norm noise to several histograms of the same rows."""
         return super().histograms(tables, factor * (1 - SPARE), public_total=public_total)
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
@@ -218,10 +225,12 @@ class ExactNoise(Noise):
         return origin + grid * self.counts(steps.astype(np.int64), scale / grid)
 
     def select(self, scores: Floats, factor: float) -> Ints:
+        """Select along the last axis with the exact probabilities of the exponential mechanism."""
         starts = np.arange(0, scores.size, scores.shape[-1])
         return (make_selection(scores.ravel(), starts, factor).draw() - starts).reshape(scores.shape[:-1])
 
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
+        """Run one exponential mechanism per group with exact probabilities; return the indices."""
         return make_selection(scores, np.flatnonzero(np.diff(groups, prepend=-1)), factor, weights).draw()
 
     def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
@@ -244,7 +253,7 @@ class ExactNoise(Noise):
                 return block, int(indices[0])
 
     def _block_selection(self, block: ScoredCandidates, factor: float) -> GroupedSelection:
-        """Return the block's integer weights, kept from earlier queries about the same block."""
+        """Return the sampler of one block, kept from earlier queries about the same block."""
         known = self._selections.get(block)
         if known is None or known[0] != factor:
             selection = make_selection(block.scores, np.zeros(1, np.intp), factor, bits=BLOCK_BITS)
@@ -266,6 +275,7 @@ class NumpyNoise(Noise):
         self.label = (SEEDED if seeded else UNSEEDED).format(kind=self.on_counts)
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """Add NumPy's noise to counts: continuous, or integers if the source is discrete."""
         if not self._discrete:
             return self.reals(counts.astype(float), scale, grid=1.0)
         if self.distribution == "gaussian":
@@ -291,29 +301,33 @@ class NumpyNoise(Noise):
         return (2 if self.distribution == "laplace" else 1) * scale * scale
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """Add NumPy's continuous noise of this scale to real values; the grid is ignored."""
         draw = self._rng.laplace if self.distribution == "laplace" else self._rng.normal
         return values + draw(0.0, scale, values.shape)
 
     def select(self, scores: Floats, factor: float) -> Ints:
-        """Select along the last axis as `Noise.select` defines, by the Gumbel-max identity.
+        """Run the exponential mechanism along the last axis; return the indices.
 
         The Gumbel-max identity needs no normalizing sum.
         """
         return np.asarray(np.argmax(factor * scores + self._rng.gumbel(size=scores.shape), axis=-1))
 
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
-        """Select one candidate per group by the Gumbel-max identity, as `Noise.select_grouped`."""
+        """Run one exponential mechanism per group by the Gumbel-max identity; return indices."""
         gaps, starts = scores_below_best(scores, groups, weights)
         keys = factor * gaps + self._rng.gumbel(size=scores.shape)
         return group_argmax(keys + log_weights(weights), groups, starts)
 
     def between(self, low: Floats, high: Floats) -> Floats:
+        """Draw a uniform integer from every interval [low, high) by NumPy's generator."""
         return self._rng.integers(low.astype(np.int64), high.astype(np.int64)).astype(float)
 
     def uniforms(self, count: int) -> Floats:
+        """Draw independent uniform numbers in [0, 1) by NumPy's generator; shape (count,)."""
         return self._rng.random(count)
 
     def _randbelow(self, bound: int) -> int:
+        """Draw a uniform integer from 0 to below `bound`, of any size, by NumPy's generator."""
         if bound < 1 << 62:
             return int(self._rng.integers(bound))
         bits = bound.bit_length()
@@ -322,6 +336,7 @@ class NumpyNoise(Noise):
         return found
 
     def _bernoulli(self, near: float, room: float, exactly: Callable[[], RatioAndExponent]) -> bool:
+        """Draw an event by NumPy's generator, with the floating-point probability exp(`near`)."""
         return self._rng.random() < exp(min(near, 0.0))
 
     def noiseless(self) -> NoiselessLimit:
@@ -329,9 +344,9 @@ class NumpyNoise(Noise):
         return NoiselessLimit(self._rng, discrete=self._discrete, seeded=False, distribution=self.distribution)
 
     def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
-        """Select a block by its total weight, then an index in the block.
+        """Select a candidate among blocks by the exponential mechanism; return block and index.
 
-        The distribution is that of `Noise.select_among`.
+        A block is selected by its total weight, then an index in the block.
         """
         block = int(self.select(np.array([block.weight(factor) for block in blocks]), 1.0))
         return block, int(self.select(blocks[block].scores, factor))
@@ -344,18 +359,23 @@ class Noiseless(Noise):
     label = "no noise"
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """Return counts without noise, as floats."""
         return counts.astype(float)
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        """Return histograms without noise, as floats."""
         return [table.astype(float) for table in tables]
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
+        """Return standard deviations of 0 for every number of histogram cells."""
         return dict.fromkeys(sizes, Spread(0.0, 0.0))
 
     def variance(self, scale: float) -> float:
+        """Return the variance of no noise: 0."""
         return 0.0
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """Return real values without noise."""
         return values
 
 
@@ -370,14 +390,17 @@ class NoiselessLimit(Noiseless, NumpyNoise):
         self.on_counts, self.label = Noiseless.on_counts, Noiseless.label
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """Return counts without noise, after drawing as many random numbers as `NumpyNoise`."""
         NumpyNoise.counts(self, counts, 1.0)
         return super().counts(counts, scale)
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        """Return histograms without noise, after drawing as many random numbers as `NumpyNoise`."""
         NumpyNoise.histograms(self, tables, factor, public_total=public_total)
         return super().histograms(tables, factor, public_total=public_total)
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """Return real values without noise, after as many random draws as `NumpyNoise` makes."""
         NumpyNoise.reals(self, values, 1.0, grid=grid, origin=origin)
         return values
 
@@ -393,25 +416,29 @@ class NoNoise(Noiseless):
     """Noiseless answers, and the first of the best candidates: for the non-private baseline only."""
 
     def select(self, scores: Floats, factor: float) -> Ints:
+        """Return the index of the largest score along the last axis; the first of equal ones."""
         return np.asarray(np.argmax(scores, axis=-1))
 
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
+        """Return the index of every group's largest score; the first of equal ones."""
         gaps, starts = scores_below_best(scores, groups, weights)
         return group_argmax(gaps, groups, starts)
 
     def between(self, low: Floats, high: Floats) -> Floats:
+        """Return the middle of every interval [low, high), rounded down."""
         return np.floor((low + high) / 2)
 
     def uniforms(self, count: int) -> Floats:
+        """Return evenly spaced numbers in [0, 1), shape (count,)."""
         return np.arange(count) / max(count, 1)
 
 
 def make_selection(
     scores: Floats, starts: Ints, factor: float, weights: Weights | None = None, bits: int | None = None
 ) -> GroupedSelection:
-    """Return exactly sampled selections whose factor is smaller than requested by `SPARE`.
+    """Return the sampler of exponential mechanisms for groups of candidates.
 
-    Factors beyond the largest float are lowered to it.
+    The factor is made smaller by a relative `SPARE`, and at most the largest float.
     """
     return GroupedSelection(scores, starts, min(factor, sys.float_info.max) * (1 - SPARE), weights, bits)
 
