@@ -325,7 +325,7 @@ class ERRPH(KeepOrDraw):
 
     @property
     def gain(self) -> float:
-        """Probability p_0 of a true report."""
+        """p_0, the extra probability that the true value is reported."""
         return self.p0
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
@@ -395,7 +395,7 @@ class Warner(KeepOrDraw):
 
     @property
     def gain(self) -> float:
-        """2p - 1; negative where false reports are more frequent than true ones."""
+        """2p - 1, the extra probability that the true value is reported; it may be negative."""
         return 2 * self.p - 1
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
@@ -433,12 +433,12 @@ class OUE(CategoryChannel):
 
     @property
     def gain(self) -> float:
-        """1/2 - q, where q is the probability that the bit of a false value is set."""
+        """1/2 - q, the extra probability that the bit of the true value is set."""
         return 0.5 - self.q
 
     @property
     def rule(self) -> dict[str, Any]:
-        """Meaning of a report of set bits, as JSON-ready values."""
+        """Explanation of a report, the positions of set bits, as JSON-ready values."""
         return {"report": "places of the values whose bits are set, from 1"}
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
@@ -504,12 +504,15 @@ class OLH(CategoryChannel):
 
     @property
     def gain(self) -> float:
-        """p_0 + p_j of the inner channel, minus 1/g: p_0 (1 - 1/g)."""
+        """Extra probability, p_0 (1 - 1/g), that a report supports the true value.
+
+        It is p_0 + p_j of the inner channel minus 1/g.
+        """
         return self.inner.gain * (1 - 1 / self.places)
 
     @property
     def rule(self) -> dict[str, Any]:
-        """Meaning of a report of a hash, with the moduli of the hash; JSON-ready."""
+        """Explanation of a report, a hash function and its value, with the moduli; JSON-ready."""
         return {"report": "a·v+b → hash, v from 0", "modulo": [PRIME, self.places]}
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:

@@ -501,7 +501,7 @@ class ClassLogScore(Score):
     name = phrase("naive-Bayes log score")
 
     def values(self, count: CountTables, candidates: Candidates, relation: Relation) -> Floats:
-        """Return the noiseless log scores of each row and class, shape (m, n_classes)."""
+        """Return the noiseless score of every class for every public row, shape (m, n_classes)."""
         tables = count([(self.target,), *((self.target, feature) for feature in self.features)])
         return class_log_scores(np.log(tables[0] + self.smoothing), tables[1:], self.queries, self.smoothing)
 
@@ -655,7 +655,10 @@ class SplitChoice(Score):
         object.__setattr__(self, "name", self.table_score.name)  # the ledger names the score inside
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return the bounds of `table_score`; only rounding depends on the number of groups."""
+        """Return bounds on one person's change of the scores, which are those of `table_score`.
+
+        Only rounding depends on the number of groups.
+        """
         return self.table_score.bounds([(self.groups, self.classes)], relation, rows)
 
     @property
@@ -681,7 +684,7 @@ class IntervalSplit(SplitChoice):
 
     @property
     def split_points(self) -> Ints:
-        """Candidate split points, as an int array."""
+        """Codes at which the interval can be split, int array; smaller codes go left."""
         return np.array(self.points or range(self.low + 1, self.high), dtype=np.intp)
 
     def values(self, count: CountTables, candidates: Candidates, relation: Relation) -> Floats:

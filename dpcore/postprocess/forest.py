@@ -72,7 +72,7 @@ class ReleasedDocument(ABC):
     @classmethod
     @abstractmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
-        """Read a document without checks of its meaning; any exception means that it is damaged."""
+        """Read a release from JSON-ready values; any exception means that they are damaged."""
 
     def _check(self) -> None:  # noqa: B027 - a subclass may have nothing to check
         """Raise ValueError unless all parts fit each other and the schema."""

@@ -93,7 +93,7 @@ def largest_clique_cells(
 def cells_with(
     pairs: Iterable[Edge], cliques: Sequence[Clique], parents: Sequence[int], sizes: Sequence[int]
 ) -> dict[Clique, int]:
-    """Return, for each pair, the number of cells of all cliques if an edge joined the pair."""
+    """Return a junction tree's total number of cells after adding each edge of `pairs` alone."""
     cells = [cells_of(clique, sizes) for clique in cliques]
     return {
         pair: sum(cells) - sum(cells[i] for i in old) + sum(cells_of(clique, sizes) for clique in new)
@@ -154,7 +154,10 @@ def _graph(edges: Iterable[Edge], columns: Iterable[int]) -> Graph:
 
 
 def _eliminate(graph: Graph, sizes: Sequence[int]) -> list[Clique]:
-    """Return the maximal cliques of the least-fill triangulation; empties `graph`."""
+    """Triangulate a graph by eliminating its columns; return the maximal cliques.
+
+    Columns are eliminated by least fill-in. `graph` is empty afterwards.
+    """
     bags: list[set[int]] = []
     while graph:
         column = _next_column(graph, sizes)
@@ -169,7 +172,7 @@ def _eliminate(graph: Graph, sizes: Sequence[int]) -> list[Clique]:
 
 
 def _next_column(graph: Graph, sizes: Sequence[int]) -> int:
-    """Return the column to eliminate next: least fill-in, then fewest cells."""
+    """Return the column to eliminate next in a triangulation: least fill-in, then fewest cells."""
     ranks = []
     for column, neighbors in graph.items():
         fill = sum(b not in graph[a] for a, b in combinations(neighbors, 2))

@@ -31,7 +31,7 @@ class TreeLeastSquares:
         self.leaves = [*(count == 0 for count in children), np.ones(self.sizes[-1], dtype=bool)]
 
     def fit(self, measured: Sequence[Floats], variances: Sequence[Floats | float]) -> ConsistentCounts:
-        """Return the best linear unbiased estimate of all counts.
+        """Return the best linear unbiased estimate of all counts of a tree from noisy counts.
 
         `variances` has an array or a number for each level. Variance 0 means exact. An infinite
         variance means not measured, and its value, which may be NaN, is ignored; leaves must be

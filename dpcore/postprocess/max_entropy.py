@@ -128,7 +128,10 @@ class MaximalEntropy:
                 target.merges[axis] = target.merges[axis][within.argmax(axis=0)]
 
     def _set_cliques(self, cliques: list[Clique], beliefs: list[Floats]) -> None:
-        """Store the distribution on a junction tree of these cliques, with their tables."""
+        """Store the distribution on a junction tree of these cliques.
+
+        `beliefs` has the marginal of each clique.
+        """
         tables = dict(zip(cliques, beliefs, strict=True))
         self.cliques, self.parents = junction_tree.junction_tree(cliques)
         self.beliefs = [tables[clique] for clique in self.cliques]
@@ -202,7 +205,10 @@ class MaximalEntropy:
         return worst
 
     def _sweep_subtree(self, i: int) -> float:
-        """Fit the targets of a subtree; return the largest L1 distance before the fit."""
+        """Fit all target marginals of a subtree of the junction tree.
+
+        Returns the largest L1 distance of a marginal from its target before the fit.
+        """
         worst = self._fit_clique(i)
         for child in self._children[i]:
             self._pass_marginal(i, child, self._separators[child])
@@ -220,7 +226,10 @@ class MaximalEntropy:
         self.beliefs[target] = self.beliefs[target] * _align_axes(ratio, shared, self.cliques[target])
 
     def _fit_clique(self, i: int) -> float:
-        """Fit the targets of one clique; return the largest L1 distance before the fit."""
+        """Fit one clique's table to its target marginals, one after the other.
+
+        Returns the largest L1 distance of a marginal from its target before the fit.
+        """
         worst, clique = 0.0, self.cliques[i]
         for target in self._clique_targets[i]:
             present = merge_values(marginal_of(self.beliefs[i], clique, target.clique), target.merges)
@@ -280,9 +289,10 @@ class NoisyTables:
         self._cells[clique] = (self._cells.get(clique, cells) * before + cells * new) / (before + new)
 
     def consistent_tables(self) -> dict[Clique, Floats]:
-        """Return the consistent marginals of the module's steps 1 to 3, as positive counts.
+        """Return the measured marginals made consistent, as positive counts.
 
-        Sets `rows` to their total.
+        Any two agree on their shared columns, up to a few rounds of proportional fitting. Sets
+        `rows` to their total.
         """
         tables = consistent(self._cells, self._precision, self.public)
         self.rows = max(float(next(iter(tables.values())).sum()), 1.0)
@@ -347,7 +357,7 @@ def marginal_from(tables: Mapping[Clique, Floats], clique: Clique) -> Floats:
 def consistent(
     tables: Mapping[Clique, Floats], precision: Mapping[Clique, Floats], total: float | None
 ) -> dict[Clique, Floats]:
-    """Return tables that agree on shared columns (step 2 of the module); cells may be negative.
+    """Return tables changed by least squares to agree on shared columns; cells may be negative.
 
     `precision` has the inverse variance of every cell. `total` is the sum of every table, if it is
     public.

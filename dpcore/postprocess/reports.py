@@ -351,9 +351,10 @@ class Cells:
 
     @property
     def kernel(self) -> Floats:
-        """Density f_R(m_s - m_p) at [s, p], divided by f_R(0).
+        """Density of the noise at the distance from interval p to report cell s, at [s, p].
 
-        Cells at either end that no midpoint reaches are left out.
+        Densities are divided by the density at 0. Cells at either end that no midpoint reaches are
+        left out.
         """
         cells = np.arange(-self.extra_cells, self.intervals + self.extra_cells)
         gaps = np.subtract.outer(cells, np.arange(self.intervals))

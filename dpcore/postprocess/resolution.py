@@ -91,7 +91,7 @@ class Resolution:
         return rows_to_one(one_hot(self.merge_map(before)) * sums)
 
     def merge_map(self, level: int) -> Ints:
-        """Return the value at a coarser level of each of the model's values."""
+        """Return, for each value of the model, the merged value at a coarser level."""
         first = np.unique(self.coarser[self.level], return_index=True)[1]
         return np.asarray(self.coarser[level][first])
 

@@ -239,11 +239,10 @@ def bernoulli(chance: Floats, exactly: Callable[[int, int], bool]) -> Flags:
 
 
 def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
-    """Return, decided exactly, whether U is below ratio * e^exponent.
+    """Return whether a uniform number U is below ratio * e^exponent, decided exactly.
 
-    That product must be at most 1.
-
-    `drawn` has the first 64 bits of U, which is uniform on (0, 1). More bits are drawn as needed.
+    `drawn` has the first 64 bits of U, which is uniform on (0, 1); more bits are drawn as needed.
+    The product ratio * e^exponent must be at most 1.
     """
     width, part, whole = WORD, Decimal(ratio.numerator), Decimal(ratio.denominator)
     bits = max(ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1, 0)
@@ -268,9 +267,9 @@ def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
 
 
 def one_geometric(scale: float, drawn: int) -> int:
-    """Return floor(-scale ln U) exactly, for a U whose first 64 bits are `drawn`.
+    """Return the geometric variable floor(-scale ln U) exactly, for one uniform number U.
 
-    More bits of U are drawn as needed.
+    `drawn` has the first 64 bits of U; more bits are drawn as needed.
     """
     width = WORD
     while True:

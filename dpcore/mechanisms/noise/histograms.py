@@ -157,7 +157,7 @@ def make_envelopes(sizes: tuple[tuple[int, int], ...], factor: Fraction, public_
 
 
 def log_error(sizes: Counter[int]) -> float:
-    """Return a bound on the floating-point error of the logarithms; see the module."""
+    """Return a bound on the floating-point error of logarithms in K-norm sampling."""
     return max(LEAST_ERROR, 2.0**-44 * sum(times * size**2 for size, times in sizes.items()))
 
 

@@ -51,7 +51,10 @@ class ScoredCandidates(Protocol):
         """Noiseless scores; private."""
 
     def weight(self, factor: float) -> float:
-        """Return the logarithm of the sum of exp(factor * score) over the block."""
+        """Return the logarithm of the block's total weight in the exponential mechanism.
+
+        The total weight is the sum of exp(factor * score).
+        """
 
 
 class Noise(ABC):
