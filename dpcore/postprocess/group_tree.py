@@ -83,7 +83,7 @@ class GroupTree(Forest):
             order += below[index]
             parent += [at] * len(below[index])
         stand = [nodes[index] for index in order]
-        attribute = {name: Blocks(schema[name], groups[name]) for name in groups}
+        blocks = {name: Blocks(schema[name], groups[name]) for name in groups}
         classes = np.array([node["classes"] for node in stand], dtype=float)
         return cls.from_parents(
             np.array(parent),
@@ -94,9 +94,7 @@ class GroupTree(Forest):
             vote="probability",
             groups=groups,
             column=np.array([schema.index(node["column"]) if node["column"] else -1 for node in stand]),
-            cut=np.array(
-                [attribute[n["column"]].split_point(n["goes_left"]) if n["column"] else np.nan for n in stand]
-            ),
+            cut=np.array([blocks[n["column"]].split_point(n["goes_left"]) if n["column"] else np.nan for n in stand]),
             classes=classes,
             probabilities=rows_to_one(classes, 1 / classes.shape[1]),
         )

@@ -193,9 +193,8 @@ def test_lengths_have_their_distribution(sizes, factor, kind, public_total):
     found = Counter(draw_lengths(counts, Fraction(factor), **how) for _ in range(draws))
     most = max(map(max, found)) + 40
     pairs = [(p, q) for p, q in product(range(most), repeat=2) if p == q or not public_total]
-    weights = [
-        exp(-factor * (p + q)) * np.prod([float(sum(count_vectors(size, p, q))) for size in sizes]) for p, q in pairs
-    ]
+    ways = [np.prod([float(sum(count_vectors(size, p, q))) for size in sizes]) for p, q in pairs]
+    weights = [many * exp(-factor * (p + q)) for many, (p, q) in zip(ways, pairs, strict=True)]
     expected = draws * np.array(weights) / sum(weights)
     assert agreement(np.array([found[pair] for pair in pairs]), expected) > RARE
 
