@@ -9,14 +9,14 @@ measured in bits.
 Notation: D_b(n) = (1/n) log2 n + ((n-1)/n) log2(n/(n-1)), D_g(n) = (2/n) log2((n+1)/2) + ((n-1)/n)
 log2((n+1)/(n-1)), and g(m) = (m+1) log2(m+1) - m log2 m, which increases.
 
-Floating point. A score computed in floats differs from the q of the formulas by some e with
-|e| <= h. So between neighbors it changes by up to `sensitivity` + 2h, and a difference of two
-scores by up to 4h more than in the formulas. Every score derives its 2h (`Bounds.rounding`) from
-public facts: the shapes of tables, and a bound on the number of rows. A unit is 2^-53. An operation
-has an error of one unit, NumPy's logarithms of 16 at worst. A sum of K numbers has one of K units of
-the sum of their absolute values, in any order. Exactly sampled noise takes the computed scores as
-they are, as the rational numbers that floats stand for. Its selection factors are reduced, and its
-scales enlarged, so that the privacy loss in the ledger covers `rounding` too (`door.privacy_costs`).
+Floating point. A score computed in floats differs from the q of the formulas by some e with |e| <=
+h. So between neighbors it changes by up to `sensitivity` + 2h, and a difference of two scores by up
+to 4h more than in the formulas. Every score derives its 2h (`Bounds.rounding`) from public facts:
+the shapes of tables, and a bound on the number of rows. A unit is 2^-53. An operation has an error
+of one unit, NumPy's logarithms of 16 at worst. A sum of K numbers has one of K units of the sum of
+their absolute values, in any order. Exactly sampled noise takes the computed scores as they are, as
+the rational numbers that floats stand for. Its selection factors are reduced, and its scales
+enlarged, so that the privacy loss in the ledger covers `rounding` too (`door.privacy_costs`).
 NumPy's noise, whose own floats can be attacked, ignores `rounding`.
 
 Scores of dependence between columns come first, then scores of classes of rows, then scores of

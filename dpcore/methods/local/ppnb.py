@@ -35,7 +35,7 @@ Steps, corrected (mode="corrected", "PPNB-LDP"): all reports of one person cost 
   3  The joint marginal of class and value is M_class^-1 O M_value^-T, with O the
      counts of reports: this inverts both channels. Unbiased counts can be
      negative. They are projected, clipped, or replaced by the most likely ones.
-     Differences that noise alone explains are shrunk away (`resolution.shrunk`,
+     Differences that noise alone explains are shrunk away (`shrink_conditionals`,
      by the public variance).                                                     post-processing
 
 Steps, non-private naive Bayes: the baseline of PPNB, without privacy and without a claim
