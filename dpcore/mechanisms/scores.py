@@ -131,7 +131,11 @@ class TableScore(Score):
 
     @abstractmethod
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
-        """Return `Bounds.sensitivity` and `Bounds.rounding` for one table of this shape."""
+        """Return the score's sensitivity, and its extra change by floating-point rounding.
+
+        Both are for one table of this shape, as in `Bounds`. `rows` is the public number of rows
+        under replace, otherwise an upper bound or None.
+        """
 
     def values(self, count: CountTables, candidates: Candidates, relation: Relation) -> Floats:
         """Return the candidates' noiseless scores; tables of one shape are scored together."""
@@ -164,7 +168,7 @@ def xlog2(counts: NDArray[np.number]) -> Floats:
 
 
 def per_record(values: Floats, totals: Counts, relation: Relation) -> Floats:
-    """Return count-scaled values unchanged under add_remove, and divided by n under replace."""
+    """Divide values by the numbers of records under replace, and not under add_remove."""
     return values if relation is Relation.ADD_REMOVE else values / np.maximum(totals, 1)
 
 
@@ -267,7 +271,10 @@ class R(TableScore):
     name = "R"
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
-        """Return the scores R of m tables, shape (m,); times n under add_remove."""
+        """Return half the L1 distance from independence, the score R, of m tables; shape (m,).
+
+        It is per record under replace, and times n under add_remove.
+        """
         children, parents = tables.sum(axis=1), tables.sum(axis=0)
         totals = parents.sum(axis=0)
         shares = parents / np.maximum(totals, 1)
@@ -305,7 +312,7 @@ class LinearF(TableScore):
     name = "F"
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
-        """Return the scores F of m tables with a binary child, shape (m,).
+        """Return PrivBayes's score F of m tables with a binary child, shape (m,).
 
         They are per record under replace, and times n under add_remove.
         """
@@ -331,7 +338,10 @@ class LinearF(TableScore):
         return per_record(-shortfall.astype(float), totals, relation)
 
     def score_table(self, table: Counts, relation: Relation) -> float:
-        """Return the score of one table with any number of parent values."""
+        """Return PrivBayes's score F of one table with a binary child.
+
+        It is per record under replace, and times n under add_remove.
+        """
         if table.shape[1] <= MOST_ASSIGNED or table.shape[0] != 2:
             return super().score_table(table, relation)
         total = table.sum()
@@ -387,17 +397,17 @@ def information_rounding(shape: Shape, relation: Relation, n: int) -> float:
 
 
 def information_step(n: int) -> float:
-    """Return g(n): the most that one added record changes n times an information score.
+    """Return the most that one added record changes n times an entropy or mutual information.
 
-    Information scores are entropy and mutual information.
+    It is g(n) in the module, in bits.
     """
     return log2(n + 1) + n * log2((n + 1) / n)
 
 
 def binary_information_step(n: int) -> float:
-    """Return D_b(n), the most that one replaced record changes an entropy.
+    """Return the most that one replaced record of n changes an entropy, in bits.
 
-    It also bounds the change of a mutual information with a binary side.
+    It also bounds the change of a mutual information with a binary side; D_b(n) in the module.
     """
     return (log2(n) + (n - 1) * log2(n / (n - 1))) / n if n > 1 else 0.0
 
@@ -558,7 +568,10 @@ class Max(SplitScore):
     monotone_when_added = True
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
-        """Return, for m tables of groups x classes, the sum over groups of their largest counts."""
+        """Return the score Max of m tables of groups x classes, shape (m,).
+
+        Max is the sum over groups of the largest class count.
+        """
         return np.asarray(tables.max(axis=1).sum(axis=0), dtype=float)
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
@@ -627,7 +640,7 @@ class InfoGain(SplitScore):
     name = phrase("information gain")
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
-        """Return the information gains per record, in bits, of m tables of groups x classes."""
+        """Return the information gain per record, in bits, of m tables of groups x classes."""
         return MutualInformation().score_tables(tables, Relation.REPLACE)
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:

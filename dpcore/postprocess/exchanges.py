@@ -181,8 +181,9 @@ def decode_with_rules(schema: Schema, codes: Codes, rng: np.random.Generator) ->
 def rule_sides(cells: RuleColumns, ends: RuleEnds) -> tuple[Floats, Floats]:
     """Return two numbers per row; a row breaks the rule where the first exceeds the second.
 
-    For an order they are the values of the two columns. For an impossible pair they are 1 or 0:
-    whether the first value is present, and whether the second is absent.
+    `ends` is one rule of the schema. For an order they are the values of the two columns. For an
+    impossible pair they are 1 or 0: whether the first value is present, and whether the second is
+    absent.
     """
     (first, code), (second, other) = ends
     if code == NO_CODE:

@@ -461,7 +461,7 @@ def replace_leaf_counts(forest: Forest, cells: Floats, shown: Floats | None = No
 
 
 def class_shares(counts: Floats) -> Floats:
-    """Return rows of counts as shares of classes; negative counts count as 0.
+    """Turn rows of counts into shares of classes that sum to 1; negative counts count as 0.
 
     Where no count is positive, the largest one gets the whole share, equally split among ties.
     """

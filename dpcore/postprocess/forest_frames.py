@@ -127,7 +127,11 @@ def budget(ledger: Ledger) -> pd.DataFrame:
 
 
 def path_to_entries(ledger: Ledger) -> list[Ledger]:
-    """Return the ledgers from this one down to the first that has entries or several children."""
+    """Return the chain of nested ledgers, from `ledger` down to the one with the queries.
+
+    The chain follows single children, and ends at the first ledger with entries or several
+    children.
+    """
     path = [ledger]
     while len(path[-1].children) == 1 and not path[-1].own_entries:
         path += path[-1].children

@@ -40,10 +40,10 @@ HALVINGS = 25  # bisection steps
 def likely_histogram(
     noisy: Floats, scale: float, total: float, *, neighbors: int = 0, distribution: NoiseKind = "laplace"
 ) -> Floats:
-    """Return positive counts of shape (values,) that sum to the positive `total`.
+    """Estimate a histogram from noisy counts and its total: positive counts of shape (values,).
 
-    `noisy` are counts with noise of this scale and distribution. The first `neighbors` values are
-    in order; others are categories.
+    `noisy` are counts with noise of this scale and distribution, and `total` is positive. The first
+    `neighbors` values are in order; others are categories.
     """
     nearest = project(noisy, total)
     if len(noisy) > 1 and np.isfinite(scale) and scale > 0:

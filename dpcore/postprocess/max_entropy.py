@@ -325,7 +325,7 @@ class NoisyTables:
         return [pairs[clique] * self.rows if clique in pairs else self.counts(clique) for clique in cliques]
 
     def counts(self, clique: Clique) -> Floats:
-        """Return the model's marginal of some columns, as counts."""
+        """Return the fitted model's marginal of some columns, as counts."""
         return self.model.marginal(clique) * self.rows
 
 

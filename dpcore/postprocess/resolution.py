@@ -50,7 +50,7 @@ class Resolution:
 
     @property
     def model_counts(self) -> Floats:
-        """Counts of the model's values."""
+        """Counts of the column's merged values, as the model has them."""
         return self.counts(self.level)
 
     def average(self, level: int, noisy: Floats, variance: float) -> None:
@@ -69,11 +69,11 @@ class Resolution:
 
     @property
     def groups(self) -> Ints:
-        """Model's value of each value."""
+        """Merged value, in the model, of each value of the column."""
         return self.levels[self.level]
 
     def counts(self, level: int) -> Floats:
-        """Return the counts at a level."""
+        """Return the column's counts at a level of resolution, one per merged value."""
         return np.asarray(self.ones[level] @ self.sums)
 
     @property
@@ -153,7 +153,10 @@ def make_merge_rule(column: Column, bins: int) -> MergeRule:
 
 
 def merge_bins(column: Column, rule: MergeRule) -> Column:
-    """Return the column with its bins merged by `rule`; a taxonomy of bins is dropped."""
+    """Return the column with its bins merged by `rule`, the merged code of every code.
+
+    A taxonomy of bins is dropped.
+    """
     inside = column.size - column.missing
     if not column.numeric or rule[-1] == column.size - 1:
         return column
@@ -163,7 +166,11 @@ def merge_bins(column: Column, rule: MergeRule) -> Column:
 
 
 def spread_evenly(table: Floats, rule: MergeRule) -> Floats:
-    """Return P(code | class) from P(merged code | class), evenly over the merged codes."""
+    """Spread the probabilities of merged codes evenly over the codes that were merged.
+
+    `table` is P(merged code | class); the result is P(code | class), shape (classes, codes). `rule`
+    has the merged code of every code.
+    """
     return np.asarray((table / np.bincount(rule))[:, rule])
 
 

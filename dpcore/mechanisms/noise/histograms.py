@@ -203,9 +203,10 @@ class Envelope:
         return 1 if self._alone else self.length(t) + 1
 
     def _term(self, t: int) -> int:
-        """Return the number of pairs times the largest number of noise vectors that a pair allows.
+        """Return the envelope's term at `t`, an upper bound on a number of noise vectors.
 
-        The power of e is left out.
+        It is the number of pairs (P, Q) times the largest number of noise vectors within one pair.
+        The factor exp(-factor (P + Q)) is left out.
         """
         return self.pairs(t) * count_vectors_product(self._sizes, t + self._odd, t)
 
