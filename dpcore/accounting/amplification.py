@@ -27,7 +27,7 @@ import numpy as np
 from dpcore.accounting.relation import Epsilon, Relation, exact
 
 LARGEST = 8.0  # beyond it only group privacy is used: n copies
-DRAW_GRID = 2.0**53  # lots are multiples of 1 / LOTS (`Noise.lots`)
+DRAW_GRID = 2.0**53  # the numbers of `Noise.uniforms` are multiples of 1 / DRAW_GRID
 
 
 def poisson_inside(epsilon: Epsilon, rate: float) -> Epsilon:
@@ -35,7 +35,7 @@ def poisson_inside(epsilon: Epsilon, rate: float) -> Epsilon:
     outside = float(epsilon)
     if math.isinf(outside):
         return outside
-    true = math.ceil(rate * DRAW_GRID) / DRAW_GRID  # how often a lot is below the rate
+    true = math.ceil(rate * DRAW_GRID) / DRAW_GRID  # how often a uniform number is below the rate
     # From 500 on e^epsilon need not fit in a float, and the 1 does not matter.
     inside = math.log1p(math.expm1(outside) / true) if outside < 500 else outside - math.log(true)
     return Fraction(math.nextafter(inside, 0.0))

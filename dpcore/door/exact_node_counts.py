@@ -503,6 +503,6 @@ def root_nodes(records: Records, noise: Noise, trees: int, resample: str, rate: 
 def uniform_blocks(noise: Noise, rows: int) -> Iterator[tuple[slice, Floats]]:
     """Yield a uniform random number for every row, block by block, with the rows' slice."""
     start = 0
-    for draws in noise.lots_by_blocks(rows):
+    for draws in noise.uniform_blocks(rows):
         yield slice(start, start + len(draws)), draws
         start += len(draws)

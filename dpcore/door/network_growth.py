@@ -130,7 +130,7 @@ class FamilySearch:
     def _single(self, child: int, parents: list[int]) -> CandidateBlock:
         """Return the only candidate of a child that may take all of at most l parents."""
         tables = self._bits.tables(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
-        return CandidateBlock(np.array([parents], dtype=np.intp), self.score.of_many(tables, self._relation))
+        return CandidateBlock(np.array([parents], dtype=np.intp), self.score.score_tables(tables, self._relation))
 
     def _products(self, column: int, rest: Ints) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
         """Yield, in slices, the rows that are 1 in the new column and in each of some subsets of V.
@@ -166,7 +166,7 @@ class FamilySearch:
             for start in range(0, len(parent_sets), SCORED):
                 some = slice(start, start + SCORED)
                 tables = self._tables(child, column, rest, parent_sets[some], counts[child][some])
-                scores[some] = self.score.of_many(tables, self._relation)
+                scores[some] = self.score.score_tables(tables, self._relation)
             self.blocks[child].append(CandidateBlock(parents[parent_sets], scores))
 
     def _tables(

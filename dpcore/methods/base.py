@@ -38,7 +38,7 @@ from dpcore.domain.schema import Schema, require_schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
-from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, generator, make_noise
+from dpcore.mechanisms.noise import SAMPLING_STREAM, SEEDED, NoNoise, generator, make_noise
 from dpcore.mechanisms.scores import Score
 from dpcore.methods.parameters import (
     INFERRED,
@@ -270,7 +270,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
                 raise DataError("A folder of rows does not identify persons.", "Fit on a DataFrame instead.")
-            draws = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
+            draws = make_noise(self.noise, self.random_state, SAMPLING_STREAM).uniforms(len(rows))
             rows = rows.at(unit.bound_contributions(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(

@@ -58,7 +58,7 @@ def families(placed, most, score, relation, *, codes=None, columns=NAMES, relate
         for parents in combinations(sorted(allowed), min(most, len(allowed))):
             family = (child, *parents)
             (table,) = joint_counts(codes, [2] * codes.shape[1], [[NAMES.index(name) for name in family]])
-            found[family] = score.of(table.reshape(2, -1), Relation(relation))
+            found[family] = score.score_table(table.reshape(2, -1), Relation(relation))
     return found
 
 
@@ -176,10 +176,10 @@ class ByShape(TableScore):
     def __init__(self, of_shape):
         self.of_shape = of_shape
 
-    def of_many(self, tables, relation):
+    def score_tables(self, tables, relation):
         return tables[0, 0].astype(float)
 
-    def moved(self, shape, relation, rows):
+    def sensitivity_and_rounding(self, shape, relation, rows):
         return self.of_shape(shape), 0.0
 
 

@@ -181,7 +181,7 @@ def test_which_rows_a_tree_holds():
 
 def test_a_rate_between_two_that_lots_can_have_is_the_lower_one():
     noise = make_noise("auto", None)
-    noise.lots = lambda count: np.arange(count) / 2.0**53
+    noise.uniforms = lambda count: np.arange(count) / 2.0**53
     _, nodes, _ = roots(noise=noise, resample="poisson", rate=3.9 / 2**53)
     assert places(nodes._rows)[0].tolist() == [0, 1, 2]
 
@@ -365,7 +365,7 @@ def test_two_numbers_by_hand():
     assert known.rows.numbers(NUMBER).tolist() == [52_429 * STEP, 2**31]  # .2 and .5 of 2^18 steps, rounded up
     known.rows.codes[:, TARGET] = [0, 1]
     (points,) = whole(NodeRows(known, np.zeros((1, 2), np.int8), None, identity_numbers(1), 1), NUMBER)
-    values = Max().of_many(points.tables, Relation.ADD_REMOVE)
+    values = Max().score_tables(points.tables, Relation.ADD_REMOVE)
     assert values.tolist() == [1, 2, 1]
     weights = (points.high - points.low) * 2.0**values
     assert weights.tolist() == [(52_429 * STEP + 1) * 2, (2**31 - 52_429 * STEP) * 4, 2**31 * 2]

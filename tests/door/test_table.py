@@ -40,7 +40,7 @@ def test_answers_are_the_tables_the_best_candidates_and_their_values():
     assert table.choose(Max(), [("y", "y"), ("y", "a")], epsilon=1.0) == 0
     values = table.noisy_scores(R(), [("a", "b"), ("b", "a"), ("b", "y")], epsilon=0.5)
     assert values.shape == (3,)
-    assert values[0] == pytest.approx(values[1]) == pytest.approx(R().of(two.astype(int), table.relation))
+    assert values[0] == pytest.approx(values[1]) == pytest.approx(R().score_table(two.astype(int), table.relation))
     assert float(door(codes=CODES[:0]).counts([()], epsilon=1.0)[0]) == 0
     for kind in ("laplace", "geometric"):
         (noisy,) = door(noise=make_noise(kind, 1)).counts([()], epsilon=1e-3)
@@ -204,7 +204,7 @@ def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
     assert table._door.noise.scales == [2]  # the monotone form
     assert table.ledger.epsilon_bound == 1.0
     values = part.noisy_scores(R(), [("a", "b")], epsilon=0.5)
-    assert values == pytest.approx([R().of(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
+    assert values == pytest.approx([R().score_table(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
     table = door(REPLACE)
     quarters = [
         part

@@ -162,7 +162,7 @@ class NetworkSynthesizer(Synthesizer):
             scale = self._cell_scale(loss)
             # scale ** 2 would raise OverflowError
             measured.add(tuple(sorted(index)), cells.transpose(np.argsort(index)), scale * scale)
-        agreed = measured.agreed()
+        agreed = measured.consistent_tables()
         return [agreed[tuple(sorted(index))].transpose(np.argsort(np.argsort(index))) for index in indices]
 
     def released_artifacts(self) -> dict[str, Any]:

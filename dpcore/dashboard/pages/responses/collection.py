@@ -77,7 +77,7 @@ def draw_facts(found: Collection) -> None:
         rows=made.people,
         questions=len(made.channels),
         target=escape(made.target),
-        epsilon=number(made.price()),
+        epsilon=number(made.largest_epsilon()),
     )
     st.markdown(f"{text} {reports.clear(made)}")
     predict.draw_model_privacy(found.origin)
