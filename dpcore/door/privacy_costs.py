@@ -63,7 +63,7 @@ class QueryClaim:
             return sensitivity
         if not 0 < self.claimed_sensitivity < np.inf:
             raise ParameterError(
-                "`claimed_sensitivity` must be positive and finite.", "Call `unprotected` to read without noise."
+                "`claimed_sensitivity` must be positive and finite.", "Call `read_unprotected` to read without noise."
             )
         return self.claimed_sensitivity
 

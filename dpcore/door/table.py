@@ -50,7 +50,7 @@ class PrivateTable:
     noise : Noise
         The source of noise.
     unprotected_allowed : bool, default=False
-        Whether `unprotected` may be called (published mode).
+        Whether `read_unprotected` may be called (published mode).
     """
 
     def __init__(
@@ -327,7 +327,7 @@ class PrivateTable:
             "randomize", entries, lambda: responses.draw_reports(questions, self._rows, self.schema, self._door.noise)
         )
 
-    def unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
+    def read_unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
         """Return the raw codes, at infinite privacy loss; published mode only."""
         return self._door.read_unprotected("raw rows", reason, claimed_epsilon, self._rows.held)
 

@@ -225,7 +225,7 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     def _scores(self, table: PrivateTable, queries: Codes, reason: str, claimed: float) -> Floats:
         """q of noiseless counts, shape (S, n_classes); in the place of minus infinity, a number as good as it."""
-        codes, schema = table.unprotected(reason, claimed_epsilon=claimed), table.schema
+        codes, schema = table.read_unprotected(reason, claimed_epsilon=claimed), table.schema
         target = schema.index(self.target_)
         families = [(target,), *((target, schema.index(feature)) for feature in self.features_)]
         totals, *tables = joint_counts(codes, schema.sizes, families)

@@ -89,7 +89,7 @@ def test_ticks_lead_back_to_numbers():
         assert point.to_numbers(np.array([0.0, GRID, START])).tolist() == [column.lower, column.upper, column.lower]
 
 
-def test_numbers_go_left_up_to_the_number_of_the_cut():
+def test_numbers_go_left_up_to_the_split_point():
     """All ticks of [low, high) are cuts; records in (low, cut] go left, those in (cut, high] and missing ones right."""
     for name, column, point, by_length in GRIDS:
         rng = np.random.default_rng(6)
@@ -103,7 +103,7 @@ def test_numbers_go_left_up_to_the_number_of_the_cut():
         assert point.side(np.full(1, np.nan), np.full(1, END - 1), np.full(1, START)).tolist() == [1]
 
 
-def test_what_is_learned_on_steps_holds_for_every_number():
+def test_splits_learned_on_steps_hold_for_every_number():
     """A cut parts the steps of numbers as its own step does, and that one the numbers themselves; others stay."""
     for name, column, point, by_length in GRIDS:
         rng = np.random.default_rng(8)
@@ -127,7 +127,7 @@ def cuts_of(ticks, rng):
     return np.unique(np.clip(found, START, END - 1))
 
 
-def test_whole_cuts_say_which_whole_numbers_they_part():
+def test_split_points_of_integers_name_the_integers_on_each_side():
     """All whole numbers of a column against what the texts say; where none goes left, the texts name the lowest."""
     for name, column, point, _ in WHOLE:
         rng, values = np.random.default_rng(7), np.arange(column.lower, column.upper + 1)
@@ -140,7 +140,7 @@ def test_whole_cuts_say_which_whole_numbers_they_part():
             assert (values <= said).tolist() == left.tolist() if left.any() else said == column.lower, (name, at)
 
 
-def test_numbers_are_cut_while_two_are_in_the_range():
+def test_integers_are_split_while_two_are_in_the_range():
     """Of whole numbers, two numbers; of others, two ticks."""
     for name, column, point, _ in WHOLE:
         rng = np.random.default_rng(9)

@@ -34,7 +34,7 @@ def test_units_are_part_of_the_schema_and_read_back():
         assert caught.value.remedy
 
 
-def test_units_that_mean_nothing_are_refused():
+def test_invalid_privacy_units_are_refused():
     for rows in (0, 1.5, True, "3", MOST_ROWS + 1):
         with pytest.raises(SchemaError, match="max_contributions"):
             PrivacyUnit(max_contributions=rows)
@@ -46,7 +46,7 @@ def test_units_that_mean_nothing_are_refused():
             replace(SCHEMA, unit=unit)
 
 
-def test_persons_are_told_apart_by_the_texts_of_cells():
+def test_persons_are_identified_by_the_texts_of_cells():
     def named(values):
         return PrivacyUnit(max_contributions=1, id_column="who").persons(pd.DataFrame({"who": values})).tolist()
 
@@ -66,7 +66,7 @@ def test_persons_are_told_apart_by_the_texts_of_cells():
         PrivacyUnit(max_contributions=1, id_column="who").persons(pd.DataFrame({"a": []}))
 
 
-def test_the_cut_worked_by_hand():
+def test_bounded_contributions_by_hand():
     persons = np.array([0, 1, 0, 0, 2])
     rng = np.array([0.9, 0.5, 0.1, 0.4, 0.3])
     for rows, fill, expected in (
@@ -95,7 +95,7 @@ def test_the_cut_worked_by_hand():
 
 
 @given(st.data(), st.integers(1, 6), st.booleans())
-def test_neighbors_by_one_person_differ_in_at_most_k_rows_after_the_cut(data, rows, fill):
+def test_neighbors_by_one_person_differ_in_at_most_k_rows_after_bounding(data, rows, fill):
     """Wherever rows stand; all others keep the rows that they keep without that person, with the same lots."""
     unit = PrivacyUnit(max_contributions=rows, id_column="who")
     many = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))

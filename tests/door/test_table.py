@@ -48,7 +48,7 @@ def test_answers_are_the_tables_the_best_candidates_and_their_values():
         assert noisy != 6
 
 
-def test_hardly_any_epsilon_buys_hardly_anything():
+def test_tiny_epsilons_give_hardly_any_information():
     """Both geometric draws stop at the largest integer when the scale is huge: their difference would be no noise."""
     for scale in (1e16, 1e18, 1e20, 1e300):
         noisy = make_noise("geometric", 1).counts(np.arange(1_000), scale)
@@ -57,7 +57,7 @@ def test_hardly_any_epsilon_buys_hardly_anything():
 
 
 @pytest.mark.parametrize("kind", ["auto", "geometric", "laplace"])
-def test_noise_too_wide_to_tell_anything_is_charged_and_tells_the_same_of_all_tables(kind):
+def test_too_wide_noise_is_charged_and_independent_of_the_rows(kind):
     """An answer that hung on the rows would have no noise to hide it."""
     seed = None if kind == "auto" else 1
     for codes in (CODES, CODES[:0]):
@@ -76,7 +76,7 @@ def test_noise_too_wide_to_tell_anything_is_charged_and_tells_the_same_of_all_ta
     assert np.abs(noisy).min() > 100  # here it is drawn, as wide as can be
 
 
-def test_every_draw_is_paid_unless_the_paper_claims_otherwise():
+def test_every_draw_is_charged_unless_the_source_claims_otherwise():
     """As the paper prints it: six draws for the price of one, at its own sensitivity."""
     score = ClassLogScore("y", ("a", "b"), private_rows.PEOPLE, 1.0)
     for relation, moved in RELATIONS.items():
@@ -103,7 +103,7 @@ def test_scores_of_many_rows_do_not_pass_as_scores_of_candidates():
     assert not table._door.noise.scales
 
 
-def test_tables_so_small_that_nothing_can_move():
+def test_data_sets_too_small_for_any_sensitivity():
     """With one row or none, information scores are constant under replace: sensitivity 0, and still an answer."""
     candidates, scores = [("a", "b"), ("a", "y")], (Entropy(), MutualInformation(), R(), LinearF(), Max(), Gini())
     for rows, score, noise in product((0, 1), scores, (Listening(), make_noise("laplace", 1))):
@@ -154,14 +154,14 @@ def test_sizes_are_public_under_replace_only_and_recoded_tables_are_of_the_same_
     for make in (lambda table: table, lambda table: table.recode(BITS, RULES)):
         assert [make(door(relation)).public_rows for relation in (REPLACE, ADD)] == [6, 50]
     assert door(ADD, schema=BOUNDLESS).public_rows is None
-    assert door(paper=True).recode(BITS, RULES).unprotected("as printed", claimed_epsilon=1.0).shape == (6, 3)
+    assert door(paper=True).recode(BITS, RULES).read_unprotected("as printed", claimed_epsilon=1.0).shape == (6, 3)
     table = door(REPLACE)
     for part in table.partition_by("y"):
         part.recode(BITS, RULES).counts([("a not",)], epsilon=0.25)
     assert table.ledger.epsilon_bound == 0.5
 
 
-def test_parts_are_disjoint_and_paid_once():
+def test_parts_are_disjoint_and_charged_once():
     """Inside the parts one record comes or goes, under both relations; a replaced one may touch two of them."""
     for relation, moved in RELATIONS.items():
         table = door(relation, cap=0.5 * moved)
@@ -184,7 +184,7 @@ def test_parts_are_disjoint_and_paid_once():
         assert (table.ledger.epsilon_bound, table._door.noise.scales) == (moved * 0.5, scales)
 
 
-def test_what_bounds_a_table_bounds_its_parts_however_many_rows_they_have():
+def test_parts_have_the_bound_on_rows_of_their_table():
     """Under replace that is the number of all rows, also where the schema's bound is lower, or there is none."""
     with pytest.raises(ParameterError, match="max_rows"):
         door(ADD, schema=BOUNDLESS).partition_by("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
@@ -217,7 +217,7 @@ def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
         table.ledger.children[0].charge(only(quarters[0]))
 
 
-def test_raw_rows_and_noiseless_answers_are_for_papers_without_a_cap_only():
+def test_raw_rows_and_noiseless_answers_need_published_mode_and_no_cap():
     table, capped = door(), door(cap=100.0, paper=True)
     noiseless = door(paper=True).noiseless("as printed", claimed_epsilon=1.0)  # it does not open another door
     closed = [
@@ -228,10 +228,10 @@ def test_raw_rows_and_noiseless_answers_are_for_papers_without_a_cap_only():
         noiseless,
     ]
     for part in closed:
-        for ask in (part.unprotected, part.noiseless):
+        for ask in (part.read_unprotected, part.noiseless):
             with pytest.raises(ParameterError, match="Corrected mode"):
                 ask("I would like to", claimed_epsilon=1.0)
-    for ask in (capped.unprotected, capped.noiseless):
+    for ask in (capped.read_unprotected, capped.noiseless):
         with pytest.raises(BudgetError):
             ask("because", claimed_epsilon=1.0)
     assert not table.ledger.entries
@@ -241,7 +241,7 @@ def test_raw_rows_and_noiseless_answers_are_for_papers_without_a_cap_only():
 def test_raw_rows_and_noiseless_answers_cost_infinity_once():
     """Raw rows are a copy, and noiseless answers have an account of their own."""
     table, other = door(paper=True), door(paper=True)
-    codes = table.unprotected("the paper says so", claimed_epsilon=1.0)
+    codes = table.read_unprotected("the paper says so", claimed_epsilon=1.0)
     np.testing.assert_array_equal(codes, CODES)
     codes[:] = 0
     np.testing.assert_array_equal(table._rows.codes, CODES)
@@ -251,7 +251,7 @@ def test_raw_rows_and_noiseless_answers_cost_infinity_once():
         entry = only(each)
         text = (entry.mechanism, entry.name, entry.reason, entry.scale)
         assert text == ("none", name, "the paper says so", 0.0)
-    assert table.partition_by("y")[1].unprotected("again", claimed_epsilon=0).shape == (3, 3)
+    assert table.partition_by("y")[1].read_unprotected("again", claimed_epsilon=0).shape == (3, 3)
     (counts,) = noiseless.counts([("a", "b")], epsilon=1e-9)
     np.testing.assert_array_equal(counts, [[1, 1, 1], [1, 2, 0]])
     candidates = [("y", "b"), ("a", "y"), ("b", "y")]
@@ -278,7 +278,7 @@ def test_answers_are_no_views_of_the_private_rows():
     answers = [
         *table.counts([("a",), ("a", "b")], epsilon=1.0),
         table.noisy_scores(Max(), MOST_CANDIDATES, epsilon=1.0),
-        table.unprotected("as printed", claimed_epsilon=1.0),
+        table.read_unprotected("as printed", claimed_epsilon=1.0),
         table.derive(PAIR, ["a"], np.array([0, 1]))._rows.codes,
         *(part._rows.codes for part in table.partition_by("a")),
     ]
@@ -295,7 +295,7 @@ def test_nothing_public_leads_to_the_rows():
     """
     questions = (
         "cell_error cell_variance choose counts derive grow_network histogram_spreads histograms noiseless "
-        "noisy_scores partition_by prefetch randomize recode trees unprotected"
+        "noisy_scores partition_by prefetch randomize read_unprotected recode trees"
     )
     for relation in RELATIONS:
         first, second = door(relation), door(relation, codes=private_rows.OTHER)

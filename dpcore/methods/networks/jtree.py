@@ -225,7 +225,7 @@ class JTree(CliqueSynthesizer):
 
         Those that pass by the largest margin come first.
         """
-        codes = table.unprotected(REASONS["dependence"], claimed_epsilon=structure)
+        codes = table.read_unprotected(REASONS["dependence"], claimed_epsilon=structure)
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)
         pairs = list(combinations(range(len(sizes)), 2))
         if not pairs:
