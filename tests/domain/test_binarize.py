@@ -76,6 +76,5 @@ def test_recoding_behind_the_door_is_encoding():
     recoded = table.recode(binarization.schema, binarization.rules)
     assert recoded.schema is binarization.schema
     assert not table.ledger.entries
-    np.testing.assert_array_equal(
-        recoded.read_unprotected("to compare", claimed_epsilon=0), bits_of(binarization, codes)
-    )
+    bits = recoded.read_unprotected("to compare", claimed_epsilon=0)
+    np.testing.assert_array_equal(bits, bits_of(binarization, codes))

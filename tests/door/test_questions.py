@@ -32,7 +32,7 @@ def test_the_bound_follows_from_the_noise_whatever_is_claimed():
             table, ask, counted = question.to(relation)
             ask(epsilon, **how)
             entries, claimed = table.ledger.entries, how.get("claimed_epsilon", epsilon)
-            expected = zip(question.shares, question.prices[relation], question.draws, strict=True)
+            expected = zip(question.shares, question.losses[relation], question.draws, strict=True)
             for entry, (share, (sensitivity, scale), draws) in zip(entries, expected, strict=True):
                 text = name, relation, entry
                 assert (entry.epsilon_bound, entry.epsilon_claimed) == (share * epsilon, share * claimed), text
@@ -51,7 +51,7 @@ def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound():
             question = QUESTIONS[name]
             table, ask, _ = question.to(relation)
             ask(Fraction(1, 2), claimed_sensitivity=claimed, reason="as printed")
-            expected = zip(question.shares, question.prices[relation], strict=True)
+            expected = zip(question.shares, question.losses[relation], strict=True)
             for entry, (share, (sensitivity, scale)) in zip(table.ledger.entries, expected, strict=True):
                 text = name, relation, entry
                 wide = 2 * sum(question.draws) if question.mechanism == "exponential" else scale / sensitivity

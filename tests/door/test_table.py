@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import private_rows
 import pytest
-from private_rows import ADD, BITS, CODES, MOST_CANDIDATES, RELATIONS, REPLACE, RULES, SCHEMA, Listening, door, only
+from private_rows import ADD, BITS, CANDIDATES, CODES, RELATIONS, REPLACE, RULES, SCHEMA, Listening, door, only
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -49,7 +49,7 @@ def test_answers_are_the_tables_the_best_candidates_and_their_values():
 
 
 def test_tiny_epsilons_give_hardly_any_information():
-    """Both geometric draws stop at the largest integer when the scale is huge: their difference would be no noise."""
+    """At a huge scale both geometric draws would stop at the largest integer, and cancel."""
     for scale in (1e16, 1e18, 1e20, 1e300):
         noisy = make_noise("geometric", 1).counts(np.arange(1_000), scale)
         assert np.median(np.abs(noisy)) > scale / 10
@@ -58,7 +58,7 @@ def test_tiny_epsilons_give_hardly_any_information():
 
 @pytest.mark.parametrize("kind", ["auto", "geometric", "laplace"])
 def test_too_wide_noise_is_charged_and_independent_of_the_rows(kind):
-    """An answer that hung on the rows would have no noise to hide it."""
+    """An answer that depends on the rows would have no noise to hide it."""
     seed = None if kind == "auto" else 1
     for codes in (CODES, CODES[:0]):
         table = door(codes=codes, noise=make_noise(kind, seed))
@@ -77,7 +77,7 @@ def test_too_wide_noise_is_charged_and_independent_of_the_rows(kind):
 
 
 def test_every_draw_is_charged_unless_the_source_claims_otherwise():
-    """As the paper prints it: six draws for the price of one, at its own sensitivity."""
+    """As published: six draws for the loss of one, at the source's sensitivity."""
     score = ClassLogScore("y", ("a", "b"), private_rows.PEOPLE, 1.0)
     for relation, moved in RELATIONS.items():
         published = door(relation)
@@ -104,7 +104,7 @@ def test_scores_of_many_rows_do_not_pass_as_scores_of_candidates():
 
 
 def test_data_sets_too_small_for_any_sensitivity():
-    """With one row or none, information scores are constant under replace: sensitivity 0, and still an answer."""
+    """With one row or none, information scores are constant under replace: sensitivity 0."""
     candidates, scores = [("a", "b"), ("a", "y")], (Entropy(), MutualInformation(), R(), LinearF(), Max(), Gini())
     for rows, score, noise in product((0, 1), scores, (Listening(), make_noise("laplace", 1))):
         table = door(REPLACE, codes=CODES[:rows], noise=noise)
@@ -162,7 +162,7 @@ def test_sizes_are_public_under_replace_only_and_recoded_tables_are_of_the_same_
 
 
 def test_parts_are_disjoint_and_charged_once():
-    """Inside the parts one record comes or goes, under both relations; a replaced one may touch two of them."""
+    """In a part a row is added or removed; a replaced row may be in two parts."""
     for relation, moved in RELATIONS.items():
         table = door(relation, cap=0.5 * moved)
         parts = table.partition_by("y")
@@ -185,7 +185,7 @@ def test_parts_are_disjoint_and_charged_once():
 
 
 def test_parts_have_the_bound_on_rows_of_their_table():
-    """Under replace that is the number of all rows, also where the schema's bound is lower, or there is none."""
+    """Under replace the bound is the number of all rows, whatever the schema declares."""
     with pytest.raises(ParameterError, match="max_rows"):
         door(ADD, schema=BOUNDLESS).partition_by("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
     for schema in (BOUNDLESS, replace(SCHEMA, max_rows=2)):
@@ -200,17 +200,14 @@ def test_parts_have_the_bound_on_rows_of_their_table():
 def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
     table = door(REPLACE)
     part = table.partition_by("y")[1]
-    part.choose(Max(), MOST_CANDIDATES, epsilon=0.5)
+    part.choose(Max(), CANDIDATES, epsilon=0.5)
     assert table._door.noise.scales == [2]  # the monotone form
     assert table.ledger.epsilon_bound == 1.0
     values = part.noisy_scores(R(), [("a", "b")], epsilon=0.5)
     assert values == pytest.approx([R().of(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
     table = door(REPLACE)
-    quarters = [
-        part
-        for half in table.derive(PAIR, ["b"], np.array([0, 1, 1])).partition_by("c")
-        for part in half.partition_by("a")
-    ]
+    halves = table.derive(PAIR, ["b"], np.array([0, 1, 1])).partition_by("c")
+    quarters = [part for half in halves for part in half.partition_by("a")]
     assert [part.counts([("y",)], epsilon=0.5)[0].sum() for part in quarters] == [1, 1, 2, 2]
     assert table.ledger.epsilon_bound == 1.0  # doubled once, not once per level
     with pytest.raises(ParameterError, match="parallel group"):
@@ -220,14 +217,8 @@ def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
 def test_raw_rows_and_noiseless_answers_need_published_mode_and_no_cap():
     table, capped = door(), door(cap=100.0, paper=True)
     noiseless = door(paper=True).noiseless("as printed", claimed_epsilon=1.0)  # it does not open another door
-    closed = [
-        table,
-        *table.partition_by("a"),
-        table.derive(PAIR, [], np.array(0)),
-        table.recode(BITS, RULES),
-        noiseless,
-    ]
-    for part in closed:
+    derived = table.derive(PAIR, [], np.array(0)), table.recode(BITS, RULES)
+    for part in (table, *table.partition_by("a"), *derived, noiseless):
         for ask in (part.read_unprotected, part.noiseless):
             with pytest.raises(ParameterError, match="Corrected mode"):
                 ask("I would like to", claimed_epsilon=1.0)
@@ -277,7 +268,7 @@ def test_answers_are_no_views_of_the_private_rows():
     table = door(codes=codes, noise=Keeping(), paper=True)
     answers = [
         *table.counts([("a",), ("a", "b")], epsilon=1.0),
-        table.noisy_scores(Max(), MOST_CANDIDATES, epsilon=1.0),
+        table.noisy_scores(Max(), CANDIDATES, epsilon=1.0),
         table.read_unprotected("as printed", claimed_epsilon=1.0),
         table.derive(PAIR, ["a"], np.array([0, 1]))._rows.codes,
         *(part._rows.codes for part in table.partition_by("a")),
@@ -288,11 +279,7 @@ def test_answers_are_no_views_of_the_private_rows():
 
 
 def test_nothing_public_leads_to_the_rows():
-    """The underscore is the boundary.
-
-    Python cannot hide an attribute. What begins with an underscore is the door's own; a method that touches it breaks
-    the contract, and the replay test of `tests/contract` finds it out. Everything else must be the same for any rows.
-    """
+    """Names with an underscore are the door's own; all others are equal for all rows."""
     questions = (
         "cell_error cell_variance choose counts derive grow_network histogram_spreads histograms noiseless "
         "noisy_scores partition_by prefetch randomize read_unprotected recode trees"
