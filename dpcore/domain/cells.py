@@ -79,7 +79,7 @@ def factorize_texts(values: pd.Series[Any], *, unused: bool = False) -> tuple[In
 
 
 def _read_categories(read: Callable[..., tuple[Ints, Any]], values: pd.Series[Any]) -> tuple[Ints, Any]:
-    """Apply `read` to the categories that occur, in the order of their first cells.
+    """Apply `read` to the categories of a categorical column that occur, in order of occurrence.
 
     Returns for each cell the index of its text (-1: missing), and the texts that `read` returns.
     """
@@ -142,7 +142,10 @@ def factorize_trimmed(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
 
 
 def _trim(indices: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
-    """Strip spaces around distinct texts, merge texts that become equal, and renumber the cells."""
+    """Strip spaces around distinct texts, merge texts that become equal, and renumber cells.
+
+    `indices` has the text of each cell, -1 for a missing one. Returns the new indices and texts.
+    """
     if all(pc.utf8_trim_whitespace(block).equals(block) for block in _blocks(words)):
         return indices, words
     again = pc.utf8_trim_whitespace(words).dictionary_encode()
@@ -165,12 +168,12 @@ def _factorize(column: pa.Array) -> tuple[Ints, pa.Array]:
 
 
 def _blocks(words: pa.Array) -> Iterator[pa.Array]:
-    """Yield the texts in blocks of at most `BLOCK`."""
+    """Yield consecutive blocks of texts, each with at most `BLOCK` texts."""
     return (words[i : i + BLOCK] for i in range(0, len(words), BLOCK))
 
 
 def in_blocks(read: Reader[More]) -> Reader[More]:
-    """Decorate a function on texts so that it runs block by block, which bounds its memory."""
+    """Decorate a function from texts to numbers so that it runs block by block, to bound memory."""
 
     @wraps(read)
     def read_all(words: pa.Array, /, *more: More.args, **named: More.kwargs) -> Floats:

@@ -215,7 +215,7 @@ class Column:
         object.__setattr__(self, "categories", tuple(map(as_text, self.categories)))
 
     def _check_categories(self, fail: Fail) -> None:
-        """Call `fail` with a cause and a remedy if the categories contradict the declaration."""
+        """Call `fail` with a cause and a remedy if the declared categories are not usable."""
         if not self.categories:
             fail("it has no categories.", "List every value that may occur.")
         if len({*map(canonical, self.categories)}) != len(self.categories) or "" in self.categories:
@@ -231,7 +231,7 @@ class Column:
             fail("clip needs a code for unknown categories.", "Use missing=True, or choose refuse.")
 
     def _check_numbers(self, fail: Fail) -> None:
-        """Call `fail` with a cause and a remedy if bounds, bins, format or step are not usable."""
+        """Call `fail` with a cause and a remedy if the declared bounds or bins are not usable."""
         low, high, remedy = self.lower, self.upper, "Give the lowest and highest possible value."
         if low is None or high is None:
             fail("its bounds are not declared.", remedy)
@@ -272,7 +272,7 @@ class Column:
 
     @cached_property
     def _scale(self) -> Reals:
-        """The rule by which a numeric column reads, bins, draws and writes its numbers."""
+        """The scale of a numeric column: it reads, bins, draws and writes the column's numbers."""
         low, high = cast(tuple[float, float], (self.lower, self.upper))
         return SCALES[self.kind](low, high, self.bins, self.number_format, self.step)
 
@@ -360,7 +360,7 @@ class Column:
 
     @cached_property
     def _codes(self) -> dict[str, int]:
-        """Code of each category, by the category's canonical text."""
+        """Mapping from the canonical text of each category to its code."""
         return {canonical(category): code for code, category in enumerate(self.categories)}
 
     def encode(self, values: pd.Series[Any]) -> Codes:
@@ -670,7 +670,7 @@ class Column:
 
 
 def map_bounds(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return a column's bounds, cut points and missing values, each converted by `change`.
+    """Apply `change` to a column's bounds, bin edges and missing values; return them by name.
 
     Fields that are None or absent are left out, and so are bins that are not a list of points.
     """

@@ -29,7 +29,7 @@ RuleEnds = tuple[ColumnCode, ColumnCode]
 
 
 def check_texts(texts: Any) -> list[str]:
-    """Return the rules stripped of spaces; SchemaError if they are no texts or too many."""
+    """Return the rules of a schema, stripped of spaces; SchemaError if they are not texts."""
     known = isinstance(texts, list | tuple) and len(texts) <= MOST_RULES
     if not known or not all(isinstance(text, str) and is_writable(text) for text in texts):
         raise SchemaError(f"The rules must be a list of at most {MOST_RULES:,} texts.", HOW)

@@ -182,7 +182,7 @@ class Schema:
 
     @property
     def origins(self) -> dict[Origin, int]:
-        """Number of columns per origin of their declaration (`Column.origin`)."""
+        """Number of columns declared by a person, by a document, by a proposal or by a change."""
         return dict(Counter(sorted((one.origin for one in self), key=get_args(Origin).index)))
 
     def index(self, name: str) -> int:

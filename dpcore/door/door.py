@@ -48,7 +48,7 @@ class Door:
         self.ledger, self.noise, self.rows, self.unprotected_allowed = ledger, noise, rows, unprotected_allowed
 
     def with_ledger(self, ledger: Ledger) -> Door:
-        """Return a door with the same noise and bound on rows, but another ledger."""
+        """Return a door with the same noise and bound on the number of rows, but another ledger."""
         return Door(ledger, self.noise, rows=self.rows, unprotected_allowed=self.unprotected_allowed)
 
     def answer(self, question: Question, entries: Sequence[Entry], draw: Callable[[], Answer]) -> Answer:
@@ -62,7 +62,7 @@ class Door:
     def noisy_counts(self, tables: Sequence[Counts], scales: Sequence[float]) -> list[Floats]:
         """Return marginals with noise of the given scales, one array per marginal.
 
-        An infinite scale (epsilon 0) gives zeros, whatever the rows.
+        A marginal whose scale is infinite (epsilon 0) is returned as zeros, whatever the rows.
         """
         found = [np.zeros(table.shape) for table in tables]
         finite = [i for i, scale in enumerate(scales) if np.isfinite(scale)]
@@ -75,16 +75,17 @@ class Door:
     def read_unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
         """Return what `look` reads from the rows without noise, at infinite privacy loss.
 
-        Published mode only; a ParameterError otherwise.
+        ParameterError in corrected mode: only a published mode may read unprotected rows.
         """
         if not self.unprotected_allowed or self.ledger.delta:
             raise ParameterError("Corrected mode cannot read unprotected rows.", "Send the door a query.")
         return self.answer("unprotected", [unprotected_entry(name, reason, claimed)], look)
 
     def bounds(self, score: Score, shapes: Sequence[Shape]) -> Bounds:
-        """Return the sensitivity, loss and rounding of a score of marginals of these shapes.
+        """Return the sensitivity, privacy loss factor and rounding of a score.
 
-        Public: the bounds follow from the score, the relation and the bound on rows. No query.
+        `shapes` has the shape of each candidate's marginal. Public: the result follows from the
+        score, the relation and the bound on rows, so nothing is charged.
         """
         return score.bounds(shapes, self.ledger.relation, self.rows)
 
@@ -100,9 +101,11 @@ class Door:
     def selection_entry(
         self, score: Score, shapes: Sequence[Shape], epsilon: PrivacyLoss, claim: QueryClaim, *, draws: int = 1
     ) -> tuple[Entry, float]:
-        """Return the ledger entry of `draws` selections, and the factor of scores in the exponent.
+        """Return the ledger entry of exponential mechanisms, and the factor of their scores.
 
-        `shapes` has the shape of each candidate's marginal. No query: nothing is charged or drawn.
+        The probability of a candidate is proportional to exp(factor * score). `shapes` has the
+        shape of each candidate's marginal, `draws` the number of mechanisms. Nothing is charged or
+        drawn.
         """
         bounds, exactly = self.bounds(score, shapes), self.noise.exactly_sampled
         return selection_entry(score.name, bounds, exact(epsilon), draws, claim, exactly=exactly)

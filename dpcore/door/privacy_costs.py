@@ -58,7 +58,7 @@ class QueryClaim:
     measure: PrivacyMeasure = PURE
 
     def scaled_to(self, sensitivity: float) -> float:
-        """Return the sensitivity to which noise is scaled: the claimed one, else `sensitivity`."""
+        """Return the sensitivity to which noise is scaled: the claimed one, or else `sensitivity`."""
         if self.claimed_sensitivity is None:
             return sensitivity
         if not 0 < self.claimed_sensitivity < np.inf:
@@ -91,9 +91,9 @@ class QueryClaim:
 
 
 def scale_bound(epsilon: Epsilon, sensitivity: float, scaled_to: float) -> Epsilon:
-    """Return the proven epsilon of noise that gives `epsilon` at the sensitivity `scaled_to`.
+    """Return the proven epsilon of noise that is scaled to a claimed sensitivity.
 
-    The true sensitivity is `sensitivity`; the bound grows in proportion.
+    The noise would give `epsilon` at the sensitivity `scaled_to`; the true one is `sensitivity`.
     """
     return epsilon if scaled_to == sensitivity else epsilon * exact(sensitivity / scaled_to)
 
@@ -183,10 +183,10 @@ def score_entry(
 
 
 def unused_entry(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
-    """Return the entry of queries that a run may make, but that its rows did not need."""
+    """Return the ledger entry of queries that a run may make, but that its rows did not need."""
     return QueryClaim().entry(name, "none", 0.0, 0.0, spent=exact(claimed_epsilon), bound=exact(bound), draws=0)
 
 
 def unprotected_entry(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
-    """Return the entry of noiseless answers, whose privacy loss is infinite."""
+    """Return the ledger entry of noiseless answers about rows: the proven epsilon is infinite."""
     return replace(unused_entry(name, claimed_epsilon, np.inf), sensitivity=np.inf, draws=1, reason=reason)

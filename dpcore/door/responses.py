@@ -53,10 +53,10 @@ def check_questionnaire(
 
 
 def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[Item, str]) -> list[Entry]:
-    """Return the ledger entries of the reports of one row.
+    """Return the ledger entries for the randomized reports of one row.
 
-    `claimed` is the epsilon that the source claims per report, `reasons` why that differs, by
-    column set.
+    `claimed` is the epsilon that the source claims per report. `reasons` say, by set of columns,
+    why the claim differs from the bound.
     """
     channels, optional = questions.channels, questions.optional
     tied = [group for group in questions.together if len(group) > 1]
@@ -78,7 +78,10 @@ def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: M
 
 
 def report_entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsilon | None, reason: str) -> Entry:
-    """Return the ledger entry of one report, or of several reports that are charged together."""
+    """Return the ledger entry for one randomized report, or for several with one charge.
+
+    `bound` is the proven epsilon, `claimed` the source's.
+    """
     only = channels[0] if len(channels) == 1 else None
     width = only.upper - only.lower if isinstance(only, TRR) else 1.0
     mechanism = " and ".join(dict.fromkeys(channel.mechanism for channel in channels))
@@ -89,7 +92,7 @@ def report_entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed
 
 
 def describe_family(family: Item) -> str:
-    """Return the names of a set of columns as one text."""
+    """Return the names of a set of columns as one text, such as "age × sex"."""
     return " × ".join(family)
 
 

@@ -69,7 +69,7 @@ class PrivateTable:
 
     @property
     def relation(self) -> Relation:
-        """The ledger's neighboring relation."""
+        """The neighboring relation of the ledger: add_remove or replace."""
         return self.ledger.relation
 
     @property
@@ -119,7 +119,7 @@ class PrivateTable:
         return made
 
     def prefetch(self, families: Sequence[Names]) -> None:
-        """Count marginals that later queries need, in one pass over the rows; return nothing."""
+        """Count marginals for later queries in one pass over the rows; nothing is returned."""
         self._rows.expect([self.schema.index(name) for name in family] for family in families)
 
     # Queries
@@ -172,7 +172,7 @@ class PrivateTable:
         return self._door.answer("histograms", [entry], draw)
 
     def histogram_spreads(self, families: Sequence[Names], epsilon: Epsilon) -> list[Spread]:
-        """Return the approximate size of the noise of each marginal of `histograms`; no query."""
+        """Return the approximate noise of each marginal of `histograms`; nothing is charged."""
         _, factor = self._histogram_entry(families, epsilon)
         sizes = [prod(self._marginal_shape(family)) for family in families]
         found = self._door.noise.histogram_spreads(sizes, factor, public_total=self._public_total)
@@ -189,16 +189,22 @@ class PrivateTable:
 
     @property
     def _public_total(self) -> bool:
-        """Whether the number of rows is public: under replace, and not in parts by value."""
+        """Whether the number of rows is public: under replace, except in parts by value."""
         return self.relation is Relation.REPLACE
 
     def cell_variance(self, epsilon: PrivacyLoss) -> float:
-        """Return the variance of the noise in each cell of a marginal for `epsilon`; no query."""
+        """Return the variance of the noise in each cell of a marginal that costs `epsilon`.
+
+        Public: nothing is charged.
+        """
         scale = self._cell_scale(epsilon)
         return self._door.noise.variance(scale) if np.isfinite(scale) else np.inf
 
     def cell_error(self, epsilon: PrivacyLoss) -> float:
-        """Return the approximate mean absolute error of such a cell; public, no query."""
+        """Return the approximate mean absolute noise in a marginal's cell that costs `epsilon`.
+
+        Public: nothing is charged.
+        """
         return self.ledger.measure.error(self._cell_scale(epsilon))
 
     def _cell_scale(self, epsilon: PrivacyLoss) -> float:
@@ -208,7 +214,7 @@ class PrivateTable:
 
     @property
     def whole_noise(self) -> bool:
-        """Whether noisy counts are whole numbers; public."""
+        """Whether noisy counts of this table are whole numbers; public."""
         return self._door.noise.on_counts not in ("laplace", "gaussian")
 
     def choose(
@@ -396,12 +402,12 @@ class PrivateTable:
             raise ParameterError(f"{what} have their privacy loss in pure epsilon only.", "Use delta=0.")
 
     def _count_marginals(self, families: Sequence[Names]) -> list[Counts]:
-        """Return the noiseless marginals of these columns; private."""
+        """Return the noiseless marginals of some sets of columns, one axis per column; private."""
         position = {name: j for j, name in enumerate(self.schema.names)}
         return self._rows.tables([[position[name] for name in family] for family in families])
 
     def _add_tables(self, entry: Entry, families: Sequence[Names]) -> Entry:
-        """Return the entry with the columns and sizes of its marginals.
+        """Return the ledger entry with the columns and sizes of the marginals that it is about.
 
         SchemaError for unknown columns, before anything is charged.
         """
@@ -415,7 +421,7 @@ class PrivateTable:
         return tuple(sizes[name] if name in sizes else self.schema[name].size for name in family)
 
     def _derived_table(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
-        """Return a table of other rows or columns with the same noise and bound on rows."""
+        """Return a table of other rows or columns, with this table's noise and bound on rows."""
         made = type(self)(rows, schema, ledger, self._door.noise)
         made._door = self._door.with_ledger(ledger)  # keeps the public bound on rows
         made._sources, made._strata = self._sources, self._strata
