@@ -34,7 +34,7 @@ from dpcore.text import as_text
 
 NUMBER = r"^([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity))$"
 WHOLE = r"^[+-]?[0-9]+$"
-# A number with leading zeros (a postal code), or more digits than a float holds (an account).
+# Leading zeros (a postal code), or more digits than a float holds (an account), make a name.
 NAME = r"^[+-]?(0[0-9].*|[0-9]{16,}|(?i:inf.*))$"
 BLOCK = 1 << 16  # texts that are parsed together
 FORM = re.compile(r"(\D{0,4})1([ ,.'’\u00a0\u202f]?)234(?:([.,])(50{0,7}))?(\D{0,4})")

@@ -21,7 +21,8 @@ from dpcore.text import is_writable
 ORDER, NEVER, NO_CODE = "<=", ", never ", -1
 MOST_RULES = 500
 HOW = phrase(
-    "Two columns of numbers or of dates: “start <= end”. Two listed values: “age = 0-17, never status = married”."
+    "Write an order of two numeric or date columns: “start <= end”; "
+    "or an impossible pair of values: “age = 0-17, never status = married”."
 )
 ColumnCode = tuple[int, int]
 RuleEnds = tuple[ColumnCode, ColumnCode]

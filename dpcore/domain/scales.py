@@ -48,7 +48,7 @@ class Reals:
         self.any = not self.whole and self.written is None and step is None  # any number may occur
 
     def check(self, fail: Fail) -> None:
-        """Call `fail` with a cause and a remedy if the declaration contradicts itself."""
+        """Call `fail` with a cause and a remedy if a numeric column's declaration is unusable."""
         if self.form and self.written is None:
             fail("its number_format is unknown.", "Write 1234.5 in that format: 1234.50, or $1,234.50.")
         step = self.step

@@ -314,7 +314,7 @@ class Schema:
         return json.dumps(self.to_document(), indent=2, ensure_ascii=False)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the document of `to_json` as JSON-ready values."""
+        """Return the schema as JSON-ready values, which `from_document` reads."""
         usual = ("origin", self.source)  # the default, which is not written
         return {
             "format": "dpcore schema 1",

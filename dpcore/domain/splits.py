@@ -193,11 +193,14 @@ class NumberSplit(Attribute):
         return np.where(np.isnan(numbers), np.nan, found)
 
     def steps(self, numbers: Floats) -> Floats:
-        """Return numbers as ticks rounded up to multiples of `STEP`, which trees learn from."""
+        """Return numbers as ticks of the public grid, rounded up to multiples of `STEP`.
+
+        Trees learn from these values.
+        """
         return np.asarray(np.ceil(self.ticks(numbers) / STEP) * STEP)
 
     def snap_points(self, points: Floats) -> Floats:
-        """Return split points, as ticks of the grid, rounded down to multiples of `STEP`."""
+        """Return split points, as ticks of the public grid, rounded down to multiples of `STEP`."""
         return np.asarray(np.maximum(np.floor(points / STEP) * STEP, self.start[0]))
 
     def to_numbers(self, ticks: Floats) -> Floats:
@@ -258,7 +261,7 @@ class Blocks(Attribute):
         return np.asarray(groups >= points if self.ordered else groups == points, dtype=np.intp)
 
     def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """Return the ranges of child nodes as numbers of released groups."""
+        """Return the ranges of child nodes, as lower and upper indices of released groups."""
         if self.ordered:
             return super().ranges(low, high, points, child)
         return np.where(child == 0, low, points), np.where(child == 0, high, points + 1)

@@ -58,7 +58,7 @@ class QueryClaim:
     measure: PrivacyMeasure = PURE
 
     def scaled_to(self, sensitivity: float) -> float:
-        """Return the sensitivity to which noise is scaled: the claimed one, or else `sensitivity`."""
+        """Return the sensitivity that scales the noise: the claimed one, or else `sensitivity`."""
         if self.claimed_sensitivity is None:
             return sensitivity
         if not 0 < self.claimed_sensitivity < np.inf:
