@@ -197,7 +197,7 @@ class Column:
         for name, days in map_bounds(vars(self), as_day).items() if self.kind == "date" else ():
             if days is None or (isinstance(days, tuple) and None in days):
                 cause = f"Column {self.name!r}: a bound or cut point is no date."
-                raise SchemaError(cause, "Write 2021-03-05.")
+                raise SchemaError(cause, "Write dates like 2021-03-05.")
             object.__setattr__(self, name, days)
         points, marks = self.bins if isinstance(self.bins, tuple) else (), self.missing_values
         bounds = [bound for bound in (self.lower, self.upper) if bound is not None]

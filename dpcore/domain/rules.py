@@ -67,7 +67,7 @@ def parse_rules(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnd
         ends = [known[side] for side in sides if side in known]
         kinds = {columns[j].kind == "date" for j, _ in ends}
         if not len(sides) == len(ends) == len({j for j, _ in ends}) == 2 or len(kinds) != 1:
-            raise SchemaError(f"The rule {text!r} does not fit the columns.", HOW)
+            raise SchemaError(f"The rule {text!r} cannot be read, or does not fit the columns.", HOW)
         found.append((ends[0], ends[1]))
     roles = {(j, code == NO_CODE) for ends in found for j, code in ends}
     if both := [columns[j].name for j, order in roles if order and (j, False) in roles]:

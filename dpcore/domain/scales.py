@@ -54,7 +54,7 @@ class Reals:
         step = self.step
         number = is_number(step) and 0 < step < math.inf and not (self.whole and step % 1)
         if step is not None and not (number and self._from_ticks(1.0) == step):
-            fail("its step is not positive, or finer than its decimals.", "Write 5, or 1000.")
+            fail("its step is not positive, or finer than its decimals.", "Use a step such as 5.")
         self._check_bounds(fail)
         if isinstance(self.bins, tuple):
             if len(self.bins) >= MAX_BINS:
@@ -209,7 +209,7 @@ class Wholes(Reals):
     def _check_bounds(self, fail: Fail) -> None:
         """Call `fail` if integers have decimals or are too large; else check like `Reals`."""
         if self.written is not None and self.written.decimals:
-            fail("an integer column is written with decimals.", "Write 1234, or use continuous.")
+            fail("an integer column has a number_format with decimals.", "Write 1234, or use continuous.")
         if max(abs(self.low), abs(self.high)) >= MOST_EXACT:
             fail("its bounds are too large to count in whole numbers.", "Use the type continuous.")
         super()._check_bounds(fail)

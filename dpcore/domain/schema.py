@@ -123,7 +123,7 @@ class Schema:
         if len(set(names)) != len(names):
             raise SchemaError("Two columns have the same name.", "Rename one of them.")
         if self.target is not None and self.target not in names:
-            raise SchemaError(f"The target {self.target!r} is not a column of the schema.", "Choose one.")
+            raise SchemaError(f"The target {self.target!r} is not a column of the schema.", "Name a column.")
         if self.source not in ("declared", "inferred"):
             raise SchemaError("The schema's `source` is unknown.", "Use declared or inferred.")
         if self.max_rows is not None and not is_whole(self.max_rows, 1, MOST_EXACT - 1):

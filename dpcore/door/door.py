@@ -95,7 +95,7 @@ class Door:
         Claims are in pure epsilon, so a run that counts rho has none.
         """
         if self.ledger.delta and {*map(claimed.get, ("claimed_epsilon", "claimed_sensitivity"))} != {None}:
-            raise ParameterError("A source's claims are in pure epsilon.", "Set delta=0, or drop the claim.")
+            raise ParameterError("A source's claim needs a run in pure epsilon.", "Set delta=0, or drop it.")
         return QueryClaim(**claimed, measure=self.ledger.measure)
 
     def selection_entry(

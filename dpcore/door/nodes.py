@@ -199,7 +199,7 @@ class PrivateNodes:
             What the source claims about the choice (`privacy_costs.ClaimedValues`).
         """
         if offered.shape != (self.size, low.shape[1]) or not offered.any(axis=1).all():
-            raise ParameterError("A node has no column to split by.", "Offer each node a column or more.")
+            raise ParameterError("A tree node has no column to split by.", "Offer each node a column or more.")
         entry, factor = self._selection_entry(score, epsilon, QueryClaim(**claimed))
         named = replace(entry, name=f"{name}, by {score.name}")
         draw = partial(self._draw_splits, score, offered, low, high, points, factor)
@@ -283,7 +283,7 @@ class PrivateNodes:
         weights = None if alike and part[0] else Weights(part[order], whole[order])
         best = self._door.noise.select_grouped(values[order], nodes[order], factor or 1.0, weights)
         if len(best) != end - first:
-            raise ParameterError("All splits of a node have the weight 0.", "Offer another column.")
+            raise ParameterError("All splits of a tree node have the weight 0.", "Offer another column.")
         chosen = order[best]
         columns = np.repeat([one.position for one in offers], [len(one.nodes) for one in offers])
         return columns[chosen].astype(np.intp), low[chosen], high[chosen]

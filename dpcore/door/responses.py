@@ -45,11 +45,11 @@ def check_questionnaire(
     for family, channel in questions.channels.items():
         name, sizes = describe_family(family), [schema[column].size for column in family]
         if isinstance(channel, CategoryChannel) and channel.size != np.prod(sizes):
-            raise ParameterError(f"The randomizer of {name} has another number of values.", "Match its column.")
+            raise ParameterError(f"The randomizer of {name} has another number of values.", "Match the columns.")
         if not isinstance(channel, CategoryChannel | TRR):
-            raise ParameterError(f"The randomizer of {name} has no known type.", "Use one of this package.")
+            raise ParameterError(f"The randomizer of {name} is unknown.", "Use one of dpcore.mechanisms.")
         if isinstance(channel, TRR) and (len(family) != 1 or schema.index(family[0]) not in numbered):
-            raise ParameterError(f"The column {name} is not read as a number.", "Randomize its values or bins.")
+            raise ParameterError(f"{name} is not read as a number.", "Randomize the column's values or bins.")
 
 
 def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[Item, str]) -> list[Entry]:

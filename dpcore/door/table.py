@@ -86,7 +86,7 @@ class PrivateTable:
         The rule works row by row, so it costs nothing.
         """
         if rule.shape != self._marginal_shape(sources) or rule.min() < 0 or rule.max() >= column.size:
-            raise ParameterError("`rule` does not fit its sources or `column`.", "Give one code per source cell.")
+            raise ParameterError("`rule` does not fit `sources` or `column`.", "Give a code per source value.")
         schema = Schema(**{**vars(self.schema), "columns": (*self.schema.columns, column)})
         added = [self.schema.index(name) for name in sources], rule
         rows = self._rows.look_up(schema.sizes, [*range(len(self.schema)), added])
@@ -100,7 +100,7 @@ class PrivateTable:
         """
         for (source, rule), size in zip(rules, schema.sizes, strict=True):
             if rule.shape != self._marginal_shape([source]) or rule.min() < 0 or rule.max() >= size:
-                raise ParameterError(f"A rule does not fit {source!r} or its new column.", "Give one code per code.")
+                raise ParameterError(f"The rule for {source!r} does not fit.", "Give a new code per code of it.")
         rows = self._rows.recoded(schema.sizes, [(self.schema.index(name), rule) for name, rule in rules])
         made = self._derived_table(rows, schema, self.ledger)
         made._sources = {name: self._sources.get(own, own) for name, (own, _) in zip(schema.names, rules, strict=True)}
@@ -250,7 +250,7 @@ class PrivateTable:
         def draw() -> Ints:
             values = score.values(self._count_marginals, candidates, self.relation)
             if values[..., 0].size != draws:
-                raise ParameterError(f"The score makes more or fewer choices than {draws}.", "Pass draws=.")
+                raise ParameterError(f"`draws` is {draws}; the score makes more or fewer choices.", "Pass draws=.")
             rated, weights = values if factor else np.zeros_like(values), score.weights
             if weights is None:
                 return noise.select(rated, factor or 1.0)
@@ -280,7 +280,7 @@ class PrivateTable:
         def draw() -> Floats:
             values = score.values(self._count_marginals, candidates, self.relation)
             if values.shape != (len(candidates),):
-                raise ParameterError("The score has not one value per candidate.", "Use a score of candidates.")
+                raise ParameterError("The score does not give one value per candidate.", "Use another score.")
             if not np.isfinite(entry.scale):
                 return np.zeros(len(candidates))
             return noise.reals(values, entry.scale, grid=grid)

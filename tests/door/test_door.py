@@ -248,7 +248,7 @@ REFUSED = [
     (answering(), {A: ERRPH(2, p0=1)}, "no finite epsilon"),  # the truth
     (answering(), {N: TRR(factors=[1.0], offsets=[0.0])}, "no finite epsilon"),  # sets
     (answering(), {N: AdditiveNoise("uniform", 100, lower=-5, upper=15)}, "no finite epsilon"),
-    (answering(), {A: type("Own", (Channel,), {"epsilon": 0, "mechanism": "own"})()}, "no known type"),
+    (answering(), {A: type("Own", (Channel,), {"epsilon": 0, "mechanism": "own"})()}, "is unknown"),
     (answering(), {("z",): ERRPH(2, epsilon=1)}, "no column 'z'"),
     (answering(relation="add_remove"), ONE, "replace"),  # who takes part is not hidden
     (answering().partition_by("a")[0], ONE, "replace"),
