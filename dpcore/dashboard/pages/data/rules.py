@@ -32,7 +32,7 @@ def field(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
 
 def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether what no row breaks holds in general: one question of orders, and one of pairs."""
-    read = rows.fixed is None and rows.path is None  # of a path only the first rows are here
+    read = rows.dataset is None and rows.path is None  # of a path only the first rows are here
     found = rows.rules(schema.columns) if read else ()
     for words, rules in zip((ALWAYS, NEVER), found, strict=False):
         new = tuple(rule for rule in rules if rule not in schema.rules and rule not in rows.answers)

@@ -58,7 +58,7 @@ def true_counts(shown: ShownRelease, tree: ReleasedTree | None = None) -> list[F
 def real_rows(shown: ShownRelease) -> Rows:
     """The real rows, cut as those that were counted."""
     rows = panels.evaluator(shown).rows
-    return rows.at(panels.compared_rows(shown)) if isinstance(rows, HeldRows) else rows
+    return rows.at(panels.compared_row_indices(shown)) if isinstance(rows, HeldRows) else rows
 
 
 def per_row(shown: ShownRelease) -> float:
@@ -83,7 +83,7 @@ def tree(shown: ShownRelease) -> None:
         levels=levels,
         leaves=leaves,
     )
-    st.markdown(f"{text}{panels.of_persons(shown)}")
+    st.markdown(f"{text}{panels.describe_person_sample(shown)}")
     if sum(found.measured) > 1 and leaves < SMALL:
         caption("Inner levels correct little here: counting a node helps if it holds many groups.")
     private = st.toggle(say("Color by error (reads the real rows)"), True, f"{PAGE}.tree_errors")
@@ -103,7 +103,7 @@ def tree(shown: ShownRelease) -> None:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
         caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
-    forest.largest_groups(released_tree(shown).generalized_rows)
+    forest.draw_largest_groups(released_tree(shown).generalized_rows)
 
 
 def errors(shown: ShownRelease) -> None:
@@ -117,7 +117,7 @@ def errors(shown: ShownRelease) -> None:
         "of the counts and, in finer ranges, from how **unevenly** rows are spread inside groups.",
         queries=QUERIES,
     )
-    st.markdown(f"{text}{panels.of_persons(shown)}")
+    st.markdown(f"{text}{panels.describe_person_sample(shown)}")
     frame = remember(shown, f"range errors {finer}", lambda: range_errors(shown, finer=finer))
     panels.real(charts.error_by_range, frame)
     caption(
@@ -151,7 +151,7 @@ def ask(shown: ShownRelease) -> None:
         "How many rows …? Choose columns, and in each a group or an interval. Where the "
         "release did not split that finely, the answer takes a group's rows to be spread evenly."
     )
-    st.markdown(f"{text}{panels.of_persons(shown)}")
+    st.markdown(f"{text}{panels.describe_person_sample(shown)}")
     divided, key = list(released_tree(shown).tree.leaves.divided_columns), f"{PAGE}.ask:{id(shown)}"
     names = st.multiselect(say("Columns"), schema.names, divided[:1], key=key)
     if not names:
@@ -181,7 +181,7 @@ def redraws(page: str, shown: ShownRelease) -> None:
         found: ReleasedTree = vars(fitted)["tree_"]
         return tree_errors.level_errors(found, true_counts(shown, found))
 
-    redraw.redraws(page, shown, look, partial(panels.real, charts.level_errors))
+    redraw.draw_redraws(page, shown, look, partial(panels.real, charts.level_errors))
 
 
 def group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
