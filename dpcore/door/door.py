@@ -18,7 +18,7 @@ from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.scores import Bounds, Score, Shape
 
 Answer = TypeVar("Answer")
-Question = Literal["counts", "choose", "histograms", "noisy_scores", "randomize", "unprotected"]
+QueryKind = Literal["counts", "choose", "histograms", "noisy_scores", "randomize", "unprotected"]
 
 
 class Door:
@@ -51,7 +51,7 @@ class Door:
         """Return a door with the same noise and bound on the number of rows, but another ledger."""
         return Door(ledger, self.noise, rows=self.rows, unprotected_allowed=self.unprotected_allowed)
 
-    def answer(self, question: Question, entries: Sequence[Entry], draw: Callable[[], Answer]) -> Answer:
+    def answer(self, query: QueryKind, entries: Sequence[Entry], draw: Callable[[], Answer]) -> Answer:
         """Charge the entries to the ledger, then return what `draw` returns.
 
         Every answer leaves through this function; replay tests replace it by recorded answers.

@@ -42,13 +42,13 @@ def check_questionnaire(
     """
     if relation is not Relation.REPLACE:
         raise ParameterError("Randomized answers do not hide who takes part.", "Use the relation replace.")
-    for family, channel in questions.channels.items():
-        name, sizes = describe_family(family), [schema[column].size for column in family]
+    for clique, channel in questions.channels.items():
+        name, sizes = describe_clique(clique), [schema[column].size for column in clique]
         if isinstance(channel, CategoryChannel) and channel.size != np.prod(sizes):
             raise ParameterError(f"The randomizer of {name} has another number of values.", "Match the columns.")
         if not isinstance(channel, CategoryChannel | TRR):
             raise ParameterError(f"The randomizer of {name} is unknown.", "Use one of dpcore.mechanisms.")
-        if isinstance(channel, TRR) and (len(family) != 1 or schema.index(family[0]) not in numbered):
+        if isinstance(channel, TRR) and (len(clique) != 1 or schema.index(clique[0]) not in numbered):
             raise ParameterError(f"{name} is not read as a number.", "Randomize the column's values or bins.")
 
 
@@ -60,15 +60,15 @@ def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: M
     """
     channels, optional = questions.channels, questions.optional
     tied = [group for group in questions.together if len(group) > 1]
-    listed = {*optional, *(family for group in tied for family in group)}
+    listed = {*optional, *(clique for group in tied for clique in group)}
     found = [
-        report_entry(describe_family(own), [one], exact(one.epsilon), claimed, reasons.get(own, ""))
+        report_entry(describe_clique(own), [one], exact(one.epsilon), claimed, reasons.get(own, ""))
         for own, one in channels.items()
         if own not in listed
     ]
     for group in tied:
-        name = ", ".join(map(describe_family, group)) + ", kept or changed together"
-        reason = " ".join(dict.fromkeys(reasons.get(family, "") for family in group))
+        name = ", ".join(map(describe_clique, group)) + ", kept or changed together"
+        reason = " ".join(dict.fromkeys(reasons.get(clique, "") for clique in group))
         found.append(report_entry(name, [channels[one] for one in group], inf, claimed, reason))
     if optional:
         own, name = [channels[one] for one in optional], f"{questions.asked} of {len(optional)} answers, by lot"
@@ -91,9 +91,9 @@ def report_entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed
     return claim.entry(f"report of {name}", mechanism, width, scale, spent=bound, bound=bound, draws=1)
 
 
-def describe_family(family: Item) -> str:
+def describe_clique(clique: Item) -> str:
     """Return the names of a set of columns as one text, such as "age × sex"."""
-    return " × ".join(family)
+    return " × ".join(clique)
 
 
 def draw_reports(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) -> Reports:
@@ -111,14 +111,14 @@ def draw_reports(questions: Questionnaire, rows: Rows, schema: Schema, noise: No
     for group in questions.together:
         shared |= dict.fromkeys(group, fixed_draws(noise.lots(people)))
     values: dict[Item, NDArray[Any]] = {}
-    for family, channel in questions.channels.items():
-        at: Any = chosen.get(family, slice(None))
-        positions = [schema.index(name) for name in family]
+    for clique, channel in questions.channels.items():
+        at: Any = chosen.get(clique, slice(None))
+        positions = [schema.index(name) for name in clique]
         if isinstance(channel, TRR):
-            values[family] = channel.report(rows.numbers(positions[0])[at], noise.lots, noise.reals)
+            values[clique] = channel.report(rows.numbers(positions[0])[at], noise.lots, noise.reals)
         elif isinstance(channel, CategoryChannel):
             own = rows.cells(positions)[at]
-            values[family] = channel.report(own, shared.get(family, noise.lots))
+            values[clique] = channel.report(own, shared.get(clique, noise.lots))
     return Reports(schema, people, questions.channels, values, chosen, questions.together)
 
 

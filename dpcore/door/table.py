@@ -118,15 +118,15 @@ class PrivateTable:
             part._strata += (self._sources.get(by, by),)
         return made
 
-    def prefetch(self, families: Sequence[Names]) -> None:
+    def prefetch(self, cliques: Sequence[Names]) -> None:
         """Count marginals for later queries in one pass over the rows; nothing is returned."""
-        self._rows.expect([self.schema.index(name) for name in family] for family in families)
+        self._rows.expect([self.schema.index(name) for name in clique] for clique in cliques)
 
     # Queries
 
     def counts(
         self,
-        families: Sequence[Names],
+        cliques: Sequence[Names],
         *,
         epsilon: PrivacyLoss,
         weights: list[float] | None = None,
@@ -136,7 +136,7 @@ class PrivateTable:
 
         Parameters
         ----------
-        families : sequence of sequences of column names
+        cliques : sequence of sequences of column names
             The columns of each marginal. An empty one stands for the number of rows.
         epsilon : float or Fraction
             The privacy loss of all marginals together. A marginal's noise has the scale sensitivity
@@ -148,43 +148,43 @@ class PrivateTable:
             What the source claims about the query (`privacy_costs.ClaimedValues`).
         """
         claim, mechanism = self._door.claim(**claimed), self._door.noise.on_counts
-        charged = privacy_costs.marginal_entries(families, self.relation, mechanism, epsilon, weights, claim)
-        entries = [self._add_tables(entry, [family]) for entry, family in zip(charged, families, strict=True)]
+        charged = privacy_costs.marginal_entries(cliques, self.relation, mechanism, epsilon, weights, claim)
+        entries = [self._add_tables(entry, [clique]) for entry, clique in zip(charged, cliques, strict=True)]
         scales = [entry.scale for entry in entries]
         return self._door.answer(
-            "counts", entries, lambda: self._door.noisy_counts(self._count_marginals(families), scales)
+            "counts", entries, lambda: self._door.noisy_counts(self._count_marginals(cliques), scales)
         )
 
-    def histograms(self, families: Sequence[Names], *, epsilon: Epsilon) -> list[Floats]:
+    def histograms(self, cliques: Sequence[Names], *, epsilon: Epsilon) -> list[Floats]:
         """Return noisy marginals by the K-norm mechanism, one noise for all of them together.
 
         This is more accurate than `counts` if the marginals have similar sizes. In pure epsilon
         only. All results have one total, under replace the public number of rows. An epsilon whose
         scale would exceed `WIDEST` gives no information. See `mechanisms.noise.histograms`.
         """
-        entry, factor = self._histogram_entry(families, epsilon)
+        entry, factor = self._histogram_entry(cliques, epsilon)
 
         def draw() -> list[Floats]:
             if not factor:
-                return [np.zeros(self._marginal_shape(family)) for family in families]
-            return self._door.noise.histograms(self._count_marginals(families), factor, public_total=self._public_total)
+                return [np.zeros(self._marginal_shape(clique)) for clique in cliques]
+            return self._door.noise.histograms(self._count_marginals(cliques), factor, public_total=self._public_total)
 
         return self._door.answer("histograms", [entry], draw)
 
-    def histogram_spreads(self, families: Sequence[Names], epsilon: Epsilon) -> list[Spread]:
+    def histogram_spreads(self, cliques: Sequence[Names], epsilon: Epsilon) -> list[Spread]:
         """Return the approximate noise of each marginal of `histograms`; nothing is charged."""
-        _, factor = self._histogram_entry(families, epsilon)
-        sizes = [prod(self._marginal_shape(family)) for family in families]
+        _, factor = self._histogram_entry(cliques, epsilon)
+        sizes = [prod(self._marginal_shape(clique)) for clique in cliques]
         found = self._door.noise.histogram_spreads(sizes, factor, public_total=self._public_total)
         return [found[size] for size in sizes]
 
-    def _histogram_entry(self, families: Sequence[Names], epsilon: Epsilon) -> tuple[Entry, float]:
+    def _histogram_entry(self, cliques: Sequence[Names], epsilon: Epsilon) -> tuple[Entry, float]:
         """Return the ledger entry of `histograms`, and the factor of its noise's exponent.
 
         With the factor 0 nothing is drawn.
         """
         self._require_pure("K-norm histograms")
-        entry = self._add_tables(privacy_costs.histogram_entry(families, self.relation, epsilon), families)
+        entry = self._add_tables(privacy_costs.histogram_entry(cliques, self.relation, epsilon), cliques)
         return entry, 0.0 if entry.scale > WIDEST else 1 / entry.scale if entry.scale else np.inf
 
     @property
@@ -243,7 +243,7 @@ class PrivateTable:
             Number of independent choices that the score makes at once (its leading axes, which are
             the shape of the result). They compose sequentially.
         """
-        shapes = [self._marginal_shape(family) for family in candidates]
+        shapes = [self._marginal_shape(clique) for clique in candidates]
         noise, claim = self._door.noise, self._door.claim(**claimed)
         entry, factor = self._door.selection_entry(score, shapes, epsilon, claim, draws=draws)
 
@@ -271,7 +271,7 @@ class PrivateTable:
         """
         if not candidates:
             raise ParameterError("`candidates` is empty.", "Give one candidate or more.")
-        shapes = [self._marginal_shape(family) for family in candidates]
+        shapes = [self._marginal_shape(clique) for clique in candidates]
         noise, bounds = self._door.noise, self._door.bounds(score, shapes)
         entry, grid = privacy_costs.score_entry(
             score.name, bounds, len(shapes), epsilon, self._door.claim(**claimed), exactly=noise.exactly_sampled
@@ -290,7 +290,7 @@ class PrivateTable:
     def grow_network(
         self, score: TableScore, columns: Names, *, max_parents: int, related: Flags | None = None
     ) -> NetworkGrowth:
-        """Return a growing network of 0/1 columns, whose families are chosen privately one by one.
+        """Return a growing network of 0/1 columns; exponential mechanisms choose its families.
 
         Parameters
         ----------
@@ -401,24 +401,24 @@ class PrivateTable:
         if self.ledger.delta:
             raise ParameterError(f"{what} have their privacy loss in pure epsilon only.", "Use delta=0.")
 
-    def _count_marginals(self, families: Sequence[Names]) -> list[Counts]:
+    def _count_marginals(self, cliques: Sequence[Names]) -> list[Counts]:
         """Return the noiseless marginals of some sets of columns, one axis per column; private."""
         position = {name: j for j, name in enumerate(self.schema.names)}
-        return self._rows.tables([[position[name] for name in family] for family in families])
+        return self._rows.tables([[position[name] for name in clique] for clique in cliques])
 
-    def _add_tables(self, entry: Entry, families: Sequence[Names]) -> Entry:
+    def _add_tables(self, entry: Entry, cliques: Sequence[Names]) -> Entry:
         """Return the ledger entry with the columns and sizes of the marginals that it is about.
 
         SchemaError for unknown columns, before anything is charged.
         """
-        named = [zip(family, self._marginal_shape(family), strict=True) for family in families]
+        named = [zip(clique, self._marginal_shape(clique), strict=True) for clique in cliques]
         tables = [tuple((self._sources.get(name, name), size) for name, size in table) for table in named]
         return replace(entry, tables=tuple(tables), strata=self._strata)
 
-    def _marginal_shape(self, family: Names) -> tuple[int, ...]:
+    def _marginal_shape(self, clique: Names) -> tuple[int, ...]:
         """Return the shape of a marginal: the number of codes of each column."""
         sizes = self._sizes  # the schema raises for an unknown name
-        return tuple(sizes[name] if name in sizes else self.schema[name].size for name in family)
+        return tuple(sizes[name] if name in sizes else self.schema[name].size for name in clique)
 
     def _derived_table(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
         """Return a table of other rows or columns, with this table's noise and bound on rows."""
