@@ -205,7 +205,7 @@ class NumberFormat:
 
     @classmethod
     def from_example(cls, text: str) -> Self | None:
-        """Return the format in which `text` is 1234 or 1234.5; None if `text` is neither."""
+        """Return the number format in which `text` is 1234 or 1234.5; None if `text` is neither."""
         found = FORM.fullmatch(text)
         if not found:
             return None
@@ -227,21 +227,24 @@ class NumberFormat:
         return self == NumberFormat(decimals=self.decimals)
 
     def write(self, number: float) -> str:
-        """Return a number as text in this format."""
+        """Return a number as text in this number format."""
         plain = f"{abs(number):,.{self.decimals}f}"
         marks = str.maketrans({",": self.thousands, ".": self.mark})
         return f"{'-' if number < 0 else ''}{self.prefix}{plain.translate(marks)}{self.suffix}"
 
     @cached_property
     def pattern(self) -> str:
-        """Regular expression of texts in this format, with affixes and thousands marks optional."""
+        """Regular expression of texts in this number format; affixes and marks are optional."""
         before, after = (f"(?:{re.escape(part.strip())})?" for part in (self.prefix, self.suffix))
         whole = f"[1-9][0-9]{{0,2}}(?:{re.escape(self.thousands)}[0-9]{{3}})+|[0-9]+" if self.thousands else "[0-9]+"
         fraction = rf"(?:{re.escape(self.mark)}(?P<f>[0-9]*))?"
         return rf"^(?P<s>[+-]?){before}\s*(?P<t>[+-]?)(?P<w>{whole}){fraction}\s*{after}$"
 
     def numbers(self, values: pd.Series[Any]) -> Floats:
-        """Return the cells as numbers, shape (n,); NaN where a cell is missing or not a number."""
+        """Return the cells as numbers, shape (n,), read by this format; NaN where not a number.
+
+        NaN also where a cell is missing. Cells that are numbers already are returned unchanged.
+        """
         if pd.api.types.is_any_real_numeric_dtype(values.dtype):
             return as_numbers(values)
         if isinstance(values.dtype, pd.CategoricalDtype):

@@ -180,7 +180,10 @@ class Binarization:
 
     @property
     def rules(self) -> list[tuple[str, NDArray[np.int64]]]:
-        """Per bit its source column, and the bit's value for each of that column's codes."""
+        """Rules of `PrivateTable.recode` from codes to bits: per bit its source column and values.
+
+        The values are the bit of each of the source column's codes.
+        """
         return [
             (column.name, np.arange(column.size) >> shift & 1)
             for column, group in zip(self.source, self.groups, strict=True)

@@ -141,7 +141,7 @@ class Reals:
 
     @cached_property
     def count(self) -> int:
-        """Number of bins."""
+        """Number of bins of a numeric column."""
         return len(self.edges) - 1
 
     @cached_property
@@ -193,7 +193,7 @@ class Reals:
         return np.asarray(self._from_ticks(drawn), dtype=float)
 
     def cells(self, numbers: Any) -> pd.Series[Any]:
-        """Return numbers as cells: numbers in a plain format, else text in the number format."""
+        """Return numbers as cells of a column: as text, or as numbers if the format is plain."""
         if self.is_plain:
             return pd.Series(numbers)
         different, inverse = np.unique(numbers, return_inverse=True)
@@ -266,7 +266,7 @@ class Days(Wholes):
 
     @property
     def text(self) -> str:
-        """Bounds, bins and step as text for readers, with ISO dates."""
+        """Bounds, bins and step of a date column as text for readers, with ISO dates."""
         return super().text + (f", first of {self.unit}" if self.unit else "")
 
     def round_outward(self) -> tuple[float, float, Bins]:

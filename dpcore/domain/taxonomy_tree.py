@@ -165,5 +165,5 @@ def split_in_halves(column: Column) -> Hierarchy:
 
 
 def shorten_list(names: Sequence[str]) -> str:
-    """Return names as a list, shortened to the first two and the last if there are many."""
+    """Return names as one text, shortened to the first two and the last if there are many."""
     return ", ".join(names) if len(names) <= FEW else f"{names[0]}, {names[1]}, … {names[-1]}"

@@ -47,9 +47,9 @@ class Records:
 
     @cached_property
     def occurring(self) -> dict[int, tuple[Floats, NDArray[np.int32]]]:
-        """Per column: the steps that occur, ascending, and the rank of every step of the grid.
+        """Per numeric column: the grid steps that occur in the rows, and the rank of every step.
 
-        The last entry is the rank of NaN.
+        Steps that occur are ascending. The last rank is that of NaN.
         """
         positions = sorted(self.rows.numbered)
         there = np.zeros((len(positions), STEPS + 1), dtype=bool)
@@ -67,7 +67,7 @@ class Records:
 
     @cached_property
     def in_memory(self) -> HeldRows | None:
-        """The rows with ranks instead of numbers, if they are in memory; else None."""
+        """The rows with ranks instead of numbers, if all rows are in memory; else None."""
         if not isinstance(self.rows, HeldRows):
             return None
         found: dict[int, Any] = {j: own[step_indices(self.rows.numbers(j))] for j, (_, own) in self.occurring.items()}

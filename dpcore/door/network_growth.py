@@ -177,11 +177,11 @@ class FamilySearch:
     def _tables(
         self, child: int, column: int, rest: Ints, parent_sets: Ints, counts: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return the marginals of families with a new column, shape (2, 2^parents, families).
+        """Return the marginals of families of 0/1 columns, shape (2, 2^parents, families).
 
-        Axes are the child's value, the parents' values, and the families. `rest` has sets of older
-        columns; `parent_sets` the index of each family's set. `counts` has the number of rows that
-        are 1 in all columns of each family.
+        Axes are the child's value, the parents' values, and the families. The parents are the new
+        `column` and a set of older columns in `rest`; `parent_sets` has the index of each family's
+        set. `counts` has the number of rows that are 1 in all columns of each family.
         """
         at, most = len(self._placed), self._most
         row, new_row = self._row[child], self._row[column]

@@ -243,7 +243,7 @@ class PrivateNodes:
     def _draw_splits(
         self, score: SplitScore, offered: Flags, low: Floats, high: Floats, points: Floats | None, factor: float
     ) -> Split:
-        """Draw a split of every node, with weight * exp(factor * score) as relative probability."""
+        """Draw a split of every tree node, in proportion to weight * exp(factor * score)."""
         given = np.full(low.shape, np.nan) if points is None else points
         known = np.asarray(~(offered & np.isnan(given)).any(axis=0))
         chosen = []
