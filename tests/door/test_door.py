@@ -1,7 +1,7 @@
-"""Answers through the door have the distributions that their prices were computed from; so have randomized answers.
+"""Noisy answers and randomized responses have the distributions that their loss was computed from.
 
-All draws are seeded, so these tests either always pass or always fail. False-alarm rate: were the seeds drawn afresh,
-each assertion would fail for right code about once in 10,000 (p-values below ALARM); some 20 assertions.
+Draws are seeded. With fresh seeds each of some 20 assertions would fail for right code about once
+in 10,000 runs (p-values below ALARM).
 """
 
 import math

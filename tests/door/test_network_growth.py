@@ -1,7 +1,6 @@
-"""Networks that grow behind the door: after every step all families and no others, with the scores that they have.
+"""Growing networks have, after every step, all candidate families with the right scores.
 
-Expected is what counting and scoring each family by itself finds. That noise draws what it is asked to is for
-`tests/mechanisms`; the price of a choice is in `test_questions`.
+Counting and scoring each family anew gives the expected values.
 """
 
 import math

@@ -1,7 +1,4 @@
-"""Nodes of private trees: their answers, the ways to divide them, and exact counts against loops over records.
-
-What each question costs is in `test_questions`.
-"""
+"""Tree nodes over private rows: answers, splits, and noiseless counts against loops over rows."""
 
 import math
 from fractions import Fraction

@@ -1,7 +1,6 @@
-"""Every question of the door: what it costs, how much noise it draws, and that it is paid for first.
+"""Every query of the door: its privacy loss, the scale of its noise, and charging before drawing.
 
-A source of noise that gives the exact values back and writes down what it was asked for stands in for the real ones, so
-every number here is exact. `tests/door/test_door.py` holds the distributions.
+A noise that returns the noiseless values and records its calls stands in for real noise.
 """
 
 import math

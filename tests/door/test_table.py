@@ -1,7 +1,4 @@
-"""The table of private rows: its answers, columns that are derived and recoded, parts, raw rows, and its boundary.
-
-What each question costs is in `test_questions`.
-"""
+"""The private table: answers, derived and recoded columns, parts, raw rows, and its boundary."""
 
 import math
 from dataclasses import replace
