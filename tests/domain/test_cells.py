@@ -1,4 +1,4 @@
-"""A cell has one text and one number, however its column is stored."""
+"""A cell has one text and at most one number, whatever the storage type of its column."""
 
 import contextlib
 import datetime
@@ -57,7 +57,7 @@ values = st.sampled_from(TEXTS) | plain | st.dates(datetime.date(1990, 1, 1)) | 
 
 @given(st.lists(values, min_size=1, max_size=4), st.data())
 def test_codes_do_not_depend_on_the_storage_type(cells, data):
-    """Each cell alone, all of them as objects, as inferred, as text, as categories, in Arrow, and beside a word."""
+    """Each cell alone, and all as objects, inferred, text, categories, Arrow, and beside a word."""
     table = pd.Series(cells, dtype=object)
     texts = table.map(str, na_action="ignore")
     stored = [table, table.infer_objects(), texts, texts.astype("category")]

@@ -1,4 +1,4 @@
-"""Columns: what a cell's code is, that cells drawn for codes have these, and which declarations are refused."""
+"""Columns: codes of cells, cells decoded from codes, and declarations that are refused."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Dates: what is read as one, where units of the calendar begin, and what a column of them declares."""
+"""Dates: texts that are read as dates, starts of calendar units, and columns of dates."""
 
 import datetime as dt
 import json

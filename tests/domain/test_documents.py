@@ -1,4 +1,4 @@
-"""JSON from anybody: every entrance takes it or refuses it with a cause and a remedy, and nothing else."""
+"""JSON from anyone: every reader accepts it, or refuses it with a cause and a remedy."""
 
 import json
 from itertools import product

@@ -1,4 +1,4 @@
-"""Where a schema's lines come from is kept for ever, and values that few rows have are in no line unasked."""
+"""Origins of a schema's columns are kept, and rare values are proposed only on request."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Numbers as they are written: which texts are which numbers, and what is drawn looks and is fine like them."""
+"""Number formats: which texts are which numbers, and how synthetic numbers are written."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Range queries: what they ask for, public workloads of them, and exact answers by pandas."""
+"""Range queries: their codes, public workloads, and matching rows counted by pandas."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Schemas: encoding whole frames, documents that read back, mistakes that are named, and guesses from rows."""
+"""Schemas: encoding of frames, documents that read back, named mistakes, and inference."""
 
 import json
 from dataclasses import replace

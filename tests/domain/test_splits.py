@@ -1,4 +1,4 @@
-"""How trees divide a number: the fine public grid of its ticks, and what a cut says in numbers."""
+"""Splits of numbers: ticks of the public grid, and the numbers that a split point names."""
 
 from fractions import Fraction
 from itertools import pairwise, product
@@ -79,7 +79,7 @@ def test_ticks_are_the_public_rules():
 
 
 def test_ticks_lead_back_to_numbers():
-    """To within one step of the grid, upwards: the number of the tick is at or above the one that was sent there."""
+    """Within one step of the grid: the number of a tick is at or above the original number."""
     for name, column, point, by_length in (grid for grid in GRIDS if grid[0] != "one"):
         ends = np.array(ends_of(column, by_length), dtype=float)
         step, rounding = np.diff(ends).max() * (len(ends) - 1) / GRID, 4 * np.spacing(np.abs(ends).max())
@@ -90,7 +90,7 @@ def test_ticks_lead_back_to_numbers():
 
 
 def test_numbers_go_left_up_to_the_split_point():
-    """All ticks of [low, high) are cuts; records in (low, cut] go left, those in (cut, high] and missing ones right."""
+    """Ticks in [low, high) are split points; rows in (low, point] go left, all others right."""
     for name, column, point, by_length in GRIDS:
         rng = np.random.default_rng(6)
         assert point.start == (-1, GRID)
@@ -104,7 +104,7 @@ def test_numbers_go_left_up_to_the_split_point():
 
 
 def test_splits_learned_on_steps_hold_for_every_number():
-    """A cut parts the steps of numbers as its own step does, and that one the numbers themselves; others stay."""
+    """A snapped split point divides steps and numbers as the original one divides steps."""
     for name, column, point, by_length in GRIDS:
         rng = np.random.default_rng(8)
         values = values_of(column, by_length, rng)
@@ -128,7 +128,7 @@ def cuts_of(ticks, rng):
 
 
 def test_split_points_of_integers_name_the_integers_on_each_side():
-    """All whole numbers of a column against what the texts say; where none goes left, the texts name the lowest."""
+    """All integers against the texts; where none goes left, the texts name the lowest."""
     for name, column, point, _ in WHOLE:
         rng, values = np.random.default_rng(7), np.arange(column.lower, column.upper + 1)
         ticks = point.ticks(values)
@@ -141,7 +141,7 @@ def test_split_points_of_integers_name_the_integers_on_each_side():
 
 
 def test_integers_are_split_while_two_are_in_the_range():
-    """Of whole numbers, two numbers; of others, two ticks."""
+    """Integers need two values in the range, other numbers two ticks."""
     for name, column, point, _ in WHOLE:
         rng = np.random.default_rng(9)
         ticks = point.ticks(np.arange(column.lower, column.upper + 1))

@@ -1,4 +1,4 @@
-"""Columns as public trees: levels hold every code once, what is a leaf stays one, and intervals divide the bins."""
+"""Hierarchies: levels have every code once, leaves stay leaves, and intervals divide bins."""
 
 from itertools import product
 

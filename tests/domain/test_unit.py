@@ -89,7 +89,7 @@ def test_bounded_contributions_by_hand():
 
 @given(st.data(), st.integers(1, 6), st.booleans())
 def test_neighbors_by_one_person_differ_in_at_most_k_rows_after_bounding(data, rows, fill):
-    """Wherever rows stand; all others keep the rows that they keep without that person, with the same draws."""
+    """All other persons keep the rows that they keep without that person, with the same draws."""
     unit = PrivacyUnit(max_contributions=rows, id_column="who")
     many = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))
     pairs = [(f"p{person}", index) for person, count in enumerate(many) for index in range(count)]

@@ -304,9 +304,9 @@ def test_selected_nodes_keep_their_counts_in_any_order(known_first, seeds):
 
 
 def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
-    """All places inside a node's range and none else; every tick of an interval divides as its table says.
+    """Candidates cover each node's range once; all ticks of an interval split as its table says.
 
-    Also of no records, and of numbers that are all missing; by counting all cells, and by sorting the places.
+    Also for nodes without rows, for missing numbers only, and for both ways of counting.
     """
     for seed, position, how in product(seeds(12), ATTRIBUTES, ({}, {"most": 1}, {"missing": 1.0})):
         rows, rng = random_rows(seed, **how)
@@ -370,7 +370,7 @@ def test_two_numbers_by_hand():
 
 
 def test_the_next_level_has_every_row_once(seeds):
-    """Divided as the candidates said: each child's counts are the chosen candidate's table."""
+    """Each child's counts are the table of the chosen candidate."""
     for seed in seeds(12):
         rows, rng = random_rows(seed)
         column = rng.choice(list(ATTRIBUTES), rows.size)
