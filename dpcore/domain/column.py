@@ -403,7 +403,7 @@ class Column:
             The codes, the numbers (None for categories), and the number of misfits by reason.
         """
         if self.numeric:
-            return self.coded_numbers(self._scale.read(values), values.isna().to_numpy(dtype=bool), times)
+            return self.encode_numbers(self._scale.read(values), values.isna().to_numpy(dtype=bool), times)
         indices, texts = factorize_texts(values, unused=True)
         known = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
         codes, absent = np.append(known, self.size - 1)[indices], indices < 0
@@ -431,7 +431,7 @@ class Column:
         numeric = pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type)
         if numeric and self.numeric and self.kind != "date":
             numbers = cells.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-            return self.coded_numbers(numbers, np.isnan(numbers))
+            return self.encode_numbers(numbers, np.isnan(numbers))
         if not pa.types.is_dictionary(cells.type):
             cells = cells.dictionary_encode()
         words = cells.dictionary
@@ -441,7 +441,7 @@ class Column:
         numbers = None if found.numbers is None else found.numbers[indices]
         return CodedColumn(found.codes[indices], numbers, found.misfits)
 
-    def coded_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> CodedColumn:
+    def encode_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> CodedColumn:
         """Encode numbers of a numeric column, and count those that do not fit.
 
         Parameters
@@ -496,8 +496,8 @@ class Column:
     def _clip_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> tuple[Floats, Counter[str]]:
         """Return numbers clipped into the bounds, shape (n,), and counts of misfits by reason.
 
-        Misfits are counted only if `outside` is "refuse". Whole numbers are rounded down; NaN
-        becomes `lower` unless "missing" is declared.
+        Misfits are counted only if `outside` is "refuse". Numbers of integer and date columns are
+        rounded down; NaN becomes `lower` unless "missing" is declared.
         """
         low, high, misfits = cast(float, self.lower), cast(float, self.upper), Counter[str]()
         if self.missing_values:

@@ -97,7 +97,7 @@ class Partition:
 
     @property
     def divided_columns(self) -> tuple[str, ...]:
-        """Names of the columns that have more than one block."""
+        """Names of the columns that the partition divides into more than one block."""
         return tuple(name for name, n in zip(self.schema.names, self.shape, strict=True) if n > 1)
 
     def parents(self, coarser: Partition) -> Ints:
@@ -113,10 +113,10 @@ class Partition:
         return index
 
     def weights(self, masks: dict[str, Flags]) -> Floats:
-        """Return the share of each cell that a product of code sets covers, shape (size,).
+        """Return the share of each cell that a range query covers, shape (cells,).
 
-        `masks` has a mask over codes per column; a column without one is unrestricted. Values are
-        taken as uniform within a cell.
+        `masks` has the query's mask over codes per column; a column without one is unrestricted.
+        Values are taken as uniform within a cell.
         """
         shares = np.ones(1)
         for name, axis in zip(self.schema.names, self.axes, strict=True):

@@ -114,7 +114,7 @@ class Groups(Attribute):
         return self.below[low.astype(np.intp), child].astype(float), high
 
     def text(self, low: float, point: float, child: int) -> str:
-        """Return the name of the group of a split's child."""
+        """Return the name of the group of values that goes to a child."""
         return self.names[self.children[int(low)][child]]
 
 
@@ -128,7 +128,7 @@ class OneValue(Attribute):
         super().__init__(column, (0.0, float(column.size)))
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return 0 for rows that have the separated code and 1 for all others, shape (n,).
+        """Return the child of each row: 0 if it has the separated code, else 1, shape (n,).
 
         `points` has the code that each row's tree node separates.
         """
@@ -139,7 +139,7 @@ class OneValue(Attribute):
         return np.where(child == 0, points, low), np.where(child == 0, points + 1, high)
 
     def text(self, low: float, point: float, child: int) -> str:
-        """Return the name of the value that a split separates, or "not" and that name."""
+        """Return the condition of a child: the separated value's name, or "not" and that name."""
         return f"{'not ' if child else ''}{self.column.labels[int(point)]}"
 
 
@@ -150,7 +150,7 @@ class CodeSplit(Attribute):
         super().__init__(column, (0.0, float(column.size - column.missing)))
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return 0 for rows with codes below their node's split point and 1 for others.
+        """Return the child of each row: 0 (left) for codes below the split point, else 1.
 
         The result has the shape (n,).
         """
@@ -219,9 +219,9 @@ class NumberSplit(Attribute):
         return found
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return 0 for rows with ticks up to their node's split point, else 1, shape (n,).
+        """Return the child of each row: 0 (left) for ticks up to the split point, else 1.
 
-        Rows with a missing number (NaN) get 1.
+        Rows with a missing number (NaN) get 1. The result has the shape (n,).
         """
         return (~(values <= points)).astype(np.intp)  # NaN goes right
 
@@ -256,7 +256,7 @@ class Blocks(Attribute):
         super().__init__(column, (0.0, float(self.many)))
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return 0 for rows whose released group goes left and 1 for others, shape (n,)."""
+        """Return the child of each row: 0 if its released group goes left, else 1, shape (n,)."""
         groups = self.blocks[values]
         return np.asarray(groups >= points if self.ordered else groups == points, dtype=np.intp)
 

@@ -129,7 +129,7 @@ class Taxonomy:
 
     @classmethod
     def from_csv(cls, content: str | bytes) -> Self:
-        r"""Read a CSV file with one row per leaf, leaf first and root last.
+        r"""Read a taxonomy from CSV text with one row per leaf, leaf first and root last.
 
         Shorter rows may be padded with empty cells. The delimiter may be a comma, semicolon or tab;
         spaces around names are stripped.

@@ -90,7 +90,7 @@ class Door:
         return score.bounds(shapes, self.ledger.relation, self.rows)
 
     def claim(self, **claimed: Unpack[ClaimedValues]) -> QueryClaim:
-        """Return what a source claims about a query; ParameterError in a run with delta.
+        """Return a source's claim about a query; ParameterError in a run with delta.
 
         Claims are in pure epsilon, so a run that counts rho has none.
         """

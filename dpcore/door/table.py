@@ -366,7 +366,8 @@ class PrivateTable:
     ) -> tuple[nodes.PrivateNodes, Epsilon]:
         """Return the root nodes of trees over random samples of rows, and the budget of each path.
 
-        No query. The budget is the privacy loss that one row's path through one tree may have.
+        The budget is the privacy loss that one row's path through one tree may have. Nothing is
+        charged yet.
 
         Parameters
         ----------
