@@ -144,14 +144,7 @@ class Column:
     if TYPE_CHECKING:  # bounds of dates may be given as texts
 
         def __init__(
-            self,
-            name: str,
-            kind: Kind,
-            *,
-            lower: Bound = None,
-            upper: Bound = None,
-            bins: BinEdges = ...,
-            **fields: Any,
+            self, name: str, kind: Kind, *, lower: Bound = None, upper: Bound = None, bins: BinEdges = ..., **more: Any
         ) -> None: ...
 
     def __post_init__(self) -> None:

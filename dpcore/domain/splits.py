@@ -82,14 +82,12 @@ class Groups(Attribute):
 
     def __init__(self, column: Column, tree: Hierarchy) -> None:
         super().__init__(column, (0.0, 0.0))
-        indices = len(tree.nodes)
+        n = len(tree.nodes)
         self.names = [node.name for node in tree.nodes]
-        self.children = [
-            [tree.branching_node(c) for c in tree.children[tree.branching_node(i)]] for i in range(indices)
-        ]
+        self.children = [[tree.branching_node(c) for c in tree.children[tree.branching_node(i)]] for i in range(n)]
         self.fans = np.array([len(found) for found in self.children], dtype=np.intp)
-        self.below = np.full((indices, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
-        self.child_of = np.full((indices, tree.size), -1, dtype=np.intp)
+        self.below = np.full((n, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
+        self.child_of = np.full((n, tree.size), -1, dtype=np.intp)
         for index, found in enumerate(self.children):
             self.below[index, : len(found)] = found
             for i, child in enumerate(found):

@@ -247,5 +247,4 @@ class NetworkGrowth:
         blocks = [(child, block) for child, blocks in self._search.blocks.items() for block in blocks]
         chosen, index = self._door.noise.select_among([block for _, block in blocks], factor)
         child, block = blocks[chosen]
-        names = self._schema.names
-        return (names[child], *(names[parent] for parent in block.parents[index]))
+        return tuple(self._schema.names[column] for column in (child, *block.parents[index]))
