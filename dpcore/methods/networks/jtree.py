@@ -243,7 +243,7 @@ class JTree(CliqueSynthesizer):
 
         Edges that exceed their threshold by the most come first.
         """
-        codes = table.unprotected(REASONS["dependence"], claimed_epsilon=structure)
+        codes = table.read_unprotected(REASONS["dependence"], claimed_epsilon=structure)
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)
         pairs = list(combinations(range(len(sizes)), 2))
         if not pairs:
