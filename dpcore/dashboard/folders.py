@@ -20,8 +20,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase, say
 from dpcore.rows import FolderData
-from dpcore.rows.folder import CHANGED, PartialFolder, open_begun
-from dpcore.rows.sources import fits
+from dpcore.rows.folder import ENCODE_AGAIN, FolderStatus, read_folder_status
+from dpcore.rows.sources import first_mismatched_column
 from dpcore.rows.writing import encode_folder
 
 PRIVATE = phrase("**They are as private as the rows**, and stay until you delete them.")
@@ -33,7 +33,7 @@ class FolderPlan:
 
     rows: Intake
     codes: Path
-    known: PartialFolder | None  # what is there, if it can be used as it is, or gone on with
+    known: FolderStatus | None  # what is there, if it can be used as it is, or gone on with
     schema: Schema
     share: float  # of rows that are kept aside
 
@@ -42,7 +42,7 @@ class FolderPlan:
         """What the button says."""
         if self.known is None:
             return say("Encode")
-        if self.known.whole:
+        if self.known.complete:
             return say("Use this table")
         return say("Encode: go on after {rows:,} rows", rows=self.known.rows)
 
@@ -53,7 +53,7 @@ def plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
         return None
     with readable():
         own = codes_in(rows.path)
-        if own is not None and (other := fits(own.schema, schema)):
+        if own is not None and (other := first_mismatched_column(own.schema, schema)):
             raise SchemaError(
                 say("The rows were encoded with another column {name}.", name=repr(other)),
                 say("Undo the change; or choose the file that they were made from, and encode it."),
@@ -64,17 +64,19 @@ def plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
         return made
 
 
-def alike(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
+def alike(known: FolderStatus | None, rows: Intake, schema: Schema) -> FolderStatus | None:
     """Codes that are there, if they are as they are asked for."""
-    if known is None or known.damaged() or known.reading != rows.options or key_of(known) in refused_codes():
+    if known is None or known.first_damaged_part() or known.reading != rows.options or key_of(known) in refused_codes():
         return None
-    same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
+    same = (
+        not first_mismatched_column(known.schema, schema) if known.complete else known.schema.columns == schema.columns
+    )
     return known if same else None
 
 
-def key_of(codes: PartialFolder) -> tuple[Path, int]:
+def key_of(codes: FolderStatus) -> tuple[Path, int]:
     """What codes are known by until they are written anew."""
-    return codes.folder, codes.written
+    return codes.folder, codes.mtime_ns
 
 
 def refused_codes() -> set[tuple[Path, int]]:
@@ -84,8 +86,8 @@ def refused_codes() -> set[tuple[Path, int]]:
 
 def describe_plan(asked: FolderPlan) -> str:
     """Where codes go, what is there already, and how much room they take."""
-    there, folder = open_begun(asked.codes), escape(str(asked.codes))
-    if asked.known is not None and asked.known.whole:
+    there, folder = read_folder_status(asked.codes), escape(str(asked.codes))
+    if asked.known is not None and asked.known.complete:
         return say("Encoded already: {n:,} rows in {folder}.", n=asked.known.rows, folder=folder)
     size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in asked.schema)
     free = shutil.disk_usage(next(parent for parent in asked.codes.parents if parent.exists())).free
@@ -109,7 +111,7 @@ def work(asked: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, 
     """
     hosting.require_own_computer()
     rows, known = asked.rows, asked.known
-    if known is None or not known.whole:
+    if known is None or not known.complete:
         how: dict[str, Any] = {"schema": asked.schema, "replace": True, **rows.options}
         if known is not None:
             how |= {"schema": known.schema, "replace": False, "numbers": known.numbers}
@@ -124,7 +126,7 @@ def work(asked: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, 
     try:
         found = FolderData.open(asked.codes, name=rows.name, note=note, **how)
     except DataError as error:
-        if error.remedy == CHANGED and (there := open_begun(asked.codes)) is not None:
+        if error.remedy == ENCODE_AGAIN and (there := read_folder_status(asked.codes)) is not None:
             wrong.add(key_of(there))
         raise
     made[token] = replace(found, token=token)

@@ -22,30 +22,30 @@ from dpcore.dashboard import hosting, housekeeping, session
 from dpcore.dashboard.shell import escape, forget, mendable
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
-from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
-from dpcore.datasets.formats import UNPACKED
+from dpcore.datasets.delimited_text import ESCAPED, SCRIPTS, WESTERN
+from dpcore.datasets.formats import TABLE_FORMATS
 from dpcore.datasets.proposals import (
     RARE,
-    column_of,
     column_of_flags,
-    holders,
-    outward,
+    count_values,
     propose_orders,
     propose_pairs,
     propose_schema,
+    round_bounds_outward,
+    to_column,
 )
 from dpcore.datasets.reading import read_frame
 from dpcore.datasets.recognition import RecognizedColumn, recognize
 from dpcore.datasets.schema_formats import Fields
-from dpcore.datasets.streams import head
+from dpcore.datasets.streams import read_head
 from dpcore.domain.cells import parse_columns
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema, join_flags
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, DPCoreError, SchemaError
 from dpcore.language import phrase, say
-from dpcore.rows.data import first
-from dpcore.rows.folder import PartialFolder, open_begun
+from dpcore.rows.data import read_first_rows
+from dpcore.rows.folder import FolderStatus, read_folder_status
 from dpcore.text import canonical
 
 SOURCES = {
@@ -121,7 +121,7 @@ class Intake:
 
     def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, tuple[str, float]]:
         """A column's values of few rows, or of few persons, and the share that has each, by their canonical texts."""
-        held = holders(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
+        held = count_values(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
         every = max(sum(held.values()), 1)
         return {canonical(one): (one, held[one] / every) for one in sorted(held) if one and held[one] < RARE}
 
@@ -147,11 +147,11 @@ class Intake:
 
     def proposal(self, name: str) -> Column:
         """A column as the rows have it, which voids the guarantee; SchemaError if it is none."""
-        found = [column_of(one, self.frame[name])[0] for one in self.found if one.name == name]
+        found = [to_column(one, self.frame[name])[0] for one in self.found if one.name == name]
         if not found or found[0] is None:
             cause = f"Column {name!r}: nothing can be proposed from its rows."
             raise SchemaError(cause, "Write its public values; or untick it.")
-        return outward(found[0])
+        return round_bounds_outward(found[0])
 
     def put_together(self, flags: Sequence[str]) -> Column:
         """Put columns of 0 and 1 together, and return the column that they become."""
@@ -228,7 +228,7 @@ def choose(bar: Any) -> None:
     awaited = st.session_state.get("data.source") in OWN and before.fixed is not None
     look: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
     with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **look):
-        label = say("Your own table: {kinds}, also packed", kinds=", ".join(UNPACKED))
+        label = say("Your own table: {kinds}, also packed", kinds=", ".join(TABLE_FORMATS))
         note = say("Read in the memory of the computer that runs this program; written nowhere.")
         close = {HANDED: None, "data.source": "upload", "data.other": False}
         look = {"on_change": st.session_state.update, "args": (close,), "help": note}
@@ -300,13 +300,13 @@ def read_path(text: str, options: Mapping[str, Any]) -> Intake:
         path = hosting.absolute(text.strip().strip("\"'"))
         name = f"{path.name}{'/' * path.is_dir()}"  # which none that the program knows is called
         if (known := codes_in(path)) is not None:
-            frame = first(path / next(iter(known.parts)), known.schema, 1_000)
+            frame = read_first_rows(path / next(iter(known.parts)), known.schema, 1_000)
             words = say("Encoded rows: what cells were is known as far as their columns say it.")
             return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
         (_, known), schema = codes_of(path), None
         if known is not None:
             schema, options = known.schema, options or known.reading
-        found = head(path, **options)
+        found = read_head(path, **options)
         words = say("Its first {rows:,} rows were looked at.", rows=len(found.frame))
         more: dict[str, Any] = {"rows": found.rows, "path": path, "options": options}
         return looked_at(name, found.frame, schema, read_as=words, **more)
@@ -321,8 +321,8 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])
             why = phrase("most of its rows have rare values")
-            seems = tuple(replace(one, kept=False, reason=why) if one.name in rare else one for one in seems)
-        schema = replace(schema, columns=tuple(map(outward, schema)))
+            seems = tuple(replace(one, keep=False, reason=why) if one.name in rare else one for one in seems)
+        schema = replace(schema, columns=tuple(map(round_bounds_outward, schema)))
     notes = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
     return Intake(name, frame, schema, notes=notes, found=seems, **more)
 
@@ -331,7 +331,7 @@ def mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
     """Whether more than half of the rows that have a value have one that is not listed."""
     if column.numeric or column.outside != "clip":
         return False
-    held, listed = holders(cells), {*map(canonical, column.categories)}
+    held, listed = count_values(cells), {*map(canonical, column.categories)}
     return 2 * sum(many for one, many in held.items() if canonical(one) in listed) < sum(held.values())
 
 
@@ -348,10 +348,10 @@ def readable() -> Iterator[None]:
         raise DataError(cause, phrase("Check it, and its permissions.")) from None
 
 
-def codes_in(folder: Path) -> PartialFolder | None:
+def codes_in(folder: Path) -> FolderStatus | None:
     """What a folder of codes says of itself; None if it is none, DataError if codes are lacking."""
-    found = open_begun(folder)
-    if found is not None and not (found.whole and found.parts and not found.damaged()):
+    found = read_folder_status(folder)
+    if found is not None and not (found.complete and found.parts and not found.first_damaged_part()):
         raise DataError(
             phrase("This folder of codes is not finished, or its files have changed."),
             phrase("Choose the file or folder that they are made from, and encode it."),
@@ -359,14 +359,14 @@ def codes_in(folder: Path) -> PartialFolder | None:
     return found
 
 
-def codes_of(source: Path) -> tuple[Path, PartialFolder | None]:
+def codes_of(source: Path) -> tuple[Path, FolderStatus | None]:
     """Where a table's codes are, or go: next to it, or to the cache; and these, if up to date."""
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
     cached /= f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
     near = source.with_name(f"_{source.name}.codes")  # which is no part of a folder of tables
     folders = [near, cached] if os.access(source.parent, os.W_OK) else [cached, near]
     for folder in folders:
-        if (found := open_begun(folder)) is not None and not found.outdated(source):
+        if (found := read_folder_status(folder)) is not None and not found.source_changed(source):
             return folder, found
     return folders[0], None
 

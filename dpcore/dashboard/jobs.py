@@ -267,7 +267,7 @@ def read_file(key: str, file: Any, work: Callable[[bytes], Value], *, last: bool
 
 def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], Value]) -> Value | None:
     """What takes a pass over all real rows: at once; of rows in a folder as work, and None while it is under way."""
-    if shown.data.held:
+    if shown.data.in_memory:
         return remember(shown, key, compute)
 
     def work(progress: Progress) -> Value:

@@ -140,7 +140,7 @@ def own_kind() -> str:
     """What they are, in an address: "folder", whose rows outlive the session, or "1"; empty if none."""
     aside = st.session_state[ASIDE][0].get("dpcore.data") if laid_aside() else None
     own = [data for data in (dataset(), aside) if data is not None and data.reading is not None]
-    return "" if not own else "1" if any(data.held for data in own) else "folder"
+    return "" if not own else "1" if any(data.in_memory for data in own) else "folder"
 
 
 def waiting_runs() -> dict[str, str]:

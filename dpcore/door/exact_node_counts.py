@@ -48,11 +48,11 @@ class Records:
     @cached_property
     def occurring(self) -> dict[int, tuple[Floats, NDArray[np.int32]]]:
         """By column: its steps that occur, in order, and the rank of every step; the last is of NaN."""
-        positions = sorted(self.rows.numbered)
+        positions = sorted(self.rows.number_columns)
         there = np.zeros((len(positions), STEPS + 1), dtype=bool)
         for block in self.rows.blocks((), positions):
             for position, own, numbers in zip(positions, there, block, strict=True):
-                own[numbers_of(self.rows.made(position, numbers))] = True
+                own[numbers_of(self.rows.transform_numbers(position, numbers))] = True
         there[:, -1] = False
         return {
             position: (
@@ -74,7 +74,7 @@ class Records:
         """The ranks of what blocks have of a column's numbers."""
         if self.held is not None:
             return values
-        return self.occurring[position][1][numbers_of(self.rows.made(position, values))]
+        return self.occurring[position][1][numbers_of(self.rows.transform_numbers(position, values))]
 
 
 def numbers_of(steps: Floats) -> NDArray[np.int32]:
@@ -353,7 +353,7 @@ class NodeRows:
 
     def _by_side(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> Query:
         records, attribute = self.records, self.records.attributes[position]
-        numbered = position in records.rows.numbered
+        numbered = position in records.rows.number_columns
         if numbered:  # the largest rank of a step at or below each; -1 if there is none
             cut = np.asarray(np.searchsorted(records.occurring[position][0], cut, side="right") - 1.0)
 

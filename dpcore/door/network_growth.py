@@ -74,7 +74,7 @@ class FamilySearch:
         self._parent_sets: list[Ints] = [np.zeros((comb(d, j), j), dtype=np.intp) for j in range(most)]
         self._with: list[NDArray[np.int32]] = [np.zeros((d, comb(d, j)), dtype=np.int32) for j in range(most)]
         self._among: list[NDArray[np.int32]] = [np.zeros(comb(d, j), dtype=np.int32) for j in range(most)]
-        self._with[0][:, 0] = bits.ones(np.array(columns, dtype=np.intp)[:, None])
+        self._with[0][:, 0] = bits.count_ones(np.array(columns, dtype=np.intp)[:, None])
         self._among[0][0] = bits.rows
         self.blocks: dict[int, list[CandidateBlock]] = {column: [self._single(column, [])] for column in columns}
 
@@ -111,13 +111,13 @@ class FamilySearch:
 
     def _single(self, child: int, parents: list[int]) -> CandidateBlock:
         """All that a column may take, while that is not more than l."""
-        tables = self._bits.tables(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
+        tables = self._bits.marginals(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
         return CandidateBlock(np.array([parents], dtype=np.intp), self.score.of_many(tables, self._relation))
 
     def _products(self, column: int, rest: Ints) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
         """Rows that are 1 in the new column and in each of some subsets of V, in slices."""
         columns = np.array(self._placed, dtype=np.intp)[rest]
-        for part in self._bits.chunks(len(rest)):
+        for part in self._bits.slices(len(rest)):
             holders = np.insert(columns[part], 0, column, axis=1)
             yield part, self._bits.products(holders)
 

@@ -107,7 +107,7 @@ def answers(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) 
         if isinstance(channel, TRR):
             values[family] = channel.report(rows.numbers(positions[0])[at], noise.lots, noise.reals)
         elif isinstance(channel, CategoryChannel):
-            own = rows.cells(positions)[at]
+            own = rows.flat_indices(positions)[at]
             values[family] = channel.report(own, shared.get(family, noise.lots))
     return Reports(schema, people, questions.channels, values, chosen, questions.together)
 

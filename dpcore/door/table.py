@@ -97,7 +97,7 @@ class PrivateTable:
         for (source, rule), size in zip(rules, schema.sizes, strict=True):
             if rule.shape != self._shape([source]) or rule.min() < 0 or rule.max() >= size:
                 raise ParameterError("A rule does not fit its source or its new column.", "Give one code per code.")
-        rows = self._rows.recoded(schema.sizes, [(self.schema.index(source), rule) for source, rule in rules])
+        rows = self._rows.recode(schema.sizes, [(self.schema.index(source), rule) for source, rule in rules])
         made = self._sibling(rows, schema, self.ledger)
         made._sources = {
             name: self._sources.get(source, source) for name, (source, _) in zip(schema.names, rules, strict=True)
@@ -118,7 +118,7 @@ class PrivateTable:
 
     def expect(self, families: Sequence[Names]) -> None:
         """Have tables counted in one pass over the rows that questions are going to need; no answer, hence free."""
-        self._rows.expect([self.schema.index(name) for name in family] for family in families)
+        self._rows.prefetch([self.schema.index(name) for name in family] for family in families)
 
     # Questions
 
@@ -291,7 +291,7 @@ class PrivateTable:
         claim is for each question, with a reason by family.
         """
         self._need_pure("Randomized answers")
-        responses.check(questions, self.schema, self._rows.numbered, self.relation)
+        responses.check(questions, self.schema, self._rows.number_columns, self.relation)
         entries = responses.entries(questions, claimed_epsilon, reasons)
         if not self._door.unprotected_allowed and any(entry.epsilon_nominal == np.inf for entry in entries):
             raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or published mode.")
@@ -303,7 +303,7 @@ class PrivateTable:
 
     def unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
         """The raw codes. The bound becomes infinite; only a paper's own, unproved method may ask."""
-        return self._door.unprotected("raw rows", reason, claimed_epsilon, self._rows.held)
+        return self._door.unprotected("raw rows", reason, claimed_epsilon, self._rows.all_codes)
 
     def noiseless(self, reason: str, *, claimed_epsilon: Epsilon, random_ties: bool = False) -> PrivateTable:
         """The same table with noiseless answers, on an account of its own: `unprotected`, for a method's own questions.
@@ -365,7 +365,7 @@ class PrivateTable:
 
     def _count(self, families: Sequence[Names]) -> list[Counts]:
         position = {name: j for j, name in enumerate(self.schema.names)}
-        return self._rows.tables([[position[name] for name in family] for family in families])
+        return self._rows.marginals([[position[name] for name in family] for family in families])
 
     def _counting(self, entry: Entry, families: Sequence[Names]) -> Entry:
         """The entry with the tables that it is about; unknown columns are refused, before anything is charged."""

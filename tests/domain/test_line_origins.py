@@ -60,7 +60,7 @@ def test_one_word_changed_in_a_file_does_not_make_lines_somebodys_own() -> None:
 def test_lines_of_other_programs_are_from_a_document_and_such_a_document_loses_where_others_are_from() -> None:
     schema = declared(Schema.infer(ROWS))
     text, lost = schema_formats.write(schema, "frictionless")
-    assert any(line.startswith("where its lines come from (age, town, ill)") for line in lost)
+    assert any(line.startswith("the origin of each column's bounds or categories (age, town, ill)") for line in lost)
     assert set(origins(schema_formats.read(text)[0].outline).values()) == {"document"}
 
 

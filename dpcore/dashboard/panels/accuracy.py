@@ -31,7 +31,7 @@ RARE_CLASS = 0.1  # share of rows below which accuracy says little of a class
 def rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
     """Say how many rows the rarest class has, where they are few, and the noise on them; it reads the rows."""
     target, schema = getattr(method, "target", None) or data.schema.target, data.schema
-    if target is None or schema[target].numeric or not data.held:
+    if target is None or schema[target].numeric or not data.in_memory:
         return
     known = session.keep_once("dpcore.classes", dict[Any, Any])
     counts = session.compute_once(
