@@ -308,7 +308,7 @@ class TextBlocks:
     """A delimited text after its first pass: its `headers`, and `batches` of its cells.
 
     `rows` counts the rows that `batches` has yielded, `blank` the blank lines among them, and
-    `done` is their share of the file. DataError if the file is not a table of text.
+    `fraction_read` is their share of the file. DataError if the file is not a table of text.
     """
 
     def __init__(
@@ -450,7 +450,7 @@ class TextBlocks:
         raise DataError("The text cannot be read as a table.", "Save the file again as CSV in UTF-8.")
 
     @property
-    def done(self) -> float:
+    def fraction_read(self) -> float:
         """Share of the file's lines that `batches` has yielded; the parser itself reads ahead."""
         return min(self.rows / max(self._ends, 1), 1.0)
 

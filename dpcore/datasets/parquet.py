@@ -47,13 +47,13 @@ def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Ta
 class ParquetBlocks:
     """A Parquet file: its `headers`, and `batches` of its cells.
 
-    `rows` counts the rows that `batches` has yielded, and `done` is their share of the file.
+    `rows` counts the rows that `batches` has yielded, and `fraction_read` is their share of the file.
     DataError with a cause and a remedy if it is not a Parquet file.
     """
 
     def __init__(self, source: bytes | Path) -> None:
         """Read the schema of a Parquet file."""
-        self._source, self.done, self.rows = source, 0.0, 0
+        self._source, self.fraction_read, self.rows = source, 0.0, 0
         with parquet_errors():
             self._schema = pq.read_schema(arrow_source(source))
             self.positions = header_positions(self._schema)
@@ -74,7 +74,7 @@ class ParquetBlocks:
         with parquet_errors(), open_parquet(self._source, **bounded) as file:
             for batch in file.iter_batches(ROWS, columns=wanted):
                 self.rows += batch.num_rows
-                self.done = self.rows / file.metadata.num_rows
+                self.fraction_read = self.rows / file.metadata.num_rows
                 yield [plain_cells(batch.column(name), missing) for name in wanted]
 
 

@@ -23,8 +23,8 @@ import pandas as pd
 from dpcore.arguments import Floats
 from dpcore.datasets.headers import TABLES, header_words, public_range
 from dpcore.datasets.recognition import ALLOW_MISSING, RecognizedColumn, class_column, recognize
-from dpcore.domain.cells import as_numbers, distinct
-from dpcore.domain.column import MAX_CATEGORIES, Column, Origin, unlike
+from dpcore.domain.cells import as_numbers, factorize_texts
+from dpcore.domain.column import MAX_CATEGORIES, Column, Origin, unique_label
 from dpcore.domain.rules import listed_values
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
@@ -114,7 +114,7 @@ def count_values(values: "pd.Series[Any]", persons: "pd.Series[Any] | None" = No
 
     Different spellings of one value are counted together, under the shortest.
     """
-    indices, texts = distinct(values)
+    indices, texts = factorize_texts(values)
     shortest: dict[str, str] = {}  # by canonical value, its shortest spelling
     for text in sorted(texts, key=lambda text: (len(text), text)):
         shortest.setdefault(canonical(text), text)
@@ -136,7 +136,7 @@ def column_of_flags(flags: Sequence[str], headers: Collection[str]) -> Column:
     name = start.rstrip(" _.-:=[(") or f"{flags[0]} to {flags[-1]}"
     categories = tuple(flag.removeprefix(start) for flag in flags)
     categories = categories if start and all(categories) else tuple(flags)
-    name = unlike(name, [header for header in headers if header not in flags])
+    name = unique_label(name, [header for header in headers if header not in flags])
     return Column(name=name, kind="categorical", categories=categories, flags=tuple(flags), origin="proposed")
 
 

@@ -27,10 +27,17 @@ import pyarrow.compute as pc
 from dpcore.arguments import Flags, Floats, Ints, require_frame
 from dpcore.datasets.headers import class_rank, kinds_of_header, known_limits, may_identify_people
 from dpcore.datasets.spread import NumberSpread, first_days, number_spread, trim_numbers
-from dpcore.domain.cells import NAME, Form, as_numbers, distinct, distinct_trimmed, form_of, parse_numbers
+from dpcore.domain.cells import (
+    NAME,
+    NumberFormat,
+    as_numbers,
+    detect_number_format,
+    factorize_texts,
+    factorize_trimmed,
+    parse_numbers,
+)
 from dpcore.domain.column import MAX_CATEGORIES, Kind
-from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
-from dpcore.domain.dates import form_of as form_of_dates
+from dpcore.domain.dates import YEAR_LAST, as_day, detect_date_format, iso, parse_days
 from dpcore.domain.scales import MOST_EXACT, MOST_ROUND
 from dpcore.domain.schema import as_flags
 from dpcore.language import phrase
@@ -61,7 +68,7 @@ EPOCHS = (946_684_800, 4_102_444_799), (946_684_800_000, 4_102_444_799_999)
 UNMARKED = 1_011_850  # the smallest number that can be day, month and year without separators
 UNSUPPORTED = read_toml(Path(__file__).with_name("recognition.toml"))["unread"]
 HAN = r"\p{Han}|\p{Hiragana}|\p{Katakana}"
-CENTURIES = (day_of("1850-01-01") or 0.0, day_of("2100-12-31") or 0.0)  # years of eight digits
+CENTURIES = (as_day("1850-01-01") or 0.0, as_day("2100-12-31") or 0.0)  # years of eight digits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +199,7 @@ def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
         # left out until a person declares that its values do not identify persons
         found = replace(found, keep=False, repeats=True, reason=phrase("its values may identify persons"))
     listed = found.usable and "kind" not in found.fields
-    if listed and not is_writable(*distinct(values.dropna())[1]):
+    if listed and not is_writable(*factorize_texts(values.dropna())[1]):
         return seen.classify_as("unreadable", "its values have control characters", keep=False)
     return found
 
@@ -223,7 +230,7 @@ class ColumnSummary:
             cells = as_numbers(values)
             plain, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
         else:
-            indices, words = distinct_trimmed(values)
+            indices, words = factorize_trimmed(values)
             counts = np.bincount(indices[indices >= 0], minlength=len(words))
             there = np.asarray(pc.not_equal(words, ""))
             if blank := not there.all():
@@ -263,8 +270,8 @@ class ColumnSummary:
         `at` says for each distinct value whether it is a number, `by` how they spread, `form` how
         they are written; `words` are warnings.
         """
-        days, written = role == "date", Form.of(form)
-        if not days and written is not None and not written.bare:
+        days, written = role == "date", NumberFormat.from_example(form)
+        if not days and written is not None and not written.is_plain:
             by = replace(by, levels=())  # which would lose the form
         kind, tell = ("date", iso) if days else ("number", short)
         first, *others = words
@@ -336,7 +343,7 @@ def _days_from_digits(seen: ColumnSummary) -> Floats:
     ends = seen.numbers[[0, -1]] if len(seen.numbers) else np.zeros(1)
     if ends.min() < 18500101 or ends.max() > 21001231 or (seen.numbers % 1 != 0).any():
         return np.empty(0)
-    return days_of(pa.array(seen.numbers.astype(np.int64).astype(str).tolist(), pa.large_string()))
+    return parse_days(pa.array(seen.numbers.astype(np.int64).astype(str).tolist(), pa.large_string()))
 
 
 def _days_from_texts(seen: ColumnSummary, words: pa.Array) -> tuple[Floats, str, str]:
@@ -345,15 +352,15 @@ def _days_from_texts(seen: ColumnSummary, words: pa.Array) -> tuple[Floats, str,
     The array is empty if too few of the texts are days.
     """
     none = np.empty(0)
-    if np.isnan(np.fmax(days_of(words[:FEW], "d/m/y"), days_of(words[:FEW], "m/d/y"))).sum() > 1:
+    if np.isnan(np.fmax(parse_days(words[:FEW], "d/m/y"), parse_days(words[:FEW], "m/d/y"))).sum() > 1:
         return none, "", ""  # a quick exit: most columns have no dates
-    order, doubt, days = "", "", days_of(words)
+    order, doubt, days = "", "", parse_days(words)
     if _nearly_all(seen, ~np.isnan(days)):
         compact = pc.all(pc.match_substring_regex(words, COMPACT)).as_py()
         if compact and not (CENTURIES[0] <= np.nanmin(days) and np.nanmax(days) <= CENTURIES[1]):
             return none, "", ""
     else:
-        orders = {form: days_of(words, form) for form in ("d/m/y", "m/d/y")}
+        orders = {form: parse_days(words, form) for form in ("d/m/y", "m/d/y")}
         lacking = {form: int(np.isnan(found).sum()) for form, found in orders.items()}
         fits = [form for form, found in orders.items() if _nearly_all(seen, ~np.isnan(found))]
         if not fits:
@@ -367,7 +374,7 @@ def _days_from_texts(seen: ColumnSummary, words: pa.Array) -> tuple[Floats, str,
         if len(fits) == 2 and either and np.nan_to_num(orders["d/m/y"] - orders["m/d/y"]).any():
             rest = f"(no number is above 12): read as {order}."
             doubt = f"No date tells whether the day or the month comes first {rest}"
-    return days, form_of_dates(words.filter(pa.array(~np.isnan(days))), order), doubt
+    return days, detect_date_format(words.filter(pa.array(~np.isnan(days))), order), doubt
 
 
 def _detect_unsupported(seen: ColumnSummary) -> RecognizedColumn | None:
@@ -408,7 +415,7 @@ def _detect_numbers(seen: ColumnSummary) -> RecognizedColumn | None:
         return seen.classify_as("unreadable", "it has infinite values", keep=False)
     found, counts = count_equal(found[valid], seen.counts[valid])
     low, high = float(found[0]), float(found[-1])
-    if form is not None and max(abs(low), abs(high)) * form.steps >= MOST_EXACT:
+    if form is not None and max(abs(low), abs(high)) * form.steps_per_unit >= MOST_EXACT:
         return None
     whole = bool((found % 1 == 0).all()) and max(abs(low), abs(high)) < MOST_EXACT and not (form and form.decimals)
     if form is None and whole:
@@ -425,7 +432,7 @@ def _detect_numbers(seen: ColumnSummary) -> RecognizedColumn | None:
         return _detect_categories(seen)
     if form is None and not whole:
         form = _decimal_form(found)
-    known, per_unit = known_limits(seen.name), form.steps if form else float(whole)
+    known, per_unit = known_limits(seen.name), form.steps_per_unit if form else float(whole)
     spread = number_spread(found, counts, known and known[:2], whole=whole and form is None, per_unit=per_unit)
     warning = _identifier_warning(seen) if whole and valid.all() and not spread.levels else ""
     if whole and "moment" in seen.hints and any(a <= low and high <= b for a, b in EPOCHS):
@@ -434,7 +441,7 @@ def _detect_numbers(seen: ColumnSummary) -> RecognizedColumn | None:
     return seen.classify_as_numbers(role, spread, valid, str(form or ""), doubt, warning)
 
 
-def _numbers_from_texts(seen: ColumnSummary) -> tuple[Floats | None, Form | None, str]:
+def _numbers_from_texts(seen: ColumnSummary) -> tuple[Floats | None, NumberFormat | None, str]:
     """Return the numbers of texts (NaN where a text is no number), their form, and a warning.
 
     None in place of the numbers if too few of the texts are numbers.
@@ -446,11 +453,11 @@ def _numbers_from_texts(seen: ColumnSummary) -> tuple[Floats | None, Form | None
     found, form, doubt = parse_numbers(words), None, ""
     if np.isnan(found).any() and not _nearly_all(seen, ~np.isnan(found)):
         digits = pc.match_substring_regex(words, "[0-9]")
-        written = form_of(words.filter(digits)) if _nearly_all(seen, np.asarray(digits)) else None
+        written = detect_number_format(words.filter(digits)) if _nearly_all(seen, np.asarray(digits)) else None
         if written is None:
             return None, None, ""
         form, doubt = written
-        found = form.of_words(words)
+        found = form.parse_texts(words)
     return found, form, doubt
 
 
@@ -471,12 +478,12 @@ def _identifier_warning(seen: ColumnSummary) -> str:
     return ""
 
 
-def _decimal_form(found: Floats) -> Form | None:
+def _decimal_form(found: Floats) -> NumberFormat | None:
     """Return the form with the number of decimals of all numbers; None if they have many."""
     for decimals in range(1, MOST_DECIMALS + 1):
         steps = 10.0**decimals
         if np.abs(found).max() * steps < MOST_EXACT and (np.rint(found * steps) / steps == found).all():
-            return Form(decimals=decimals)
+            return NumberFormat(decimals=decimals)
     return None
 
 

@@ -119,7 +119,7 @@ class ArrowStream:
     the stream is divided into batches. DataError if the stream cannot be read.
     """
 
-    done = 0.0  # the length of a stream is unknown
+    fraction_read = 0.0  # the length of a stream is unknown
 
     def __init__(self, source: Streamable) -> None:
         """Open a stream of rows and read its headers."""

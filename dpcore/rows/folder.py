@@ -297,7 +297,7 @@ class FolderStatus:
             for name, (_, written) in states.items()
         )
 
-    def first_damaged_part(self) -> str:
+    def damaged_part(self) -> str:
         """Return the name of the first part that is missing or has another size, or "".
 
         Other damage is found when the folder is opened, by checksums.

@@ -258,7 +258,7 @@ def rows_of(source: RowSource, schema: Schema, numbers: Mapping[int, NumberRule]
         return HeldRows(codes, schema.sizes, found)
     check_source(source)
     folder = source if isinstance(source, Folder) else Folder.open(source)
-    if other := first_mismatched_column(folder.schema, schema):
+    if other := mismatched_column(folder.schema, schema):
         raise SchemaError(
             f"The folder's rows were encoded with another column {other!r}.",
             "Use the folder's own schema, or encode its source again.",
@@ -281,7 +281,7 @@ def check_source(source: RowSource) -> None:
         )
 
 
-def first_mismatched_column(encoded: Schema, schema: Schema) -> str:
+def mismatched_column(encoded: Schema, schema: Schema) -> str:
     """Return the first column of a schema whose codes differ from those of a folder, or ""."""
     other = (
         column.name

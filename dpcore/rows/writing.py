@@ -173,9 +173,9 @@ def encode_folder(
     readers: list[BlockReader] = [file.open_blocks(watch, **written) for file in files] if stream is None else [stream]
     for reader in readers:
         schema.check_headers(reader.headers)
-    done = sum(part["rows"] for part in parts)
+    n_rows = sum(part["rows"] for part in parts)
     misfits = [Counter[str]() for _ in schema]
-    found = _encode_batches(zip(readers, inputs.sizes or [0], strict=True), schema, missing, done, misfits, progress)
+    found = _encode_batches(zip(readers, inputs.sizes or [0], strict=True), schema, missing, n_rows, misfits, progress)
     groups = _row_groups(found, schema, numbers)
     for head in islice(groups, 1):
         write_json(target / UNFINISHED, {"format": UNFINISHED_FORMAT, **request, "parts": parts})
@@ -188,7 +188,7 @@ def encode_folder(
         if counts:
             _remove_codes(target)
             (target / UNFINISHED).unlink(missing_ok=True)
-            column.refuse(counts)
+            column.raise_misfits(counts)
     if not parts and stream is None:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
     if not parts:
@@ -332,7 +332,7 @@ def _encode_batches(
             rows += len(found[0].codes)
             if not any(misfits):
                 yield found
-            progress(min((before + size * reader.done) / max(total, 1), 1.0), ENCODING.format(rows=rows))
+            progress(min((before + size * reader.fraction_read) / max(total, 1), 1.0), ENCODING.format(rows=rows))
         before += size
 
 

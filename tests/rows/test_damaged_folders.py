@@ -53,7 +53,7 @@ def refused_or_read(folder, source):
     looks = (
         lambda: Folder.open(folder),
         lambda: FolderData.open(folder, split_seed=1),
-        lambda: (known := read_folder_status(folder)) and (known.first_damaged_part(), known.source_changed(source)),
+        lambda: (known := read_folder_status(folder)) and (known.damaged_part(), known.source_changed(source)),
         lambda: writing.encode_folder(source, folder, schema=SMALL),
     )
     failed = []
