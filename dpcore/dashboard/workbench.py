@@ -142,7 +142,7 @@ class Workbench:
                 raise jobs.CanceledError(describe_spent(ledger)) from stopped
             copy = [method.sample(rows[0] or default_rows(method, data.schema))] if rows else []
             made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
-            writes = method if copy and not data.held else None
+            writes = method if copy and not data.in_memory else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
             before = comparable_release(shelf.get(page), made, data)
             shelf[page] = ShownRelease(made, data, chosen_run, method=writes, previous=before)

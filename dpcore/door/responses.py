@@ -117,7 +117,7 @@ def draw_reports(questions: Questionnaire, rows: Rows, schema: Schema, noise: No
         if isinstance(channel, TRR):
             values[clique] = channel.report(rows.numbers(positions[0])[at], noise.uniforms, noise.reals)
         elif isinstance(channel, CategoryChannel):
-            own = rows.cells(positions)[at]
+            own = rows.flat_indices(positions)[at]
             values[clique] = channel.report(own, shared.get(clique, noise.uniforms))
     return Reports(schema, people, questions.channels, values, chosen, questions.together)
 

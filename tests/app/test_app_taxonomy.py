@@ -14,7 +14,7 @@ from dpcore import TaxonomyRelease
 from dpcore.dashboard.pages.data import lines
 from dpcore.dashboard.pages.taxonomy import count_tree
 from dpcore.dashboard.session import ShownRelease
-from dpcore.datasets.published import adult_schema
+from dpcore.datasets.catalog import adult_schema
 from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import make_release

@@ -60,7 +60,7 @@ def test_editing_the_source_in_a_file_does_not_change_origins() -> None:
 def test_lines_of_other_programs_have_the_origin_document() -> None:
     schema = declared(Schema.infer(ROWS))
     text, lost = schema_formats.write(schema, "frictionless")
-    assert any(line.startswith("where its lines come from (age, town, ill)") for line in lost)
+    assert any(line.startswith("the origin of each column's bounds or categories (age, town, ill)") for line in lost)
     assert set(origins(schema_formats.read(text)[0].outline).values()) == {"document"}
 
 

@@ -98,7 +98,7 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
         cap = Fraction(7, 8) * (QUESTIONS[name].shares[0] if QUESTIONS[name].of == "nodes" else 1)
         table, ask, counted = QUESTIONS[name].to(relation, cap=cap)
         with monkeypatch.context() as rows:
-            rows.setattr("dpcore.rows.Rows.tables", read)
+            rows.setattr("dpcore.rows.Rows.marginals", read)
             rows.setattr("dpcore.door.exact_node_counts.NodeRows._visit_records", read)
             with pytest.raises(BudgetError, match="It was not answered"):
                 ask(Fraction(1, counted), **how)

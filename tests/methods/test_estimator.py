@@ -58,7 +58,7 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
         def __init__(self, rows, schema, ledger, noise, **how):
             opened.append((rows.codes, schema, ledger, how))
             super().__init__(rows, schema, ledger, noise, **how)
-            assert not rows.numbered  # only trees cut numbers
+            assert not rows.number_columns  # only trees cut numbers
 
     monkeypatch.setattr(dpcore.methods.base, "PrivateTable", Watched)
     method = Marginals(epsilon=0.75, random_state=1, relation="replace")

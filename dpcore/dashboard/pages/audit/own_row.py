@@ -50,7 +50,7 @@ class OwnRow(NamedTuple):
 
 def attack_own_row(page: str, data: Dataset, container: Any) -> None:
     """Choose a person, run both worlds, and see; the button stands in its place."""
-    if not data.held:
+    if not data.in_memory:
         needs = phrase("Both worlds need the rows in memory: upload {size} MB of them at most.")
         st.info(say(needs, size=MAX_BYTES >> 20))
         return

@@ -172,7 +172,7 @@ def notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
         caption("Releases a classifier, so only accuracies are measured: {names}.", names=names)
     if any(method.random_state is not None for method in config.methods.values()):
         caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")
-    if not data.held:
+    if not data.in_memory:
         caption(
             "Runs learn from all rows of the folder; classifiers are compared on random samples: "
             "{learned:,} rows to learn from, {tested:,} to test on.",

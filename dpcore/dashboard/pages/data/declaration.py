@@ -16,7 +16,7 @@ from dpcore.dashboard.pages.data.questions import SHOWN, TableQuestion, choose_s
 from dpcore.dashboard.shell import drop_waiting_runs, escape, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
-from dpcore.datasets.proposals import PROPOSED, RARE, outward, was_edited, with_value, without_values
+from dpcore.datasets.proposals import PROPOSED, RARE, round_bounds_outward, was_edited, with_value, without_values
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase, retold, say
 from dpcore.text import canonical
@@ -141,7 +141,7 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any
     look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
     if left:
         action = say("This is public: {action}", action=action[0].lower() + action[1:])
-    if exact := [name for name in left if was_edited(outward(schema[name]), schema[name])]:
+    if exact := [name for name in left if was_edited(round_bounds_outward(schema[name]), schema[name])]:
         look |= {"disabled": True, "help": say(SINGLE, columns=escape(", ".join(exact)))}
     with at:
         if now.token != rows.token_of(share) or now.schema != schemas["use"]:

@@ -163,7 +163,7 @@ def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
 def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
     """Where the line of each column comes from; why there is none."""
     words = phrase("left out: {reason}")
-    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.kept}
+    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.keep}
     for column in schema:
         words = ORIGINS.get(column.origin, phrase("declared"))
         found[column.name] = say("read off your rows") if column.name in left else say(words)

@@ -13,7 +13,7 @@ from dpcore.dashboard.pages.data import rules
 from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escape
 from dpcore.datasets import SKIPPED
-from dpcore.datasets.headers import is_name, is_person_key, of_people
+from dpcore.datasets.headers import has_person_word, is_name, is_person_key
 from dpcore.datasets.recognition import RecognizedColumn
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
@@ -62,8 +62,8 @@ def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | N
     if rows.dataset is not None and known == ONE_ROW:
         return None  # of the data sets that are known, nobody has two rows
     usual = known.id_column
-    found = [one for one in persons(rows.column_types, used) if one.what == "identifier"]
-    people = [one.name for one in found if of_people(one.name)]
+    found = [one for one in persons(rows.column_types, used) if one.role == "identifier"]
+    people = [one.name for one in found if has_person_word(one.name)]
     if known == ONE_ROW and len(people) == 1 and not rows.version:
         usual = people[0]
     new = {*used}.difference(rows.schema.names)  # just taken in use, which stays so
@@ -87,7 +87,7 @@ def column_choice(label: str, names: Sequence[str], usual: str | None, **look: A
 def persons(found: Sequence[RecognizedColumn], used: Sequence[str]) -> list[RecognizedColumn]:
     """The columns that may tell persons apart; names come last, or not at all if there is a key."""
     several = [one for one in found if one.repeats and one.name not in used]
-    keys = [one for one in found if one.what == "identifier" and not one.repeats]
+    keys = [one for one in found if one.role == "identifier" and not one.repeats]
     if any(is_person_key(one.name) for one in keys):
         return [one for one in several if not is_name(one.name)]
     return sorted(several, key=lambda one: is_name(one.name))
@@ -112,7 +112,7 @@ def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
 def deny_persons(rows: Intake, parts: Mapping[str, RecognizedColumn]) -> None:
     """Ask no more whether these are persons; take in use what was left out as it might be."""
     rows.answers.update(parts)
-    rows.changes["columns"] = [one.name for one in parts.values() if one.what != "identifier"]
+    rows.changes["columns"] = [one.name for one in parts.values() if one.role != "identifier"]
 
 
 def question_of_rows(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:

@@ -44,7 +44,7 @@ def reports(page: str, shown: ShownRelease) -> None:
     st.markdown(f"{text} {clear(found)}{panels.describe_person_sample(shown)}")
     first(f"{page}.reports", found)
     true = None
-    if data.held:
+    if data.in_memory:
         bits_for = model.target if release.method == "DTPD" else None
         read = partial(reconstruction.Truth, data, release.schema, panels.compared_row_indices(shown), bits_for)
         true = remember(shown, "truth", read)
