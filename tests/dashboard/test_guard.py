@@ -1,4 +1,4 @@
-"""What stands before every request: who is answered, who is refused and learns why, and what browsers are told."""
+"""The guard before every request: hosts, origins, endpoints, uploads and headers."""
 
 import asyncio
 import os
@@ -24,8 +24,8 @@ START = ForwardMsg()
 START.new_session.main_script_path = "/home/somebody/app.py"
 
 
-async def anything(clique, receive, send):
-    if clique["type"] == "websocket":
+async def accept_all(scope, receive, send):
+    if scope["type"] == "websocket":
         await send({"type": "websocket.accept"})
     else:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"X-Frame-Options", b"ALLOWALL")]})
@@ -37,21 +37,21 @@ def public(monkeypatch):
     monkeypatch.setenv("DPCORE_PUBLIC", PUBLIC)
 
 
-def asked(path="/", kind="http", method="GET", **headers):
-    """What is sent to somebody who asks with those headers."""
+def respond(path="/", kind="http", method="GET", **headers):
+    """Return the messages that the guard sends to a request with these headers."""
     sent = []
 
     async def send(message):
         sent.append(message)
 
     raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    clique = {"type": kind, "path": path, "method": method, "headers": raw}
-    asyncio.run(Guard(anything)(clique, None, send))
+    scope = {"type": kind, "path": path, "method": method, "headers": raw}
+    asyncio.run(Guard(accept_all)(scope, None, send))
     return sent
 
 
-def answered(*args, **given):
-    return asked(*args, **given)[0].get("status") == 200
+def is_answered(*args, **given):
+    return respond(*args, **given)[0].get("status") == 200
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def answered(*args, **given):
     ],
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_only_its_own_pages_and_names_are_answered(kind, headers, welcome):
-    first = asked(kind=kind, **headers)[0]
+def test_only_own_hosts_and_origins_are_answered(kind, headers, welcome):
+    first = respond(kind=kind, **headers)[0]
     if kind == "http":
         assert first["status"] == (200 if welcome else HTTPStatus.MISDIRECTED_REQUEST)
     else:
         assert first["type"] == ("websocket.accept" if welcome else "websocket.close")
 
 
-def test_who_was_let_in_is_let_in_by_streamlit_which_asks_nobody(monkeypatch):
-    monkeypatch.setattr(net_util, "get_external_ip", lambda: pytest.fail("asked elsewhere"))
+def test_streamlit_accepts_origins_that_the_guard_accepted(monkeypatch):
+    monkeypatch.setattr(net_util, "get_external_ip", lambda: pytest.fail("called another server"))
     for host, page in (("127.0.0.1:8501", PUBLIC), ("10.0.0.7:80", PUBLIC), ("localhost", "http://localhost")):
         raw = [(b"origin", page.encode()), (b"host", host.encode())]
         found = with_own_host({"type": "websocket", "path": "/_stcore/stream", "headers": raw})["headers"]
@@ -87,29 +87,29 @@ def test_who_was_let_in_is_let_in_by_streamlit_which_asks_nobody(monkeypatch):
         assert _is_origin_allowed(*(dict(found)[name].decode() for name in (b"origin", b"host")))
 
 
-def test_every_answer_has_the_headers_once():
-    for sent in (asked(host="localhost"), asked(host="evil.com")):
+def test_every_response_has_each_security_header_once():
+    for sent in (respond(host="localhost"), respond(host="evil.com")):
         names = [name.lower() for name, _ in sent[0]["headers"]]
         assert set(HEADERS.items()) <= set(sent[0]["headers"])
         assert len(names) == len(set(names))
 
 
-def test_no_file_is_taken_where_none_is_asked_for(monkeypatch):
+def test_uploads_are_refused_unless_enabled(monkeypatch):
     upload = {"path": "/_stcore/upload_file/session/file", "method": "PUT", "host": "localhost"}
-    assert answered(**upload)
+    assert is_answered(**upload)
     monkeypatch.setenv("DPCORE_HOSTED", "1")
     monkeypatch.delenv("DPCORE_UPLOADS", raising=False)
-    assert asked(**upload)[0]["status"] == HTTPStatus.FORBIDDEN
+    assert respond(**upload)[0]["status"] == HTTPStatus.FORBIDDEN
     monkeypatch.setenv("DPCORE_UPLOADS", "1")
-    assert answered(**upload)
+    assert is_answered(**upload)
 
 
 def conversation(*frames, answer=START):
-    """What reaches an application of those frames of a page, and what the page gets of its answer to each."""
+    """Return the frames that reach the application, and the messages that the page gets."""
     came, sent = [], []
     waiting = [{"type": "websocket.receive", "bytes": frame} for frame in frames] + [{"type": "websocket.disconnect"}]
 
-    async def app(clique, receive, send):
+    async def app(scope, receive, send):
         while (message := await receive())["type"] == "websocket.receive":
             came.append(message["bytes"])
             await send({"type": "websocket.send", "bytes": answer.SerializeToString()})
@@ -120,8 +120,8 @@ def conversation(*frames, answer=START):
     async def send(message):
         sent.append(ForwardMsg.FromString(message["bytes"]))
 
-    clique = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
-    asyncio.run(Guard(app)(clique, receive, send))
+    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
+    asyncio.run(Guard(app)(scope, receive, send))
     return came, sent
 
 
@@ -129,7 +129,7 @@ def frame(**wanted):
     return BackMsg(**wanted).SerializeToString()
 
 
-def test_a_page_is_heard_only_where_it_asks_for_what_pages_need():
+def test_only_messages_that_pages_need_reach_streamlit():
     run, files = frame(rerun_script={"query_string": "a"}), frame(file_urls_request={"request_id": "1"})
     download = frame(backend_operation_request={"request_id": "1", "deferred_file": {}})
     others = [frame(**{name: True}) for name in ("load_git_info", "clear_cache", "set_run_on_save")]
@@ -137,13 +137,13 @@ def test_a_page_is_heard_only_where_it_asks_for_what_pages_need():
     assert conversation(run, *others, files, download)[0] == [run, files, download]
 
 
-def test_no_page_learns_where_the_script_lies():
+def test_script_path_is_not_sent_to_browsers():
     _, (text,) = conversation(frame(rerun_script={}))
     assert text.new_session.main_script_path == "app.py"
 
 
 class Served:
-    """Streamlit itself behind the guard, which is asked without a network, and has two sessions."""
+    """Streamlit behind the guard, called without a network, with two sessions."""
 
     def __init__(self, monkeypatch):
         self.living = {"mine", "other"}
@@ -153,7 +153,7 @@ class Served:
         monkeypatch.setattr(self.runtime._session_mgr, "get_session_info", lambda name: name in self.living or None)
 
     async def answer(self, method, path, body=(), kind="http"):
-        """The status of an answer."""
+        """Return the status of the response."""
         parts, sent = [*body, b""], []
 
         async def receive():
@@ -167,22 +167,22 @@ class Served:
             sent.append(message)
 
         headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=edge")]
-        clique = {"type": kind, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
-        clique |= {"method": method} if kind == "http" else {"extensions": {"websocket.http.response": {}}}
-        await self.app(clique, receive, send)
+        scope = {"type": kind, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
+        scope |= {"method": method} if kind == "http" else {"extensions": {"websocket.http.response": {}}}
+        await self.app(scope, receive, send)
         return sent[0]["status"]
 
     def ask(self, method, path, **given):
         return asyncio.run(self.answer(method, path, **given))
 
     async def put(self, file, size, session="mine", between=()):
-        """Send a file in parts, of whose length nothing is said before."""
+        """Upload a file in parts, without a content length."""
         head = b'--edge\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n'
         body = [head, *[bytes(size // 8)] * 8, *between, b"\r\n--edge--\r\n"]
         return await self.answer("PUT", f"/_stcore/upload_file/{session}/{file}", body)
 
     def stored(self, *sessions):
-        """Bytes that Streamlit holds of uploads."""
+        """Return the bytes of uploads that Streamlit keeps, names included."""
         files = self.runtime.uploaded_file_mgr.file_storage
         return sum(len(file.data) + len(file.name) for name in sessions or files for file in files[name].values())
 
@@ -198,18 +198,18 @@ def served(monkeypatch):
     config.set_option("server.maxUploadSize", before)
 
 
-NOBODY_ASKS = """/_stcore/metrics /_stcore/metrics/ //_stcore/metrics /_STCORE/metrics /static/../_stcore/metrics
+UNNEEDED = """/_stcore/metrics /_stcore/metrics/ //_stcore/metrics /_STCORE/metrics /static/../_stcore/metrics
     /naive_bayes/_stcore/metrics /_stcore/agent/openapi.json /_stcore/agent/interact /_stcore/agent/mcp
     /_stcore/script-health-check /_stcore/bidi-components/a/b /_stcore/upload_file/mine /_stcore/stream /component/a/b
     /app/static/a /static/\\\\computer\\share /manifest.json /no_such_page /auth/login /auth/logout /oauth2callback"""
-NOBODY_ASKS = ("/_stcore/metrics\n", *NOBODY_ASKS.split())  # a route's pattern takes a line's end for nothing
+UNNEEDED = ("/_stcore/metrics\n", *UNNEEDED.split())  # a route's pattern takes a line's end for nothing
 
 
-def test_strangers_learn_no_statistics_and_reach_nothing_that_pages_do_not_need(served, monkeypatch):
-    """They would learn the exact bytes of what others upload: a row more or less shows."""
+def test_endpoints_that_pages_do_not_need_are_not_found(served, monkeypatch):
+    """Statistics would reveal the exact size of uploads, so one row more or less would show."""
     for name in ("HOSTED", "UPLOADS"):
         monkeypatch.setenv(f"DPCORE_{name}", "1")
-    for path in NOBODY_ASKS:
+    for path in UNNEEDED:
         for method in ("GET", "HEAD", "POST", "OPTIONS"):
             assert served.ask(method, path) == HTTPStatus.NOT_FOUND, (method, path)
         if path != "/_stcore/stream":
@@ -217,33 +217,33 @@ def test_strangers_learn_no_statistics_and_reach_nothing_that_pages_do_not_need(
     assert served.ask("POST", "/") == HTTPStatus.NOT_FOUND
 
 
-def test_pages_get_what_they_need(served):
+def test_endpoints_that_pages_need_are_served(served):
     static = Path(file_util.get_static_dir())
     files = [f"/{path.relative_to(static).as_posix()}" for path in static.rglob("static/**/*") if path.is_file()]
     pages = [f"/{path.stem}" for path in (FOLDER / "pages").glob("*.py")]
-    assert all(answered(path, host="localhost") for path in files)  # by the guard; Streamlit is asked for some
+    assert all(is_answered(path, host="localhost") for path in files)  # by the guard; Streamlit is asked for some
     for path in ("/", "/favicon.png", "/_stcore/host-config", *pages, *files[::50]):
         assert served.ask("GET", path) == HTTPStatus.OK, path
 
 
-def test_below_a_base_path_there_is_the_same_and_above_it_nothing(monkeypatch):
+def test_base_path_serves_pages_and_nothing_above_it(monkeypatch):
     monkeypatch.setattr(st, "get_option", lambda _: "/class/dp/")
     for path in ("/class/dp", "/class/dp/", "/class/dp/naive_bayes", "/class/dp/_stcore/health"):
-        assert answered(path, host="localhost"), path
+        assert is_answered(path, host="localhost"), path
     for path in ("/", "/naive_bayes", "/class/dpx", "/class/_stcore/health", "/class/dp/_stcore/metrics"):
-        assert asked(path, host="localhost")[0]["status"] == HTTPStatus.NOT_FOUND, path
+        assert respond(path, host="localhost")[0]["status"] == HTTPStatus.NOT_FOUND, path
 
 
 MEGABYTE = 2**20 - 2**10  # with its form, the largest file here
 
 
-def twelve(served, sessions=("mine",) * 12):
-    """What comes of uploads, one after the other."""
+def upload_twelve(served, sessions=("mine",) * 12):
+    """Return the status of twelve uploads, one after the other."""
     return [asyncio.run(served.put(index, MEGABYTE, session)) for index, session in enumerate(sessions)]
 
 
-def test_a_session_cannot_fill_the_memory_of_all_with_uploads_that_nobody_uses(served):
-    first = twelve(served)
+def test_uploads_of_one_session_are_bounded(served):
+    first = upload_twelve(served)
     assert first[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     allowed = [*first[:4], asyncio.run(served.put("a", MEGABYTE, "other"))]
     served.ask("DELETE", "/_stcore/upload_file/mine/0")
@@ -251,7 +251,7 @@ def test_a_session_cannot_fill_the_memory_of_all_with_uploads_that_nobody_uses(s
     assert served.stored("mine") <= 8 * 2**20
 
 
-def test_uploads_that_come_at_once_are_bounded_as_well(served):
+def test_concurrent_uploads_are_bounded(served):
     async def upload():
         return await asyncio.gather(*(served.put(index, MEGABYTE) for index in range(12)))
 
@@ -260,23 +260,23 @@ def test_uploads_that_come_at_once_are_bounded_as_well(served):
     assert asyncio.run(served.put("later", 8)) == HTTPStatus.NO_CONTENT  # what was refused is not counted any more
 
 
-def test_empty_files_and_their_names_take_room_as_well(served):
+def test_empty_files_and_names_count_as_memory(served):
     before = housekeeping.room("mine")
     for index in range(100):
         served.runtime.uploaded_file_mgr.add_file("mine", UploadedFileRec(str(index), "n" * 2_000, "text/csv", b""))
     assert before - housekeeping.room("mine") > 300_000
 
 
-def test_all_visitors_together_have_a_part_of_the_memory(served, monkeypatch):
+def test_uploads_of_all_sessions_together_are_bounded(served, monkeypatch):
     for name, value in (("HOSTED", "1"), ("UPLOADS", "1"), ("LIMITS", "megabytes=40")):
         monkeypatch.setenv(f"DPCORE_{name}", value)
     sessions = [str(index) for index in range(12)]
     served.living |= {*sessions}
-    assert twelve(served, sessions)[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    assert upload_twelve(served, sessions)[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     assert served.stored() <= 10e6
 
 
-def test_nothing_stays_of_an_upload_whose_session_ended_before_it(served):
+def test_upload_of_an_ended_session_is_dropped(served):
     def leaves():
         served.living.discard("mine")
         return bytes(8)
@@ -285,19 +285,19 @@ def test_nothing_stays_of_an_upload_whose_session_ended_before_it(served):
     assert served.stored() == 0
 
 
-def test_a_page_whose_session_has_no_room_says_so_where_it_would_say_a_number(served):
-    def told(session):
+def test_upload_refusal_reaches_the_page_as_a_message(served):
+    def refusal(session):
         message = ForwardMsg()
         message.file_urls_response.file_urls.add(upload_url=f"/_stcore/upload_file/{session}/a", file_id="a")
         return conversation(frame(rerun_script={}), answer=message)[1][0].file_urls_response.error_msg
 
-    assert told("mine") == ""
-    twelve(served)
-    assert told("mine").startswith("There is no room for another upload.")
-    assert told("other") == ""
+    assert refusal("mine") == ""
+    upload_twelve(served)
+    assert refusal("mine").startswith("There is no room for another upload.")
+    assert refusal("other") == ""
 
 
-def test_a_server_without_the_guard_is_known_whatever_its_environment_says(monkeypatch):
+def test_missing_guard_is_detected_whatever_the_environment_says(monkeypatch):
     monkeypatch.delenv("DPCORE_GUARD", raising=False)
     monkeypatch.setattr(Runtime, "_instance", None)
     assert not housekeeping.is_unguarded()  # as there is no server: a test of pages, or a script
@@ -305,5 +305,5 @@ def test_a_server_without_the_guard_is_known_whatever_its_environment_says(monke
     for inherited in ("", "1", str(os.getppid())):
         monkeypatch.setenv("DPCORE_GUARD", inherited)
         assert housekeeping.is_unguarded()
-    Guard(anything)
+    Guard(accept_all)
     assert not housekeeping.is_unguarded()

@@ -1,4 +1,4 @@
-"""A server for visitors: what it lets them have, and how work takes turns."""
+"""Limits of a server for visitors, and work that takes turns."""
 
 import threading
 import time
@@ -33,14 +33,14 @@ def finished(job):
     return job
 
 
-def test_a_dashboard_of_ones_own_has_no_limits(monkeypatch):
+def test_local_dashboard_has_no_limits(monkeypatch):
     monkeypatch.setenv("DPCORE_HOSTED", "0")
     monkeypatch.setenv("DPCORE_LIMITS", "rows=1")
     assert hosting.limits() == Limits()
     assert hosting.takes_files()
 
 
-def test_paths_are_taken_only_where_the_command_marked_the_server(monkeypatch):
+def test_paths_are_accepted_only_on_servers_marked_local(monkeypatch):
     here, everywhere = "127.0.0.1", "0.0.0.0"
     for hosted, marked, address, own in (
         ("0", "", here, False),  # as `streamlit run app.py` leaves it, without the guard
@@ -56,14 +56,14 @@ def test_paths_are_taken_only_where_the_command_marked_the_server(monkeypatch):
             hosting.require_own_computer()
 
 
-def test_limits_are_read_whole_or_not_at_all():
+def test_limits_are_parsed_and_invalid_ones_refused():
     assert hosting.read("seconds=9, rows = 100") == Limits(2, 2, 9, 1, 4_000, 100, 60, 200)
     for text in ("hours=1", "rows", "rows=1e3", "rows=0", "rows=١"):
         with pytest.raises(ParameterError):
             hosting.read(text)
 
 
-def test_caps_of_tables_of_work_and_of_memory(monkeypatch):
+def test_limits_of_table_size_jobs_and_memory(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "rows=3,columns=2")
     read = partial(read_frame, max_shape=hosting.max_shape(), trusted=True)  # in this process
     assert len(read(b"a,b\n" + b"1,2\n" * 3)) == 3
@@ -78,7 +78,7 @@ def test_caps_of_tables_of_work_and_of_memory(monkeypatch):
         hosting.admit(0)
 
 
-def test_a_server_that_is_full_lets_nobody_in_until_somebody_leaves(monkeypatch):
+def test_full_server_admits_visitors_only_after_others_leave(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "visitors=2")
     monkeypatch.setattr(housekeeping, "guests", WeakSet())
     first, second, third = Visit(), Visit(), Visit()
@@ -90,7 +90,7 @@ def test_a_server_that_is_full_lets_nobody_in_until_somebody_leaves(monkeypatch)
     assert not let_in(Visit())
 
 
-def test_work_that_takes_too_long_is_ended_and_says_so(monkeypatch):
+def test_work_beyond_the_time_limit_ends_with_an_error(monkeypatch):
     brief = replace(hosting.limits(), seconds=0.1)
     monkeypatch.setattr(hosting, "limits", lambda: brief)
 
@@ -104,7 +104,7 @@ def test_work_that_takes_too_long_is_ended_and_says_so(monkeypatch):
     assert isinstance(finished(job).error, LimitError)
 
 
-def test_long_work_lets_others_go_on_and_is_finished_all_the_same(monkeypatch):
+def test_long_work_takes_turns_and_finishes(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "at_once=1")
     begun, short_is_over = threading.Event(), threading.Event()
 
@@ -123,7 +123,7 @@ def test_long_work_lets_others_go_on_and_is_finished_all_the_same(monkeypatch):
     assert finished(second).error is finished(first).error is None
 
 
-def test_who_waits_is_told_their_place_and_is_gone_when_they_leave(monkeypatch):
+def test_waiting_work_shows_its_position_and_ends_when_its_visitor_leaves(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "at_once=1")
     begun, over, ran = threading.Event(), threading.Event(), []
 
