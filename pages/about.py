@@ -12,7 +12,7 @@ def server() -> None:
     """Draw who runs a server for visitors, what it keeps, and its limits."""
     most = hosting.limits()
     with st.expander(say("Who runs this server")):
-        who = shell.escape(hosting.operator())
+        who = shell.escape(hosting.operator_name())
         st.markdown(who or say("The operator of this server did not say who they are."))
         markdown(
             "**You have to trust the operator**, who could read the server’s memory and log, and "
@@ -34,13 +34,13 @@ def server() -> None:
             most=most,
         )
         files = phrase("The server takes no files: all work is done with the tables that come with dpcore.")
-        if hosting.takes_files():
+        if hosting.accepts_uploads():
             files = phrase("Tables: {most.rows:,} rows, {most.columns:,} columns, {size} MB at most.")
         markdown(files, most=most, size=st.get_option("server.maxUploadSize"))
 
 
 version = say("Version {version} · Apache License 2.0", version=__version__)
-shell.frame(say("About dpcore"), version)
+shell.draw_frame(say("About dpcore"), version)
 markdown(
     "**What it is**: a tool to teach and explain differentially private data release. Methods run "
     "as published, and corrected so that the guarantee is proved.\n\n**What it is not**: a "

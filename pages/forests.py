@@ -11,5 +11,5 @@ Workbench(
     model=forests.model_parts,
     variants=forests.draw_survey,
     drawers=forests.draw_drawers,
-    explained=forests.draw_forest_button,
+    explain=forests.draw_forest_button,
 ).draw()

@@ -17,7 +17,7 @@ COMPOSITION = {
     phrase("Disjoint groups"): composition.disjoint_groups,
 }
 
-shell.frame(say("Mechanisms"), say("Live charts of the basic mechanisms. No data are read: all numbers are made up."))
+shell.draw_frame(say("Mechanisms"), say("Live charts of the mechanisms. No data are read: all numbers are made up."))
 panels.draw_open(
     "mechanisms",
     {

@@ -33,11 +33,11 @@ ROOT = FOLDER.parent.parent
 FOLDERS = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
 SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
-DECLARED = {"Demonstration", "Preset", "both"}  # phrases but for names, which are one small word
+DECLARED = {"Demonstration", "Preset", "presets_for_both_modes"}  # phrases but for names, which are one small word
 NAMED, KEY, TITLE = map(re.compile, (r"(?s)[A-Z]|.* ", "/(corrected|paper)", r"^\w+\|([^|]*)"))
 NOT_TEXTS = {"color", "number", "format", "orient"}  # names in tables of which all else is texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"
-FIGURES = {"printed", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
+FIGURES = {"source_says", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
 FIGURES |= {"caption", "answers"}
 TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which texts stand there; None: all
     LESSON_FILE: {"title", "promise", "takeaways", "question", "literature", "text", "result", "label"},

@@ -40,7 +40,7 @@ class LessonProgress:
 
 def begin_lesson(name: str) -> None:
     """Start the lesson `name` on the bundled sample, with a new ledger. A button's callback."""
-    session.lay_aside()
+    session.set_session_aside()
     go_to_step(name, 0)
 
 
@@ -77,7 +77,7 @@ def end_lesson(name: str = "") -> None:
 
     A lesson that was completed is passed by its `name`, and its takeaways are shown next.
     """
-    session.give_back()
+    session.restore_session()
     if name:
         finished_lessons().add(name)
         st.session_state[TAUGHT] = name
@@ -129,7 +129,7 @@ def draw_buttons(progress: LessonProgress, here: bool) -> None:
     if number and here:
         draw_button(say("Back"), "back", "arrow_back", go_to_step, name, number - 1, disabled=rests)
     if not here:
-        draw_button(say("Go there"), "again", "arrow_forward", go_to_step, name, number, type="primary")
+        draw_button(say("Go to this step"), "again", "arrow_forward", go_to_step, name, number, type="primary")
     elif done or step.action is None:
         draw_button(say("Finish") if last else say("Next"), *on, type="primary")
     else:

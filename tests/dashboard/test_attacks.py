@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta
 
 from dpcore import datasets
-from dpcore.dashboard.histogram_pair import histogram_pair, interval
+from dpcore.dashboard.histogram_pair import clopper_pearson, histogram_pair
 from dpcore.dashboard.pages.attacks import averages, linkage, membership_game_numbers, near_copies, secret_bits_numbers
 from dpcore.dashboard.pages.attacks.membership_game_numbers import Game, Round, Rules
 from dpcore.dashboard.pages.mechanisms.coin_game_numbers import answer_with_coin, ask_crowd, estimate_share
@@ -212,7 +212,7 @@ def test_the_best_strategy_is_as_good_as_it_says(mode):
         best = membership_game_numbers.best_share(rules)
         assert round(best, 3) == allowed if mode == "corrected" else odds(epsilon) < best < odds(9 * max(epsilon, 1))
         right = membership_game_numbers.count_right_guesses(rules, rounds, np.random.default_rng(7))
-        low, high = interval(np.array([float(right)]), rounds, 0.001)
+        low, high = clopper_pearson(np.array([float(right)]), rounds, 0.001)
         assert low[0] <= best <= high[0]
 
 

@@ -1,4 +1,4 @@
-"""The command `dpcore`: its flags, and config.toml in force wherever the command starts."""
+"""Test the command `dpcore`: its options, and that config.toml is in force from any folder."""
 
 import json
 import os
@@ -17,9 +17,9 @@ from dpcore.dashboard.__main__ import flags_of_config, main
 from dpcore.errors import ParameterError
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVED = ROOT / "dpcore" / "dashboard" / "served.py"
+SERVER = ROOT / "dpcore" / "dashboard" / "server.py"
 # Stands in for the server, at the moment at which it would begin to listen.
-SCRIPT = """
+PRINT_OPTIONS = """
 import json, sys
 from streamlit import get_option
 from streamlit.web import bootstrap
@@ -28,7 +28,7 @@ names = json.loads(sys.argv.pop())
 bootstrap.run_asgi_app = lambda script, *_: print(json.dumps([script, {name: get_option(name) for name in names}]))
 sys.exit(main())
 """
-OVERRIDES = {
+OTHERWISE = {
     "server.address": "0.0.0.0",
     "server.enableXsrfProtection": False,
     "client.showErrorDetails": "full",
@@ -37,21 +37,21 @@ OVERRIDES = {
 }
 
 
-def test_every_option_is_in_force_where_files_and_variables_say_otherwise(tmp_path):
+def test_config_overrides_other_files_and_variables(tmp_path):
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     del config["theme"]  # which only colors the page
     declared = {f"{section}.{name}": value for section in config for name, value in config[section].items()}
-    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in OVERRIDES.items())
+    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in OTHERWISE.items())
     for home in (tmp_path, tmp_path / "folder"):
         (home / ".streamlit").mkdir(parents=True)
         (home / ".streamlit" / "config.toml").write_text(lines, encoding="utf-8")
     variables = {
-        f"STREAMLIT_{re.sub('(?=[A-Z])|[.]', '_', name)}".upper(): str(value) for name, value in OVERRIDES.items()
+        f"STREAMLIT_{re.sub('(?=[A-Z])|[.]', '_', name)}".upper(): str(value) for name, value in OTHERWISE.items()
     }
     known = {**os.environ, "HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "PYTHONPATH": str(ROOT), **variables}
-    command = [sys.executable, "-c", SCRIPT, json.dumps([*declared])]
+    command = [sys.executable, "-c", PRINT_OPTIONS, json.dumps([*declared])]
     script, found = json.loads(subprocess.check_output(command, cwd=tmp_path / "folder", env=known, timeout=120))
-    assert Path(script) == SERVED
+    assert Path(script) == SERVER
     assert found == declared
     assert found["server.address"] == "127.0.0.1"
     assert found["runner.fastReruns"] is False  # nothing runs beside a page that begins a run
@@ -59,34 +59,34 @@ def test_every_option_is_in_force_where_files_and_variables_say_otherwise(tmp_pa
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start each test without DPCORE variables; the command sets some for the server."""
+    """Restore the variables that the command sets for the server."""
     monkeypatch.setattr(os, "environ", {k: v for k, v in os.environ.items() if not k.startswith("DPCORE_")})
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the list of arguments that Streamlit is started with."""
+def handed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record the arguments with which Streamlit is started."""
     found: list[str] = []
     monkeypatch.setattr(cli.main_run, "main", lambda words, **_: found.extend(words))
     return found
 
 
-def test_flags_override_config_and_appear_once(started):
+def test_a_given_option_overrides_the_file_and_is_passed_once(handed):
     for wanted, given in (
         ([], {}),  # Streamlit looks for a free port
         (["--port=8600", "--no-browser"], {"server.port": "8600", "server.headless": "true"}),
         (["--server.port", "8601", "--port", "8600"], {"server.port": "8601"}),
         (["--browser.serverAddress", "a=b"], {"browser.serverAddress": "a=b"}),
     ):
-        started.clear()
+        handed.clear()
         main(wanted)
-        assert started[0] == str(SERVED)
-        flags = [tuple(word.removeprefix("--").split("=", 1)) for word in started[1:]]
+        assert handed[0] == str(SERVER)
+        flags = [tuple(word.removeprefix("--").split("=", 1)) for word in handed[1:]]
         ours = {name: value for name, (value,) in flags_of_config().items()}
         assert sorted(flags) == sorted((ours | given).items()), wanted
 
 
-def test_the_command_marks_a_server_that_only_this_computer_reaches(started, monkeypatch):
+def test_the_command_marks_a_server_that_only_this_computer_reaches(handed, monkeypatch):
     for wanted, before, own in (
         ([], {}, "1"),
         (["--server.address", "::1"], {}, "1"),
@@ -100,12 +100,12 @@ def test_the_command_marks_a_server_that_only_this_computer_reaches(started, mon
         assert os.environ["DPCORE_LOCAL"] == own, (wanted, before)
 
 
-def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(started):
+def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(handed):
     assert main(["--hosted", "--limits", "processes=1"]) == 0
     assert joblib.effective_n_jobs(-1) == 1
 
 
-def test_unknown_flags_and_values_are_refused_with_a_remedy(capsys):
+def test_a_wrong_command_line_is_refused_with_a_remedy(capsys):
     for wanted, cause, remedy in (
         (["--port", "much"], "'much'", "--port"),
         (["--prot", "8600"], "'--prot'", "dpcore --help"),
@@ -121,7 +121,7 @@ def test_unknown_flags_and_values_are_refused_with_a_remedy(capsys):
         assert remedy in said
 
 
-def test_login_is_refused_because_the_server_has_no_login(started, capsys, monkeypatch):
+def test_a_requested_log_in_prevents_an_open_server(handed, capsys, monkeypatch):
     def refused(*words):
         with pytest.raises(SystemExit) as ended:
             main(words)
@@ -132,5 +132,5 @@ def test_login_is_refused_because_the_server_has_no_login(started, capsys, monke
     monkeypatch.setenv("DPCORE_LOGIN", "1")
     refused("--hosted")
     with pytest.raises(ParameterError, match="let a proxy"):
-        runpy.run_path(str(SERVED))
-    assert started == []
+        runpy.run_path(str(SERVER))
+    assert handed == []

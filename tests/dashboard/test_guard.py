@@ -1,4 +1,4 @@
-"""The guard before every request: hosts, origins, endpoints, uploads and headers."""
+"""Test the guard in front of the server: admitted and refused requests, reasons, and headers."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ START = ForwardMsg()
 START.new_session.main_script_path = "/home/somebody/app.py"
 
 
-async def accept_all(scope, receive, send):
+async def anything(scope, receive, send):
     if scope["type"] == "websocket":
         await send({"type": "websocket.accept"})
     else:
@@ -37,8 +37,8 @@ def public(monkeypatch):
     monkeypatch.setenv("DPCORE_PUBLIC", PUBLIC)
 
 
-def respond(path="/", kind="http", method="GET", **headers):
-    """Return the messages that the guard sends to a request with these headers."""
+def asked(path="/", kind="http", method="GET", **headers):
+    """Return the messages that answer a request with these headers."""
     sent = []
 
     async def send(message):
@@ -46,12 +46,12 @@ def respond(path="/", kind="http", method="GET", **headers):
 
     raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": kind, "path": path, "method": method, "headers": raw}
-    asyncio.run(Guard(accept_all)(scope, None, send))
+    asyncio.run(Guard(anything)(scope, None, send))
     return sent
 
 
-def is_answered(*args, **given):
-    return respond(*args, **given)[0].get("status") == 200
+def answered(*args, **given):
+    return asked(*args, **given)[0].get("status") == 200
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def is_answered(*args, **given):
     ],
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_only_own_hosts_and_origins_are_answered(kind, headers, welcome):
-    first = respond(kind=kind, **headers)[0]
+def test_only_requests_with_own_host_and_origin_are_answered(kind, headers, welcome):
+    first = asked(kind=kind, **headers)[0]
     if kind == "http":
         assert first["status"] == (200 if welcome else HTTPStatus.MISDIRECTED_REQUEST)
     else:
         assert first["type"] == ("websocket.accept" if welcome else "websocket.close")
 
 
-def test_streamlit_accepts_origins_that_the_guard_accepted(monkeypatch):
-    monkeypatch.setattr(net_util, "get_external_ip", lambda: pytest.fail("called another server"))
+def test_streamlit_admits_what_the_guard_admits_without_a_lookup(monkeypatch):
+    monkeypatch.setattr(net_util, "get_external_ip", lambda: pytest.fail("asked elsewhere"))
     for host, page in (("127.0.0.1:8501", PUBLIC), ("10.0.0.7:80", PUBLIC), ("localhost", "http://localhost")):
         raw = [(b"origin", page.encode()), (b"host", host.encode())]
         found = with_own_host({"type": "websocket", "path": "/_stcore/stream", "headers": raw})["headers"]
@@ -87,25 +87,25 @@ def test_streamlit_accepts_origins_that_the_guard_accepted(monkeypatch):
         assert _is_origin_allowed(*(dict(found)[name].decode() for name in (b"origin", b"host")))
 
 
-def test_every_response_has_each_security_header_once():
-    for sent in (respond(host="localhost"), respond(host="evil.com")):
+def test_every_answer_has_the_headers_once():
+    for sent in (asked(host="localhost"), asked(host="evil.com")):
         names = [name.lower() for name, _ in sent[0]["headers"]]
         assert set(HEADERS.items()) <= set(sent[0]["headers"])
         assert len(names) == len(set(names))
 
 
-def test_uploads_are_refused_unless_enabled(monkeypatch):
+def test_uploads_are_refused_unless_allowed(monkeypatch):
     upload = {"path": "/_stcore/upload_file/session/file", "method": "PUT", "host": "localhost"}
-    assert is_answered(**upload)
+    assert answered(**upload)
     monkeypatch.setenv("DPCORE_HOSTED", "1")
     monkeypatch.delenv("DPCORE_UPLOADS", raising=False)
-    assert respond(**upload)[0]["status"] == HTTPStatus.FORBIDDEN
+    assert asked(**upload)[0]["status"] == HTTPStatus.FORBIDDEN
     monkeypatch.setenv("DPCORE_UPLOADS", "1")
-    assert is_answered(**upload)
+    assert answered(**upload)
 
 
 def conversation(*frames, answer=START):
-    """Return the frames that reach the application, and the messages that the page gets."""
+    """Return the frames that reach an application, and the answers that reach the page."""
     came, sent = [], []
     waiting = [{"type": "websocket.receive", "bytes": frame} for frame in frames] + [{"type": "websocket.disconnect"}]
 
@@ -129,7 +129,7 @@ def frame(**wanted):
     return BackMsg(**wanted).SerializeToString()
 
 
-def test_only_messages_that_pages_need_reach_streamlit():
+def test_messages_that_no_page_needs_are_dropped():
     run, files = frame(rerun_script={"query_string": "a"}), frame(file_urls_request={"request_id": "1"})
     download = frame(backend_operation_request={"request_id": "1", "deferred_file": {}})
     others = [frame(**{name: True}) for name in ("load_git_info", "clear_cache", "set_run_on_save")]
@@ -137,13 +137,13 @@ def test_only_messages_that_pages_need_reach_streamlit():
     assert conversation(run, *others, files, download)[0] == [run, files, download]
 
 
-def test_script_path_is_not_sent_to_browsers():
+def test_pages_never_receive_the_path_of_the_script():
     _, (text,) = conversation(frame(rerun_script={}))
     assert text.new_session.main_script_path == "app.py"
 
 
 class Served:
-    """Streamlit behind the guard, called without a network, with two sessions."""
+    """Streamlit behind the guard, with two sessions, called without a network."""
 
     def __init__(self, monkeypatch):
         self.living = {"mine", "other"}
@@ -176,13 +176,13 @@ class Served:
         return asyncio.run(self.answer(method, path, **given))
 
     async def put(self, file, size, session="mine", between=()):
-        """Upload a file in parts, without a content length."""
+        """Send a file in parts, without its length."""
         head = b'--edge\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n'
         body = [head, *[bytes(size // 8)] * 8, *between, b"\r\n--edge--\r\n"]
         return await self.answer("PUT", f"/_stcore/upload_file/{session}/{file}", body)
 
     def stored(self, *sessions):
-        """Return the bytes of uploads that Streamlit keeps, names included."""
+        """Return the bytes of uploads that Streamlit stores."""
         files = self.runtime.uploaded_file_mgr.file_storage
         return sum(len(file.data) + len(file.name) for name in sessions or files for file in files[name].values())
 
@@ -198,18 +198,18 @@ def served(monkeypatch):
     config.set_option("server.maxUploadSize", before)
 
 
-UNNEEDED = """/_stcore/metrics /_stcore/metrics/ //_stcore/metrics /_STCORE/metrics /static/../_stcore/metrics
+NOBODY_ASKS = """/_stcore/metrics /_stcore/metrics/ //_stcore/metrics /_STCORE/metrics /static/../_stcore/metrics
     /naive_bayes/_stcore/metrics /_stcore/agent/openapi.json /_stcore/agent/interact /_stcore/agent/mcp
     /_stcore/script-health-check /_stcore/bidi-components/a/b /_stcore/upload_file/mine /_stcore/stream /component/a/b
     /app/static/a /static/\\\\computer\\share /manifest.json /no_such_page /auth/login /auth/logout /oauth2callback"""
-UNNEEDED = ("/_stcore/metrics\n", *UNNEEDED.split())  # a route's pattern takes a line's end for nothing
+NOBODY_ASKS = ("/_stcore/metrics\n", *NOBODY_ASKS.split())  # a route's pattern takes a line's end for nothing
 
 
-def test_endpoints_that_pages_do_not_need_are_not_found(served, monkeypatch):
-    """Statistics would reveal the exact size of uploads, so one row more or less would show."""
+def test_paths_that_no_page_needs_do_not_exist(served, monkeypatch):
+    """Metrics would reveal the exact size of other visitors' uploads, and so a single row."""
     for name in ("HOSTED", "UPLOADS"):
         monkeypatch.setenv(f"DPCORE_{name}", "1")
-    for path in UNNEEDED:
+    for path in NOBODY_ASKS:
         for method in ("GET", "HEAD", "POST", "OPTIONS"):
             assert served.ask(method, path) == HTTPStatus.NOT_FOUND, (method, path)
         if path != "/_stcore/stream":
@@ -217,33 +217,33 @@ def test_endpoints_that_pages_do_not_need_are_not_found(served, monkeypatch):
     assert served.ask("POST", "/") == HTTPStatus.NOT_FOUND
 
 
-def test_endpoints_that_pages_need_are_served(served):
+def test_pages_get_what_they_need(served):
     static = Path(file_util.get_static_dir())
     files = [f"/{path.relative_to(static).as_posix()}" for path in static.rglob("static/**/*") if path.is_file()]
     pages = [f"/{path.stem}" for path in (FOLDER / "pages").glob("*.py")]
-    assert all(is_answered(path, host="localhost") for path in files)  # by the guard; Streamlit is asked for some
+    assert all(answered(path, host="localhost") for path in files)  # by the guard; Streamlit is asked for some
     for path in ("/", "/favicon.png", "/_stcore/host-config", *pages, *files[::50]):
         assert served.ask("GET", path) == HTTPStatus.OK, path
 
 
-def test_base_path_serves_pages_and_nothing_above_it(monkeypatch):
+def test_a_base_path_serves_the_same_paths_and_nothing_above(monkeypatch):
     monkeypatch.setattr(st, "get_option", lambda _: "/class/dp/")
     for path in ("/class/dp", "/class/dp/", "/class/dp/naive_bayes", "/class/dp/_stcore/health"):
-        assert is_answered(path, host="localhost"), path
+        assert answered(path, host="localhost"), path
     for path in ("/", "/naive_bayes", "/class/dpx", "/class/_stcore/health", "/class/dp/_stcore/metrics"):
-        assert respond(path, host="localhost")[0]["status"] == HTTPStatus.NOT_FOUND, path
+        assert asked(path, host="localhost")[0]["status"] == HTTPStatus.NOT_FOUND, path
 
 
 MEGABYTE = 2**20 - 2**10  # with its form, the largest file here
 
 
-def upload_twelve(served, sessions=("mine",) * 12):
-    """Return the status of twelve uploads, one after the other."""
+def twelve(served, sessions=("mine",) * 12):
+    """Return the statuses of twelve uploads in sequence."""
     return [asyncio.run(served.put(index, MEGABYTE, session)) for index, session in enumerate(sessions)]
 
 
-def test_uploads_of_one_session_are_bounded(served):
-    first = upload_twelve(served)
+def test_unused_uploads_of_a_session_are_bounded(served):
+    first = twelve(served)
     assert first[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     allowed = [*first[:4], asyncio.run(served.put("a", MEGABYTE, "other"))]
     served.ask("DELETE", "/_stcore/upload_file/mine/0")
@@ -251,7 +251,7 @@ def test_uploads_of_one_session_are_bounded(served):
     assert served.stored("mine") <= 8 * 2**20
 
 
-def test_concurrent_uploads_are_bounded(served):
+def test_simultaneous_uploads_are_bounded(served):
     async def upload():
         return await asyncio.gather(*(served.put(index, MEGABYTE) for index in range(12)))
 
@@ -260,23 +260,23 @@ def test_concurrent_uploads_are_bounded(served):
     assert asyncio.run(served.put("later", 8)) == HTTPStatus.NO_CONTENT  # what was refused is not counted any more
 
 
-def test_empty_files_and_names_count_as_memory(served):
-    before = housekeeping.room("mine")
+def test_empty_files_and_their_names_count_as_uploads(served):
+    before = housekeeping.upload_room("mine")
     for index in range(100):
         served.runtime.uploaded_file_mgr.add_file("mine", UploadedFileRec(str(index), "n" * 2_000, "text/csv", b""))
-    assert before - housekeeping.room("mine") > 300_000
+    assert before - housekeeping.upload_room("mine") > 300_000
 
 
-def test_uploads_of_all_sessions_together_are_bounded(served, monkeypatch):
+def test_all_visitors_together_have_a_part_of_the_memory(served, monkeypatch):
     for name, value in (("HOSTED", "1"), ("UPLOADS", "1"), ("LIMITS", "megabytes=40")):
         monkeypatch.setenv(f"DPCORE_{name}", value)
     sessions = [str(index) for index in range(12)]
     served.living |= {*sessions}
-    assert upload_twelve(served, sessions)[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    assert twelve(served, sessions)[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     assert served.stored() <= 10e6
 
 
-def test_upload_of_an_ended_session_is_dropped(served):
+def test_nothing_stays_of_an_upload_whose_session_ended_before_it(served):
     def leaves():
         served.living.discard("mine")
         return bytes(8)
@@ -285,19 +285,19 @@ def test_upload_of_an_ended_session_is_dropped(served):
     assert served.stored() == 0
 
 
-def test_upload_refusal_reaches_the_page_as_a_message(served):
-    def refusal(session):
+def test_an_upload_without_room_is_refused_in_words(served):
+    def told(session):
         message = ForwardMsg()
         message.file_urls_response.file_urls.add(upload_url=f"/_stcore/upload_file/{session}/a", file_id="a")
         return conversation(frame(rerun_script={}), answer=message)[1][0].file_urls_response.error_msg
 
-    assert refusal("mine") == ""
-    upload_twelve(served)
-    assert refusal("mine").startswith("There is no room for another upload.")
-    assert refusal("other") == ""
+    assert told("mine") == ""
+    twelve(served)
+    assert told("mine").startswith("There is no room for another upload.")
+    assert told("other") == ""
 
 
-def test_missing_guard_is_detected_whatever_the_environment_says(monkeypatch):
+def test_a_server_without_the_guard_is_recognized(monkeypatch):
     monkeypatch.delenv("DPCORE_GUARD", raising=False)
     monkeypatch.setattr(Runtime, "_instance", None)
     assert not housekeeping.is_unguarded()  # as there is no server: a test of pages, or a script
@@ -305,5 +305,5 @@ def test_missing_guard_is_detected_whatever_the_environment_says(monkeypatch):
     for inherited in ("", "1", str(os.getppid())):
         monkeypatch.setenv("DPCORE_GUARD", inherited)
         assert housekeeping.is_unguarded()
-    Guard(accept_all)
+    Guard(anything)
     assert not housekeeping.is_unguarded()

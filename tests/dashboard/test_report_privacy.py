@@ -124,15 +124,15 @@ FRAME = make_frame(120, 1).assign(who=[f"p{i // 3}" for i in range(120)])
 def limit(unit=None, schema=SMALL, **given):
     schema = replace(schema, unit=unit)
     method = METHODS["NB-Synth"](**{"epsilon": 1.0, **given}).fit(FRAME, schema=schema)
-    return disclosure.limit(export.make_release(method, "NB-Synth", method.sample(9), data_name="people.csv"))
+    return disclosure.describe_limit(export.make_release(method, "NB-Synth", method.sample(9), data_name="people.csv"))
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 0.5, 1.0986122886681098, 5.0, 20.0])
 def test_the_limit_is_what_two_neighbors_allow_and_never_rounded_down(epsilon):
     """Right with p in and q out, where p <= e^epsilon q and 1 - q <= e^epsilon (1 - p): p - q is largest at both."""
     most = 100 * (math.exp(epsilon) - 1) / (math.exp(epsilon) + 1)
-    assert most - 1e-6 <= float(disclosure.points(epsilon)) < most + 0.1
-    assert disclosure.points(0.0) == "0"
+    assert most - 1e-6 <= float(disclosure.limit_points(epsilon)) < most + 0.1
+    assert disclosure.limit_points(0.0) == "0"
 
 
 def test_limit_names_the_privacy_unit_and_relation():

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dpcore.accounting.relation import Relation
-from dpcore.dashboard.count_noise import CountNoise, draws, gaussian_delta, gaussian_sigma, worlds
+from dpcore.dashboard.count_noise import CountNoise, gaussian_delta, gaussian_sigma, sample_worlds, world_densities
 from dpcore.dashboard.pages.mechanisms import composition_numbers as numbers
 from dpcore.dashboard.pages.mechanisms.choices import election, parse_votes, posterior, response_matrix, share_deviation
 from dpcore.errors import ParameterError
@@ -56,7 +56,7 @@ def test_quantiles_invert_the_distribution():
 def test_ratios_of_pure_mechanisms_reach_epsilon_and_never_pass_it():
     for epsilon, count in product(EPSILONS, (0, 100)):
         for noise in (CountNoise("Laplace", epsilon), CountNoise("Geometric", epsilon)):
-            frame = worlds(noise, count)
+            frame = world_densities(noise, count)
             ratio = frame["log_ratio"]
             assert ratio.abs().max() == pytest.approx(epsilon, rel=1e-9)
             assert noise.delta == 0
@@ -75,7 +75,7 @@ def test_gaussian_delta_is_what_one_world_has_above_the_other():
         x = np.linspace(start, start + 40 * s, 100_001)
         above = np.trapezoid(norm(1, s).pdf(x) - math.exp(epsilon) * norm(0, s).pdf(x), x)
         assert above == pytest.approx(delta, rel=1e-6)
-        frame = worlds(noise, 100, places=4001)
+        frame = world_densities(noise, 100, points=4001)
         for world in ("with", "without"):
             gap = frame[world] - frame[f"limit_{world}"]
             area = np.trapezoid(gap, frame["answer"])
@@ -97,11 +97,11 @@ def test_gaussian_by_hand():
 
 def test_a_seed_fixes_noise_and_the_worlds_differ_by_one():
     for noise in NOISES:
-        first = draws(noise, 100, 1)
-        pd.testing.assert_frame_equal(first, draws(noise, 100, 1))
-        assert (first["answer"] != draws(noise, 100, 2)["answer"]).any()
+        first = sample_worlds(noise, 100, 1)
+        pd.testing.assert_frame_equal(first, sample_worlds(noise, 100, 1))
+        assert (first["answer"] != sample_worlds(noise, 100, 2)["answer"]).any()
         assert first["world"].value_counts().to_dict() == {"without": 20, "with": 20}
-        many = draws(noise, 100, 3, 20_000).groupby("world")["answer"].agg(["mean", "std"])
+        many = sample_worlds(noise, 100, 3, 20_000).groupby("world")["answer"].agg(["mean", "std"])
         assert many["mean"].to_dict() == pytest.approx({"with": 101, "without": 100}, abs=5 * noise.deviation / 140)
         assert many["std"].to_numpy() == pytest.approx([noise.deviation] * 2, rel=0.05)
 

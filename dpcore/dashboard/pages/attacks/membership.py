@@ -61,7 +61,7 @@ def run_attack(degree: int, people: int, epsilon: float | None, seed: int) -> tu
     look["what"] = say("score (0: mean of non-participants; 1: one standard deviation above)")
     look["title"] = say("How well people fit the published averages")
     look["key"] = say("Scores beyond the axis are counted in the outermost bars.")
-    picture = charts.groups_apart(bins, **look)
+    picture = charts.group_strips(bins, **look)
     values: Any = {"people": people, "count": count, "epsilon": epsilon, "scale": scale, "studies": STUDIES}
     lead = phrase(
         "A study of {people:,} people publishes **averages only: {count:,} shares**. Each "

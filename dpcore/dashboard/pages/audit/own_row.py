@@ -63,11 +63,11 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
         st.info(say(needs, size=MAX_BYTES >> 20))
         return
     key = f"{page}.own"
-    jobs.answer(container, key, twin_worlds.RUNNING)
+    jobs.show_start(container, key, twin_worlds.RUNNING)
     with st.container(key="settings"), links.draw_settings(page, data, "own"):
         chosen, trials = draw_settings(key, data)
     estimator = make_estimator(chosen, data)
-    st.session_state[f"{key}.lacks"] = controls.refusal(partial(estimator.check, data.schema))
+    st.session_state[f"{key}.lacks"] = controls.show_refusal(partial(estimator.check, data.schema))
     make = partial(make_case, estimator, chosen, data)
     found = twin_worlds.run_worlds(key, container, (chosen, data.token), make, trials, real=True)
     cost = phrase("Shown to anyone else, these results could cost up to epsilon {sum}, if each run keeps its claim.")
@@ -128,7 +128,7 @@ def target_column(data: Dataset) -> str | None:
 def make_estimator(chosen: OwnRow, data: Dataset) -> PrivateEstimator:
     """Return the unfitted method that runs in both worlds, at the chosen epsilon."""
     kind: type[PrivateEstimator] = METHODS[chosen.method]
-    estimator = kind(mode=chosen.mode, relation=chosen.relation).at_epsilon(chosen.epsilon)
+    estimator = kind(mode=chosen.mode, relation=chosen.relation).with_epsilon(chosen.epsilon)
     return estimator.set_params(target=target_column(data)) if "target" in estimator.get_params() else estimator
 
 

@@ -75,7 +75,7 @@ def draw_attack(page: str, data: Dataset, container: Any) -> None:
 
     `container` is the empty place where the run button is drawn.
     """
-    jobs.answer(container, page, RUNNING)
+    jobs.show_start(container, page, RUNNING)
     with st.container(key="settings"), links.draw_settings(page, data, "attack"):
         case, trials = draw_settings(page)
     run_worlds(page, container, (case.key, case.estimator.epsilon), lambda: case, trials)
@@ -110,7 +110,7 @@ def run_worlds(
     tuple or None
         The case and its pair of result samples; None if it has not run yet.
     """
-    jobs.end_in_page(key)
+    jobs.finish_in_page(key)
     found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, NeighboringPair]])
 
     def work(progress: Progress) -> None:
@@ -119,7 +119,7 @@ def run_worlds(
         while len(found) > (1 if real else MOST_KEPT):
             found.pop(next(iter(found)))
 
-    if not jobs.run(RUNNING, key, work, place=container):
+    if not jobs.run(RUNNING, key, work, area=container):
         with container.container():
             controls.run_button(key)
     if chosen in found:
@@ -157,7 +157,7 @@ def draw_settings(page: str) -> tuple[Case, int]:
     with cells[2]:
         look = {"usual": case.estimator.epsilon, "disabled": case.expected is None}
         epsilon = number_choice(st.select_slider, say("Epsilon"), f"{page}.epsilon", EPSILONS, **look)
-    return replace(case, estimator=case.estimator.at_epsilon(epsilon)), trials
+    return replace(case, estimator=case.estimator.with_epsilon(epsilon)), trials
 
 
 def draw_tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:

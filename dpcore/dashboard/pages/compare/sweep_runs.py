@@ -73,7 +73,7 @@ def current_comparison(data: Dataset) -> Comparison | None:
 
 def run_store() -> experiment.Location:
     """Return where finished runs are kept: beside the ledger file, or in the session's memory."""
-    return session.books().sweeps or session.keep_once("dpcore.sweeps", dict[str, bytes])
+    return session.ledger_store().sweeps or session.keep_once("dpcore.sweeps", dict[str, bytes])
 
 
 def find_unfinished(config: Config, data: Dataset, kept: experiment.Location) -> list[Method]:
@@ -128,15 +128,15 @@ def make_work(config: Config, data: Dataset) -> jobs.Work:
         made = Comparison(config, data, references)
         finished = made.n_runs - len(find_unfinished(config, data, kept))
         notes: dict[Any, Ledger] = {}
-        before = proven_epsilon(spending.books, config, data)
+        before = proven_epsilon(spending.store, config, data)
 
         def tell(*_: object) -> None:
-            spent = number(proven_epsilon(spending.books, config, data) - before)
+            spent = number(proven_epsilon(spending.store, config, data) - before)
             values = {"count": len(made.frames), "planned": made.n_runs, "spent": spent}
             progress(len(made.frames) / made.n_runs, SPENT.format(**values))
 
-        how: dict[str, Any] = {"ledgers": spending.books.open_runs(config.methods, data, PURPOSE), "store": kept}
-        with closing(experiment.stream(data=data, progress=tell, **how, **config.asked)) as found:
+        how: dict[str, Any] = {"ledgers": spending.store.open_runs(config.methods, data, PURPOSE), "store": kept}
+        with closing(experiment.stream(data=data, progress=tell, **how, **config.arguments)) as found:
             for count, (_, frame) in enumerate(found, 1):
                 made.frames.append(frame)
                 store_key["shown"] = made

@@ -44,9 +44,9 @@ def draw_settings(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tupl
     with bar.popover(say("Change"), type="tertiary", key="data.change"):
         unit = draw_privacy_unit(rows, used, key)
         target = column_choice(say("Class column"), used, schema.target, key=f"data.target:{key}")
-        if rows.fixed is None and target:
+        if rows.dataset is None and target:
             label, note = say("Measure accuracy later (sets 30% of rows apart)"), say(TEST_ROWS)
-            wanted = rows.made(now := session.dataset()) and now.sizes[1] > 0
+            wanted = rows.is_source_of(now := session.dataset()) and now.sizes[1] > 0
             share = 0.3 * st.toggle(label, wanted, key=f"data.accuracy:{rows.token}", help=note)
         label = say("At most how many rows? (public; empty: not known)")
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
@@ -65,10 +65,10 @@ def draw_privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUni
     The controls show the schema's unit, or the recognized person column, until they are edited.
     """
     known = rows.schema.unit or ONE_ROW
-    if rows.fixed is not None and known == ONE_ROW:
+    if rows.dataset is not None and known == ONE_ROW:
         return None  # in bundled data sets each person has one row
     usual = known.id_column
-    found = [one for one in person_columns(rows.found, used) if one.what == "identifier"]
+    found = [one for one in person_columns(rows.column_types, used) if one.what == "identifier"]
     people = [one.name for one in found if of_people(one.name)]
     if known == ONE_ROW and len(people) == 1 and not rows.version:
         usual = people[0]
@@ -104,7 +104,7 @@ def person_columns(found: Sequence[RecognizedColumn], used: Sequence[str]) -> li
 
 def person_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Yield the question whether values with several rows are persons; one column at most."""
-    parts = {f"person {one.name}": one for one in person_columns(rows.found, schema.names)}
+    parts = {f"person {one.name}": one for one in person_columns(rows.column_types, schema.names)}
     found = [parts[part] for part in parts if part not in rows.answers]
     if found and schema.unit is None:
         names = ", ".join(f"**{escape(one.name)}**" for one in found)
@@ -129,7 +129,7 @@ def row_count_question(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
 
     Where persons are protected, it counts the rows that a release uses.
     """
-    if rows.fixed is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
+    if rows.dataset is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
         many, _ = rows.sizes(schema.persons, 0.0)
         step = 10 ** max(len(str(many)) - 2, 1)  # rounded to two digits, never the number itself
         most = (many // step + 1) * step

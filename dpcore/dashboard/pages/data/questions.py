@@ -73,7 +73,7 @@ def column_questions(rows: Intake, used: Collection[str]) -> Iterator[TableQuest
     Columns that may stand for persons come first, then proposals that concern most columns.
     """
     groups = defaultdict[str, dict[str, tuple[str, RecognizedColumn]]](dict)
-    for one in rows.found:
+    for one in rows.column_types:
         for line in filter(None, one.doubt.split("\n") if one.name in used else ()):
             words, _, proposed = line.rpartition(": ")
             if (part := f"{one.name!r}: {line}") not in rows.answers:

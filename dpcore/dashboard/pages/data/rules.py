@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.questions import TableQuestion, draw_selection
 from dpcore.dashboard.shell import escape
-from dpcore.domain.rules import HOW, parse
+from dpcore.domain.rules import HOW, parse_rules
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, say
@@ -39,12 +39,12 @@ def rule_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     One question is about orders of two columns, and one about pairs of values that never occur.
     """
     # Of a file in a folder, only the first rows were read.
-    read = rows.fixed is None and rows.path is None
+    read = rows.dataset is None and rows.path is None
     found = rows.rules(schema.columns) if read else ()
     for words, rules in zip((ALWAYS, NEVER), found, strict=False):
         new = tuple(rule for rule in rules if rule not in schema.rules and rule not in rows.answers)
         with suppress(SchemaError):  # column names may contain a rule's symbols
-            ends = parse(schema.columns, replace(schema, rules=(*schema.rules, *new)).rules[len(schema.rules) :])
+            ends = parse_rules(schema.columns, replace(schema, rules=(*schema.rules, *new)).rules[len(schema.rules) :])
             columns = dict.fromkeys(schema.names[j] for both in ends for j, _ in both)
             few = words == ALWAYS or len(new) <= MOST_NAMED
             names = ", ".join(map(escape, new if few else columns))

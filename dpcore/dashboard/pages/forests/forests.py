@@ -23,8 +23,8 @@ SURVEY = [phrase("mechanism"), phrase("noise"), phrase("framework"), phrase("dat
 def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
     """Return the parts of the tab Model: the trees, and their predictions."""
     return {
-        phrase("Trees"): lambda: forest.tree(PAGE, shown),
-        phrase("Predict"): lambda: predict.predict(PAGE, shown.release.model),
+        phrase("Trees"): lambda: forest.draw_tree(PAGE, shown),
+        phrase("Predict"): lambda: predict.draw_predictions(PAGE, shown.release.model),
     }
 
 
@@ -45,11 +45,11 @@ def draw_forest_button(method: PrivateEstimator, rows: int | None) -> None:
     """
     ruled = isinstance(method, ForestClassifier) and method.mode == "corrected"
     if ruled and not method.n_trees and sizes_for(rows, method.epsilon)[0] == 1:
-        look: Any = {"icon": ":material/forest:", "help": method.foretold(rows)}
+        look: Any = {"icon": ":material/forest:", "help": method.describe_size_rule(rows)}
         label, wish = say("Grow 25 trees anyway"), (PAGE, {"n_trees": 25})
-        st.button(label, on_click=links.ask, args=wish, **look)
+        st.button(label, on_click=links.preset_controls, args=wish, **look)
 
 
 def draw_drawers(_: Dataset) -> None:
     """Draw the drawer for a model from a file, which needs no release."""
-    predict.drawer(PAGE)
+    predict.saved_model_drawer(PAGE)

@@ -54,11 +54,11 @@ def draw_upload() -> None:
             if found is not None:
                 page, settings, data = found
                 shell.check_page(page)
-                title, name = shell.page(page).title, shell.escape(data)
+                title, name = shell.find_page(page).title, shell.escape(data)
                 markdown("Settings of the page **{page}**, used on {data}.", page=title, data=name)
                 label = say("Open that page with these settings")
                 if st.button(label, key="home.restore", type="primary"):
-                    links.ask(page, settings)
+                    links.preset_controls(page, settings)
                     shell.open_page(page)
         caption("The file restores the settings of its page, not the data. Choose the data on the page Data.")
 
@@ -73,7 +73,7 @@ def draw_first_release() -> None:
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if st.button(say("Try it now"), key="home.try", help=note, **look):
         session.set_dataset(datasets.load("sample"))
-        session.set_back()
+        session.restore_controls()
         session.drop("naive_bayes.")  # earlier settings may select a published method
         session.preset("naive_bayes.epsilon", epsilon)
         session.request("naive_bayes")

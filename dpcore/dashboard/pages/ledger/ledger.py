@@ -13,8 +13,8 @@ from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Account, file_of, format_relation, ledger_path, price
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import panels, session
-from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
-from dpcore.dashboard.shell import escape, for_person, in_full, mendable
+from dpcore.dashboard.epsilon import odds_sentence, short_odds
+from dpcore.dashboard.shell import escape, format_spent, mendable, person_clause
 from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError
@@ -34,7 +34,7 @@ def read_accounts() -> list[Account] | None:
     If the ledger cannot be read, draw the error with its remedies, and return None.
     """
     try:
-        found, used = session.books().accounts(), session.books().key(session.dataset())
+        found, used = session.ledger_store().accounts(), session.ledger_store().key(session.dataset())
     except BookError as error:
         st.error(escape(error.cause), icon=":material/error:")
         markdown(
@@ -48,7 +48,7 @@ def read_accounts() -> list[Account] | None:
                 "**A third way:** the file's content is sound, but charges may be missing. Go on "
                 "with the file if it is your latest copy; its totals may be too small from then on."
             )
-            go_on = mendable()(session.books().go_on)
+            go_on = mendable()(session.ledger_store().go_on)
             st.button(say("Go on with the file's content"), on_click=go_on, key="ledger.go_on")
         return None
     return sorted(found, key=lambda line: (line.file != file_of(used), line.key != used))
@@ -59,7 +59,7 @@ def draw_new_ledger_buttons(**look: Any) -> None:
     with st.container(horizontal=True):
         label = say("Set the file aside and begin a new one")
         st.button(label, "ledger.aside", on_click=set_ledger_aside, **look)
-        look |= {"on_click": session.keep_books, "args": (None,)}
+        look |= {"on_click": session.use_ledger_file, "args": (None,)}
         st.button(say("Keep this session only"), "ledger.session", **look)
 
 
@@ -69,7 +69,7 @@ def set_ledger_aside() -> None:
 
     The page shows the path of the renamed file.
     """
-    st.session_state["dpcore.books.aside"] = str(session.books().set_aside())
+    st.session_state["dpcore.books.aside"] = str(session.ledger_store().set_aside())
 
 
 def draw_account(account: Account, accounts: list[Account]) -> None:
@@ -106,9 +106,9 @@ def draw_account(account: Account, accounts: list[Account]) -> None:
         st.warning(text, icon=":material/gpp_bad:")
         listed = unproved.drop(columns=["proven at most", "epsilon_bound"])
         st.dataframe(listed.rename(columns=say), hide_index=True, key=f"ledger.apart.{key}")
-    requested = session.accounts().get((account.key, str(account.relation), account.delta))
+    requested = session.session_ledgers().get((account.key, str(account.relation), account.delta))
     if requested is not None and requested.entries:
-        panels.table_behind(requested.to_frame(), say("Every query of this session"))
+        panels.draw_table(requested.to_frame(), say("Every query of this session"))
 
 
 def format_promise(account: Account) -> str:
@@ -121,7 +121,7 @@ def format_promise(account: Account) -> str:
 
 def draw_cap(account: Account, cap: float | None, key: str) -> None:
     """Draw the controls that set and lift the cap of an account."""
-    label, act = say("Refuse runs if the total epsilon would exceed"), session.books().set_cap
+    label, act = say("Refuse runs if the total epsilon would exceed"), session.ledger_store().set_cap
     look: Any = {"placeholder": say("no cap"), "key": f"ledger.cap.{key}"}
     wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, **look)
     named = account.key, account.name, account.relation
@@ -139,10 +139,10 @@ def draw_totals(account: Account) -> None:
     gained = account.measure.log_odds_gained(account.totals.bound * rows)
     claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
     labels = say("Releases"), say("Claimed"), say("Proven at most"), say("Odds")
-    values = f"{account.looks:,}", claimed, bound, odds_in_short(gained)
+    values = f"{account.looks:,}", claimed, bound, short_odds(gained)
     figures(dict(zip(labels, values, strict=True)))
     sentence = odds_sentence(gained, phrase("these releases, and nothing else"), account.delta)
-    if person := for_person(account, unit):
+    if person := person_clause(account, unit):
         sentence = say("Per row{for_person}. For them: {odds}", for_person=person, odds=sentence)
     elif account.protects == "row":
         sentence = say("Per row: {odds} A person with more rows is protected less.", odds=sentence)
@@ -166,7 +166,7 @@ def runs_frame(account: Account) -> pd.DataFrame:
             retold(run.void or phrase("No finite epsilon can be proved for this run.")),
             run.epsilon_bound,
         )
-        for run in session.books().runs(account.key, account.relation, account.delta)
+        for run in session.ledger_store().runs(account.key, account.relation, account.delta)
     ]
     return pd.DataFrame(rows[::-1], columns=[*COLUMNS, "epsilon_bound"])
 
@@ -174,7 +174,7 @@ def runs_frame(account: Account) -> pd.DataFrame:
 def privacy_unit_of(account: Account) -> PrivacyUnit | None:
     """Return the privacy unit of the schema in use, if the account is of the rows of that file."""
     data = session.dataset()
-    return data.schema.unit if account.key == file_of(session.books().key(data)) else None
+    return data.schema.unit if account.key == file_of(session.ledger_store().key(data)) else None
 
 
 def convert_loss(other: Account, account: Account) -> PrivacyLoss:
@@ -194,29 +194,29 @@ def compare_accounts(other: Account, account: Account) -> str:
     """Return the sentence on what another account of the same file can cost, here and in all."""
     cost, epsilon = convert_loss(other, account), account.measure.epsilon
     if math.isfinite(cost):
-        more = in_full(account, epsilon(cost))
-        total = in_full(account, epsilon(cost + account.totals.bound))
+        more = format_spent(account, epsilon(cost))
+        total = format_spent(account, epsilon(cost + account.totals.bound))
         here = say("For this account at most {more}, in all **{total}**.", more=more, total=total)
     elif account.protects == "person" and other.protects == "row":
         many = phrase(
             "That loss is per row{for_person}. No public number bounds the rows of a person, so no "
             "total here includes that loss, and a cap here refuses it."
         )
-        here = say(many, for_person=for_person(other, privacy_unit_of(other)))
+        here = say(many, for_person=person_clause(other, privacy_unit_of(other)))
     else:
         here = say("Totals leave out guarantees for other privacy units, relations or deltas.")
     if other.apart:
         here += f" {say('Releases listed apart there are in no total.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
-    values = {"name": escape(other.name), "promise": format_promise(other), "spent": in_full(other)}
+    values = {"name": escape(other.name), "promise": format_promise(other), "spent": format_spent(other)}
     return say(lead, here=here, **values)
 
 
 def draw_location() -> None:
     """Draw where the ledger is kept, with the buttons to copy it or to keep it elsewhere."""
-    store = session.books()
+    store = session.ledger_store()
     with st.expander(say("Where this ledger is kept")):
-        if session.laid_aside():
+        if session.is_set_aside():
             markdown("This is the lesson's ledger. **Your own ledger comes back when the lesson ends.**")
             return
         if store.kept:
@@ -238,9 +238,9 @@ def draw_location() -> None:
             caption("Setting the ledger aside affects all your open tabs; nothing is deleted.")
         else:
             markdown("This ledger lasts **for this session only**: later totals lack its charges, and are too small.")
-            if not session.passing():
+            if not session.is_ledger_temporary():
                 path = ledger_path()
-                st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
+                st.button(say("Keep it in a file"), on_click=session.use_ledger_file, args=(path,), key="ledger.keep")
                 caption("The file will be {path}. It will lack the earlier charges of this session.", path=path)
         folder = store.path.parent / "sweeps" if store.kept else say("memory")
         caption("Comparisons keep aggregates of real rows, noiseless and not private, in {at}.", at=folder)

@@ -68,8 +68,8 @@ def additive_noise(key: str) -> Demonstration:
     window = draw_zoom(key)
     seed = seed_button(key, say("Draw {n} new answers", n=DRAWN))
     mechanism = count_noise.CountNoise(name, epsilon, delta)
-    found = count_noise.worlds(mechanism, COUNT, window=window)
-    drawn = count_noise.draws(mechanism, COUNT, seed, DRAWN)
+    found = count_noise.world_densities(mechanism, COUNT, window=window)
+    drawn = count_noise.sample_worlds(mechanism, COUNT, seed, DRAWN)
     edge = window + 0.6 * mechanism.whole
     return Demonstration(
         {say("95% of answers are within ±"): f"{mechanism.quantile(0.975):.3g}"},

@@ -19,15 +19,15 @@ def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
     if model.reports:
         parts[phrase("Reports")] = lambda: reports.draw_reports(PAGE, shown)
     if "forest" in model.released:
-        parts[phrase("Tree")] = lambda: forest.tree(PAGE, shown)
-    return parts | {phrase("Predict"): lambda: predict.predict(PAGE, model)}
+        parts[phrase("Tree")] = lambda: forest.draw_tree(PAGE, shown)
+    return parts | {phrase("Predict"): lambda: predict.draw_predictions(PAGE, model)}
 
 
 def draw_drawers(_: Dataset) -> None:
     """Draw the drawers that need no release: collected reports, and a model from a file."""
     with st.expander(say("Or open collected reports")):
         collection.draw_collection(PAGE)
-    predict.drawer(PAGE)
+    predict.saved_model_drawer(PAGE)
 
 
 def draw_explanation(*_: object) -> None:

@@ -142,11 +142,11 @@ def apply_taxonomy(data: Dataset, changed: Column) -> None:
     """Use a column with its new taxonomy from now on, also on the page Data."""
     columns = tuple(changed if column.name == changed.name else column for column in data.schema)
     schema = replace(data.schema, columns=columns)
-    session.amend(replace(data, schema=schema))
-    rows = intake.current()
-    if rows.made(data):
+    session.replace_schema(replace(data, schema=schema))
+    rows = intake.current_intake()
+    if rows.is_source_of(data):
         inferred = data.schema.source == "inferred"  # an inferred schema stays inferred
-        rows.keep(schema, rows.read_off or (schema.names if inferred else ()))
+        rows.keep(schema, rows.inferred_columns or (schema.names if inferred else ()))
     st.rerun()
 
 
