@@ -19,7 +19,15 @@ from dpcore.audit.cases import Case, NeighboringPair
 from dpcore.dashboard import controls, jobs, links, panels, session
 from dpcore.dashboard.demonstration import DANA, OTHERS
 from dpcore.dashboard.histogram_pair import histogram_pair
-from dpcore.dashboard.widgets import caption, choice, focus, lasting, markdown, number_choice, settings_drawer
+from dpcore.dashboard.widgets import (
+    caption,
+    choice,
+    focus,
+    lasting,
+    markdown,
+    number_choice,
+    settings_drawer,
+)
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
@@ -81,7 +89,7 @@ def draw_attack(page: str, data: Dataset, container: Any) -> None:
     run_worlds(page, container, (case.key, case.estimator.epsilon), lambda: case, trials)
     st.markdown(case.story)
     if case.step:
-        caption("Only a part of the run is attacked, and compared with what is claimed for that part.")
+        caption("Only a part of the run is attacked, and compared with the claim for that part.")
     draw_tables(case.pair)
     caption("Made-up people: nothing is charged.")
     draw_explanation(case)
@@ -206,9 +214,9 @@ def draw_verdict(neighbors: NeighboringPair) -> None:
     """Draw the verdict of an audit: caught, not caught, or no claim to refute."""
     result, proof = neighbors.result, ""
     if neighbors.verdict is Verdict.OPEN:
-        proof = phrase("What protects people is the proof: all queries together cost at most {bound}.")
+        proof = phrase("The proof protects people: all queries together cost at most {bound}.")
         if result.bound > result.claimed:
-            proof = phrase("But the claim has no proof for these neighbors: only {bound} is proven.")
+            proof = phrase("But the claim lacks a proof for these neighbors: only {bound} is proven.")
     elif neighbors.verdict is Verdict.FAILS and result.lower_bound > result.bound:
         proof = phrase(
             "The lower bound even exceeds what is proven, {bound}. Either this audit is one of the "

@@ -44,9 +44,9 @@ STEP = re.compile(r"(?is)[,，]\s*(?:in\s+steps\s+of\s+(\S+)|first\s+of\s+(\w+))
 BOUNDS = re.compile(rf"(?is)^(\S+)\s+(?:to|至|到)\s+(\S+?)(?:\s*[,，]\s*(?:{WAYS})?)?$")
 HOW = phrase(
     "Categories: all, with semicolons between; one that has a semicolon in quotation marks. "
-    "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65; or 0 to 8, all values. "
-    "Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year). "
-    "On a grid: 0 to 90000, 9 bins, in steps of 1000; or by year, first of month."
+    "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65; or 0 to 8, all "
+    "values. Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year). On a grid: 0 "
+    "to 90000, 9 bins, in steps of 1000; or by year, first of month."
 )
 
 

@@ -22,10 +22,9 @@ from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
-COLUMNS = (  # of a table of runs
-    phrase("when"), phrase("run"), phrase("releases"), phrase("claimed"), phrase("proven at most"),
-    phrase("why"),
-)  # fmt: skip
+# Columns of the table of runs.
+COLUMNS = (phrase("when"), phrase("run"), phrase("releases"), phrase("claimed"),
+           phrase("proven at most"), phrase("why"))  # fmt: skip
 
 
 def read_accounts() -> list[Account] | None:
@@ -34,7 +33,8 @@ def read_accounts() -> list[Account] | None:
     If the ledger cannot be read, draw the error with its remedies, and return None.
     """
     try:
-        found, used = session.ledger_store().accounts(), session.ledger_store().key(session.dataset())
+        store = session.ledger_store()
+        found, used = store.accounts(), store.key(session.dataset())
     except BookError as error:
         st.error(escape(error.cause), icon=":material/error:")
         markdown(
@@ -121,7 +121,7 @@ def format_promise(account: Account) -> str:
 
 def draw_cap(account: Account, cap: float | None, key: str) -> None:
     """Draw the controls that set and lift the cap of an account."""
-    label, act = say("Refuse runs if the total epsilon would exceed"), session.ledger_store().set_cap
+    label, act = say("Refuse runs if the total would exceed"), session.ledger_store().set_cap
     look: Any = {"placeholder": say("no cap"), "key": f"ledger.cap.{key}"}
     wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, **look)
     named = account.key, account.name, account.relation
@@ -217,7 +217,7 @@ def draw_location() -> None:
     store = session.ledger_store()
     with st.expander(say("Where this ledger is kept")):
         if session.is_set_aside():
-            markdown("This is the lesson's ledger. **Your own ledger comes back when the lesson ends.**")
+            markdown("This is the lesson's ledger. **Your own ledger returns when the lesson ends.**")
             return
         if store.kept:
             markdown("Every charge is written to this lasting file before any noise is drawn:")
@@ -233,7 +233,7 @@ def draw_location() -> None:
             )
             look: Any = {"key": "ledger.copy", "on_click": "ignore", "icon": ":material/download:", "help": note}
             st.download_button(say("Save a copy"), store.copy, "ledger-copy.zip", "application/zip", **look)
-            label = say("I want another ledger: its totals begin at 0, but earlier charges stay spent")
+            label = say("I want a new ledger: its totals begin at 0, but earlier charges stay spent")
             draw_new_ledger_buttons(disabled=not st.checkbox(label, key="ledger.sure"))
             caption("Setting the ledger aside affects all your open tabs; nothing is deleted.")
         else:

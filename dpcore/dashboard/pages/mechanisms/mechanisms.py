@@ -15,7 +15,12 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import count_noise
-from dpcore.dashboard.demonstration import Demonstration, demonstration, epsilon_slider, share_slider
+from dpcore.dashboard.demonstration import (
+    Demonstration,
+    demonstration,
+    epsilon_slider,
+    share_slider,
+)
 from dpcore.dashboard.epsilon import odds_sentence
 from dpcore.dashboard.pages.mechanisms import choices
 from dpcore.dashboard.panels import epsilon_in_use
@@ -44,7 +49,7 @@ def draw_zoom(key: str) -> float:
 
     It does not depend on epsilon, so that charts at two epsilons can be compared.
     """
-    look: Any = {"value": 15, "help": say("The charts show the same range of answers at every epsilon.")}
+    look: Any = {"value": 15, "help": say("Charts show the same range of answers at every epsilon.")}
     label = say("Show answers within ±")
     return float(number_choice(st.select_slider, label, f"{key}.window", WINDOWS, **look))
 
@@ -59,7 +64,7 @@ def additive_noise(key: str) -> Demonstration:
         "the neighboring one, without delta."
     )
     if name == "Gaussian":
-        look: Any = {"value": 0.05, "help": say("In practice, choose delta far below 1 / number of people.")}
+        look: Any = {"value": 0.05, "help": say("Use a delta far below 1 / number of people.")}
         delta = number_choice(st.select_slider, say("delta"), f"{key}.delta", DELTAS, **look)
         keep = phrase(
             "Gaussian noise needs a delta: what one world has above exp(epsilon) = {factor:.3g} "
@@ -99,7 +104,7 @@ def exponential_mechanism(key: str) -> Demonstration:
     return Demonstration(
         {},
         [charts.election(found), charts.choice_ratios(found, epsilon=epsilon), charts.votes(found)],
-        "The candidate with most votes is the likeliest choice. One vote changes probabilities a little.",
+        "The candidate with most votes is the likeliest. One vote changes probabilities a little.",
         "Weights exp(epsilon · votes / 2) give epsilon without delta. A second draw is charged "
         "again. Rounding votes protects no one: one more vote can change the result for sure.",
         {say("Votes and probabilities before and after one voter's change (other)"): found.drop(columns="log_ratio")},

@@ -109,7 +109,7 @@ def draw_tree(shown: ShownRelease) -> None:
     else:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
-        caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
+        caption("{rest:,} more levels lie below; choose a lower group to see them.", rest=rest)
     forest.draw_largest_groups(released_tree(shown).generalized_rows)
 
 
