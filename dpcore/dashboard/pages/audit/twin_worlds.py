@@ -122,6 +122,7 @@ def run_worlds(
     found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, NeighboringPair]])
 
     def work(progress: Progress) -> None:
+        """Run the audit case in both worlds, and keep the result; drop the oldest results."""
         case = make()
         found[chosen] = case, cases.run(case, trials, progress=progress)
         while len(found) > (1 if real else MOST_KEPT):

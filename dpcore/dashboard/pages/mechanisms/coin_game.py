@@ -63,6 +63,7 @@ def play_once(key: str) -> Demonstration | None:
     values = {"truth": say(ANSWERS[truth]), "coin": say(coin, said=answer)}
 
     def draw_views() -> None:
+        """Draw side by side what only the visitor knows and what the collector gets."""
         private, public = st.container(key=f"{key}.answer").columns(2, border=True)
         with private:
             markdown(":material/visibility_off: **Only you know**")

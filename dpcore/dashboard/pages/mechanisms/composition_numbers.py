@@ -148,7 +148,10 @@ def possible_answers(count: int, epsilon: float, bits: int, low: float, high: fl
 
 
 def zoomed_answers(count: int, epsilon: float, bits: int) -> pd.DataFrame:
-    """Return the possible answers near the middle of both counts, about 30 of each world."""
+    """Return the possible answers near the middle of `count` and `count` + 1, about 30 of each.
+
+    The frame is that of `possible_answers`; `bits` are those of the uniform number.
+    """
     middle, reach = count + 0.5, WIDEST * 2.0**-bits / epsilon * exp(epsilon / 2)
     return possible_answers(count, epsilon, bits, middle - reach, middle + reach)
 

@@ -141,7 +141,8 @@ def beliefs(key: str) -> Demonstration:
     prior = share_slider(say("How sure is someone about you before the release?"), f"{key}.prior", 1, 99, 50)
     low, high = (float(choices.posterior(prior, sign * epsilon)) for sign in (-1, 1))
 
-    def icons() -> None:
+    def draw_icons() -> None:
+        """Draw the belief before the release, and its two limits after it, as icon charts."""
         chances = {say("At least"): low, say("Before"): prior, say("At most"): high}
         for cell, (name, chance) in zip(st.columns(3), chances.items(), strict=True):
             picture = charts.odds_icons(chance, title=f"{name} {100 * chance:.3g}%")
@@ -153,7 +154,7 @@ def beliefs(key: str) -> Demonstration:
     answers = partial(epsilon_in_use.draw_answers, epsilon)
     return Demonstration(
         {say("Belief after the release, at most (50% before)"): percent(odds(epsilon), TENTHS)},
-        [icons, charts.belief(found, prior=prior), answers],
+        [draw_icons, charts.belief(found, prior=prior), answers],
         odds_sentence(epsilon),
         "Epsilon without delta; the two possibilities differ in your row only. Even without your "
         "row, a release may tell what is typical of people like you.",

@@ -42,12 +42,13 @@ def draw_collection(page: str) -> None:
     with right:
         rules = housekeeping.uploader("rules.json", type="json", key=f"{key}.rules")
 
-    def opened() -> tuple[Collection, Memory]:
+    def read_files() -> tuple[Collection, Memory]:
+        """Return the collection of both uploaded files, and an empty memory for its models."""
         limits = {"max_shape": hosting.max_shape(1)}
         return Collection.read(table.getvalue(), rules.getvalue(), table.name, **limits), {}
 
     request = None if table is None or rules is None else (table.file_id, rules.file_id)
-    found = jobs.read_upload(f"dpcore.{key}", request, phrase("Reading the files"), opened, last=True)
+    found = jobs.read_upload(f"dpcore.{key}", request, phrase("Reading the files"), read_files, last=True)
     if found is None:
         caption(
             "Both files are in the zip of a release from reports, if it has a finite epsilon and "

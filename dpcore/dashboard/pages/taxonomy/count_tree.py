@@ -187,11 +187,12 @@ def draw_range_query(shown: ShownRelease) -> None:
 def draw_redraws(page: str, shown: ShownRelease) -> None:
     """Draw 20 more trees: how far counts are from the truth before and after consistency."""
 
-    def look(fitted: Synthesizer) -> pd.DataFrame:
+    def measure_levels(fitted: Synthesizer) -> pd.DataFrame:
+        """Return the errors of a redrawn tree's counts by level, before and after consistency."""
         found: ReleasedTree = vars(fitted)["tree_"]
         return tree_errors.level_errors(found, true_counts(shown, found))
 
-    redraw.draw_redraws(page, shown, look, partial(panels.real, charts.level_errors))
+    redraw.draw_redraws(page, shown, measure_levels, partial(panels.real, charts.level_errors))
 
 
 def draw_group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
