@@ -25,8 +25,6 @@ from dpcore.rows.sources import fits
 from dpcore.rows.writing import encode_folder
 
 PRIVATE = phrase("**Encoded rows are as private as the rows**, and stay until you delete them.")
-EncodedData = dict[str, FolderData]  # by tokens
-CodesKey = tuple[Path, int]
 
 
 @dataclass(frozen=True)
@@ -67,25 +65,25 @@ def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
 
 
 def usable_codes(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
-    """Return existing codes if they fit the table's options and the schema, else None."""
+    """Return the existing encoded rows if they fit the file's options and the schema, else None."""
     if known is None or known.damaged() or known.reading != rows.options or codes_key(known) in unreadable_codes():
         return None
     same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
     return known if same else None
 
 
-def codes_key(codes: PartialFolder) -> CodesKey:
-    """Return the identity of codes until they are written again: folder and time of writing."""
+def codes_key(codes: PartialFolder) -> tuple[Path, int]:
+    """Return a key of encoded rows that changes when they are written again."""
     return codes.folder, codes.written
 
 
-def unreadable_codes() -> set[CodesKey]:
-    """Return the keys of codes that this session could not open although their sizes were right."""
-    return session.keep_once("dpcore.damaged", set[CodesKey])
+def unreadable_codes() -> set[tuple[Path, int]]:
+    """Return the keys of encoded rows that this session could not open."""
+    return session.keep_once("dpcore.damaged", set[tuple[Path, int]])
 
 
 def describe_plan(plan: FolderPlan) -> str:
-    """Return a sentence on the codes' folder, what it holds, and the space that they need."""
+    """Return a sentence: where encoded rows will be, which exist, and how much space they need."""
     there, folder = open_begun(plan.codes), escape(str(plan.codes))
     if plan.existing is not None and plan.existing.whole:
         return say("The table is encoded: {n:,} rows in {folder}.", n=plan.existing.rows, folder=folder)
@@ -102,16 +100,16 @@ def run_encoding(plan: FolderPlan) -> FolderData | None:
 
     Returns None until then, and again after the data set was returned.
     """
-    made = session.keep_once("dpcore.encoded", EncodedData)
-    jobs.run(phrase("Encoding"), ENCODE, partial(encode_and_open, plan, made, unreadable_codes()))
+    made = session.keep_once("dpcore.encoded", dict[str, FolderData])
+    jobs.run(phrase("Encoding"), ENCODE, partial(encode, plan, made, unreadable_codes()))
     return made.pop(plan.rows.token_of(plan.share), None)
 
 
-def encode_and_open(plan: FolderPlan, made: EncodedData, wrong: set[CodesKey], progress: Progress) -> None:
-    """Encode the rows that are not encoded yet, open the codes, and store the data set in `made`.
+def encode(plan: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
+    """Encode the rows that are not encoded yet, open them, and store the data set in `made`.
 
-    Rows that were encoded before a cancellation are kept. Codes that cannot be opened are added to
-    `wrong`.
+    Rows that were encoded before a cancellation are kept. The keys of encoded rows that cannot be
+    opened are added to `wrong`.
     """
     hosting.require_own_computer()
     rows, known = plan.rows, plan.existing

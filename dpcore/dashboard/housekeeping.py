@@ -85,7 +85,7 @@ class Visit:
 
 
 def presence() -> Visit:
-    """Return the session's visit, marked as present.
+    """Mark the session's visitor as present, and return the visit.
 
     Every run of a script must call this: Streamlit then reports when the visitor leaves.
     """
@@ -122,7 +122,7 @@ def record_departure(watched: tuple[ref[Visit], str]) -> None:
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=record_departure)
 def watch_visit(_visit: ref[Visit]) -> tuple[ref[Visit], str]:
-    """Return a cached resource that Streamlit releases when it disconnects the session."""
+    """Return a cached resource, whose release by Streamlit calls `record_departure`."""
     return _visit, getattr(get_script_run_ctx(), "session_id", "")
 
 

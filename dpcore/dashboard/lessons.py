@@ -34,7 +34,7 @@ class Course:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the step's run has finished; always true for a step without a run."""
+        """Whether the run of the present step has finished; true for a step without a run."""
         return self.step.act is None or session.finished_runs().get(self.step.job, 0) > self.runs_before
 
 
@@ -145,7 +145,7 @@ def lesson_button(label: str, key: str, icon: str, call: Any, *given: Any, **sty
 
 
 def guide_script(course: Course, here: bool) -> str:
-    """Return the script that scrolls to what a step is about.
+    """Return the script that scrolls the browser to the elements that a lesson step is about.
 
     The script differs with the state of the step, since a browser does not run the same one twice.
     """

@@ -129,5 +129,5 @@ def read_published(paper: str) -> dict[str, Dataset]:
 
 
 def draw_redraws(page: str, shown: ShownRelease) -> None:
-    """Draw 20 more runs of the release's method as dots."""
+    """Draw the measures of a release beside those of 20 more runs of its method, as dots."""
     (classifier if isinstance(shown.release.artifact, Model) else redraw).redraws(page, shown)
