@@ -65,7 +65,7 @@ def draw_line(page: str, method: Any, preset: Preset, schema: Schema, rows: int 
         if why := parameters.void_reason(method, schema):
             st.markdown(bad.format(say("Guarantee: {why}", why=escape(say(why)))))
         elif method.mode == "published":
-            st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
+            st.markdown((good if preset.proof_holds else bad).format(retold(preset.remark)))
 
 
 def draw_terms(method: Any, schema: Schema) -> None:
@@ -83,7 +83,7 @@ def draw_terms(method: Any, schema: Schema) -> None:
 
 def draw_odds(method: Any, preset: Preset, schema: Schema) -> None:
     """Draw what the run's epsilon means for one person in odds, or why no bound holds."""
-    if "epsilon" not in method.asks() or not method.asks()["epsilon"].wanted(method):
+    if "epsilon" not in method.control_map() or not method.control_map()["epsilon"].applies_to(method):
         return
     if "corrected" not in method.modes:
         show_no_limit(say("this method adds no noise"))
@@ -92,8 +92,9 @@ def draw_odds(method: Any, preset: Preset, schema: Schema) -> None:
     else:
         measure = PrivacyMeasure.of(method.delta)
         loss = measure.loss_of(exact(method.epsilon))
-        claimed = method.mode == "published" and not preset.holds
-        show_odds(protection.log_odds_gained(schema.unit, measure, loss), method.seen, method.delta, claimed=claimed)
+        claimed = method.mode == "published" and not preset.proof_holds
+        gained = protection.log_odds_gained(schema.unit, measure, loss)
+        show_odds(gained, method.observed_output, method.delta, claimed=claimed)
 
 
 def rows_key(page: str, schema: Schema) -> str:
@@ -124,7 +125,7 @@ def expected_errors(method: Any, schema: Schema, rows: int) -> Expectation:
     """Return a method's expected errors on `rows` rows, computed once per session and settings."""
     known = session.keep_once("dpcore.expectations", dict[Any, Expectation])
     key = (method.title, repr(method.get_params()), schema.to_json(), rows)
-    steps = method.asks()["epsilon"].steps or EPSILONS
+    steps = method.control_map()["epsilon"].steps or EPSILONS
     return session.compute_once(known, key, partial(expect_errors, method, schema, rows, steps=steps))
 
 

@@ -87,7 +87,7 @@ def rows_picker(page: str, method: Synthesizer, data: Dataset) -> int | None:
 
     A method that labels its rows while it learns needs the number before. Its default is 10,000.
     """
-    key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied(None)
+    key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied_parameters(None)
     style: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}
     style["placeholder"] = say("as many as the release estimates")
     found: int | None = lasting(st.number_input, say("Synthetic rows"), key, 1, MOST_ROWS, None, 1_000, **style)
@@ -148,7 +148,7 @@ def draw_control(page: str, method: PrivateEstimator, control: Control, data: Da
     Returns the value as {parameter's name: value}, or an empty dict if no control is drawn. A value
     that the parameter does not allow is shown with its remedy below the control.
     """
-    if not control.wanted(method):
+    if not control.applies_to(method):
         return {}
     name, schema, note = control.name, data.schema, control.note
     parameter, persons, about = method.parameters()[name], schema.persons is not None, "" if callable(note) else note

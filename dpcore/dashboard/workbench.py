@@ -27,7 +27,7 @@ from dpcore.export.artifacts import SyntheticRows
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, parameters
-from dpcore.methods.base import PrivateEstimator, Synthesizer, most_rows
+from dpcore.methods.base import PrivateEstimator, Synthesizer, max_rows_in_memory
 
 # Parameters for the strength of the noise: a method's first one is beside its name.
 STRENGTHS = ("epsilon", "p0", "theta", "privacy")
@@ -160,7 +160,7 @@ class Workbench:
             before, advanced = st.container(), settings_drawer()
             given, rows = self.draw_controls(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
-            given |= method.implied(rows)
+            given |= method.implied_parameters(rows)
             made = (name, given, rows) if isinstance(method, Synthesizer) else (name, given)
             run: Any = METHODS[name](**given)
             lacks = controls.show_refusal(partial(run.check, data.schema), partial(require_room, run, data))
@@ -180,12 +180,12 @@ class Workbench:
                 note_outdated()
             with advanced:
                 self.explain(own, public)
-                grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.noise_of(method))
-                text = [own.foretold(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
+                grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.describe_noise(method))
+                text = [own.describe_size_rule(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
                 st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, text)))
         controls.note_missing(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
-            own.set_params(**own.implied(rows))
+            own.set_params(**own.implied_parameters(rows))
             with advanced:
                 forecast.draw_forecast(page, method, own, data.schema, known, rows)
 
@@ -194,8 +194,8 @@ class Workbench:
 
         The values are also set on `method`.
         """
-        asks = method.asks()
-        strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
+        asks = method.control_map()
+        strength = next((name for name in STRENGTHS if name in asks and asks[name].applies_to(method)), "")
         given: dict[str, Any] = {}
         if strength:
             with area:
@@ -208,7 +208,7 @@ class Workbench:
         paper = method.mode == "published"  # the paper's own parameters follow
         shared = {control.name for control in PrivateEstimator.controls}
         for name, control in asks.items():
-            if name != strength and control.wanted(method):
+            if name != strength and control.applies_to(method):
                 if paper and name not in shared:
                     advanced.markdown(f"**{say('Paper')}**")
                     cells, paper = cycle(advanced.columns(2, gap="medium")), False
@@ -222,7 +222,7 @@ def default_rows(method: Synthesizer, schema: Schema) -> int:
 
     A larger number is no error, so that the charged release is not lost.
     """
-    return min(method.estimated_rows(), controls.MOST_ROWS, most_rows(schema))
+    return min(method.estimated_rows(), controls.MOST_ROWS, max_rows_in_memory(schema))
 
 
 def comparable_release(before: ShownRelease | None, made: export.Release, data: Dataset) -> ShownRelease | None:
@@ -274,4 +274,4 @@ def method_on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEsti
     unit, public = data.schema.persons, data.schema.max_rows
     if method.relation == "replace":
         public = data.sizes[0] if unit is None else unit.max_contributions * Evaluator(data).people(unit)
-    return (method if unit is None else method.for_rows(unit.max_contributions)), public
+    return (method if unit is None else method.with_row_budget(unit.max_contributions)), public

@@ -17,8 +17,8 @@ from dpcore.domain.schema import Schema
 from dpcore.evaluate.distances import value_shares
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
-from dpcore.methods.local.dtcrd import cells_of
-from dpcore.methods.local.dtpd import Booleans
+from dpcore.methods.local.dtcrd import interval_grid
+from dpcore.methods.local.dtpd import BitEncoding
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Cells, Distribution, Item, Reports, reconstruct
 
@@ -180,7 +180,7 @@ def normal_shares(moments: Floats, edges: Floats) -> Floats:
 def intervals_to_draw(reports: Reports, column: str) -> Cells:
     """Return intervals of equally many whole numbers; the last may end beyond the public range."""
     known = reports.schema[column]
-    cells = cells_of(known, reports.channels[family_of(reports, column)], INTERVALS)
+    cells = interval_grid(known, reports.channels[family_of(reports, column)], INTERVALS)
     if not known.whole:
         return cells
     numbers_in_all = round(cells.upper - cells.lower)
@@ -204,7 +204,7 @@ def steps(reports: Reports, column: str) -> pd.DataFrame:
 
 def as_bits(frame: pd.DataFrame, schema: Schema, target: str) -> pd.DataFrame:
     """Return true rows as the bits that DTPD asks for, with the class as bits and as it is."""
-    bits, codes = Booleans(schema, target), schema.encode(frame)
+    bits, codes = BitEncoding(schema, target), schema.encode(frame)
     found = {
         column.name: np.array(column.labels, dtype=object)[rule[codes[:, schema.index(source)]]]
         for column, (source, rule) in zip(bits.schema, bits.rules, strict=True)
@@ -214,7 +214,7 @@ def as_bits(frame: pd.DataFrame, schema: Schema, target: str) -> pd.DataFrame:
 
 def boolean_data(data: Dataset, target: str) -> Dataset:
     """Return a data set of DTPD's bits, with the class column and the person column as they are."""
-    bits = Booleans(data.schema, target)
+    bits = BitEncoding(data.schema, target)
     kept = [column for column, (source, _) in zip(bits.schema, bits.rules, strict=True) if source != target]
     schema = replace(data.schema, columns=(*kept, data.schema[target]), target=target, rules=())
     kept_columns = [target] if schema.persons is None else [target, str(schema.persons.id_column)]

@@ -138,7 +138,7 @@ class Collection:
     def learners(self) -> list[str]:
         """The names in `METHODS` of all methods that can learn from these reports."""
         local = {name: kind for name, kind in METHODS.items() if issubclass(kind, LocalClassifier)}
-        return [name for name, kind in local.items() if not kind().untold(self.reports)]
+        return [name for name, kind in local.items() if not kind().incompatibility(self.reports)]
 
     def learn(self, method: LocalClassifier, *, progress: Progress = no_progress) -> Model:
         """Learn a classifier from these reports.
@@ -162,7 +162,7 @@ class Collection:
         """
         fitted = method.learn(self.reports, progress=progress)
         origin = {**self.origin, "method": f"{fitted.title}, from reports of people", "mode": fitted.mode}
-        return Model(released=fitted.released(), schema=fitted.schema_, target=fitted.target_, origin=origin)
+        return Model(released=fitted.released_artifacts(), schema=fitted.schema_, target=fitted.target_, origin=origin)
 
 
 def rows_per_person(rows: Schema) -> int:

@@ -186,7 +186,7 @@ JOURNEYS: dict[str, list[Journey]] = {
         ("corrected", BITS, {"score": "MI"}, {"score": "MI", "max_parents": 4}),
     ],
     "responses": [
-        ("corrected", "PPNB", {}, {"epsilon": LocalClassifier.asks()["epsilon"].initial, "relation": "replace"}),
+        ("corrected", "PPNB", {}, {"epsilon": LocalClassifier.control_map()["epsilon"].initial, "relation": "replace"}),
         ("corrected", "PPNB", {"pairs": False}, {"pairs": False, "numbers": ..., "merge": ...}),
         ("corrected", "PPNB", {"numbers": "moments"}, {"merge": None}),
         ("published", "PPNB", {}, {"epsilon": None, "p0": 0.5}),

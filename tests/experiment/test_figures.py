@@ -91,7 +91,7 @@ def test_ranges_are_sums_of_groups_at_every_depth_but_in_the_patents_own_form(da
     assert study.data.schema.names == ("age", "town", "ill")  # by depth, then by size
     for run in study.runs:
         leaves = run.method.fit(data.train, schema=study.data.schema).tree_.leaves
-        shares = [leaves.weights(query.sets(study.data.schema)) for query in study.queries]
+        shares = [leaves.weights(query.code_masks(study.data.schema)) for query in study.queries]
         assert (set(np.unique(shares)) == {0, 1}) == ("own form" not in run.labels["method"])
 
 

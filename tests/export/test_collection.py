@@ -20,7 +20,7 @@ from dpcore.export import collection, make_release
 from dpcore.export.collection import Collection, fill_reports, reports_of
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Warner
 from dpcore.methods import METHODS
-from dpcore.methods.local.bayes_from_reports import coarser
+from dpcore.methods.local.bayes_from_reports import merged_schema
 from dpcore.postprocess.reports import Reports
 
 ABOUT = {
@@ -117,7 +117,9 @@ def small():
     channels = {("y",): ERRPH(2, epsilon=1), ("z",): OUE(3, epsilon=1), ("n",): TRR(lower=-5, upper=5, epsilon=1)}
     values = {("y",): np.array([0, 1]), ("z",): np.eye(3, dtype=bool)[:2], ("n",): np.array([1.0, 2.0])}
     rules = {"+x": np.arange(7), "z": np.arange(3), "n": np.array([0, 0, 1, 1]), "y": np.arange(2)}
-    reports = Reports(coarser(SCHEMA, rules), 2, channels, values, rows=SCHEMA, recoded=[*rules.items()], target="y")
+    reports = Reports(
+        merged_schema(SCHEMA, rules), 2, channels, values, rows=SCHEMA, recoded=[*rules.items()], target="y"
+    )
     return Collection(reports, ABOUT).files()
 
 

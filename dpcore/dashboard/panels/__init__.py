@@ -83,7 +83,7 @@ def fit_noiseless(shown: ShownRelease) -> Any:
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}
     method = METHODS[release.method](**{**release.parameters, **sizes, "noise": "laplace"})
-    return method.at_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
+    return method.with_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
 
 
 def evaluator(shown: ShownRelease) -> Evaluator:

@@ -34,7 +34,7 @@ from dpcore.export.facts import grounds_of
 from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, make_release
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateClassifier, most_rows
+from dpcore.methods.base import PrivateClassifier, max_rows_in_memory
 from dpcore.methods.parameters import Parameter
 
 CAUSE = "This file holds no settings of a release"
@@ -62,10 +62,10 @@ def make(options: argparse.Namespace) -> int:
         saved = Schema.from_document(settings_of_release(raw, CAUSE, REMEDY, "schema.json"))
     data = load_rows(options, str(config["data"]["name"]), saved)
     method.check(data.schema)  # before anything is spent
-    most = 0 if isinstance(method, PrivateClassifier) else most_rows(data.schema)
+    most = 0 if isinstance(method, PrivateClassifier) else max_rows_in_memory(data.schema)
     if rows is not None and not 0 < rows <= most:
         raise ParameterError(f"{name} cannot make {rows:,} rows.", "Leave out --rows, or lower it.")
-    if options.rows is not None and "rows" in method.implied(options.rows):
+    if options.rows is not None and "rows" in method.implied_parameters(options.rows):
         method.set_params(rows=rows)  # the method labels rows while it learns
     store = LedgerStore(ledger_path())
     require_budget(store, data, [method])

@@ -120,7 +120,7 @@ def target(data: Dataset) -> str | None:
 def estimator_of(chosen: OwnRow, data: Dataset) -> PrivateEstimator:
     """The method that runs in both worlds."""
     kind: type[PrivateEstimator] = METHODS[chosen.method]
-    estimator = kind(mode=chosen.mode, relation=chosen.relation).at_epsilon(chosen.epsilon)
+    estimator = kind(mode=chosen.mode, relation=chosen.relation).with_epsilon(chosen.epsilon)
     return estimator.set_params(target=target(data)) if "target" in estimator.get_params() else estimator
 
 

@@ -135,7 +135,7 @@ def settings(page: str) -> tuple[Case, int]:
     with cells[2]:
         look = {"usual": case.estimator.epsilon, "disabled": case.expected is None}
         epsilon = number_choice(st.select_slider, say("Epsilon"), f"{page}.epsilon", EPSILONS, **look)
-    return replace(case, estimator=case.estimator.at_epsilon(epsilon)), trials
+    return replace(case, estimator=case.estimator.with_epsilon(epsilon)), trials
 
 
 def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:

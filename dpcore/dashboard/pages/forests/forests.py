@@ -42,7 +42,7 @@ def more_trees(method: PrivateEstimator, rows: int | None) -> None:
     """A forest, where the rule grows a single tree."""
     ruled = isinstance(method, ForestClassifier) and method.mode == "corrected"
     if ruled and not method.n_trees and sizes_for(rows, method.epsilon)[0] == 1:
-        look: Any = {"icon": ":material/forest:", "help": method.foretold(rows)}
+        look: Any = {"icon": ":material/forest:", "help": method.describe_size_rule(rows)}
         label, wish = say("Grow 25 trees all the same"), (PAGE, {"n_trees": 25})
         st.button(label, on_click=links.preset_controls, args=wish, **look)
 

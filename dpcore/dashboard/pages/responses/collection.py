@@ -98,7 +98,7 @@ def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
         method = METHODS[name](mode=said["mode"] if again else "corrected")
         assert isinstance(method, LocalClassifier)
         for control in method.controls:
-            if control.name in method.learning and control.wanted(method):
+            if control.name in method.learning and control.applies_to(method):
                 schema = found.reports.source
                 value = controls.choose_value(f"{key}.{name}", method, control, schema, name)
                 setattr(method, control.name, value)

@@ -108,7 +108,7 @@ def tree(shown: ShownRelease) -> None:
 
 def errors(shown: ShownRelease) -> None:
     """Errors of random range queries by their size, with and without consistency."""
-    if not released_tree(shown).tree.leaves.family:
+    if not released_tree(shown).tree.leaves.divided_columns:
         st.info(say("This release split no column: all rows are one group."))
         return
     finer = st.toggle(say("Finer ranges than the release's own groups"), key=f"{PAGE}.finer")
@@ -129,7 +129,7 @@ def errors(shown: ShownRelease) -> None:
 def range_errors(shown: ShownRelease, *, finer: bool) -> pd.DataFrame:
     """Mean errors by size of the range, of each way to answer, and of baselines."""
     counts, schema, rows = released_tree(shown), shown.release.schema, real_rows(shown)
-    found, divided = counts.tree, schema.select(counts.tree.leaves.family)
+    found, divided = counts.tree, schema.select(counts.tree.leaves.divided_columns)
     queries = random_queries(divided, QUERIES) if finer else group_queries(found, QUERIES)
     answers = {
         phrase("consistent"): found.answers(queries),
@@ -152,7 +152,7 @@ def ask(shown: ShownRelease) -> None:
         "release did not split that finely, the answer takes a group's rows to be spread evenly."
     )
     st.markdown(f"{text}{panels.describe_person_sample(shown)}")
-    divided, key = list(released_tree(shown).tree.leaves.family), f"{PAGE}.ask:{id(shown)}"
+    divided, key = list(released_tree(shown).tree.leaves.divided_columns), f"{PAGE}.ask:{id(shown)}"
     names = st.multiselect(say("Columns"), schema.names, divided[:1], key=key)
     if not names:
         st.info(say("Choose a column."))
@@ -202,7 +202,7 @@ def group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
 def answers(shown: ShownRelease, query: RangeQuery) -> pd.DataFrame:
     """The answers with their intervals; the true one is read off the real rows."""
     counts, schema = released_tree(shown), shown.release.schema
-    found, names = counts.tree, {*counts.tree.leaves.family, *dict(query.codes)}
+    found, names = counts.tree, {*counts.tree.leaves.divided_columns, *dict(query.codes)}
     truth = true_answers(real_rows(shown), schema, [query])
     noisy, width = found.noisy_answers([query])
     cells = schema.select([name for name in schema.names if name in names])
