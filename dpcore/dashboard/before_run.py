@@ -88,7 +88,7 @@ def draw_odds(method: Any, preset: Preset, schema: Schema) -> None:
     if "corrected" not in method.modes:
         show_no_limit(say("this method adds no noise"))
     elif schema.source == "inferred" or method.random_state is not None:
-        show_no_limit(say("no guarantee holds, see below"))
+        show_no_limit(say("no guarantee holds; the reason is below"))
     else:
         measure = PrivacyMeasure.of(method.delta)
         loss = measure.loss_of(exact(method.epsilon))
@@ -140,9 +140,11 @@ def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
         return " / ".join(write(of(one)) for one in found)
 
     if last.columns is not None:
-        words = phrase("shares ± {points} points") if several else phrase("shares ± {points} points on average")
+        words = phrase("column shares ± {points} points")
+        if not several:
+            words = phrase("column shares ± {points} points on average")
         if not several and (last.enough or 0) > epsilon:
-            words = phrase("shares ± {points} points on average (± 5 from epsilon {epsilon})")
+            words = phrase("column shares ± {points} points on average (± 5 from epsilon {epsilon})")
         parts.append(say(words, points=each(lambda one: one.columns or 0, as_points), epsilon=number(last.enough or 0)))
     elif last.leaf is not None:
         noisy = say("tree leaves hold more noise than rows")

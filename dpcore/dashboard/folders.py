@@ -89,7 +89,7 @@ def describe_plan(plan: FolderPlan) -> str:
         return say("The table is encoded: {n:,} rows in {folder}.", n=plan.existing.rows, folder=folder)
     size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in plan.schema)
     free = shutil.disk_usage(next(parent for parent in plan.codes.parents if parent.exists())).free
-    text = phrase("Encoded rows go to {folder}: {size:,} MB per million; {free:,.0f} MB are free.")
+    text = phrase("Encoded rows go to {folder}: {size:,} MB per million rows; {free:,.0f} MB are free.")
     if there is not None and plan.existing is None:
         text = phrase("Encoded rows in {folder} are replaced: they are damaged, or no longer fit.")
     return say(text, folder=folder, size=size, free=free / 1e6)
@@ -122,7 +122,7 @@ def encode(plan: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path,
         except OSError as error:
             cause = phrase("Encoded rows cannot be written: {reason}.").format(reason=error.strerror or "?")
             raise DataError(cause, phrase("Free disk space, or use encode_folder in Python.")) from None
-    progress(0.99, phrase("Splitting the rows at random"))
+    progress(0.99, phrase("Drawing the test rows at random"))
     note, token = f"{rows.path}, in codes: {plan.codes}", rows.token_of(plan.share)
     how = {"schema": plan.schema, "test_share": plan.share, "split_seed": rows.split_seed}
     try:

@@ -141,10 +141,10 @@ def test_waiting_work_shows_its_position_and_ends_with_its_visitor(monkeypatch):
     assert begun.wait(PATIENCE)
     gone = jobs.Job("Waits", lambda _: ran.append(1), Visit())
     gone.start()
-    while "place" not in gone.note:
+    while "position" not in gone.note:
         time.sleep(0.01)
     gone.visit.left_at = time.monotonic() - jobs.GRACE - 1
     finished(gone)
     over.set()
     assert finished(first).error is None
-    assert (ran, jobs.TURNS.line, jobs.TURNS.running) == ([], [], {})
+    assert (ran, jobs.TURNS.queue, jobs.TURNS.running) == ([], [], {})

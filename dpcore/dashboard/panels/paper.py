@@ -65,7 +65,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
         st.markdown(retold(figure.source_says))
         st.caption(source(OWN[paper]))
     if missing := figure.lacks(data):
-        st.info(say("{data} cannot make this figure: {missing}", data=escape(data.name), missing=retold(missing)))
+        st.info(say("{data} does not fit this figure: {missing}", data=escape(data.name), missing=retold(missing)))
         return
     name = f"{page}.{figure.key}"
     about = say("Every run is charged to your budget. Finished runs are kept if you cancel.")

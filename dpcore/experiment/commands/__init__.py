@@ -108,7 +108,7 @@ def load_rows(options: argparse.Namespace, named: str, saved: Schema | None) -> 
         schema = data.schema if schema is None else schema
         return replace(data, schema=replace(schema, target=options.target or schema.target))
     if not options.data:
-        raise DataError(f"The settings do not contain the rows of {named!r}.", "Add their file as TABLE.")
+        raise DataError(f"The settings do not contain the rows of {named!r}.", "Add the file of these rows as TABLE.")
     if schema is None and not options.infer_schema:
         raise SchemaError(
             f"No schema is given for the table {options.data}.",
