@@ -140,9 +140,7 @@ def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
         return " / ".join(write(of(one)) for one in found)
 
     if last.columns is not None:
-        words = phrase("column shares ± {points} points")
-        if not several:
-            words = phrase("column shares ± {points} points on average")
+        words = phrase("column shares ± {points} points on average")
         if not several and (last.enough or 0) > epsilon:
             words = phrase("column shares ± {points} points on average (± 5 from epsilon {epsilon})")
         parts.append(say(words, points=each(lambda one: one.columns or 0, as_points), epsilon=number(last.enough or 0)))
