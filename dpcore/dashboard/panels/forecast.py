@@ -19,7 +19,7 @@ from dpcore.methods.base import Synthesizer
 from dpcore.text import number
 
 MOST_NAMED = 10  # pairs
-OTHERS = ("epsilon", "noise", "random_state")  # parameters that a forecast does not hang on
+OTHERS = ("epsilon", "noise", "random_state")  # parameters without effect on a forecast
 WHENCE = phrase(
     "**Forecast**, at no cost: the method runs on random tables made from your schema and the public number of rows. "
     "It reads no row of yours."
