@@ -198,7 +198,7 @@ def draw_frame(title: str, lead: str = "") -> Any:
         open_page(wanted)
     warn_of_lost_data()
     shown = st.session_state.get("dpcore.page", "")
-    lessons.draw_lesson_card(shown)
+    lessons.draw_lesson_bar(shown)
     left, right = st.columns([3.6, 1.3], vertical_alignment="center")
     with left.container(horizontal=True, vertical_alignment="bottom", gap="small", key="title"):
         st.title(title, anchor=False, width="content")

@@ -66,9 +66,9 @@ def test_people_stay_those_of_the_sample_when_somebody_uses_data_of_their_own(mo
 
 
 def game() -> None:
-    from dpcore.dashboard.pages.mechanisms.coin_game import game
+    from dpcore.dashboard.pages.mechanisms.coin_game import draw_coin_game
 
-    game()
+    draw_coin_game()
 
 
 def test_only_buttons_of_the_game_draw_and_fifty_crowds_more_are_like_the_first(monkeypatch) -> None:

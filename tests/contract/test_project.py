@@ -77,8 +77,8 @@ ROWS = {"train", "test", "train_sample", "test_sample", "given", "frame", "block
 OF_ROWS = {"cells", "codes", "held", "numbers"}  # of a counter of rows, which has only codes of them
 READS_ROWS = {
     "intake": "reads them, and hands the data set on",
-    "pages.audit.own_row:case_of": "the person's own row is left out or changed",
-    "pages.audit.own_row:values": "shows the person's own row, which was asked for",
+    "pages.audit.own_row:make_case": "the person's own row is left out or changed",
+    "pages.audit.own_row:draw_values": "shows the person's own row, which was asked for",
 }
 EVALUATION_READS_ROWS = {
     "evaluator:baselines": "scikit-learn's models learn from them",
@@ -98,8 +98,8 @@ EVALUATION_READS_ROWS = {
 DRAWN_BY = {
     "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.icons"},
     "mark_real": {
-        "panels:real", "panels:draw_release_chart", "pages.compare.sweep_results:draw",
-        "pages.audit.twin_worlds:pictures", "panels.redraw:draw_redraws",
+        "panels:real", "panels:draw_release_chart", "pages.compare.sweep_results:draw_chart",
+        "pages.audit.twin_worlds:draw_charts", "panels.redraw:draw_redraws",
     },
     "statistics": {"panels:real"},
     "first_rows": {"panels.summary:draw_rows"},  # tables on the screen of their owner
