@@ -129,7 +129,7 @@ def refuse_login() -> None:
 
 
 def limits() -> Limits:
-    """Return the limits in force.
+    """Return the limits of visitors: work, memory, tables; infinite on a dashboard of your own.
 
     Raises
     ------
@@ -151,7 +151,10 @@ def parse_limits(text: str) -> Limits:
 
 
 def admit(under_way: int) -> None:
-    """Raise `LimitError` if a visitor with `under_way` pieces of work may not begin another one."""
+    """Raise `LimitError` if a visitor may not begin work, or the server's memory is full.
+
+    `under_way` is the number of the visitor's pieces of work that run or wait.
+    """
     most = limits()
     if under_way >= most.per_visitor:
         cause = f"This server runs at most {most.per_visitor} pieces of work per visitor at a time."

@@ -41,7 +41,7 @@ def upload_room(session: str) -> float:
 
 
 def max_upload_bytes() -> int:
-    """Return the largest accepted upload in bytes, including its form, as Streamlit counts."""
+    """Return the largest accepted size of an upload with its HTTP form, in bytes."""
     return (int(st.get_option("server.maxUploadSize")) + 1) * 2**20
 
 

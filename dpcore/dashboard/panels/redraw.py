@@ -87,7 +87,7 @@ class RedrawStudy(Study):
     frames: list[pd.DataFrame] = field(default_factory=list)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """Return the measures of a run, with columns `metric` and `value`."""
+        """Return the measures of one finished run, with columns `metric` and `value`."""
         if self.measure is not None:
             self.frames.append(self.measure(run.method).assign(run=run.labels["run"]))
         return self.read(synthetic if self.rows else run.method)

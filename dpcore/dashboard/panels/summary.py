@@ -139,7 +139,7 @@ def classifier_tiles(page: str, shown: ShownRelease) -> list[Tile]:
 
 
 def draw_rows(page: str, shown: ShownRelease) -> None:
-    """Draw the first synthetic rows, and as many real rows beside them."""
+    """Draw the first synthetic rows, and the same number of unrelated real rows beside them."""
     release = shown.release
     left, right = st.columns(2)
     with left:
