@@ -130,4 +130,4 @@ def read_published(paper: str) -> dict[str, Dataset]:
 
 def draw_redraws(page: str, shown: ShownRelease) -> None:
     """Draw the measures of a release beside those of 20 more runs of its method, as dots."""
-    (classifier if isinstance(shown.release.artifact, Model) else redraw).redraws(page, shown)
+    (classifier if isinstance(shown.release.artifact, Model) else redraw).draw_redraws(page, shown)
