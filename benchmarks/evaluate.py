@@ -1,7 +1,7 @@
-"""How long the evaluation takes on Adult, beside its targets: `python -m benchmarks.evaluate`.
+"""Measure the time of the evaluation on Adult beside its targets: `python -m benchmarks.evaluate`.
 
-Needs Adult (see `dpcore.datasets`). Times are the best of a few runs, in seconds. The released table is a resample of
-each column on its own: right one-way marginals, no dependence.
+Needs Adult (see `dpcore.datasets`). Times are the best of a few runs, in seconds. The evaluated
+table is an independent resample of each column: correct one-way marginals, no dependence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpcore.rows import joint_counts
 
 
 def best(call: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:
-    """The shortest time of some runs, and what the last one returned."""
+    """Return the shortest seconds of some runs, and the result of the last one."""
     times = []
     for _ in range(runs):
         start = perf_counter()
@@ -29,10 +29,12 @@ def best(call: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:
 
 
 def show(what: str, seconds: float, target: str = "") -> None:
+    """Print a measurement with its target."""
     print(f"{what:<58} {seconds:8.3f} s  {target}")
 
 
 def main() -> None:
+    """Print the times of all measures."""
     data = datasets.load("adult")
     train, test, schema, target = data.train, data.test, data.schema, data.target
     rng = np.random.default_rng(0)
@@ -82,13 +84,17 @@ def main() -> None:
 
 
 def three_way(codes: Any, schema: Any) -> list[Any]:
+    """Return the counts of all 3-way marginals."""
     d = len(schema)
     families = [(i, j, k) for i in range(d) for j in range(i + 1, d) for k in range(j + 1, d)]
     return joint_counts(codes, schema.sizes, families)
 
 
 def fit_to_convergence(train: Any, test: Any, schema: Any, target: str) -> float:
-    """Accuracy of the regression by Newton steps down to a gradient of 1e-10: what L-BFGS is compared with."""
+    """Return the test accuracy of a logistic regression fitted by Newton steps.
+
+    The steps end at a gradient of 1e-10; the accuracy by L-BFGS is compared with it.
+    """
     position = schema.index(target)
     sizes = np.delete(schema.sizes, position).tolist()
     X, X_test = (one_hot(np.delete(codes, position, axis=1), sizes) for codes in (train, test))
