@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dpcore import dashboard
-from dpcore.accounting.store import Line, file_of, price
+from dpcore.accounting.store import StoredTotals, cross_account_loss, dataset_key
 from dpcore.dashboard import FOLDER, assets, hosting, housekeeping, lessons, links, session
 from dpcore.dashboard.assets import read_asset
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.errors import BookError, DataError, DPCoreError
+from dpcore.errors import DataError, DPCoreError, LedgerError
 from dpcore.language import ENGLISH, LANGUAGES, ask, current_language, phrase, plural, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import limit, number
@@ -291,8 +291,8 @@ def spending() -> None:
     data, unit = session.dataset(), session.dataset().schema.unit
     try:
         key = session.books().key(data)
-        accounts = [line for line in session.books().accounts() if line.file == file_of(key)]
-    except BookError:
+        accounts = [line for line in session.books().accounts() if line.dataset_key == dataset_key(key)]
+    except LedgerError:
         caption(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
         return
     used = [line for line in accounts if line.looks or line.cap is not None]
@@ -302,7 +302,7 @@ def spending() -> None:
         if line.cap is None:
             totals.append(f"{in_full(line)}{relation}{for_person(line, unit)}")
         else:
-            costs = [price(other, line) for other in accounts if other.relation is line.relation]
+            costs = [cross_account_loss(other, line) for other in accounts if other.relation is line.relation]
             total, cap = line.measure.epsilon(sum(costs)), float(line.cap)  # as the cap counts
             shown = say("Spent at most: {spent} of {cap}", spent=in_full(line, total), cap=number(cap))
             text = f":small[{shown}{relation}{for_person(line, unit)}]"
@@ -317,7 +317,7 @@ def spending() -> None:
         st.caption(f":red[:material/gpp_bad: {shown}]")
 
 
-def for_person(line: Line, unit: PrivacyUnit | None) -> str:
+def for_person(line: StoredTotals, unit: PrivacyUnit | None) -> str:
     """What epsilons of rows come to for somebody who has as many as a unit says, in a few words."""
     if unit is None or unit.id_column is not None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""  # with a column that names persons, no number bounds how many rows runs on rows used of one
@@ -326,7 +326,7 @@ def for_person(line: Line, unit: PrivacyUnit | None) -> str:
     return f", {protection.for_person(unit, line.epsilon_bound, line.delta)}"
 
 
-def in_full(line: Line, epsilon: float | None = None) -> str:
+def in_full(line: StoredTotals, epsilon: float | None = None) -> str:
     """The epsilon of a line of the ledger, or another one, with its delta if it has one."""
     shown = say("epsilon {epsilon}", epsilon=limit(line.epsilon_bound if epsilon is None else epsilon))
     return say("{epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}") if line.delta else shown

@@ -20,7 +20,7 @@ from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.widgets import MADE, focus, note_outdated, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
-from dpcore.errors import BookError
+from dpcore.errors import LedgerError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import facts, protection
 from dpcore.export.artifacts import SyntheticRows
@@ -224,7 +224,7 @@ def require_room(run: PrivateEstimator, data: Dataset) -> None:
     """BudgetError if a cap would stop a run before its end, as far as it is known before what it can cost."""
     if run.mode == "published" or parameters.void_reason(run, data.schema):
         return  # it may cost less than it claims, or nothing is proved of it
-    with suppress(BookError):  # the run says why it cannot be charged
+    with suppress(LedgerError):  # the run says why it cannot be charged
         session.books().require_room(data, run.relation, run.epsilon, run.delta)
 
 

@@ -97,7 +97,7 @@ def tables(
     claim: QueryClaim,
 ) -> list[Entry]:
     """One entry per noisy contingency table; its `scale` is the noise to draw."""
-    sensitivity = claim.measure.histogram(relation)
+    sensitivity = claim.measure.histogram_sensitivity(relation)
     scaled_to = claim.scaled_to(sensitivity)
     parts = len(families) if weights is None else weights
     shares = shares_of(epsilon, parts)
@@ -136,7 +136,7 @@ def choice(
     """
     sensitivity, loss, rounding = bounds
     divisor = loss if claim.claimed_sensitivity is None else 2 * claim.scaled_to(sensitivity)
-    factor = claim.measure.exponent(per_draw) / divisor if divisor else 0.0
+    factor = claim.measure.selection_exponent(per_draw) / divisor if divisor else 0.0
     bound = draws * (per_draw if divisor == loss else exact(factor * loss))
     if exactly and loss:
         factor /= 1 + 2 * rounding / loss

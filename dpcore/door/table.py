@@ -191,11 +191,11 @@ class PrivateTable:
 
     def cell_error(self, epsilon: PrivacyLoss) -> float:
         """How far such a cell is from the true count in the mean, roughly; public, no question."""
-        return self.ledger.measure.error(self._cell_scale(epsilon))
+        return self.ledger.measure.mean_abs_error(self._cell_scale(epsilon))
 
     def _cell_scale(self, epsilon: PrivacyLoss) -> float:
         measure = self.ledger.measure
-        return measure.scale(epsilon, measure.histogram(self.relation))
+        return measure.scale(epsilon, measure.histogram_sensitivity(self.relation))
 
     @property
     def whole_noise(self) -> bool:

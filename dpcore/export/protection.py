@@ -40,13 +40,13 @@ def of_one(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0
     """What a run's epsilon is for one person: of rho, k rows cost k^2 as much."""
     if declared is None or declared.id_column is not None:
         return epsilon
-    return PrivacyMeasure.of(delta).for_rows(epsilon, declared.max_contributions)
+    return PrivacyMeasure.of(delta).group_epsilon(epsilon, declared.max_contributions)
 
 
 def log_odds_gained(declared: unit.PrivacyUnit | None, measure: PrivacyMeasure, budget: PrivacyLoss) -> float:
     """The most that a run moves the log-odds of whether one person is in the data, but for a chance of its delta."""
     rows = 1 if declared is None or declared.id_column is not None else declared.max_contributions
-    return measure.log_odds_gained(budget * measure.rows(rows))
+    return measure.log_odds_gained(budget * measure.group_factor(rows))
 
 
 def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> str:

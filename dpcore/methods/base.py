@@ -276,9 +276,8 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         method, account = self, run
         if unit is not None:
             method = self.for_rows(unit.max_contributions)
-            account = run.group(
-                unit.max_contributions, plan=None if plan is None else plan / measure.rows(unit.max_contributions)
-            )
+            most = unit.max_contributions
+            account = run.group(most, plan=None if plan is None else plan / measure.group_factor(most))
         # the door knows rows, and no persons
         known = schema if schema.unit is None else replace(schema, unit=None)
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._published)
@@ -327,7 +326,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             The copy.
         """
         measure = PrivacyMeasure.of(self.delta)
-        share = measure.epsilon(measure.loss_of(self.epsilon) / measure.rows(rows)) if self.delta else None
+        share = measure.epsilon(measure.loss_of(self.epsilon) / measure.group_factor(rows)) if self.delta else None
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
         return copy
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpcore.accounting.ledger import Entry
 from dpcore.accounting.store import LedgerStore
-from dpcore.errors import BookError
+from dpcore.errors import LedgerError
 
 ROOT = Path(__file__).parents[2]
 SHA = "a" * 64
@@ -25,7 +25,7 @@ def entry(claimed, bound=None, *, name="q", **more):
 
 
 def new_run(books, relation=ADD, purpose="a run", sha=SHA, delta=0.0):
-    return books.begin(sha, "people.csv", relation, purpose, delta).ledger()
+    return books.start_run(sha, "people.csv", relation, purpose, delta).ledger()
 
 
 def charge_for_ever(path, log):
@@ -49,7 +49,7 @@ def begin_as_nobody(path, log):
         os.setuid(65534)
     try:
         new_run(LedgerStore(path), REPLACE)
-    except BookError as error:
+    except LedgerError as error:
         os.write(text, str(error).encode())
 
 

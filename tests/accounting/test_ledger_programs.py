@@ -156,7 +156,7 @@ class Programs(RuleBasedStateMachine):
         except ParameterError:
             assert made.relation != above.relation
         except BudgetError:
-            assert self.cap is not None or any(node.plan is not None for node in above._upward())
+            assert self.cap is not None or any(node.plan is not None for node in above._ancestors())
         else:
             self.loose.remove(made)
             self.lies(made, above, "sum")
@@ -209,7 +209,7 @@ QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 
 @pytest.mark.parametrize("programs", [8, pytest.param(250, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("machine", [Programs, FiledPrograms])
-def test_all_that_is_drawn_is_booked(machine, programs):
+def test_all_that_is_drawn_is_charged(machine, programs):
     how = settings(max_examples=programs, stateful_step_count=20, deadline=None, derandomize=programs < 100)
     how = settings(how, suppress_health_check=QUIET, database=None)
     run_as_test(machine, settings=how)

@@ -16,15 +16,15 @@ from booked import ADD, REPLACE, SHA, begin_as_nobody, charge_for_ever, entry, n
 from tables import make_frame
 
 from dpcore import NaiveBayesSynthesizer, datasets, export
-from dpcore.accounting.currency import epsilon_of, rho_of
+from dpcore.accounting.currency import epsilon_from_rho, rho_from_epsilon
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.store import LedgerStore, persistent_ledger, usual_path
-from dpcore.accounting.store.file import NAME, witness_of
+from dpcore.accounting.store.file import NAME, witness_path
 from dpcore.arguments import no_progress
 from dpcore.dashboard import session
 from dpcore.dashboard.panels import redraw
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.errors import BookError, BudgetError, ParameterError
+from dpcore.errors import BudgetError, LedgerError, ParameterError
 from dpcore.methods import METHODS
 
 posix = pytest.mark.skipif(os.name != "posix", reason="kills processes, forks and permits as on POSIX")
@@ -35,7 +35,7 @@ def close(found, true):
     return 0 <= found - true < Fraction(1, 2**90)
 
 
-def test_sums_are_kept_by_data_and_relation(books):
+def test_totals_are_stored_by_data_set_and_relation(books):
     thirds = new_run(books)
     for _ in range(3):
         thirds.child("a fit").charge(entry(Fraction(1, 3), Fraction(2, 3)))
@@ -44,7 +44,7 @@ def test_sums_are_kept_by_data_and_relation(books):
     new_run(books, sha="b" * 64).child("a fit").charge(entry(Fraction(5)))
     new_run(books, purpose="never asked")
     account = books.account(SHA, ADD)
-    assert close(account.totals.claimed, Fraction(8, 7))
+    assert close(account.totals.claimed_loss, Fraction(8, 7))
     assert close(account.totals.bound, Fraction(15, 7))
     assert account.looks == 4
     first, second = books.runs(SHA, ADD)
@@ -54,7 +54,7 @@ def test_sums_are_kept_by_data_and_relation(books):
     assert [line.key[0] + line.relation for line in books.accounts()] == ["aadd_remove", "areplace", "badd_remove"]
 
 
-def test_composition_odd_shares_and_infinity_reach_the_books(books):
+def test_composition_odd_shares_and_infinity_reach_the_file(books):
     """Disjoint parts cost the dearest of them, in the file as in memory; what is infinite stays so."""
     run = new_run(books)
     fit = run.child("a fit")
@@ -65,7 +65,7 @@ def test_composition_odd_shares_and_infinity_reach_the_books(books):
     for bound in (math.inf, math.inf, Fraction(1)):
         fit.charge(entry(Fraction(1, 2), bound))
     (found,) = books.runs(SHA, ADD)
-    assert (found.totals.claimed, found.totals.bound, found.epsilon_bound) == (Fraction(9, 2), math.inf, math.inf)
+    assert (found.totals.claimed_loss, found.totals.bound, found.epsilon_bound) == (Fraction(9, 2), math.inf, math.inf)
     run = new_run(books, REPLACE)  # which need no endless digits
     for prime in (101, 103, 107, 109, 113, 127):
         run.child("a fit").charge(entry(Fraction(1, prime**7)))
@@ -88,19 +88,19 @@ def test_every_answer_is_written_down_before_it_is_drawn(books, told, small_sche
         opened.clear()
 
 
-def test_nothing_is_charged_or_drawn_if_it_cannot_be_written(books, told, monkeypatch, small_frame, small_schema):
+def test_nothing_is_charged_or_drawn_if_the_file_cannot_be_written(books, told, monkeypatch, small_frame, small_schema):
     def refused(*_, **__):
-        raise BookError("no", "no")
+        raise LedgerError("no", "no")
 
     run = new_run(books)
     monkeypatch.setattr(LedgerStore, "add", refused)
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         NaiveBayesSynthesizer().fit(small_frame, schema=small_schema, ledger=run)
     assert told[0] == run.entries == []
     assert run.epsilon_bound == 0
 
 
-def test_what_was_proved_stays_so_beside_runs_of_which_nothing_can_be(books):
+def test_totals_stay_proven_beside_runs_with_a_void_guarantee(books):
     """Before and after them, in their own total, which caps go on counting; a run that is lost takes all of itself."""
     for epsilon, void in ((1, ""), (5, "The schema was inferred."), (0.5, ""), (7, "A known seed.")):
         run = new_run(books)
@@ -124,7 +124,7 @@ def test_what_was_proved_stays_so_beside_runs_of_which_nothing_can_be(books):
     for run in (lost, new_run(books)):
         with pytest.raises(BudgetError, match="capped at 2"):
             run.charge(entry(Fraction(0), math.inf))
-    with pytest.raises(BudgetError, match=r"capped at 2.*nothing can be proved: The seed was told"):
+    with pytest.raises(BudgetError, match=r"capped at 2.*nothing can be proved about this run: The seed was told"):
         lost.charge(entry(Fraction(1, 100)))
     new_run(books).charge(entry(Fraction(1, 2)))
     assert books.account(SHA, ADD).totals.bound == 2
@@ -155,7 +155,7 @@ def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(boo
     assert books.account(SHA, ADD).looks == 4
 
 
-def test_pages_charge_the_data_and_the_relation_that_were_asked_for(books):
+def test_pages_charge_the_chosen_data_set_and_relation(books):
     """Runs of their own, and those of comparisons in other processes."""
     spending = session.Spending(books, {})
     sets = {books.key(data): data for data in map(datasets.load, ("sample", "bank cards"))}
@@ -168,7 +168,7 @@ def test_pages_charge_the_data_and_the_relation_that_were_asked_for(books):
     assert [(line.key, line.relation, line.totals.bound) for line in books.accounts()] == [(*key, 3) for key in keys]
 
 
-def test_a_ledger_for_python_is_written_down_too(monkeypatch, in_memory):
+def test_persistent_ledger_of_python_is_written_to_the_file(monkeypatch, in_memory):
     """Another day, another program, another split of the same file: one account."""
     path = in_memory / "ledger.sqlite"
     monkeypatch.setenv("DPCORE_LEDGER", str(path))
@@ -186,7 +186,7 @@ def test_a_ledger_for_python_is_written_down_too(monkeypatch, in_memory):
     with pytest.raises(BudgetError, match="capped at 1"):
         persistent_ledger(data, ADD).charge(entry(Fraction(1)))
     monkeypatch.setenv("DPCORE_LEDGER", "session")
-    assert persistent_ledger(data, ADD).run.books.path != path
+    assert persistent_ledger(data, ADD).run.store.path != path
     monkeypatch.setenv("XDG_STATE_HOME", str(in_memory))
     assert usual_path() == in_memory / "dpcore" / "ledger.sqlite"
 
@@ -198,7 +198,7 @@ def test_rows_and_persons_of_one_file_have_accounts_of_their_own(books):
     schemas = [dataclasses.replace(sample.schema, unit=unit) for unit in (None, *units)]
     sets = [datasets.Dataset("a", frame, frame.head(0), schema) for schema in schemas]
     keys = [books.key(data) for data in sets]
-    assert [books.called(data) for data in sets[1:4]] == ["a", "a, persons of 'who'", "a, persons of 'who'"]
+    assert [books.account_name(data) for data in sets[1:4]] == ["a", "a, persons of 'who'", "a, persons of 'who'"]
     rows, declared, three, five, houses = keys
     assert rows == declared  # what is charged is the same
     assert three == five  # the same persons
@@ -212,7 +212,7 @@ def test_a_cap_refuses_across_sessions(books):
     books.set_cap(SHA, "people.csv", ADD, 1.0)
     first, second = new_run(books), new_run(other)
     first.child("a fit").charge(entry(Fraction(5, 8)))
-    with pytest.raises(BudgetError, match=r"capped at 1\. It was not answered"):
+    with pytest.raises(BudgetError, match=r"capped at 1\. The query was not answered"):
         second.child("a fit").charge(entry(Fraction(1, 4), Fraction(1, 2)))  # whatever is claimed
     assert (second.epsilon_bound, second.entries) == (0, [])
     assert close(books.account(SHA, ADD).totals.bound, Fraction(5, 8))
@@ -227,22 +227,22 @@ def test_a_cap_refuses_across_sessions(books):
     first.child("a fit").charge(entry(Fraction(1), math.inf))
 
 
-def test_what_a_cap_would_stop_is_known_before_the_first_query(books):
+def test_a_run_above_a_cap_is_refused_before_its_first_query(books):
     """A run that is refused at its last queries would have been charged for its first ones."""
     data = datasets.load("sample")
     persons = dataclasses.replace(data, schema=dataclasses.replace(data.schema, unit=PrivacyUnit(2, id_column="who")))
     key = books.key(data)
     books.set_cap(key, data.name, ADD, 1.5)
-    books.begin(key, data.name, ADD, "first").ledger().charge(entry(Fraction(1)))
+    books.start_run(key, data.name, ADD, "first").ledger().charge(entry(Fraction(1)))
     books.require_room(data, ADD, 0.5)
     books.require_room(data, REPLACE, 9.0)
     for wanted, epsilon, delta in ((data, 0.6, 0.0), (persons, 0.3, 0.0), (data, 0.1, 1e-6)):
-        with pytest.raises(BudgetError, match="Nothing was drawn"):
+        with pytest.raises(BudgetError, match="No noise was drawn"):
             books.require_room(wanted, ADD, epsilon, delta)
     assert books.account(key, ADD).totals.bound == 1  # to ask charges nothing
 
 
-def test_no_cap_is_evaded_by_whoever_switches_the_unit(books):
+def test_no_cap_is_evaded_by_another_privacy_unit(books):
     """A row pays twice at most, or once, for what protects persons; a person has no price for rows or other persons."""
     who, house = f"{SHA}+{'1' * 64}", f"{SHA}+{'2' * 64}"
     for relation, times in ((ADD, 2), (REPLACE, 1)):
@@ -256,7 +256,7 @@ def test_no_cap_is_evaded_by_whoever_switches_the_unit(books):
         books.set_cap(SHA, "a", relation, None)
         books.set_cap(house, "a, persons of 'house'", relation, 100.0)
         for key in (SHA, who, house):
-            with pytest.raises(BudgetError, match=r"runs on the same file protect rows.*is not known"):
+            with pytest.raises(BudgetError, match=r"runs on the same file protect rows.*is unknown"):
                 new_run(books, relation, sha=key).charge(entry(Fraction(1)))
         books.set_cap(house, "a, persons of 'house'", relation, None)
         new_run(books, relation, sha="b" * 64).charge(entry(Fraction(50)))  # another file
@@ -275,7 +275,7 @@ def test_rho_has_an_account_of_its_own_and_its_sums_are_exact(books):
     pure, rho = books.account(SHA, ADD), books.account(SHA, ADD, DELTA)
     assert (pure.totals.bound, pure.delta, pure.epsilon_bound) == (Fraction(1, 2), 0, 0.5)
     assert (rho.totals.bound, rho.delta, rho.looks) == (Fraction(3, 512), DELTA, 3)
-    assert rho.epsilon_bound == epsilon_of(3 / 512, DELTA)
+    assert rho.epsilon_bound == epsilon_from_rho(3 / 512, DELTA)
     assert [one.epsilon_bound for one in books.runs(SHA, ADD, DELTA)] == [rho.epsilon_bound]
     assert [one.totals.bound for one in books.runs(SHA, ADD)] == [Fraction(1, 2)]
     assert LedgerStore(books.path).accounts() == [pure, rho]
@@ -286,21 +286,21 @@ def test_the_delta_of_a_data_set_is_chosen_once(books):
     unasked = new_run(books, delta=1e-6)  # spends nothing before another delta has come
     new_run(books, delta=DELTA).charge(cost)
     for relation, sha in ((ADD, SHA), (REPLACE, SHA), (ADD, f"{SHA}+{'1' * 64}")):
-        with pytest.raises(BudgetError, match=r"The delta of 'people.csv' is 1e-09.*Use delta=1e-09, or 0"):
+        with pytest.raises(BudgetError, match=r"the delta of 'people.csv' to 1e-09.*Use delta=1e-09, or 0"):
             new_run(books, relation, sha=sha, delta=1e-6)
         new_run(books, relation, sha=sha, delta=DELTA).charge(cost)
-    with pytest.raises(BudgetError, match=r"The delta of 'people.csv' is 1e-09"):
+    with pytest.raises(BudgetError, match=r"the delta of 'people.csv' to 1e-09"):
         unasked.charge(cost)
     assert not unasked.entries
     new_run(books, sha="b" * 64, delta=1e-6).charge(cost)  # other data
     new_run(books).charge(entry(Fraction(1)))
 
 
-def test_no_cap_is_evaded_by_whoever_switches_the_currency(books):
+def test_no_cap_is_evaded_by_another_privacy_measure(books):
     """Of rho, all pure epsilon together costs half its square; no pure epsilon bounds rho."""
     pure, rho = new_run(books), new_run(books, delta=DELTA)
     books.set_cap(SHA, "people.csv", ADD, 1.0, DELTA)
-    most = rho_of(1.0, DELTA)
+    most = rho_from_epsilon(1.0, DELTA)
     rho.charge(entry(most / 2, **RHO))
     pure.charge(entry(Fraction(1, 10)))  # 1/200 of rho
     with pytest.raises(BudgetError, match=r"a total of epsilon .* at delta 1e-09 for 'people.csv', .* capped at 1"):
@@ -316,23 +316,23 @@ def test_no_cap_is_evaded_by_whoever_switches_the_currency(books):
             run.charge(entry(Fraction(1, 1000), **wanted))
 
 
-def test_a_row_pays_four_times_the_rho_of_a_person_who_comes(books):
+def test_a_row_has_four_times_the_rho_of_an_added_person(books):
     for relation, times in ((ADD, 4), (REPLACE, 1)):
         new_run(books, relation, sha=f"{SHA}+{'1' * 64}", delta=DELTA).charge(entry(Fraction(1, 512), **RHO))
-        books.set_cap(SHA, "a", relation, epsilon_of((times + 1) / 512, DELTA) * 1.0001, DELTA)
+        books.set_cap(SHA, "a", relation, epsilon_from_rho((times + 1) / 512, DELTA) * 1.0001, DELTA)
         new_run(books, relation, delta=DELTA).charge(entry(Fraction(1, 512), **RHO))
         with pytest.raises(BudgetError, match="is capped"):
             new_run(books, relation, delta=DELTA).charge(entry(Fraction(1, 5120), **RHO))
         books.set_cap(SHA, "a", relation, None, DELTA)
 
 
-def test_a_fit_in_rho_is_written_down_and_another_delta_draws_nothing(books):
+def test_a_fit_in_rho_is_stored_and_another_delta_draws_nothing(books):
     data = datasets.load("sample")
     method = NaiveBayesSynthesizer(epsilon=0.5, delta=DELTA)
     ledger = books.open_runs({"a": method}, data, "fit")["a"]()
     method.fit(data.train.head(50), schema=data.schema, ledger=ledger)
     account = books.account(books.key(data), ADD, DELTA)
-    assert account.totals.bound == rho_of(0.5, DELTA)
+    assert account.totals.bound == rho_from_epsilon(0.5, DELTA)
     assert 0.499999 < account.epsilon_bound <= 0.5
     for other in (Ledger(ADD), Ledger(ADD, delta=1e-6)):
         with pytest.raises(ParameterError, match="Give both the same delta"):
@@ -342,7 +342,7 @@ def test_a_fit_in_rho_is_written_down_and_another_delta_draws_nothing(books):
 
 def test_another_process_charges_the_same_run_and_charges_at_once_wait_for_each_other(books):
     """Whoever reads totals to add to them keeps others from doing so: nothing is lost, and nobody is refused."""
-    run = books.begin(SHA, "people.csv", REPLACE, "a sweep")
+    run = books.start_run(SHA, "people.csv", REPLACE, "a sweep")
     for each in (pickle.loads(pickle.dumps(run)), run):
         each.ledger().child("a fit").charge(entry(Fraction(1, 4)))
     (line,) = books.runs(SHA, REPLACE)
@@ -360,7 +360,7 @@ def test_another_process_charges_the_same_run_and_charges_at_once_wait_for_each_
 
 
 @posix
-def test_a_session_that_keeps_nothing_and_its_forks():
+def test_a_temporary_ledger_and_its_forks():
     books = LedgerStore()
     path = books.path
     new_run(books).charge(entry(Fraction(1)))
@@ -385,11 +385,11 @@ def test_a_file_is_synced_at_every_charge_and_its_owner_s_alone(books):
 
 
 @posix
-def test_a_ledger_that_others_could_read_is_their_owners_again(books, monkeypatch):
+def test_a_ledger_readable_by_others_becomes_private(books, monkeypatch):
     new_run(books, REPLACE)
     aside = books.set_aside()
     there = [path for path in books.path.parent.iterdir() if path.is_file()]
-    assert {books.path, aside, books.path.with_name(NAME), witness_of(books.path)} <= {*there}
+    assert {books.path, aside, books.path.with_name(NAME), witness_path(books.path)} <= {*there}
     other = books.path.with_name(f"{books.path.name} of somebody else.csv")  # no part of it
     other.touch()
     for path in (*there, other):
@@ -406,12 +406,12 @@ def test_a_ledger_that_others_could_read_is_their_owners_again(books, monkeypatc
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(type(books.path), "chmod", refused)
-    with pytest.warns(UserWarning, match=r"Others may read .*ledger\.sqlite, and cannot be kept from it"):
+    with pytest.warns(UserWarning, match=r"Other users may be able to read .*ledger\.sqlite"):
         assert LedgerStore(books.path).accounts() == []
 
 
 @posix
-def test_a_file_that_cannot_be_written(tmp_path, books, nursery):
+def test_a_file_that_cannot_be_written_raises_an_error(tmp_path, books, nursery):
     """By another user, because permissions do not bind root."""
     tmp_path.chmod(0o777)
     for parent in [*tmp_path.parents][:3]:
@@ -429,10 +429,10 @@ def test_a_file_that_cannot_be_written(tmp_path, books, nursery):
         log = tmp_path / f"{what}.log"
         nursery.bury(nursery.start(begin_as_nobody, path, log))
         text = log.read_text()
-        assert "Nothing was drawn" in text, what
+        assert "No noise was drawn" in text, what
         assert "may not be written to" in text or "cannot be opened" in text, what
     books.path.mkdir(parents=True)
-    with pytest.raises(BookError, match="cannot be opened"):
+    with pytest.raises(LedgerError, match="cannot be opened"):
         books.accounts()
 
 
@@ -441,13 +441,13 @@ def test_a_run_whose_file_was_set_aside_or_removed_draws_nothing(books):
     run.charge(entry(Fraction(1)))
     aside = LedgerStore(books.path).set_aside()  # in another tab
     new_run(LedgerStore(books.path), REPLACE, sha="b" * 64).charge(entry(Fraction(2)))
-    with pytest.raises(BookError, match="no longer has this run"):
+    with pytest.raises(LedgerError, match="no longer has this run"):
         run.charge(entry(Fraction(1)))
     assert [(line.key[0], line.totals.bound) for line in books.accounts()] == [("b", 2)]
     assert LedgerStore(aside).account(SHA, ADD).totals.bound == 1
     for part in books.path.parent.glob("ledger.sqlite*"):
         part.unlink()
-    with pytest.raises(BookError, match="no longer has this run"):
+    with pytest.raises(LedgerError, match="no longer has this run"):
         run.charge(entry(Fraction(1)))
 
 
@@ -463,7 +463,7 @@ def test_a_kill_while_a_ledger_is_set_aside_loses_nothing(in_memory, nursery):
         time.sleep(moments.random() * 0.02)
         nursery.kill(child)
         for each in [books, *map(LedgerStore, path.parent.glob("*.aside-*[0-9]"))]:
-            with suppress(BookError):  # of a copy that was not finished
+            with suppress(LedgerError):  # of a copy that was not finished
                 totals += [line.totals.bound for line in each.accounts()]
         assert 3 in totals
 
@@ -501,9 +501,9 @@ def test_kills_lose_no_charge(in_memory, nursery, kills):
         start()
     nursery.kill(*nursery.alive)
     account, runs = LedgerStore(path).account(SHA, REPLACE), LedgerStore(path).runs(SHA, REPLACE)
-    charges, words = account.totals.claimed / Fraction(1, 4), heard()
+    charges, words = account.totals.claimed_loss / Fraction(1, 4), heard()
     assert charges.denominator == 1
     assert kills < words <= charges <= words + len(logs)
-    assert account.totals.bound == 2 * account.totals.claimed
-    assert sum(run.totals.claimed for run in runs) == account.totals.claimed
+    assert account.totals.bound == 2 * account.totals.claimed_loss
+    assert sum(run.totals.claimed_loss for run in runs) == account.totals.claimed_loss
     assert account.looks == sum(run.looks for run in runs)

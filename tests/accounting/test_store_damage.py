@@ -18,7 +18,7 @@ from booked import ADD, REPLACE, SHA, charge_for_ever, entry, new_run
 
 from dpcore.accounting.store import LedgerStore, file
 from dpcore.accounting.store.file import NAME, IncompleteError
-from dpcore.errors import BookError
+from dpcore.errors import LedgerError
 
 SECOND = "b" * 64
 ONE = entry(Fraction(1))
@@ -42,7 +42,7 @@ def changed(path, *statements):
             c.execute(statement)
 
 
-def test_ledgers_set_aside_at_one_moment_are_all_kept(books, monkeypatch):
+def test_ledgers_set_aside_at_the_same_moment_are_all_kept(books, monkeypatch):
     """The second took the place of the first: what was charged there was in no file any more."""
     monkeypatch.setattr(file, "datetime", SimpleNamespace(now=lambda zone: datetime(2026, 1, 1, tzinfo=zone)))
     first = books.set_aside()
@@ -55,7 +55,7 @@ def test_ledgers_set_aside_at_one_moment_are_all_kept(books, monkeypatch):
     assert third.exists()
 
 
-def test_a_link_to_a_ledger_is_that_ledger_and_one_to_nowhere_is_said_to_be(books, tmp_path):
+def test_a_link_leads_to_its_ledger_and_a_broken_link_is_an_error(books, tmp_path):
     """Its witness and secret lie beside the file: whoever opened it by a link was told that none was there."""
     link, loop = tmp_path / "link.sqlite", tmp_path / "loop"
     link.symlink_to(books.path)
@@ -71,7 +71,7 @@ def test_a_link_to_a_ledger_is_that_ledger_and_one_to_nowhere_is_said_to_be(book
     for target in (tmp_path / "nowhere" / LEDGER, loop):
         link.unlink()
         link.symlink_to(target)
-        with pytest.raises(BookError, match=r"is a link to .*, where there is no file\. .*remove the link"):
+        with pytest.raises(LedgerError, match=r"is a link to .*, where there is no file\. .*remove the link"):
             LedgerStore(link).accounts()
     assert not (tmp_path / "nowhere").exists()
 
@@ -117,9 +117,9 @@ def judged(folder, spent, *, by_charge):
             new_run(books, REPLACE).charge(ONE)
         for (key, relation), cost in spent.items():
             totals = books.account(key, relation).totals
-            assert min(totals.claimed, totals.bound) >= cost
+            assert min(totals.claimed_loss, totals.bound) >= cost
             assert sum(run.totals.bound for run in books.runs(key, relation)) >= cost
-    except BookError as error:
+    except LedgerError as error:
         seen = error
     assert seen is None or (seen.cause and seen.remedy)
     return seen is not None
@@ -141,7 +141,7 @@ def tried(folder, spent, number, seed):
 
 
 @pytest.mark.parametrize("folders", [1, pytest.param(10, marks=pytest.mark.slow)])
-def test_damage_at_rest_is_seen(in_memory, folders):
+def test_damage_of_a_closed_file_is_detected(in_memory, folders):
     seen = 0
     for seed in range(folders):
         kept = in_memory / str(seed)
@@ -152,7 +152,7 @@ def test_damage_at_rest_is_seen(in_memory, folders):
 
 @pytest.mark.skipif(os.name != "posix", reason="kills processes as on POSIX")
 @pytest.mark.parametrize(("kills", "least", "hottest"), [(2, 0, 0), pytest.param(50, 150, 6, marks=pytest.mark.slow)])
-def test_damage_after_a_kill_is_seen(nursery, in_memory, tmp_path, kills, least, hottest):
+def test_damage_after_a_kill_is_detected(nursery, in_memory, tmp_path, kills, least, hottest):
     """Processes that charge on the disk are killed, and what each left is harmed.
 
     It goes on until so many kills have left a journal to roll back, which hangs on how fast the disk is.
@@ -191,21 +191,21 @@ HARMS = (  # a file, what is in it afterwards (None: it is gone), and what is sa
     (LEDGER, b"\0" * 100, "is damaged, or is no ledger"),
     (LEDGER, b"SQLite format 3\0" + b"x" * 4000, "is damaged, or is no ledger"),
     (LEDGER, theirs(), "is damaged, or is no ledger"),
-    (LEDGER, None, "is gone, with 2 changes"),
-    (LEDGER, b"", "is empty, though 2 changes"),
-    (NAME, None, f"want of {NAME}"),
-    (NAME, b"x" * 32, f"another {NAME}"),
+    (LEDGER, None, "is gone, with 2 recorded changes"),
+    (LEDGER, b"", "is empty, after 2 recorded changes"),
+    (NAME, None, f"without {NAME} beside it"),
+    (NAME, b"x" * 32, f"{NAME} beside it do not match"),
     (NAME, b"xxx", f"{NAME} has another length"),
 )
 
 
 @pytest.mark.parametrize(("name", "content", "told"), HARMS)
-def test_a_ledger_that_is_damaged_or_gone_is_no_new_one(books, name, content, told):
+def test_a_damaged_or_missing_ledger_is_no_new_one(books, name, content, told):
     """It says so, stays as it is, and can be set aside. Without its secret, data would get new names."""
     path = books.path.with_name(name)
     path.unlink() if content is None else path.write_bytes(content)
     for ask in (LedgerStore.secret,) if name == NAME else (LedgerStore.secret, LedgerStore.accounts, new_run):
-        with pytest.raises(BookError, match=rf"{told}.*\. Nothing was drawn") as caught:
+        with pytest.raises(LedgerError, match=rf"{told}.*\. No noise was drawn") as caught:
             ask(books)
         assert isinstance(caught.value, IncompleteError) == ("changes" in told)
     assert content == (path.read_bytes() if path.exists() else None)
@@ -222,12 +222,12 @@ def test_a_ledger_that_is_damaged_or_gone_is_no_new_one(books, name, content, to
     assert spent(books) == 1
 
 
-def test_a_file_that_is_damaged_while_it_is_open(books):
+def test_damage_of_an_open_file_is_detected(books):
     run = new_run(books)
     run.charge(ONE)
     whole = books.path.read_bytes()
     books.path.write_bytes(whole[:PAGE] + os.urandom(len(whole) - PAGE))
-    with pytest.raises(BookError, match="is damaged"):
+    with pytest.raises(LedgerError, match="is damaged"):
         run.charge(ONE)
     assert run.epsilon_bound == 1
 
@@ -242,53 +242,53 @@ def test_a_file_that_is_damaged_while_it_is_open(books):
         "runs SET begun='yesterday'",
     ],
 )
-def test_numbers_and_times_that_nobody_wrote(books, change):
+def test_invalid_numbers_and_times_are_refused(books, change):
     changed(books.path, f"UPDATE {change}")
-    with pytest.raises(BookError, match="is damaged"):
+    with pytest.raises(LedgerError, match="is damaged"):
         books.accounts()
     if "bound" in change or "looks" in change:  # else that account is another one, or its line is not read
-        with pytest.raises(BookError, match="is damaged"):
+        with pytest.raises(LedgerError, match="is damaged"):
             new_run(books, REPLACE).charge(ONE)
 
 
-def test_a_changed_line_and_a_lost_one_are_seen_by_the_sums(books):
+def test_changed_and_lost_lines_are_detected_by_checksums(books):
     run = new_run(books, REPLACE)
     run.charge(entry(Fraction(2)))
     changed(books.path, "UPDATE accounts SET bound='2'")
-    with pytest.raises(BookError, match="is damaged"):
+    with pytest.raises(LedgerError, match="is damaged"):
         run.charge(ONE)  # which reads its own lines alone
     changed(books.path, "UPDATE accounts SET bound='3'")
     assert spent(books) == 3
     changed(books.path, "DELETE FROM runs WHERE id=1")
-    with pytest.raises(BookError, match="is damaged"):
+    with pytest.raises(LedgerError, match="is damaged"):
         books.accounts()
 
 
-def test_a_ledger_put_back_from_an_older_copy_is_seen(books):
+def test_an_older_copy_of_a_ledger_is_detected(books):
     ledger, older = new_run(books, REPLACE), books.path.read_bytes()
     for _ in range(2):
         ledger.charge(ONE)
     newer = books.path.read_bytes()
     books.path.write_bytes(older)
-    with pytest.raises(IncompleteError, match="lacks the last 2 of 5 changes"):
+    with pytest.raises(IncompleteError, match="lacks the last 2 of 5 recorded changes"):
         books.accounts()
-    with pytest.raises(IncompleteError, match="Nothing was drawn"):
+    with pytest.raises(IncompleteError, match="No noise was drawn"):
         ledger.charge(ONE)
-    books.go_on()  # somebody has decided that this is all there is
+    books.accept_content()  # somebody has decided that this is all there is
     assert spent(books) == 1
     ledger.charge(ONE)
     assert spent(books) == 2
     assert newer != older
 
 
-def test_a_copy_of_the_file_alone_has_all_charges_and_the_offered_one_is_whole(books, tmp_path):
+def test_a_copy_of_the_file_has_all_charges_and_the_zip_is_complete(books, tmp_path):
     """While the ledger is open: there is no log beside it that a copy could lack."""
     alone = LedgerStore(tmp_path / "alone" / "ledger.sqlite")
     alone.path.parent.mkdir()
     shutil.copy(books.path, alone.path)
     with pytest.raises(IncompleteError, match="has no witness"):
         alone.accounts()
-    alone.go_on()
+    alone.accept_content()
     with zipfile.ZipFile(BytesIO(books.copy())) as archive:
         assert sorted(archive.namelist()) == [NAME, "ledger.sqlite", "ledger.sqlite.witness"]
         archive.extractall(tmp_path / "whole")
@@ -326,8 +326,8 @@ def test_a_ledger_of_the_first_version_is_refused_and_left_as_it_is(in_memory):
         if not log:
             changed(path, "SELECT 1 FROM accounts")  # which folds the log in
         kept = {part: path.with_name(LEDGER + part).read_bytes() for part in ("", "-wal")[: 1 + log]}
-        for call in (LedgerStore.accounts, LedgerStore.secret, LedgerStore.go_on, LedgerStore.copy, new_run):
-            with pytest.raises(BookError, match=r"before the first release\. Nothing was drawn\. .* version 0\.2 "):
+        for call in (LedgerStore.accounts, LedgerStore.secret, LedgerStore.accept_content, LedgerStore.copy, new_run):
+            with pytest.raises(LedgerError, match=r"before the first release\. No noise was drawn\. .* version 0\.2 "):
                 call(LedgerStore(path))
             assert {part: path.with_name(LEDGER + part).read_bytes() for part in kept} == kept
         aside = LedgerStore(path).set_aside()

@@ -89,7 +89,7 @@ def test_no_charge_of_ledgers_that_join_each_other_is_lost(many_switches):
     assert sum(len(one.entries) for one in below) == 480
 
 
-def test_a_ledger_that_charges_is_not_copied(small_frame, small_schema):
+def test_an_open_ledger_is_not_copied(small_frame, small_schema):
     """Every fold's process would charge a copy, and the ledger would say 0."""
     ledger = Ledger(ADD, name="mine", epsilon=1.0)
     for copied, one in product((pickle.dumps, copy.copy, copy.deepcopy), (ledger, ledger.child("a part"))):
@@ -124,7 +124,7 @@ def test_a_record_is_copied_and_cannot_be_charged():
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="forks as on POSIX")
-def test_a_fork_s_charge_is_refused(books):
+def test_charges_of_a_fork_are_refused(books):
     for ledger in (Ledger(ADD), new_run(books)):
         part, text = ledger.child("a part"), os.pipe()
         ledger._lock.acquire()  # as another thread may, at the moment of the fork
@@ -140,7 +140,7 @@ def test_a_fork_s_charge_is_refused(books):
         assert b"another process" in os.read(text[0], 1000)
 
 
-def test_what_an_adopted_ledger_has_spent_counts(books):
+def test_losses_of_an_attached_ledger_count(books):
     spent = [Ledger(ADD, name=str(i)) for i in range(4)]
     for one in spent:
         one.charge(entry(0.25, 0.5))
@@ -157,7 +157,7 @@ def test_what_an_adopted_ledger_has_spent_counts(books):
     assert mine.children == spent[:2]
 
 
-def test_no_ledger_is_adopted_twice_or_by_itself_or_by_one_of_another_relation():
+def test_no_ledger_is_attached_twice_or_to_itself_or_to_another_relation():
     top, other = Ledger(ADD), Ledger(ADD)
     middle = top.child("middle")
     below = middle.child("below")
@@ -165,7 +165,7 @@ def test_no_ledger_is_adopted_twice_or_by_itself_or_by_one_of_another_relation()
     for by, one, cause in (
         *((below, one, "part of itself") for one in (top, middle, below)),
         (top, top, "part of itself"),
-        *((by, one, "is a part of") for by in (top, other) for one in (middle, below)),
+        *((by, one, "is already a part of") for by in (top, other) for one in (middle, below)),
         *((by, Ledger(REPLACE), "do not add up") for by in (other, part)),
         (Ledger(REPLACE), other, "do not add up"),
     ):
@@ -174,7 +174,7 @@ def test_no_ledger_is_adopted_twice_or_by_itself_or_by_one_of_another_relation()
     assert other.children == []
 
 
-def test_a_group_has_nothing_but_parts():
+def test_a_parallel_group_has_only_parts():
     """Ten fits on the same rows would cost as much as one; under replace, half of one."""
     for relation, by in product((ADD, REPLACE), ("value", "label")):
         group = Ledger(relation).parallel("groups", by=by)
@@ -202,7 +202,7 @@ COSTS = (
 )
 
 
-def test_what_is_no_number_is_refused():
+def test_losses_that_are_no_numbers_are_refused():
     for wanted, wrong in product(COSTS, (True, np.bool_(1), -1, math.nan, "1")):
         with pytest.raises(ParameterError):
             wanted(wrong)
@@ -210,7 +210,7 @@ def test_what_is_no_number_is_refused():
         with pytest.raises(ParameterError, match="number of times"):
             Ledger(ADD).self_composed("many", times)
     ledger = Ledger(ADD, epsilon=np.float32(3))  # NumPy's are numbers
-    with pytest.raises(ParameterError, match="Only questions"):
+    with pytest.raises(ParameterError, match="not an Entry"):
         ledger.charge(0.5)
     ledger.charge()
     assert (ledger.entries, ledger.epsilon_bound) == ([], 0)
@@ -233,7 +233,7 @@ def test_a_plan_and_a_cap_are_both_kept(small_frame, small_schema):
 SEEDED = "A known seed made the noise."
 
 
-def test_of_what_is_void_or_below_nothing_is_proved_at_any_level():
+def test_a_void_guarantee_holds_at_all_levels_above_and_below():
     for relation, part in product((ADD, REPLACE), PLACES):
         ledger, clear = Ledger(relation), Ledger(relation)
         index = part(ledger)
@@ -242,7 +242,7 @@ def test_of_what_is_void_or_below_nothing_is_proved_at_any_level():
         assert (ledger.guarantee_void == SEEDED) == (index is ledger)
         index.charge(entry(0.25))
         part(clear).charge(entry(0.25))
-        assert all((node.epsilon_bound, node.guarantee_void) == (math.inf, SEEDED) for node in index._upward())
+        assert all((node.epsilon_bound, node.guarantee_void) == (math.inf, SEEDED) for node in index._ancestors())
         assert ledger.totals == clear.totals._replace(bound=math.inf)
         assert ledger.epsilon_nominal == clear.epsilon_nominal == clear.epsilon_bound
         document = ledger.to_dict()
@@ -262,10 +262,10 @@ def test_of_what_is_void_or_below_nothing_is_proved_at_any_level():
     assert (spent.epsilon_bound, spent.epsilon_nominal, ledger.epsilon_nominal) == (math.inf, 1, 2)
 
 
-def test_a_cap_lets_nothing_through_that_is_void(books):
+def test_a_cap_refuses_void_charges(books):
     books.set_cap(SHA, "people.csv", ADD, 100.0)
     for ledger in (Ledger(ADD, epsilon=100), new_run(books)):
-        with pytest.raises(BudgetError, match=r"of this run nothing can be proved: A known seed.*Use no seed"):
+        with pytest.raises(BudgetError, match=r"nothing can be proved about this run: A known seed.*Use no seed"):
             fit(ledger, random_state=1)
         assert ledger.totals == (0, 0, 0)
         empty, spent = Ledger(ADD), Ledger(ADD)
@@ -279,7 +279,7 @@ def test_a_cap_lets_nothing_through_that_is_void(books):
         assert ledger.epsilon_bound == 1
 
 
-def test_what_turns_out_to_be_void_is_lost_at_once(books):
+def test_a_guarantee_found_void_later_makes_bounds_infinite(books):
     """The answers are there already: no cap can undo that, but it refuses what would come after."""
     books.set_cap(SHA, "people.csv", ADD, 2.0)
     run, top = new_run(books), Ledger(ADD, epsilon=2)
@@ -328,11 +328,11 @@ def test_caps_refuse_and_blocks_nest(small_frame, small_schema):
         assert (mine.epsilon_bound, inner.epsilon_bound, outer.epsilon_bound) == (1, spent, 1 + spent)
         with pytest.raises(ParameterError, match="counts under add_remove, the method under replace"):
             clone(method).set_params(relation="replace").fit(small_frame, schema=small_schema)
-    with pytest.raises(ParameterError, match="a cap beside it"), spending(1, ledger=mine):
+    with pytest.raises(ParameterError, match="together with a cap"), spending(1, ledger=mine):
         pass
 
 
-def test_what_nobody_could_count_is_refused(small_frame, small_schema, monkeypatch):
+def test_fits_that_no_block_could_count_are_refused(small_frame, small_schema, monkeypatch):
     method = IndependentMarginals(relation="add_remove")
     with spending(relation="add_remove") as ledger:
         sent = pickle.loads(pickle.dumps(method))
@@ -345,7 +345,7 @@ def test_what_nobody_could_count_is_refused(small_frame, small_schema, monkeypat
         method.fit(small_frame, schema=small_schema)
 
 
-def test_blocks_that_ended_and_blocks_of_threads_let_nothing_past_a_cap(small_frame, small_schema):
+def test_ended_blocks_and_blocks_of_threads_let_nothing_past_a_cap(small_frame, small_schema):
     def spend():
         IndependentMarginals(relation="add_remove").fit(small_frame, schema=small_schema)
 

@@ -96,7 +96,7 @@ class World(Noise):
         for entry in entries:
             spent, level = entry.epsilon_bound, ledger
             while level is not None:
-                spent, level = level._losses.bound(spent), level._parent
+                spent, level = level._losses.noise_rule(spent), level._parent
             if entry.draws and (entry.scale < np.inf or entry.mechanism == "exponential"):
                 self.paid.append(float(spent))
 

@@ -91,7 +91,7 @@ def random_pair(rng, schema, relation):
     most = max(len(rows) for rows, _ in worlds)
     bound = [most, most, MOST_ROWS + 1, 1_000, None][int(rng.integers(5))]
     schema = replace(schema, max_rows=bound)
-    first, second = (frame_of(rows, schema) for rows, _ in worlds)
+    first, second = (make_frame(rows, schema) for rows, _ in worlds)
     return Pair(schema, first, second, (worlds[0][1], worlds[1][1]), changed)
 
 
@@ -128,7 +128,7 @@ def random_persons(rng, schema, relation, rows):
         worlds.reverse()
     bound = None if rng.random() < 0.2 else 1_000
     known = replace(schema, max_rows=bound, unit=PrivacyUnit(rows, id_column="who"))
-    frames = [frame_of(found, schema).assign(who=np.array(names, dtype=object)) for found, names, _ in worlds]
+    frames = [make_frame(found, schema).assign(who=np.array(names, dtype=object)) for found, names, _ in worlds]
     return Pair(known, *frames, (worlds[0][2], worlds[1][2]), 0)
 
 
@@ -158,7 +158,7 @@ def opposed(rng, schema):
     return [one, two], tuple(strange[j] if agree[j] else (one[j] if pick[j] else two[j]) for j in range(len(schema)))
 
 
-def frame_of(rows, schema):
+def make_frame(rows, schema):
     """Rows as a frame whose types do not hang on the cells."""
     cells = zip(*rows, strict=True) if rows else [()] * len(schema)
     types = [float if column.numeric else object for column in schema]

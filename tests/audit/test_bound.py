@@ -24,7 +24,7 @@ FEW = pd.DataFrame({"x": [0] * 5, "y": [0] * 5})
 MORE = pd.DataFrame({"x": [0] * 6, "y": [0] * 6})
 
 
-def test_the_ends_have_closed_forms():
+def test_bounds_at_the_extreme_counts_have_closed_forms():
     """All of n hits: p_lo = (alpha/2)^(1/n). None of n: q_hi = 1 - (alpha/2)^(1/n)."""
     low, high = 0.025 ** (1 / 100), 1 - 0.025 ** (1 / 100)
     assert lower_bound(100, 0, 100) == pytest.approx(math.log(low / high))
@@ -34,7 +34,7 @@ def test_the_ends_have_closed_forms():
         assert lower_bound(hits, other, 100) == 0.0
 
 
-def test_limits_invert_the_binomial_distribution():
+def test_confidence_limits_invert_the_binomial_distribution():
     """At p_lo exactly alpha/2 of samples have this many hits or more; at q_hi, this many or fewer."""
     hits, other, trials, alpha = 60, 20, 200, 0.05
     found = math.exp(lower_bound(hits, other, trials, alpha=alpha))
@@ -75,14 +75,14 @@ def test_the_counted_half_is_not_the_one_that_chose():
     assert best == pytest.approx(lower_bound(400, 0, 400), rel=0.05)
 
 
-def test_both_worlds_and_both_tails_are_tried():
+def test_events_of_both_data_sets_and_both_tails_are_tried():
     rng = np.random.default_rng(3)
     near, far = rng.exponential(1.0, 2_000), rng.exponential(4.0, 2_000)
     for worlds in ((near, far), (far, near), (-near, -far), (-far, -near)):
         assert lower_bound_of_statistics(*worlds) > 1.0
 
 
-def test_an_odd_number_of_runs_and_infinite_statistics_will_do():
+def test_an_odd_number_of_runs_and_infinite_statistics_are_allowed():
     values = np.arange(41, dtype=float)
     high = np.full(41, np.inf)
     assert lower_bound_of_statistics(high, values) == pytest.approx(lower_bound(21, 0, 21))
@@ -98,12 +98,12 @@ def laplace(scale):
 def test_a_laplace_count_stays_below_its_epsilon_and_a_fifth_of_the_noise_is_caught():
     result = audit(laplace(1.0), (FEW, MORE), float, 20_000)
     assert 0.7 < result.lower_bound <= 1.0
-    assert np.isnan([result.claimed, result.bound]).all()
-    assert not result.caught  # nothing was claimed
+    assert np.isnan([result.epsilon_claimed, result.epsilon_nominal]).all()
+    assert not result.refutes_claim  # nothing was claimed
     for worlds in ((FEW, MORE), (MORE, FEW)):
         assert 3.0 < audit(laplace(0.2), worlds, float, 20_000).lower_bound <= 5.0
-    assert AuditResult(1.01, 1.0, math.inf, 0.95, 100).caught
-    assert not AuditResult(1.0, 1.0, 1.0, 0.95, 100).caught
+    assert AuditResult(1.01, 1.0, math.inf, 0.95, 100).refutes_claim
+    assert not AuditResult(1.0, 1.0, 1.0, 0.95, 100).refutes_claim
 
 
 class Noisier(NaiveBayesSynthesizer):
@@ -121,16 +121,16 @@ def total(fitted):
     return float(fitted.class_totals_.sum())
 
 
-def test_an_estimators_ledger_stands_beside_what_was_found():
+def test_an_audit_reports_the_estimators_claimed_and_nominal_epsilon():
     seen, method = [], NaiveBayesSynthesizer(epsilon=1.0)
     result = audit(method, (FEW, MORE), total, 20, schema=BIT, progress=lambda done, _: seen.append(done))
-    assert result.claimed == result.bound == 1.0
-    assert not result.caught
+    assert result.epsilon_claimed == result.epsilon_nominal == 1.0
+    assert not result.refutes_claim
     assert seen == pytest.approx(np.arange(1, 21) / 20)
     caught = audit(Noisier(epsilon=1.0), (FEW, MORE), total, 120, schema=BIT)
     assert caught.lower_bound > 1.5
-    assert caught.caught
-    assert caught.claimed == caught.bound == 1.0
+    assert caught.refutes_claim
+    assert caught.epsilon_claimed == caught.epsilon_nominal == 1.0
 
 
 def test_a_gaussian_count_stays_below_its_rho_and_half_the_noise_is_caught():
@@ -158,13 +158,13 @@ def test_rho_from_an_event_is_what_every_order_allows():
 def test_an_estimator_in_rho_is_audited_by_its_curve(monkeypatch):
     delta = 1e-9
     result = audit(NaiveBayesSynthesizer(epsilon=1.0, delta=delta), (FEW, MORE), total, 20, schema=BIT)
-    assert result.claimed == result.bound == pytest.approx(1.0)
+    assert result.epsilon_claimed == result.epsilon_nominal == pytest.approx(1.0)
     assert result.delta == delta
-    assert not result.caught
+    assert not result.refutes_claim
     noisier = Noisier(epsilon=1.0, delta=delta)
     monkeypatch.setattr(Noisier, "times", 25)
-    assert audit(noisier, (FEW, MORE), total, 60, schema=BIT).caught
-    with pytest.raises(ParameterError, match="whole curve"):
+    assert audit(noisier, (FEW, MORE), total, 60, schema=BIT).refutes_claim
+    with pytest.raises(ParameterError, match="at all deltas"):
         audit(NaiveBayesSynthesizer(delta=delta), (FEW, MORE), total, 120, schema=BIT, delta=delta)
 
 
@@ -295,7 +295,7 @@ CLASS = Column(name="y", kind="categorical", categories=("0", "1"))
 SCHEMA = Schema(columns=(NUMBER, CLASS), target="y", max_rows=40)
 
 
-def test_which_cuts_there_can_be_does_not_depend_on_the_rows():
+def test_possible_split_points_do_not_depend_on_the_rows():
     """One record or none: steps of the grid, whose low bits are fair, and each as probable without it."""
     parities, one = [], pd.DataFrame({"n": [3.7], "y": ["1"]})
     how = {"n_trees": 1_000, "epsilon": 10, "max_depth": 1, "resample": "full", "count_share": 0.0}

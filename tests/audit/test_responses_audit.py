@@ -74,7 +74,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_whole_records_cost_epsilon_and_no_more(name):
+def test_reports_of_whole_records_cost_at_most_epsilon(name):
     """So many people with either record: between .8 and 1 of epsilon is seen."""
     found = audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 60_000, alpha=RARE).lower_bound
     assert 1.6 < found <= 2
@@ -117,7 +117,7 @@ def test_planted_faults_are_caught(name, monkeypatch):
     assert audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 100_000).lower_bound > 2.03
 
 
-def test_a_lot_that_two_answers_share_gives_both_away():
+def test_a_random_number_shared_by_two_reports_reveals_both():
     """x = 00 or 01 by Warner's rule with p = .7, one lot: the reports differ, or they never do."""
     bits = Schema(columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "ab"))
     channels = {("a",): Warner(p=0.7), ("b",): Warner(p=0.7)}

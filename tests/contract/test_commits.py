@@ -26,7 +26,7 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout
 
 
-def test_commits_say_where_and_what() -> None:
+def test_commit_subjects_name_an_area_and_an_action() -> None:
     here = (ROOT / ".git").exists() and shutil.which("git") is not None
     if not (here and git("rev-parse", "--verify", f"{SINCE}^{{commit}}")):
         pytest.skip("Git does not know them: a source distribution, or a shallow clone.")

@@ -34,7 +34,7 @@ AppTest.from_file("app.py", default_timeout=60).run()
 sys.exit("Start has no last door.")"""
 
 
-def test_the_front_door_loads_nothing_and_what_is_light_or_the_first_page_loads_nothing_heavy() -> None:
+def test_importing_dpcore_loads_nothing_and_light_modules_load_nothing_heavy() -> None:
     registry = "assert 'JTree' in dpcore.METHODS and len(list(dpcore.METHODS)) == len(dpcore.METHODS)"
     light = ("Schema", "Taxonomy", "Ledger", "ERRPH", "Forest", "persistent_ledger", "datasets")
     used_names = "\n".join(f"dpcore.{name}" for name in light)

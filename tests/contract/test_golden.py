@@ -141,7 +141,7 @@ def test_every_method_has_a_record_and_every_record_its_method():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_makes_what_it_always_made(name, small_frame):
+def test_every_method_releases_what_its_record_says(name, small_frame):
     found = {
         f"{mode}, {relation}, {extra}": record(mode, name, extra, relation, small_frame)
         for mode, other, extra in RUNS
@@ -157,7 +157,7 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
     assert not text, f"{name} makes something else than its golden record, or has none. {RECORD}\n{text}"
 
 
-def test_what_changed_can_be_read(small_frame):
+def test_changes_of_a_record_are_readable(small_frame):
     relations = "replace", "add_remove"
     kept, other = ({"run": record("corrected", "NB-Synth", {}, name, small_frame)} for name in relations)
     text = "\n".join(changes(kept, other))

@@ -70,7 +70,7 @@ def cost_of(child):
 
 def spends(ledger, epsilon, *, seeded, case):
     budget = ledger.measure.loss_of(epsilon)
-    assert ledger.totals.of_noise == ledger.totals.claimed == budget, case  # exactly, not to a float
+    assert ledger.totals.nominal == ledger.totals.claimed_loss == budget, case  # exactly, not to a float
     assert budget == Fraction(epsilon) or ledger.delta, case
     assert epsilon * (1 - 1e-9) <= ledger.epsilon_claimed <= epsilon, case
     assert ledger.epsilon_bound == (math.inf if seeded else ledger.epsilon_claimed), case  # of a known seed: nothing
@@ -97,7 +97,7 @@ def test_corrected_mode_spends_exactly_epsilon(name, small_frame, small_schema):
 
 
 @pytest.mark.parametrize("name", FOR_PERSONS)
-def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
+def test_a_person_costs_exactly_epsilon(name, small_frame, small_schema):
     """However many rows a person has: the sum is the person's."""
     frame = with_names(small_frame.head(40), 20)
     for relation, (rows, epsilon) in product(METHODS[name].relations, ((1, 1.7), (3, 0.1), (10, 0.0))):
@@ -110,7 +110,7 @@ def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
         assert method.schema_ == known
 
 
-def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(small_frame, small_schema):
+def test_group_privacy_multiplies_claimed_and_proven_loss_of_published_modes(small_frame, small_schema):
     frame = with_names(small_frame.head(90), 40)
     schema = replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
     for name, extra, proved in PUBLISHED:
@@ -119,12 +119,12 @@ def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(
         alone = fitted(name, extra, mode="published").ledger_
         assert ledger.epsilon_claimed == alone.epsilon_claimed, (name, extra)
         (inner,) = ledger.children
-        assert ledger.totals.claimed == 3 * inner.totals.claimed, (name, extra)
-        assert ledger.totals.of_noise == 3 * inner.totals.of_noise, (name, extra)
+        assert ledger.totals.claimed_loss == 3 * inner.totals.claimed_loss, (name, extra)
+        assert ledger.totals.nominal == 3 * inner.totals.nominal, (name, extra)
         assert math.isinf(ledger.epsilon_nominal) == (proved == "nothing"), (name, extra)
 
 
-def test_paper_mode_books_what_it_claims_beside_what_can_be_proved():
+def test_published_mode_records_claimed_and_proven_loss():
     for name, extra, proved in PUBLISHED:
         ledger = fitted(name, extra, mode="published").ledger_
         claimed, bound = ledger.epsilon_claimed, ledger.epsilon_nominal
@@ -139,7 +139,7 @@ def test_paper_mode_books_what_it_claims_beside_what_can_be_proved():
             assert entry.reason or not understated, (name, extra)
 
 
-def test_fit_charges_somebody_elses_ledger_and_stops_at_its_cap(small_frame, small_schema):
+def test_fit_charges_a_given_ledger_and_stops_at_its_cap(small_frame, small_schema):
     frame = small_frame.head(20)
     for name in VARIANTS:
         relation = METHODS[name]().relation
@@ -173,7 +173,7 @@ def replayed(tape, frame, other, schema, case, relation, mode):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_replay_all_that_reaches_the_result_is_an_answer(name, small_frame, other_frame, small_schema, monkeypatch):
+def test_replay_a_release_depends_on_answers_only(name, small_frame, other_frame, small_schema, monkeypatch):
     tape = Tape(monkeypatch)
     for case in [case for case in RELATED if case[0] == name]:
         rows = 90 if case[2] == "replace" else 37  # n is public only under replace
@@ -191,7 +191,7 @@ def test_replay_where_persons_are_protected(name, small_frame, other_frame, smal
         replayed(tape, first, second, known, (name, FOR_PERSONS[name]), str(relation), "corrected")
 
 
-def test_replay_of_papers_whose_cost_can_be_proved(small_frame, other_frame, small_schema, monkeypatch):
+def test_replay_of_published_modes_with_a_proven_epsilon(small_frame, other_frame, small_schema, monkeypatch):
     tape = Tape(monkeypatch)
     for name, extra, proved in PUBLISHED:
         if proved != "nothing":  # those look at the rows themselves
@@ -294,7 +294,7 @@ def test_edge_tables(small_frame, small_schema):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_hardly_any_epsilon_is_no_error_once_it_is_charged(name, small_frame, small_schema):
+def test_a_tiny_epsilon_raises_no_error_after_the_charge(name, small_frame, small_schema):
     """A run that spends budget and then fails has cost what nobody can use; noise far beyond all counts did that."""
     frame = small_frame.head(20)
     deltas = [{}, {"delta": 1e-9}] if "delta" in METHODS[name].parameters() else [{}]
@@ -306,7 +306,7 @@ def test_hardly_any_epsilon_is_no_error_once_it_is_charged(name, small_frame, sm
             assert name in SYNTHESIZERS or np.isfinite(found).all(axis=None), (epsilon, delta, seed)
 
 
-def test_progress_goes_forward(small_frame, small_schema):
+def test_progress_increases(small_frame, small_schema):
     for name, kind in METHODS.items():
         told = []
         kind().fit(small_frame.head(20), schema=small_schema, progress=lambda done, _, told=told: told.append(done))
@@ -325,7 +325,7 @@ def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(s
     method.fit(frame, schema=replace(small_schema, max_rows=80))
 
 
-def test_what_is_said_beside_run_holds_of_the_release(small_frame, small_schema):
+def test_facts_shown_beside_run_hold_for_the_release(small_frame, small_schema):
     """Beside Run, from public facts alone; after it, by what the ledger can prove."""
     promised = 0
     for kind in METHODS.values():

@@ -326,7 +326,7 @@ def test_every_room_has_a_layer_and_a_line_in_the_architecture() -> None:
 
 
 @pytest.mark.listed
-def test_no_module_leads_back_to_itself() -> None:
+def test_no_module_imports_itself_in_a_cycle() -> None:
     """Also not under `TYPE_CHECKING`, or inside a function."""
     graph = {}
     for module, path in EVERY_MODULE.items():
@@ -415,7 +415,7 @@ def test_the_rules_can_fail(rule: Rule) -> None:
 
 
 @pytest.mark.listed
-def test_every_place_that_may_take_rows_takes_them() -> None:
+def test_every_module_allowed_to_read_rows_reads_them() -> None:
     """A reason that nothing needs any more goes."""
     for module, known in (("dpcore.dashboard", READS_ROWS), ("dpcore.evaluate", EVALUATION_READS_ROWS)):
         taken = set()

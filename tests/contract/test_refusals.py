@@ -58,7 +58,7 @@ def raised(work: Callable[[int], object], some: int) -> DPCoreError:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_refusals_of_tables_that_differ_in_a_count_are_alike_but_for_the_screen(case):
+def test_errors_do_not_depend_on_counts_of_rows_except_on_the_screen(case):
     few, more = (raised(CASES[case], some) for some in (FEW, MORE))
     assert str(few) == str(more)
     assert repr(few) == repr(more)
@@ -69,7 +69,7 @@ def test_refusals_of_tables_that_differ_in_a_count_are_alike_but_for_the_screen(
     assert (str(again), again.private) == (str(few), few.private)
 
 
-def test_rows_that_are_encoded_to_a_folder_are_refused_alike(tmp_path):
+def test_errors_of_encoding_to_a_folder_do_not_depend_on_counts(tmp_path):
     def encode(some: int) -> None:
         pq.write_table(pa.table({"n": [50] * some + [1]}), tmp_path / "table.parquet")
         dp.encode(tmp_path / "table.parquet", tmp_path / "codes", schema=SCHEMA)
@@ -182,7 +182,7 @@ def strings(source: str) -> Iterator[str]:
             yield node.value
 
 
-def test_no_text_says_more_than_is_known(parsed_once) -> None:
+def test_no_text_overstates_a_bound(parsed_once) -> None:
     """Nor is a rule blind: it finds what texts once said."""
     found = list(texts())
     assert len(found) > 4_000

@@ -131,7 +131,7 @@ def test_a_copy_releases_the_same_and_charges_nothing(small_frame):
         assert copy.copy(method).ledger_ is method.ledger_, name
 
 
-def test_so_does_a_copy_of_what_somebodys_ledger_paid_for(small_frame, small_schema):
+def test_a_copy_of_a_fit_with_a_given_ledger_releases_the_same(small_frame, small_schema):
     frame = small_frame.head(30)
     for name in ("NB-Synth", "JTree", "TaxonomyRelease", "DT-Diff", "DiffPRFs", "PPNB"):  # one of each family
         kind = METHODS[name]

@@ -41,7 +41,7 @@ def test_a_question_costs_what_its_noise_does_whatever_it_is_claimed_to_cost():
                 assert (entry.mechanism, entry.draws, entry.reason) == (question.mechanism, draws, ""), text
             assert table._door.noise.scales == pytest.approx([entry.scale for entry in entries]), (name, relation)
             totals = table.ledger.totals
-            assert (totals.bound, totals.claimed) == (counted * epsilon, counted * claimed), (name, relation)
+            assert (totals.bound, totals.claimed_loss) == (counted * epsilon, counted * claimed), (name, relation)
 
 
 def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound():
@@ -101,7 +101,7 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
         with monkeypatch.context() as rows:
             rows.setattr("dpcore.rows.Rows.tables", read)
             rows.setattr("dpcore.door.exact_node_counts.NodeRows._met", read)
-            with pytest.raises(BudgetError, match="It was not answered"):
+            with pytest.raises(BudgetError, match="The query was not answered"):
                 ask(Fraction(1, counted), **how)
         assert not table._door.noise.scales, (name, relation, how)
         assert not table.ledger.entries, (name, relation, how)

@@ -348,7 +348,7 @@ def test_a_cap_stops_runs_one_by_one_and_raising_it_lets_them_go_on(data, tmp_pa
     books = LedgerStore(tmp_path / "ledger.sqlite")
     books.set_cap("0" * 64, "small", "add_remove", 1.0)
     only = {"C1": methods(seed=None)["C1"]}
-    ledgers = {"C1": books.begin("0" * 64, "small", "add_remove", "sweep").ledger}
+    ledgers = {"C1": books.start_run("0" * 64, "small", "add_remove", "sweep").ledger}
     how = asked(epsilons=[0.4], repeats=4, store=tmp_path / "runs", ledgers=ledgers)
     frame = experiment.sweep(only, data, **how).drop_duplicates("repeat")
     assert (frame["error"] == "").sum() == 2

@@ -131,7 +131,7 @@ class AIM(MeasuredTables):
             losses.append((cliques[chosen], float(now)))
             change = np.abs(measured.counts(cliques[chosen]) - expected[chosen]).sum()
             if change <= error * cells.size:
-                share *= table.ledger.measure.rows(2)  # half the noise, and twice the exponent
+                share *= table.ledger.measure.group_factor(2)  # half the noise, and twice the exponent
         measured.fit(LAST_SWEEPS)
         groups, chosen_later = list(map(np.arange, schema.sizes)), [scope for scope, _ in losses[d:]]
         self._keep(schema, measured.model, measured.rows, groups, chosen_later, losses)

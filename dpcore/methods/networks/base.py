@@ -80,7 +80,7 @@ class NetworkSynthesizer(Synthesizer):
     def _cell_scale(self, share: PrivacyLoss) -> float:
         """The scale of the noise in every cell of a table that is bought for a share of the budget."""
         measure = PrivacyMeasure.of(self.delta)
-        return measure.scale(share, measure.histogram(Relation.parse(self.relation)))
+        return measure.scale(share, measure.histogram_sensitivity(Relation.parse(self.relation)))
 
     def _check_parents(self, schema: Schema, max_parents: int) -> None:
         """Refuse what would not fit the memory, by public sizes, before anything is asked."""

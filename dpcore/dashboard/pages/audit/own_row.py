@@ -72,7 +72,7 @@ def attack_own_row(page: str, data: Dataset, container: Any) -> None:
         caption(case.story)
         twin_worlds.explanation(case)
         cost = phrase("Shown to anyone, they could cost up to epsilon {sum}.")
-        bound, trials = result.bound, result.trials
+        bound, trials = result.epsilon_nominal, result.trials
     if math.isinf(bound):
         cost = phrase("Shown to anyone, no epsilon would be left: none is proven.")
     runs = phrase("{runs:,} runs on your real rows, for your eyes only: nothing is charged.")

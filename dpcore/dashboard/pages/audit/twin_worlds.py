@@ -15,7 +15,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.audit import cases
-from dpcore.audit.cases import Case, NeighboringPair
+from dpcore.audit.cases import Case, PairRuns
 from dpcore.dashboard import controls, jobs, links, panels, session
 from dpcore.dashboard.demonstration import DANA, OTHERS
 from dpcore.dashboard.histogram_pair import histogram_pair
@@ -86,13 +86,13 @@ def attack(page: str, data: Dataset, container: Any) -> None:
 
 def run_worlds(
     key: str, container: Any, chosen: Any, make: Callable[[], Case], trials: int, *, real: bool = False
-) -> tuple[Case, NeighboringPair] | None:
+) -> tuple[Case, PairRuns] | None:
     """Run a case in both worlds if that is asked for, and show what was found for what is chosen.
 
     `real` if it is made from a person's own rows, of which the last runs alone are kept.
     """
     jobs.end_in_page(key)
-    found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, NeighboringPair]])
+    found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, PairRuns]])
 
     def work(progress: Progress) -> None:
         case = make()
@@ -133,7 +133,7 @@ def settings(page: str) -> tuple[Case, int]:
         seconds = phrase("More runs find smaller leaks: about {seconds:.0f} s. Noise is fresh: no seed.")
         caption(seconds, seconds=2 * trials * USUAL)
     with cells[2]:
-        look = {"usual": case.estimator.epsilon, "disabled": case.expected is None}
+        look = {"usual": case.estimator.epsilon, "disabled": case.expected_verdict is None}
         epsilon = number_choice(st.select_slider, say("Epsilon"), f"{page}.epsilon", EPSILONS, **look)
     return replace(case, estimator=case.estimator.at_epsilon(epsilon)), trials
 
@@ -156,37 +156,38 @@ def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         cell.dataframe(rows, hide_index=True, height="content")
 
 
-def pictures(case: Case, neighbors: NeighboringPair, *, real: bool) -> None:
+def pictures(case: Case, neighbors: PairRuns, *, real: bool) -> None:
     """What is behind a verdict, the proof first; `real` if it was made from a person's own rows."""
     result, event = neighbors.result, neighbors.event
     mark = charts.mark_real if real else (lambda chart: chart)
-    bins, edge = histogram_pair(neighbors.first, neighbors.second, event.threshold, above=event.above)
-    proof: Any = {"hits": event.hits, "counted": event.counted, "threshold": event.threshold}
-    proof |= {"above": event.above, "edge": edge, "number": case.looks_at, "runs": result.trials}
-    proof |= {"claimed": result.claimed, "lower": result.lower_bound}
+    bins, edge = histogram_pair(neighbors.first, neighbors.second, event.threshold, above=event.at_or_above)
+    proof: Any = {"hits": event.hits, "counted": event.counted_runs, "threshold": event.threshold}
+    proof |= {"above": event.at_or_above, "edge": edge, "number": case.statistic_title, "runs": result.trials}
+    proof |= {"claimed": result.epsilon_claimed, "lower": result.lower_bound}
     panels.chart(mark(charts.world_piles(bins, **proof)))
-    runs = {"all": result.trials, "counted": event.counted, "chosen": result.trials - event.counted}
+    runs = {"all": result.trials, "counted": event.counted_runs, "chosen": result.trials - event.counted_runs}
     caption("{chosen:,} of {all:,} runs in each world find the event, the other {counted:,} count it.", **runs)
-    bounds: Any = {"claimed": result.claimed, "proved": result.bound}
+    bounds: Any = {"claimed": result.epsilon_claimed, "proved": result.epsilon_nominal}
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, **bounds)))
-    panels.chart(mark(charts.world_ratios(bins, number=case.looks_at, **bounds)), data=bins)
+    panels.chart(mark(charts.world_ratios(bins, number=case.statistic_title, **bounds)), data=bins)
     lost = 2 * result.trials - bins[["first", "second"]].sum().sum()
     caption("The outermost bars hold what lies beyond as well. {runs:,} runs gave no number.", runs=lost)
 
 
-def verdict(neighbors: NeighboringPair) -> None:
+def verdict(neighbors: PairRuns) -> None:
     """The verdict, to be read from the last row."""
     result, proof = neighbors.result, ""
     if neighbors.verdict is Verdict.OPEN:
         proof = phrase("What protects people is the proof: all queries together cost at most {bound}.")
-        if result.bound > result.claimed:
+        if result.epsilon_nominal > result.epsilon_claimed:
             proof = phrase("All the same, the claim has no proof for these neighbors: proven is {bound}.")
-    elif neighbors.verdict is Verdict.FAILS and result.lower_bound > result.bound:
+    elif neighbors.verdict is Verdict.FAILS and result.lower_bound > result.epsilon_nominal:
         proof = phrase(
             "It is even more than is proven, {bound}. Either this is one of the 5 in 100 false "
             "alarms (run it again), or the proof or the program is wrong."
         )
-    values = {"claimed": epsilon_text(claim, result.claimed), "bound": epsilon_text(limit, result.bound)}
+    claimed, nominal = result.epsilon_claimed, result.epsilon_nominal
+    values = {"claimed": epsilon_text(claim, claimed), "bound": epsilon_text(limit, nominal)}
     values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"  # never rounded up
     heading, *sentences = *VERDICTS[neighbors.verdict], proof
     with st.container(border=True, key="verdict", horizontal=True, vertical_alignment="center"):
@@ -203,5 +204,5 @@ def explanation(case: Case) -> None:
     """How to read the page, a sentence each."""
     neighbors = controls.relation_words(case.estimator.relation, case.schema.persons is not None)
     with st.expander(say("How to read this")):
-        number = case.looks_at[0].lower() + case.looks_at[1:]
+        number = case.statistic_title[0].lower() + case.statistic_title[1:]
         markdown(READING, neighbors=say(neighbors).lower(), number=number)

@@ -10,14 +10,14 @@ import streamlit as st
 from dpcore import charts
 from dpcore.accounting.currency import PrivacyLoss
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Account, file_of, format_relation, ledger_path, price
+from dpcore.accounting.store import Account, cross_account_loss, dataset_key, format_relation, ledger_path
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import panels, session
 from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
 from dpcore.dashboard.shell import escape, for_person, in_full, mendable
 from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.errors import BookError
+from dpcore.errors import LedgerError
 from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
@@ -32,7 +32,7 @@ def read_accounts() -> list[Account] | None:
     """All accounts, those of the data in use first; None, with what to do about it, if they cannot be read."""
     try:
         found, used = session.books().accounts(), session.books().key(session.dataset())
-    except BookError as error:
+    except LedgerError as error:
         st.error(escape(error.cause), icon=":material/error:")
         markdown(
             "Until this is mended nothing is drawn, as nothing could be written down. **Two ways "
@@ -45,10 +45,10 @@ def read_accounts() -> list[Account] | None:
                 "**A third way:** what the file holds is sound, but charges may be missing. Go on "
                 "with it if it is your latest copy; its totals may be too small from then on."
             )
-            go_on = mendable()(session.books().go_on)
+            go_on = mendable()(session.books().accept_content)
             st.button(say("Go on with what it holds"), on_click=go_on, key="ledger.go_on")
         return None
-    return sorted(found, key=lambda line: (line.file != file_of(used), line.key != used))
+    return sorted(found, key=lambda line: (line.dataset_key != dataset_key(used), line.key != used))
 
 
 def other_ledgers(**look: Any) -> None:
@@ -77,14 +77,14 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         cap_controls(account, cap, key)
     if account.looks:
         totals(account)
-    others = [one for one in accounts if one.file == account.file and one.looks and one != account]
+    others = [one for one in accounts if one.dataset_key == account.dataset_key and one.looks and one != account]
     for other in others:
         st.markdown(compare_accounts(other, account))
     runs = runs_of(account)
     unproved = runs[runs["epsilon_bound"] == math.inf]
     if len(unproved) < len(runs):
         if not account.delta:  # epsilons of rho do not add up, so there are no steps to draw
-            costs = (price(one, account) for one in others if one.relation is account.relation)
+            costs = (cross_account_loss(one, account) for one in others if one.relation is account.relation)
             beneath = math.fsum(cost for cost in costs if math.isfinite(cost))  # as the cap counts
             panels.chart(charts.staircase(runs[::-1], cap=cap, others=beneath))
         proved = runs.drop(index=unproved.index, columns=["why", "epsilon_bound"])
@@ -126,7 +126,7 @@ def cap_controls(account: Account, cap: float | None, key: str) -> None:
 def totals(account: Account) -> None:
     """What an account's releases can cost in all: in figures, and in a sentence."""
     unit = unit_of(account)
-    rows = account.measure.rows(1 if unit is None or unit.id_column else unit.max_contributions)
+    rows = account.measure.group_factor(1 if unit is None or unit.id_column else unit.max_contributions)
     gained = account.measure.log_odds_gained(account.totals.bound * rows)
     claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
     labels = say("Releases"), say("Claimed"), say("Proven at most"), say("Odds")
@@ -146,7 +146,7 @@ def runs_of(account: Account) -> pd.DataFrame:
     """The runs of an account, the latest first; why counts for those of which nothing is proved."""
     rows = [
         (
-            f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
+            f"{run.started.astimezone():%Y-%m-%d %H:%M:%S}",
             retold(run.name),
             run.looks,
             claim(run.epsilon_claimed),
@@ -162,16 +162,16 @@ def runs_of(account: Account) -> pd.DataFrame:
 def unit_of(account: Account) -> PrivacyUnit | None:
     """What the schema in use says of the rows of one person, for an account of rows of the file in use."""
     data = session.dataset()
-    return data.schema.unit if account.key == file_of(session.books().key(data)) else None
+    return data.schema.unit if account.key == dataset_key(session.books().key(data)) else None
 
 
 def cost_here(other: Account, account: Account) -> PrivacyLoss:
     """What another account of the file costs whom this one protects; infinite if nothing bounds it."""
     if other.relation is account.relation:
-        return price(other, account)
+        return cross_account_loss(other, account)
     alike = (other.key, other.measure) == (account.key, account.measure)
     if alike and account.relation is Relation.REPLACE:  # removes a row and adds another
-        return other.totals.bound * other.measure.rows(2)
+        return other.totals.bound * other.measure.group_factor(2)
     return math.inf
 
 
