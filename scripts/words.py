@@ -33,11 +33,11 @@ ROOT = FOLDER.parent.parent
 FOLDERS = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
 SAYING = {"say", "phrase", "markdown", "caption"}  # calls whose first argument is a message
-DECLARED = {"Demonstration", "Preset", "both"}  # all texts are phrases but names: one lower-case word
+DECLARED = {"Demonstration", "Preset", "presets_for_both_modes"}  # texts but names (one word)
 NAMED, KEY, TITLE = map(re.compile, (r"(?s)[A-Z]|.* ", "/(corrected|paper)", r"^\w+\|([^|]*)"))
 NOT_TEXTS = {"color", "number", "format", "orient"}  # keys without texts, in tables of texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"
-FIGURES = {"printed", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
+FIGURES = {"source_says", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
 FIGURES |= {"caption", "answers"}
 TABLES: dict[str, set[str] | None] = {  # files of texts, and their keys of texts; None: all keys
     LESSON_FILE: {"title", "promise", "keep", "question", "literature", "text", "after", "label"},

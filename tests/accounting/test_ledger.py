@@ -179,7 +179,7 @@ def test_a_ledger_protects_rows_or_the_persons_of_one_column():
     for fit in "ab":
         shared.child(fit).set_privacy_unit("who")
     assert (shared.unit_column, shared.protects) == ("who", "person")
-    for other, text in ((None, "rows"), ("household", "persons of 'household'")):
+    for other, text in ((None, "rows"), ("household", "the persons of 'household'")):
         cause = f"'mine' protects the persons of 'who', this run protects {text}"
         with pytest.raises(ParameterError, match=cause):
             shared.child("c").set_privacy_unit(other)

@@ -144,13 +144,13 @@ def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(boo
     on_a_page, spending = session.ShownRelease(release, data), session.Spending(books, {})
     told[0].clear()
     with pytest.raises(InterruptedError):
-        redraw.draw_again(on_a_page, spending, progress)
+        redraw.run_redraws(on_a_page, spending, progress)
     (found,) = books.accounts()
     assert (found.key, found.looks, found.totals.bound) == (SHA, 3, 3)
     assert set(on_a_page.redraws["run"]) == set(range(3))
     books.set_cap(SHA, "people.csv", ADD, 4.0)
     with pytest.raises(BudgetError):
-        redraw.draw_again(on_a_page, spending, no_progress)
+        redraw.run_redraws(on_a_page, spending, no_progress)
     assert told[0] == ["written", "drawn"] * 4
     assert books.account(SHA, ADD).looks == 4
 
@@ -162,7 +162,7 @@ def test_pages_charge_the_chosen_data_set_and_relation(books):
     keys = [(key, relation) for key in sets for relation in (ADD, REPLACE)]
     for key, relation in keys:
         spending.account(sets[key], relation, "a run").charge(entry(Fraction(1)))
-        ledgers = spending.books.open_runs({"C1": NaiveBayesSynthesizer(relation=relation)}, sets[key], "a comparison")
+        ledgers = spending.store.open_runs({"C1": NaiveBayesSynthesizer(relation=relation)}, sets[key], "a comparison")
         ledgers["C1"]().charge(entry(Fraction(2)))
         assert [run.totals.bound for run in books.runs(key, relation)] == [1, 2]
     assert [(line.key, line.relation, line.totals.bound) for line in books.accounts()] == [(*key, 3) for key in keys]

@@ -239,11 +239,11 @@ def forecast(names=NAMES):
 
 
 def at_noise(distribution="Laplace", epsilon=1.0):
-    return count_noise.worlds(count_noise.CountNoise(distribution, epsilon, 0.05), 100, 101)
+    return count_noise.world_densities(count_noise.CountNoise(distribution, epsilon, 0.05), 100, 101)
 
 
 def drawn():
-    return count_noise.draws(count_noise.CountNoise("Laplace", 1.0), 100, 1)
+    return count_noise.sample_worlds(count_noise.CountNoise("Laplace", 1.0), 100, 1)
 
 
 def voted(names=NAMES, epsilon=0.1):
@@ -446,7 +446,7 @@ LESSONS: dict[str, Picture] = {
         found_out,
         lambda data: charts.share_found(data, at=2, what="questions", most=9, title="T", found="right", lowest=0.4),
     ),
-    "groups_apart": (scored, lambda f: charts.groups_apart(f, **GROUPS)),
+    "group_strips": (scored, lambda f: charts.group_strips(f, **GROUPS)),
 }
 PICTURES = RESULTS | LESSONS
 

@@ -85,8 +85,9 @@ EVALUATION_READS_ROWS = {
     "disclosure:try_in_out": "methods learn from them, and some are targets of an attack",
     "evaluator:Evaluator.train": "codes", "evaluator:Evaluator.test": "codes",
     "evaluator:Evaluator.rows": "a counter", "evaluator:Evaluator.first_rows": "for a table on the screen",
-    "evaluator:Evaluator.people": "a count", "evaluator:Evaluator.contributed": "positions",
-    "evaluator:Evaluator.truthful": "a model learns from them", "evaluator:Evaluator.judged": "a model is asked",
+    "evaluator:Evaluator.people": "a count", "evaluator:Evaluator.compared_rows": "positions",
+    "evaluator:Evaluator.fit_true_naive_bayes": "a model learns from them",
+    "evaluator:Evaluator.assess_model": "a model is asked",
     "evaluator:Evaluator._mistaken": "models are asked", "evaluator:Evaluator.centers": "means and shares",
     "tree_errors:split_shares": "counted in nodes", "tree_errors:column_shares": "counted in codes",
     "reconstruction:Truth.__init__": "counted in public intervals", "reconstruction:boolean_data": "a data set of bits",
@@ -97,11 +98,11 @@ EVALUATION_READS_ROWS = {
 DRAWN_BY = {
     "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.icons"},
     "mark_real": {
-        "panels:real", "panels:release_chart", "pages.compare.sweep_results:draw", "pages.audit.twin_worlds:pictures",
-        "panels.redraw:redraws",
+        "panels:real", "panels:draw_release_chart", "pages.compare.sweep_results:draw",
+        "pages.audit.twin_worlds:pictures", "panels.redraw:draw_redraws",
     },
     "statistics": {"panels:real"},
-    "first_rows": {"panels.summary:rows"},  # tables on the screen of their owner
+    "first_rows": {"panels.summary:draw_rows"},  # tables on the screen of their owner
     "preview": {"pages.data:"},
 }  # fmt: skip
 

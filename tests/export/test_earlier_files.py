@@ -31,7 +31,7 @@ from dpcore.domain.former_names import LABELS, PUBLIC, renamed_settings
 from dpcore.domain.schema import Schema
 from dpcore.experiment import Config
 from dpcore.experiment.commands import main
-from dpcore.experiment.commands.release import method_of_release
+from dpcore.experiment.commands.release import saved_method
 from dpcore.export.artifacts import Model
 from dpcore.methods.parameters import whole
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -66,7 +66,7 @@ def made(name):
 
 def texts(name):
     """The files of a release's zip that are read again, or run."""
-    return {file: raw.decode() for file, raw in members(made(name), told=NO_REPORT).items() if file in OPENED}
+    return {file: raw.decode() for file, raw in members(made(name), report=NO_REPORT).items() if file in OPENED}
 
 
 def near(found, kept):
@@ -145,13 +145,13 @@ def test_schemas_settings_and_models_open_with_current_names():
     assert schema.unit == dp.PrivacyUnit(max_contributions=2, id_column="who")
     assert schema["pay"].number_format == "$1234.50"
     forest, rows, answers = (
-        method_of_release(json.loads(FORMER[name]["config.json"])) for name in ("forest", "rows", "answers")
+        saved_method(json.loads(FORMER[name]["config.json"])) for name in ("forest", "rows", "answers")
     )
     assert GROUPED.items() <= forest.get_params().items()
     assert isinstance(rows, dp.AdaptiveMarginals)
     assert answers.n_questions == 1
     model = Model.from_json(FORMER["forest"]["model.json"])
-    assert (model.about["mode"], model.predictor.children) == ("published", "one_vs_rest")
+    assert (model.origin["mode"], model.predictor.children) == ("published", "one_vs_rest")
     assert Model.from_json(model.to_json()).to_json() == model.to_json()
 
 

@@ -58,7 +58,7 @@ def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
     assert text["Guarantee"].endswith("epsilon 1 at delta 1e-09.")
     assert text["Epsilon claimed by the method's source"] == text["Epsilon that can be proved"] == "1 at delta 1e-09"
     assert "pure" not in render("card.md", facts=card)
-    assert made.about["delta"] == 1e-9
+    assert made.origin["delta"] == 1e-9
     several = facts(rows(delta=1e-9, schema=SEVERAL))
     assert several["Epsilon that can be proved"] == "1 per row, 3.19 per person with 3 rows at delta 1e-09"
 
@@ -81,11 +81,11 @@ LOCAL = {"relation": "replace", "target": "ill"}
 @pytest.mark.parametrize(
     ("given", "noise", "schema", "unit"),
     [
-        ({"noise": "laplace"}, "not exactly sampled", "declared. Bounds", "one row."),
+        ({"noise": "laplace"}, "for teaching only", "declared. Bounds", "one row."),
         ({"schema": INFERRED}, EXACT, f"inferred; {LINES}. Bounds, bins and categories were", "one row."),
         ({"schema": PROPOSED}, EXACT, f"declared by the user; {LINES}. Bounds", "one row."),
         ({"schema": SEVERAL}, EXACT, "declared", "one row. Rows of one person, as declared: 3"),
-        (UNPROVED, "exactly sampled noise, but for what the source draws by itself.", "declared", "one row."),
+        (UNPROVED, "exactly sampled noise, except where the published algorithm draws its own.", "declared", "one row."),
     ],
 )
 def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(given, noise, schema, unit):

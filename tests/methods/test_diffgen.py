@@ -129,7 +129,7 @@ def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watc
         ([1, 3], {"epsilon": 1e6, "mode": "published"}, {2, 3}),
     ],
 )
-def test_where_a_column_of_numbers_may_be_cut(codes, how, possible):
+def test_possible_split_points_of_a_numeric_column(codes, how, possible):
     found = set()
     for seed in range(25):
         method = fit(rows_of(codes), schema=ONE, rounds=1, random_state=seed, **{"epsilon": 1e-3, **how})
@@ -137,7 +137,7 @@ def test_where_a_column_of_numbers_may_be_cut(codes, how, possible):
     assert found == possible
 
 
-def test_empty_groups_are_counted_too_and_what_is_left_over_goes_to_the_counts():
+def test_empty_groups_are_counted_and_unspent_epsilon_goes_to_the_counts():
     method = fit(FRAME.head(1), rounds=30)
     (_, noisy), leaves = method.tree_.noisy, method.tree_.leaves
     assert leaves.shape == SCHEMA.sizes
@@ -206,7 +206,7 @@ def test_a_single_candidate_is_no_choice_and_costs_nothing(watched):
     ("criterion", "relation", "cost"),
     [("Max", "add_remove", 3 / 4), ("Max", "replace", 1), ("InfoGain", "add_remove", 1)],
 )
-def test_paper_mode_costs_half_of_a_choice_by_what_only_rises(criterion, relation, cost):
+def test_published_choices_by_a_monotone_score_cost_half(criterion, relation, cost):
     method = fit_dtdiff(mode="published", criterion=criterion, relation=relation, rounds=2)
     assert method.ledger_.epsilon_nominal == pytest.approx(cost)
 
@@ -232,7 +232,7 @@ def test_weighted_choices_have_their_probabilities(relation, person):
     assert table.ledger.epsilon_nominal == pytest.approx(20_000 * person * np.log(2))
 
 
-def test_without_noise_it_takes_the_best_candidate_of_all(watched):
+def test_without_noise_dtdiff_takes_the_best_candidate(watched):
     """Of 24 rows, 12 have n < 3, all of them "no"; of the rest, "yes" are the 9 that do not have a3.
 
     Max of a: 6 + 9; of c: 15; of n below 1 to 5: 15, 17, 12 + 9, 13 + 6, 17. Then of a and c still 15, of n 12 and 9.
@@ -249,7 +249,7 @@ def test_without_noise_it_takes_the_best_candidate_of_all(watched):
 
 @pytest.mark.parametrize(("kind", "name", "share"), [(DiffGen, "IG", 1 / 4), (DTDiff, "InfoGain", 1 / 2)])
 @pytest.mark.parametrize(("classes", "spread"), [(("no", "yes"), 1), (("no", "p", "q", "r"), 2)])
-def test_information_gain_pays_for_its_range(classes, spread, kind, name, share, watched):
+def test_sensitivity_of_information_gain_is_its_range(classes, spread, kind, name, share, watched):
     schema = Schema(columns=(A, C, Column(name="y", kind="categorical", categories=classes)), target="y")
     how = {"score" if kind is DiffGen else "criterion": name, "rounds": 1}
     for relation in RELATIONS:
@@ -295,7 +295,7 @@ def grown(counts, columns, deviation=0.0):
     schema = Schema(columns=(*columns, Y), target="y")
     leaves = Partition.whole(schema)
     for column in schema:
-        leaves = leaves.refined(column.name, np.arange(column.size), column.labels)
+        leaves = leaves.refine(column.name, np.arange(column.size), column.labels)
     return tree_of(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
 
 
@@ -313,7 +313,7 @@ def test_a_tree_by_hand():
     np.testing.assert_allclose(shares, [[1 / 3, 2 / 3], [0.9, 0.1], [0.9, 0.1]])
 
 
-def test_missing_numbers_may_be_asked_for():
+def test_a_tree_may_split_off_missing_numbers():
     ranks, missing = group_indicators(M, 3)
     assert ranks.tolist() == [0, 1, 2]
     assert missing.tolist() == [0, 0, 1]

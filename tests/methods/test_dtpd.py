@@ -12,8 +12,8 @@ from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import TRR, Warner
 from dpcore.methods import DTCRD, DTPD
 from dpcore.methods.local.base import entropy, gini
-from dpcore.methods.local.dtcrd import Reconstruction, cells_of
-from dpcore.methods.local.dtpd import Booleans, Conjunctions
+from dpcore.methods.local.dtcrd import IntervalTreeBuilder, interval_grid
+from dpcore.methods.local.dtpd import BitEncoding, ConjunctionShares
 from dpcore.postprocess.reports import assign_intervals, width
 
 
@@ -59,8 +59,8 @@ def true_share(bits, literals):
 
 
 def estimates(groups, theta, reports):
-    """Shares by `Conjunctions`, of a distribution over all records: its weights times its shares."""
-    known = Conjunctions(BITS, groups, theta)
+    """Shares by `ConjunctionShares`, of a distribution over all records: its weights times its shares."""
+    known = ConjunctionShares(BITS, groups, theta)
     assert known.counts.tolist() == [1] * 16
     order = known.bits.T @ [8, 4, 2, 1]
     return [reports[order] @ known.weights(literals) for literals in CONJUNCTIONS]
@@ -77,7 +77,7 @@ def turned(groups, theta):
 
 @pytest.mark.parametrize("theta", [0.1, 0.7])
 @pytest.mark.parametrize("groups", [[[0, 1, 2, 3]], [[0], [1, 2, 3]], [[0], [1], [2], [3]]])
-def test_shares_are_the_kronecker_inverse_and_of_one_group_the_printed_formula(groups, theta):
+def test_shares_are_the_kronecker_inverse_and_for_one_group_the_published_formula(groups, theta):
     reports = np.random.default_rng(1).dirichlet(np.ones(16))
     shares = np.linalg.solve(turned(groups, theta), reports)
     for found, literals in zip(estimates(groups, theta, reports), CONJUNCTIONS, strict=True):
@@ -90,12 +90,12 @@ def test_shares_are_the_kronecker_inverse_and_of_one_group_the_printed_formula(g
 def test_equal_records_count_together():
     rng = np.random.default_rng(2)
     bits = rng.integers(0, 2, (500, 11))
-    known = Conjunctions(bits, [[bit] for bit in range(11)], 1.0)
+    known = ConjunctionShares(bits, [[bit] for bit in range(11)], 1.0)
     for literals in ({0: 1}, {0: 1, 10: 0, 5: 1}):
         assert known.share(literals) == pytest.approx(true_share(bits, literals).mean())
-    assert Conjunctions(bits[:0], [range(11)], 0.7).share({0: 1}) == 0
+    assert ConjunctionShares(bits[:0], [range(11)], 0.7).share({0: 1}) == 0
     for gap in (0.0, 1e-16, -1e-9):  # at one half every value is as frequent as the other
-        known = Conjunctions(bits[:5], [[0], [1], [2], [3]], 0.5 + gap)
+        known = ConjunctionShares(bits[:5], [[0], [1], [2], [3]], 0.5 + gap)
         assert [known.share(literals) for literals in ({}, {0: 1}, {1: 0, 2: 1, 3: 1})] == [1, 0.5, 0.125]
 
 
@@ -103,7 +103,7 @@ def test_certainty_is_the_z_of_a_covariance():
     rng = np.random.default_rng(3)
     bits = rng.integers(0, 2, (400, 4))
     bits[:, 1] = np.where(rng.random(400) < 0.8, bits[:, 0], 1 - bits[:, 0])
-    known = Conjunctions(bits, [[0], [1], [2], [3]], 1.0)
+    known = ConjunctionShares(bits, [[0], [1], [2], [3]], 1.0)
     here = bits[bits[:, 3] == 1]
     each = np.zeros(400)
     each[bits[:, 3] == 1] = (here[:, 0] - here[:, 0].mean()) * (here[:, 1] - here[:, 1].mean())
@@ -111,7 +111,7 @@ def test_certainty_is_the_z_of_a_covariance():
     assert known.certainty({3: 1}, {0: 1}, {1: 0}) == pytest.approx(known.certainty({3: 1}, {0: 1}, {1: 1}))
     assert known.certainty({3: 1}, {0: 1}, {2: 1}) < 3
     assert known.certainty({0: 0, 1: 0, 2: 0}, {3: 1}, {3: 1}) > 3
-    assert Conjunctions(bits[:0], [range(4)], 0.7).certainty({}, {0: 1}, {1: 1}) == 0
+    assert ConjunctionShares(bits[:0], [range(4)], 0.7).certainty({}, {0: 1}, {1: 1}) == 0
 
 
 SCHEMA = Schema(columns=(
@@ -123,7 +123,7 @@ SCHEMA = Schema(columns=(
 
 
 def test_columns_and_classes_as_bits():
-    found = Booleans(SCHEMA, "y")
+    found = BitEncoding(SCHEMA, "y")
     assert found.schema.names == ("y bit 2", "age", "y bit 1", "y bit 2'", "y bit 3")
     assert found.schema["y bit 2"].categories == ("k, l", "m")
     assert found.schema["age"].categories == ("0–5", "6–9 or (missing)")
@@ -136,7 +136,7 @@ def test_columns_and_classes_as_bits():
         ("y", [0, 1, 0, 1, 0]),
     ]
     assert found.classes[3:] == [{2: 0, 3: 1, 4: 1}, {2: 1, 3: 0, 4: 0}]
-    one = Booleans(SCHEMA, "one")
+    one = BitEncoding(SCHEMA, "one")
     assert (one.classes, one.schema["one"].categories[0]) == ([{3: 0}], "only")
 
 
@@ -151,7 +151,7 @@ def rows(n=800, seed=0):
 
 
 @pytest.mark.parametrize("how", [{"mode": "published", "theta": 1.0}, {"epsilon": 1e9, "certainty": 0.0}])
-def test_without_lies_it_is_the_id3_tree_of_the_rows(how):
+def test_with_true_answers_the_tree_is_the_id3_tree_of_the_rows(how):
     frame = rows()
     method = DTPD(random_state=0, **how).fit(frame, schema=SCHEMA)
     codes, forest = SCHEMA.encode(frame), method.forest_
@@ -163,7 +163,7 @@ def test_without_lies_it_is_the_id3_tree_of_the_rows(how):
     assert method.score(frame) > 0.4
 
 
-def test_what_it_costs():
+def test_epsilon_of_dtpd():
     frame = rows(50)
     each = DTPD(mode="published", theta=0.8, groups="each").fit(frame, schema=SCHEMA)
     assert float(each.ledger_.epsilon_nominal) == pytest.approx(5 * math.log(4))
@@ -172,7 +172,7 @@ def test_what_it_costs():
     assert coin.p == pytest.approx(math.exp(0.4) / (1 + math.exp(0.4)))
 
 
-def test_together_a_record_is_told_from_all_but_its_opposite():
+def test_bits_flipped_together_hide_a_record_from_its_complement_only():
     bits = tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "pqy")
 
     def seen(record, **how):
@@ -232,10 +232,10 @@ def test_without_noise_it_is_the_gini_tree_on_the_intervals(variant, randomizer)
         assert method.distributions_[name] == pytest.approx(np.array(shares))
 
 
-def test_people_of_a_class_are_given_to_intervals_in_the_order_of_their_reports():
+def test_people_of_a_class_are_assigned_to_intervals_in_the_order_of_their_reports():
     frame = rows_of_numbers(2_000)
     method = DTCRD(mode="published", random_state=2).fit(frame, schema=NUMBERS)
-    known = Reconstruction(method.reports_, "y", "by_class")
+    known = IntervalTreeBuilder(method.reports_, "y", "by_class")
     label = method.reports_.values["y",]
     for j, name in enumerate(("age", "size")):
         for own in range(3):
@@ -246,7 +246,7 @@ def test_people_of_a_class_are_given_to_intervals_in_the_order_of_their_reports(
             assert found.tolist() == assign_intervals(reports, shares).tolist()
 
 
-def test_what_is_asked_and_what_it_costs():
+def test_questions_of_dtcrd_and_their_epsilon():
     frame = rows_of_numbers(200)
     paper = DTCRD(mode="published", privacy=1.5).fit(frame, schema=NUMBERS)
     assert list(paper.reports_.channels) == [("age",), ("size",), ("y",)]  # no category, and no number that is known
@@ -259,7 +259,7 @@ def test_what_is_asked_and_what_it_costs():
     assert corrected.reports_.channels["size",].scale == 3.0
 
 
-def test_missing_numbers_are_the_middle_and_go_right():
+def test_missing_numbers_become_the_middle_and_are_sent_right():
     frame = rows_of_numbers(1_000)
     frame.loc[:99, "size"] = np.nan
     method = DTCRD(mode="published", privacy=1e-6).fit(frame, schema=NUMBERS)
@@ -272,7 +272,7 @@ def test_missing_numbers_are_the_middle_and_go_right():
 
 
 @pytest.mark.parametrize(("n", "intervals"), [(300, [10, 10]), (2_500, [25, 25]), (20_000, [51, 100])])
-def test_how_many_intervals_there_are(n, intervals):
+def test_number_of_intervals(n, intervals):
     """There are 51 whole numbers of age."""
     found = DTCRD(mode="published", max_depth=1).fit(rows_of_numbers(n), schema=NUMBERS).distributions_
     assert [len(found[name][0]) for name in ("age", "size")] == intervals
@@ -282,6 +282,6 @@ def test_intervals_of_dates_are_whole_days():
     """Ten days in at most four intervals, from half a day before the first to half a day after the last."""
     days = Column(name="day", kind="date", lower="2021-03-01", upper="2021-03-10", bins="day")
     first = float(days.lower)
-    found = cells_of(days, TRR(lower=first, upper=first + 9, epsilon=1), 40)
+    found = interval_grid(days, TRR(lower=first, upper=first + 9, epsilon=1), 40)
     assert (found.lower, found.upper, found.intervals) == (first - 0.5, first + 9.5, 10)
-    assert cells_of(days, TRR(lower=first, upper=first + 9, epsilon=1), 4).intervals == 4
+    assert interval_grid(days, TRR(lower=first, upper=first + 9, epsilon=1), 4).intervals == 4

@@ -1,4 +1,4 @@
-"""Trees from estimated tables: halves of columns, growth, what is shown and voted, and the correction of classes."""
+"""Trees from estimated class counts: halves of columns, growth, shown counts, votes, corrected classes."""
 
 import numpy as np
 import pandas as pd
@@ -10,10 +10,10 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Groups
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.domain.taxonomy_tree import halves
+from dpcore.domain.taxonomy_tree import split_in_halves
 from dpcore.mechanisms.randomizers import ERRPH, TRR
-from dpcore.methods.local.base import LocalSplit, Stops, entropy, gini, grow
-from dpcore.methods.local.dtcrd import Reconstruction
+from dpcore.methods.local.base import LocalSplit, StopRule, entropy, gini, grow
+from dpcore.methods.local.dtcrd import IntervalTreeBuilder
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.reports import Reports
 
@@ -45,7 +45,7 @@ EIGHT = Column(name="n", kind="categorical", categories=tuple("abcdefgh"), missi
     ],
 )
 def test_halves(column, expected):
-    tree = halves(column)
+    tree = split_in_halves(column)
     assert {tree.nodes[i].name: tree.nodes[i].codes for i in tree.children[0]} == expected
     attribute = Groups(column, tree)
     assert attribute.fanout(*map(np.array, zip(attribute.start, strict=True)))[0] == len(expected)
@@ -56,19 +56,20 @@ def test_halves(column, expected):
         assert attribute.fanout(below, below).tolist() == [0, 0]  # once
 
 
-DEEP = Stops(5, 0.001)
+DEEP = StopRule(5, 0.001)
 
 
-def planted(splits, classes=(60.0, 40.0), stops=DEEP, points="values", children="halves"):
-    """A tree whose nodes, named by their way down, are divided as a mapping says."""
+def planted(splits, classes=(60.0, 40.0), stop=DEEP):
+    """Grow a tree by given splits: a mapping from a node's path, such as "lr", to its split."""
 
-    def divide(node):
-        if node.held not in splits:
+    def best_split(node):
+        if node.state not in splits:
             return None
-        column, point, counts = splits[node.held]
-        return LocalSplit(column, point, np.array(counts), [node.held + c for c in "lr"])
+        column, point, counts = splits[node.state]
+        return LocalSplit(column, point, np.array(counts), [node.state + c for c in "lr"])
 
-    return grow(SCHEMA, "y", np.array(classes), "", divide, stops, lambda *_: None, cuts=points, children=children)
+    kinds = {"cuts": "values", "children": "halves"}
+    return grow(SCHEMA, "y", np.array(classes), "", best_split, stop, lambda *_: None, splits=kinds)
 
 
 def test_a_tree_shows_sums_and_votes_estimates():
@@ -95,19 +96,19 @@ def test_a_tree_shows_sums_and_votes_estimates():
     assert tree.importance().sum() == pytest.approx(1)
 
 
-def test_a_child_that_nobody_is_in_votes_as_its_parent():
+def test_a_child_without_people_votes_as_its_parent():
     some, nobody = (planted({"": (1, np.nan, [[-1.0, -2.0], right])}) for right in ([5.0, 6.0], [-5.0, 0.0]))
     assert some.probabilities[1] == pytest.approx([0.6, 0.4])
     assert some.counts.tolist() == [100, 0, 100]
     assert nobody.classes[1:] == pytest.approx(25)
 
 
-@pytest.mark.parametrize(("stops", "nodes"), [((5, 0.001), 9), ((1, 0.01), 3), ((9, 0.4), 7), ((9, 0.01, 0.99), 1)])
-def test_stops(stops, nodes):
-    """By levels, by the share of all people (a third of them are right), or by how pure classes are."""
+@pytest.mark.parametrize(("stop", "nodes"), [((5, 0.001), 9), ((1, 0.01), 3), ((9, 0.4), 7), ((9, 0.01, 0.99), 1)])
+def test_nodes_stop_by_depth_support_or_entropy(stop, nodes):
+    """A third of the people are on the right."""
     split = [[5.0, 5.0], [3.0, 2.0]]
     everything = {way: (position, np.nan, split) for way, position in (("", 0), ("l", 1), ("ll", 3), ("r", 3))}
-    assert len(planted(everything, stops=Stops(*stops)).tree) == nodes
+    assert len(planted(everything, stop=StopRule(*stop)).tree) == nodes
     assert planted({}, classes=(0.0, -3.0)).probabilities.tolist() == [[0.5, 0.5]]
 
 
@@ -120,18 +121,18 @@ def test_impurities():
 CLASSES = (Column("x", "continuous", lower=0, upper=1), Column("y", "categorical", categories=("a", "b", "c")))
 
 
-def reconstruction(epsilon, labels, numbers):
+def build_intervals(epsilon, labels, numbers):
     channels = {("x",): TRR(lower=0, upper=1, epsilon=1e9), ("y",): ERRPH(3, epsilon=epsilon)}
     schema, values = Schema(columns=CLASSES, target="y"), {("x",): np.array(numbers, float), ("y",): np.array(labels)}
     reports = Reports(schema, len(labels), channels, values)
-    return reports, Reconstruction(reports, "y", "by_class")
+    return reports, IntervalTreeBuilder(reports, "y", "by_class")
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=30), st.floats(0.01, 5))
-def test_classes_are_corrected_for_the_rule(labels, epsilon):
-    reports, known = reconstruction(epsilon, labels, np.linspace(0, 1, len(labels)))
+def test_class_counts_are_corrected_for_the_randomizer(labels, epsilon):
+    reports, builder = build_intervals(epsilon, labels, np.linspace(0, 1, len(labels)))
     reported = np.bincount(labels, minlength=3)
-    exact, found = reports.regrouped(reported.astype(float), ("y",)), known.corrected(reported)
+    exact, found = reports.regrouped(reported.astype(float), ("y",)), builder.true_classes(reported)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(len(labels))
     if exact.min() >= 0:
@@ -141,8 +142,8 @@ def test_classes_are_corrected_for_the_rule(labels, epsilon):
 def test_sides_have_enough_people_for_their_classes():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 3_000)
-    _, known = reconstruction(1.0, labels, rng.random(3_000))
-    tree = known.tree(Stops(20, 0.001), lambda *_: None)
+    _, builder = build_intervals(1.0, labels, rng.random(3_000))
+    tree = builder.build(StopRule(20, 0.001), lambda *_: None)
     assert len(tree.tree) > 1
-    assert tree.counts.min() >= 100 * (1 / known.channel.gain**2 - 1) - 1e-6
-    assert reconstruction(1e9, labels, rng.random(3_000))[1].fewest == 1
+    assert tree.counts.min() >= 100 * (1 / builder.channel.gain**2 - 1) - 1e-6
+    assert build_intervals(1e9, labels, rng.random(3_000))[1].fewest == 1

@@ -18,7 +18,7 @@ from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR
 from dpcore.mechanisms.scores import class_log_scores
 from dpcore.methods import METHODS, NaiveBayesSynthesizer
 from dpcore.methods.local import ppnb
-from dpcore.methods.local.bayes_from_reports import bayes_of
+from dpcore.methods.local.bayes_from_reports import fit_bayes
 from dpcore.postprocess.reports import Reports
 from dpcore.postprocess.resolution import FLOOR
 
@@ -87,7 +87,7 @@ def test_c1_posterior_sampling_has_the_posterior_frequencies():
     assert (np.abs(cells["mean"] - expected) < 4.5 * error + 1e-4).all()  # 8 cells, false-alarm rate below 1e-4
 
 
-def test_paper_mode_books_s_draws_with_the_true_loss():
+def test_published_mode_records_s_draws_with_the_true_loss():
     method = NaiveBayesSynthesizer(mode="published", epsilon=1.0, rows=1_000, random_state=0)
     frame = planted(10)
     (entry,) = method.fit(frame, schema=replace(BITS, max_rows=10)).ledger_.entries
@@ -101,7 +101,7 @@ def test_paper_mode_books_s_draws_with_the_true_loss():
     assert found == [12, 16, 5]
 
 
-def test_the_printed_prior_makes_a_class_possible_by_one_person_and_has_no_epsilon():
+def test_the_published_prior_makes_a_class_possible_by_one_person_and_has_no_epsilon():
     """5 rows and 1, all of x = 0: log odds ln(5 x 9/7) as printed, ln(3 x 9/7) smoothed, times 6 / (2 x 3)."""
     schema, how = Schema(columns=BITS.columns[2:], target="y"), {"mode": "published", "epsilon": 6.0, "rows": 40_000}
     six = pd.DataFrame({"c": 0, "y": [0, 0, 0, 0, 0, 1]})
@@ -117,7 +117,7 @@ def test_the_printed_prior_makes_a_class_possible_by_one_person_and_has_no_epsil
     assert method.set_params(epsilon=0.0, prior="frequency").fit(six, schema=schema).sample()["y"].nunique() == 2
 
 
-def test_private_n_is_not_used_and_paid_rows_are_not_stretched():
+def test_private_n_is_not_used_and_no_more_rows_than_charged_are_sampled():
     frame, schema = planted(50), Schema(columns=BITS.columns, target="y")
     with pytest.raises(ParameterError, match="max_rows"):
         NaiveBayesSynthesizer(mode="published").fit(frame, schema=schema)
@@ -145,7 +145,7 @@ def PPNB(**given):  # noqa: N802 - stands for the class
 def learned(channels, values, *, how="clip", alpha=0.0, as_published=False, asked=None):
     people = len(next(iter(values.values())))
     reports = Reports(SCHEMA, people, channels, values, asked or {}, target="y")
-    return bayes_of(reports, reconstruction=how, alpha=alpha, as_published=as_published)
+    return fit_bayes(reports, reconstruction=how, alpha=alpha, as_published=as_published)
 
 
 def table(counts):
@@ -170,7 +170,7 @@ def test_formula_4_by_hand():
     np.testing.assert_allclose(model.prior, [2 / 3, 1 / 3])
 
 
-def test_what_the_paper_gives_away_is_booked():
+def test_unprotected_answers_of_the_paper_are_recorded():
     method = PPNB(mode="published", p0=0.35, random_state=0).fit(some_rows(20), schema=SCHEMA)
     x, n, y = (entry.epsilon_nominal for entry in method.ledger_.entries)
     assert (x, n, y) == (pytest.approx(math.log1p(3 * 0.35 / 0.65)), math.inf, math.inf)
@@ -185,7 +185,7 @@ def test_formulas_2_and_3_by_hand(as_published, variance):
     np.testing.assert_allclose(model.normals["n"], [[3, variance], [5, 25]])  # of one report: the middle, the widest
 
 
-def test_without_lies_and_noise_it_is_plain_naive_bayes():
+def test_true_answers_give_plain_naive_bayes():
     frame = some_rows()
     how = {"mode": "published", "alpha": 1.0}
     ours = PPNB(p0=1.0, factors=(1, 0), offsets=(0, 0), variance="unbiased", **how).fit(frame, schema=SCHEMA).bayes_
@@ -243,7 +243,7 @@ def test_epsilon_is_shared_exactly(how, shares):
     assert {entry.name.removeprefix("report of "): entry.epsilon_nominal for entry in entries} == shares
 
 
-def test_what_is_asked():
+def test_questions_of_ppnb():
     channels = fit(protocol="OUE").reports_.channels
     assert [(type(channel), channel.size) for channel in channels.values()] == [(ERRPH, 2), (OUE, 3), (OUE, 5)]
     channels = fit(protocol="OLH", n_questions=1, numbers="moments").reports_.channels
@@ -258,7 +258,7 @@ def test_numbers_are_moved_into_bounds_and_missing_ones_into_the_middle():
     column = Column(name="n", kind="continuous", lower=0, upper=10, missing=True, outside="clip")
     frame = pd.DataFrame({"n": [np.nan, -50, 4, math.inf], "y": ["no", "no", "yes", "yes"]})
     schema = Schema(columns=(column, Y), target="y")
-    assert PPNB()._numbers(schema)[0](column.numbers(frame["n"])).tolist() == [5, 0, 4, 10]
+    assert PPNB()._number_rules(schema)[0](column.numbers(frame["n"])).tolist() == [5, 0, 4, 10]
     model = PPNB(epsilon=1e6, numbers="moments", random_state=0).fit(frame, schema=schema).bayes_
     np.testing.assert_allclose(model.normals["n"], [[2.5, 6.25], [7, 9]], atol=0.01)
 
@@ -267,16 +267,16 @@ HOW = pytest.mark.parametrize("how", ["clip", "project", "likelihood"])
 
 
 @HOW
-def test_joint_tables_by_hand(how):
+def test_joint_counts_by_hand(how):
     """The class and the column by Warner's matrix: true (30, 10; 20, 40) was reported as (25, 20; 25, 30)."""
     binary = Schema(columns=(Column(name="x", kind="categorical", categories=("a", "b")), Y), target="y")
     y, x = table([[25, 20], [25, 30]])
     half = ERRPH(2, p0=0.5)
     reports = Reports(binary, 100, {("y",): half, ("x",): half}, {("y",): y, ("x",): x}, target="y")
-    model = bayes_of(reports, reconstruction=how, alpha=0, as_published=False)
+    model = fit_bayes(reports, reconstruction=how, alpha=0, as_published=False)
     np.testing.assert_allclose(model.tables["x"], [[3 / 4, 1 / 4], [1 / 3, 2 / 3]], atol=1e-5)
     np.testing.assert_allclose(model.prior, [0.4, 0.6], atol=1e-6)
-    more = bayes_of(reports, reconstruction=how, alpha=2, as_published=False)
+    more = fit_bayes(reports, reconstruction=how, alpha=2, as_published=False)
     np.testing.assert_allclose(more.tables["x"], [[32 / 44, 12 / 44], [22 / 64, 42 / 64]], atol=1e-5)
 
 
@@ -289,13 +289,13 @@ def test_pairs_by_hand(how):
     np.testing.assert_allclose(model.prior, [0.5, 0.5], atol=1e-6)
 
 
-def test_the_prior_of_pairs_is_weighted_by_what_they_tell():
+def test_the_prior_of_pairs_is_weighted_by_inverse_variances():
     schema = Schema(columns=(X, Column(name="z", kind="categorical", categories=("a", "b")), Y), target="y")
     values = {("y", "x"): np.array([0, 0, 1, 5]), ("y", "z"): np.array([0, 3])}
     channels = {("y", "x"): ERRPH(6, p0=1), ("y", "z"): ERRPH(4, p0=1)}
     wanted = {("y", "x"): np.arange(4), ("y", "z"): np.array([0, 3])}
     reports = Reports(schema, 4, channels, values, wanted, target="y")
-    model = bayes_of(reports, reconstruction="clip", alpha=0, as_published=False)
+    model = fit_bayes(reports, reconstruction="clip", alpha=0, as_published=False)
     # 4 people and 2, and the variance of a sum over 6 cells or 4: weights 4 / (6 x 5/36) and 2 / (4 x 3/16).
     weights = np.array([4 / (5 / 6), 2 / (3 / 4)])
     first = weights @ [0.75, 0.5] / weights.sum()
@@ -340,7 +340,7 @@ def test_moments_stay_inside_what_bounds_and_noise_allow(label, numbers, y, n, e
 
 
 @pytest.mark.parametrize(("reading", "least"), [({}, 0.1), ({"least_deviation": "thousandth"}, 0.001)])
-def test_a_printed_variance_below_zero_is_a_tenth_of_the_range_or_the_reading_that_makes_a_spike(reading, least):
+def test_a_negative_published_variance_becomes_a_tenth_of_the_range_or_a_spike(reading, least):
     """A spike of one class decides everything: at p0 = .65, 6 of 74 runs of Figure 2 lost .04 to .14 of accuracy."""
     frame = pd.DataFrame({"n": [4.0, 6.0] * 40, "y": ["no", "yes"] * 40})
     schema, how = Schema(columns=(N, Y), target="y"), {"mode": "published", "offsets": (0, 400)}
@@ -349,7 +349,7 @@ def test_a_printed_variance_below_zero_is_a_tenth_of_the_range_or_the_reading_th
 
 
 @pytest.mark.parametrize("extra", [{}, {"numbers": "moments", "reconstruction": "likelihood"}, {"pairs": True}])
-def test_of_reports_that_tell_nothing_every_class_is_as_probable(extra):
+def test_reports_without_information_give_equal_class_probabilities(extra):
     for epsilon in (0, 5e-324):
         method = PPNB(epsilon=epsilon, random_state=0, **extra).fit(some_rows(60), schema=SCHEMA)
         np.testing.assert_allclose(method.predict_proba(some_rows(20, 1)), 0.5)

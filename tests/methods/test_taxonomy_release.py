@@ -92,7 +92,7 @@ def test_the_best_column_is_chosen_at_a_huge_epsilon(score, relation):
 def test_the_class_is_the_last_level_and_no_candidate():
     method = fit(epsilon=HUGE)
     *inner, last = method.tree_.partitions
-    assert all("y" not in partition.family for partition in inner)
+    assert all("y" not in partition.divided_columns for partition in inner)
     assert "y" not in dict(method.steps_)
     assert (last.size, last.axes[3].names) == (2 * inner[-1].size, ("no", "yes"))
 
@@ -135,7 +135,7 @@ def test_every_level_gets_its_share(shares, noise, relation):
 
 
 @pytest.mark.parametrize(("most", "steps", "choices"), [(1_000, 5, 2), (16, 3, 2), (8, 2, 2), (7, 1, 1)])
-def test_choices_that_are_none_leave_their_share_to_the_counts(most, steps, choices, watched):
+def test_choices_of_a_single_candidate_leave_their_epsilon_to_the_counts(most, steps, choices, watched):
     """The class hangs on the halves of a: they come first, its codes next (a tie), and then b has no rival."""
     frame = FRAME.assign(y=np.where(FRAME["a"].isin(["a2", "a3"]), "yes", "no"))[["a", "b", "y"]]
     method = fit(frame, schema=SCHEMA.select(["a", "b", "y"]), max_leaves=most, iterations=8)
@@ -148,7 +148,7 @@ def test_choices_that_are_none_leave_their_share_to_the_counts(most, steps, choi
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("measure", "with_class"), [("all", True), ("all", False), ("leaves", True)])
-def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, relation):
+def test_published_mode_charges_every_level_the_whole_share(measure, with_class, relation):
     how = {"mode": "published", "measure": measure, "with_class": with_class, "relation": relation, "iterations": 4}
     how["max_per_attribute"] = "levels"
     method, other = fit(**how), fit(**how, level_shares="leaves first", order="coarse")  # which it knows nothing of
@@ -159,14 +159,14 @@ def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, re
     assert [entry.epsilon_nominal for entry in counted] == [share] * levels
     assert [entry.epsilon_claimed for entry in counted] == [share / levels] * levels
     assert [e for e in method.level_epsilons_ if e] == [float(share)] * levels
-    assert all(("adds up" in entry.reason) == (levels > 1) for entry in counted)
+    assert all(("add up" in entry.reason) == (levels > 1) for entry in counted)
     # The mechanism's general form, which is twice too careful where Max only rises.
     assert total(chosen) == pytest.approx(with_class / (2 if relation == "replace" else 4))
     assert method.ledger_.epsilon_nominal == pytest.approx(float(total(chosen) + levels * share))
 
 
 @pytest.mark.parametrize(("most", "steps", "people"), [(None, IN_TURN[:4], 35), ("levels", IN_TURN, 60)])
-def test_paper_mode_counts_the_leaves_of_columns_that_were_divided_once_or_once_per_level(most, steps, people):
+def test_published_leaves_are_of_columns_split_once_or_once_per_level(most, steps, people):
     """And the patent's example, ages of 20, 30, 40 and 50 at a grain of 10, needs all levels without any noise."""
     published = fit(mode="published", with_class=False, max_per_attribute=most)
     assert published.steps_ == steps
@@ -183,7 +183,7 @@ def test_paper_mode_counts_the_leaves_of_columns_that_were_divided_once_or_once_
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("columns", "finest"), [(5, 2), (3, 0), (2, None), (1, None)])
-def test_leaves_first(columns, finest, relation):
+def test_shares_of_leaves_first(columns, finest, relation):
     """Levels of 1, 10, 100, ... nodes: the leaves get 10/11, and the level with 1,000 leaves per node is the other."""
     names = "abcde"[:columns]
     digits = [Column(name=name, kind="categorical", categories=tuple("0123456789")) for name in names]
@@ -219,7 +219,7 @@ def exact_table(method, frame):
 
 
 @pytest.mark.parametrize(("extra", "relation"), WAYS)
-def test_a_huge_epsilon_gives_the_table_itself(extra, relation):
+def test_a_huge_epsilon_gives_the_true_counts(extra, relation):
     method = fit(epsilon=HUGE, relation=relation, **extra)
     exact = exact_table(method, FRAME)
     np.testing.assert_allclose(method.leaf_counts_, exact.ravel(), atol=1e-4)
@@ -255,14 +255,14 @@ CELLS = [RangeQuery.of({"a": [a], "b": [b]}) for a in range(0, 32, 16) for b in 
 
 
 @pytest.mark.parametrize(("epsilon", "noise", "relation"), NOISES)
-def test_leaves_first_keeps_its_word_for_every_noise(epsilon, noise, relation):
+def test_leaves_first_bounds_the_deviation_for_every_noise(epsilon, noise, relation):
     how = {"epsilon": epsilon, "relation": relation, "noise": noise, "with_class": False, "iterations": 9}
     rows = pd.DataFrame(np.random.default_rng(8).integers(0, [32, 16], (1_000, 2)), columns=["a", "b"])
     leaves_first, alone = (
         TaxonomyRelease(**how, **extra, random_state=1).fit(rows, schema=GRID).tree_
         for extra in ({}, {"measure": "leaves"})
     )
-    queries = [query.sets(GRID) for query in group_queries(leaves_first, 60) + CELLS]
+    queries = [query.code_masks(GRID) for query in group_queries(leaves_first, 60) + CELLS]
     variances = [
         np.array([tree.consistent.query_variance(tree.leaves.weights(sets)) for sets in queries])
         for tree in (leaves_first, alone)

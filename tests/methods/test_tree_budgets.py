@@ -22,13 +22,13 @@ from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat_hierarchy
 from dpcore.door import PrivateTable, exact_node_counts
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.mechanisms.scores import Gini, InfoGain, Max
 from dpcore.methods import METHODS, PINQID3, DiffGenTree, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, DTDiff, SuLQID3
-from dpcore.methods.trees.grow import Exponential, draw_columns, nodes_to_split
+from dpcore.methods.trees.grow import ExponentialChooser, draw_columns, nodes_to_split
 from dpcore.rows import HeldRows
 
 MOVED = {Relation.ADD_REMOVE: 1, Relation.REPLACE: 2}  # the nodes of a level that one person moves
@@ -106,19 +106,19 @@ def test_paper_modes_bound_is_that_of_the_mechanism(method, how, trees, shares, 
 
 @pytest.mark.parametrize("mode", ["published", "corrected"])
 @pytest.mark.parametrize("method", [DiffPID3, SuLQID3, PINQID3, DiffPRF, DiffPC45])
-def test_a_single_record_is_divided_as_printed_only(method, mode, small_frame, small_schema):
+def test_a_single_record_is_split_in_published_mode_only(method, mode, small_frame, small_schema):
     own = {DiffPRF: {"n_trees": 1}, DiffPC45: {"prune": False}}.get(method, {})
     how = {"mode": mode, "max_depth": 1, "epsilon": 1e6, "random_state": 2, **own}
     assert (len(fit(method, small_frame.iloc[:1], small_schema, **how).forest_.tree) > 1) == (mode == "published")
 
 
-def test_where_counts_are_bought_two_records_are_divided(small_frame, small_schema):
+def test_with_node_counts_two_records_are_split(small_frame, small_schema):
     how = {"n_trees": 1, "count_share": 0.4, "max_depth": 1, "epsilon": 1e6, "random_state": 2}
     sizes = [len(fit(DiffPRFs, small_frame.iloc[:rows], small_schema, **how).forest_.tree) for rows in (1, 2)]
     assert sizes[0] == 1 < sizes[1]
 
 
-def test_the_largest_nodes_go_on_where_there_are_too_many_or_lots_decide(monkeypatch):
+def test_the_largest_or_random_nodes_are_split_if_there_are_too_many(monkeypatch):
     """Where nobody knows their size it is not the first ones: those would be of the first trees."""
     monkeypatch.setattr("dpcore.methods.trees.grow.MOST_NODES", 10)
     rng, draws = np.random.default_rng(1), 1_000
@@ -130,8 +130,8 @@ def test_the_largest_nodes_go_on_where_there_are_too_many_or_lots_decide(monkeyp
     assert np.abs(goes_on.mean(axis=0) - 3 / 20).max() < 4.5 * math.sqrt(3 / 20 * 17 / 20 / draws)
 
 
-def test_a_node_draws_the_root_of_the_columns_among_those_that_divide_it(small_schema):
-    assert DiffPRFs(mode="published")._per_node(small_schema) == math.isqrt(len(small_schema) - 1)
+def test_a_node_draws_the_square_root_of_the_columns_among_those_that_split_it(small_schema):
+    assert DiffPRFs(mode="published")._columns_per_node(small_schema) == math.isqrt(len(small_schema) - 1)
     found = draw_columns(np.tile([True, False, True, True], (3_000, 1)), 2, np.random.default_rng(1)).sum(axis=0)
     assert (found[1], found.sum(), stats.chisquare(found[[0, 2, 3]]).pvalue > 1e-4) == (0, 6_000, True)
 
@@ -159,16 +159,16 @@ BY_HAND = [
 ]
 
 
-def test_the_rows_of_levels_above_are_let_go(small_frame, small_schema, monkeypatch):
+def test_rows_of_earlier_levels_are_forgotten(small_frame, small_schema, monkeypatch):
     """They take as much memory as those of the level that is grown; its account is left."""
-    divide, alive = NodeRows.divided, []
+    divide, alive = NodeRows.split_nodes, []
 
     def watched(self, *how):
         alive.append(weakref.ref(self))
         assert [each() is None for each in alive] == [True] * (len(alive) - 1) + [False]
         return divide(self, *how)
 
-    monkeypatch.setattr(NodeRows, "divided", watched)
+    monkeypatch.setattr(NodeRows, "split_nodes", watched)
     fit(DiffPRFs, small_frame, small_schema, max_depth=4, epsilon=50)
     assert len(alive) == 4
 
@@ -191,7 +191,7 @@ def test_the_papers_shares_by_hand(method, how, shares, small_frame, small_schem
 
 
 @pytest.mark.parametrize("method", [DiffPRFs, DiffPRF, DiffPID3, DiffPC45, DiffGenTree, DTDiff])
-def test_the_papers_gain_moves_by_lb_of_the_number_of_classes(method, small_frame, small_schema):
+def test_sensitivity_of_the_papers_gain_is_lb_of_the_number_of_classes(method, small_frame, small_schema):
     """Section 3.2 derives lb m, 1 for two classes; that it prints ln |C| before is read as a slip of lb."""
     for target, moved in {"ill": 1.0, "grade": math.log2(3)}.items():
         how = {"mode": "published", "criterion": "InfoGain", "target": target, "epsilon": 50.0}
@@ -201,7 +201,7 @@ def test_the_papers_gain_moves_by_lb_of_the_number_of_classes(method, small_fram
 
 
 @pytest.mark.parametrize("method", [SuLQID3, PINQID3])
-def test_without_noise_id3_divides_by_the_largest_gain(method, small_frame, small_schema):
+def test_without_noise_id3_splits_by_the_largest_gain(method, small_frame, small_schema):
     codes = pd.DataFrame(small_schema.encode(small_frame), columns=small_schema.names)
     tables = {j: pd.crosstab(codes[name], codes["ill"]).to_numpy() for j, name in enumerate(codes) if name != "ill"}
     gains = {j: InfoGain().of(table, Relation.ADD_REMOVE) for j, table in tables.items()}
@@ -231,7 +231,7 @@ def on_steps(ticks):
     return np.where(ticks < 0, ticks, np.ceil(ticks / STEP) * STEP)
 
 
-KINDS = NumberSplit(COLUMNS[0], by_length=False), CodeSplit(COLUMNS[1]), Groups(COLUMNS[2], flat(COLUMNS[2]))
+KINDS = NumberSplit(COLUMNS[0], by_length=False), CodeSplit(COLUMNS[1]), Groups(COLUMNS[2], flat_hierarchy(COLUMNS[2]))
 ATTRIBUTES = dict(enumerate([*KINDS, OneValue(COLUMNS[3])]))
 
 
@@ -280,7 +280,7 @@ def expected(score, factor, measures=MEASURES):
 
 def observed(division):
     """Counts of the same places. The one tick in front of the lowest value, of 4 billion, does not come."""
-    column, point = division.column, division.cut
+    column, point = division.column, division.point
     index = np.searchsorted(TICKS, point[column == 0], side="right") - 1
     found = np.bincount(index, minlength=4).tolist()
     found += [int(((column == 1) & (point == at)).sum()) for at in (1, 2, 3)]
@@ -310,11 +310,11 @@ def even_ticks(cut, low, high):
 
 
 @pytest.mark.parametrize(("score", "epsilon", "factor"), [(Max(), math.log(2), math.log(2)), (Gini(), 1.5, 0.75)])
-def test_columns_and_cuts_at_once(score, epsilon, factor):
+def test_columns_and_split_points_chosen_jointly(score, epsilon, factor):
     division = nodes_of(DRAWS).choose("q", score, *asked(DRAWS, 0, 1, 2, 3), epsilon=epsilon)
     chances, counts = expected(score, factor), observed(division)
     assert stats.chisquare(counts, DRAWS * chances).pvalue > ALARM
-    point = division.cut[division.column == 0]
+    point = division.point[division.column == 0]
     assert 0 <= point.min() <= point.max() < GRID
     found = uniform_inside(point)
     assert len(found) == 8
@@ -329,7 +329,7 @@ def test_nodes_with_no_records_choose_by_the_base_measure():
     division = nodes.choose("q", Gini(), *asked(DRAWS, 0, 1, 2, 3), epsilon=9)
     counts = np.bincount(division.column, minlength=4)
     assert stats.chisquare(counts[:4]).pvalue > ALARM
-    assert min(even_ticks(division.cut[division.column == 0], LOWEST, HIGHEST)) > ALARM
+    assert min(even_ticks(division.point[division.column == 0], LOWEST, HIGHEST)) > ALARM
 
 
 @pytest.mark.parametrize(
@@ -340,13 +340,13 @@ def test_nodes_with_no_records_choose_by_the_base_measure():
         ([0, 1], [11 * STEP, 13 * STEP], range(10 * STEP, 17 * STEP, STEP), [1, 2, 2, 1, 1, 1]),  # 11 or 12 parts them
     ],
 )
-def test_a_number_is_cut_inside_the_range_of_its_node(rows, ticks, edges, weights):
+def test_a_number_is_split_inside_the_range_of_its_node(rows, ticks, edges, weights):
     """Max, factor ln 2: a place weighs its ticks, and twice as much where it sets two classes apart."""
     edges = on_steps(np.array(edges, dtype=float))
     columns, low, high = asked(DRAWS, 0)
     low[:, 0], high[:, 0] = edges[0], edges[-1]
     nodes = nodes_of(DRAWS, codes=CODES[rows], ticks=on_steps(np.array(ticks)))
-    point = nodes.choose("q", Max(), columns, low, high, epsilon=math.log(2)).cut
+    point = nodes.choose("q", Max(), columns, low, high, epsilon=math.log(2)).point
     counts = np.histogram(point, edges - 0.5)[0]
     assert counts.sum() == DRAWS
     assert weights == [1] or stats.chisquare(counts, DRAWS * np.array(weights) / sum(weights)).pvalue > ALARM
@@ -355,9 +355,9 @@ def test_a_number_is_cut_inside_the_range_of_its_node(rows, ticks, edges, weight
         assert last - first == 1 or min(even_ticks(inside, first, last)) > ALARM
 
 
-def test_cuts_first_and_then_the_column():
+def test_split_points_are_chosen_before_the_column():
     """Half of epsilon each for the cut and for the column, which competes with its chosen cut."""
-    score, chooser = Gini(), Exponential(score=Gini(), selection="two_stage")
+    score, chooser = Gini(), ExponentialChooser(score=Gini(), selection="two_stage")
     nodes, real, (columns, low, high) = nodes_of(DRAWS, seed=7), np.arange(5) == 0, asked(DRAWS, 0, 2)
     division = chooser.choose("q", nodes, columns, real, low, high, 3.0)
     factor = 1.5 / 2
@@ -367,12 +367,12 @@ def test_cuts_first_and_then_the_column():
     chances = np.append(first * number / (number + letters), (first * letters / (number + letters)).sum())
     counts = observed(division)
     assert stats.chisquare(counts[[0, 1, 2, 3, 7]], DRAWS * chances).pvalue > ALARM
-    assert min(uniform_inside(division.cut[division.column == 0])) > ALARM
+    assert min(uniform_inside(division.point[division.column == 0])) > ALARM
 
 
-def test_two_numbers_are_cut_one_after_the_other():
+def test_split_points_of_two_numbers_are_chosen_in_sequence():
     """A third of epsilon for each of three choices."""
-    chooser = Exponential(score=Max(), selection="two_stage")
+    chooser = ExponentialChooser(score=Max(), selection="two_stage")
     nodes, real, (columns, low, high) = nodes_of(DRAWS, seed=8), np.arange(5) < 2, asked(DRAWS, 0, 1, 2)
     division = chooser.choose("q", nodes, columns, real, low, high, 2.4)
     values = [real_scores(Max()), np.array([split(CODES[:, 1] >= point, Max()) for point in (1, 2, 3)])]
@@ -386,7 +386,7 @@ def test_two_numbers_are_cut_one_after_the_other():
     assert stats.chisquare(observed(division)[:8], DRAWS * np.array(chances)).pvalue > ALARM
 
 
-def test_points_between_and_lots():
+def test_random_points_of_intervals_and_uniform_draws():
     source = make_noise("laplace", 9)
     drawn = source.between(np.full(DRAWS, -2.0), np.full(DRAWS, 6.0))
     assert stats.chisquare(np.bincount(drawn.astype(int) + 2, minlength=8)).pvalue > ALARM
@@ -401,8 +401,8 @@ def test_points_between_and_lots():
         assert 0 <= rng.min() <= rng.max() < 1
 
 
-def test_nodes_that_choose_in_lots_choose_what_they_would_all_together(monkeypatch):
+def test_nodes_choose_the_same_in_batches_and_all_at_once(monkeypatch):
     together, frame = fitted("DiffPRFs"), make_frame(600, 1)
-    monkeypatch.setattr(exact_node_counts, "CANDIDATES", 40)
+    monkeypatch.setattr(exact_node_counts, "MOST_CANDIDATES", 40)
     parts = METHODS["DiffPRFs"](**GIVEN).fit(frame, schema=SMALL)
     assert alike(fitted_state(together), fitted_state(parts))

@@ -10,7 +10,7 @@ from forests import ROWS, SAME, SCHEMA, STUMP, assert_equal, grown, make_rows, p
 from dpcore.domain.splits import NumberSplit
 from dpcore.errors import DataError
 from dpcore.methods import DiffPC45, DiffPRFs, NonPrivateForest
-from dpcore.methods.trees.grow import Budget, forest_of
+from dpcore.methods.trees.grow import PathBudget, make_forest
 from dpcore.postprocess.forest import pessimistic, prune_forest
 
 
@@ -87,9 +87,9 @@ def test_paper_leaves_say_what_their_own_noisy_counts_do(monkeypatch):
 
     def watched(grown_levels, *args, **how):
         levels.extend(grown_levels)
-        return forest_of(grown_levels, *args, **how)
+        return make_forest(grown_levels, *args, **how)
 
-    monkeypatch.setattr("dpcore.methods.trees.base.forest_of", watched)
+    monkeypatch.setattr("dpcore.methods.trees.base.make_forest", watched)
     model = DiffPRFs(mode="published", epsilon=0.6, n_trees=4, max_depth=2, random_state=0)
     forest = model.fit(ROWS.iloc[:60], schema=SCHEMA).forest_
     noisy = np.concatenate([level.class_counts for level in levels])[forest.leaf]
@@ -172,14 +172,14 @@ def test_budgets_add_up_on_every_way():
     budgets = {}
     for depth, growth in ((1, 1.0), (2, 0.1), (5, 10.0), (20, 1.4)):
         for refund in (True, False):
-            budgets[depth, refund] = Budget.equal(0.7, depth, refund=refund)
-        shared = budgets[depth, "shared"] = Budget.of(0.7, depth, counts=0.25, leaves=0.3, growth=growth)
+            budgets[depth, refund] = PathBudget.equal(0.7, depth, refund=refund)
+        shared = budgets[depth, "shared"] = PathBudget.from_shares(0.7, depth, counts=0.25, leaves=0.3, growth=growth)
         assert float(sum(shared.counts)) == pytest.approx(0.25 * 0.7)
         assert float(shared.leaves[-1]) == pytest.approx(0.3 * 0.7)
         ratios = [float(b / a) for a, b in pairwise(shared.choices)]
         assert ratios == pytest.approx([growth] * (depth - 1))
     for (depth, how), budget in budgets.items():
-        ways = [budget.until(level) for level in range(depth + 1)]
+        ways = [budget.path_loss(level) for level in range(depth + 1)]
         assert ways[-1] == budget.total
         assert all(way == budget.total if how else way < budget.total for way in ways[:-1])
         assert all(spent > 0 for spent in (*budget.counts, *budget.choices, *budget.leaves))

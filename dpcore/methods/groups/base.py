@@ -1,9 +1,9 @@
-"""What methods share that release counts of generalized rows: ways down taxonomies, a tree of counts.
+"""Shared parts of the methods that release counts of generalized rows.
 
-`Descent` specializes one value of one column at a time, in all rows at once (DiffGen, DT-Diff);
-`Walk` takes all of a column to its next level (`TaxonomyRelease`). What may be divided follows
-from earlier choices and public sizes alone. Out of the leaves' counts rows are drawn, or a
-decision tree is learned from them.
+`Descent` specializes one value of one column at a time, in all rows at once (DiffGen, DT-Diff).
+`PartitionWalk` refines a whole column to the next level of its taxonomy (`TaxonomyRelease`).
+The candidates of every choice follow from earlier choices and public sizes alone. The counts of the
+leaves then yield synthetic rows or a decision tree.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, prod
 from pathlib import Path
@@ -43,114 +43,129 @@ PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 MOST_LEAVES = 1_000_000
 DONE = phrase("{done:d} of {rounds:d} specializations")
 SURVEY_ROW = phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers")
-WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
+# "leaves first" allows every answer this many times the standard deviation of measuring leaves only
+DEVIATION_RATIO = 1.1
 SCORES: dict[str, SplitScore] = {"Max": CRITERIA["Max"], "IG": CRITERIA["InfoGain"]}
 LevelStep = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Value:
-    """One value of a column's cut: some codes under a name, and what it falls into if it is specialized."""
+class TreeValue:
+    """A named set of one column's codes, with the values that replace it when it is specialized."""
 
     name: str
     codes: tuple[int, ...]
-    children: tuple[Value, ...] = ()
+    children: tuple[TreeValue, ...] = ()
 
     @classmethod
-    def of(cls, tree: Hierarchy, index: int = 0) -> Value:
-        """A node with all that is below it, less what divides nothing."""
-        index = tree.fork(index)
+    def from_node(cls, tree: Hierarchy, index: int = 0) -> TreeValue:
+        """Return a taxonomy node with its descendants, without nodes that have a single child."""
+        index = tree.branching_node(index)
         node = tree.nodes[index]
-        return cls(node.name, node.codes, tuple(cls.of(tree, child) for child in tree.children[index]))
+        return cls(node.name, node.codes, tuple(cls.from_node(tree, child) for child in tree.children[index]))
 
-    def halves(self, column: Column, at: int) -> Cut:
-        """What an interval falls into if it is cut below a code."""
+    def split_at(self, column: Column, point: int) -> Frontier:
+        """Return the two halves of an interval: codes below `point`, and codes from `point` on."""
         low, high = self.codes[0], self.codes[-1] + 1
-        return tuple(Value(column.interval(a, b), tuple(range(a, b))) for a, b in ((low, at), (at, high)))
+        ends = (low, point), (point, high)
+        return tuple(TreeValue(column.interval(a, b), tuple(range(a, b))) for a, b in ends)
 
 
-# of a column: values that share no code; of all columns together, they hold all codes
-Cut = tuple[Value, ...]
+# the current values of one column: disjoint sets that cover all of its codes
+Frontier = tuple[TreeValue, ...]
 
 
-def codes_by_value(values: Cut, size: int) -> Ints:
-    """For every code the value that holds it, or -1."""
+def codes_by_value(values: Frontier, size: int) -> Ints:
+    """Return, for each of `size` codes, the index of the value that contains the code, or -1."""
     found = np.full(size, -1, dtype=np.intp)
     for i, value in enumerate(values):
         found[list(value.codes)] = i
     return found
 
 
-def beginning(column: Column) -> Cut:
-    """A column's most general values: one, and "missing" beside it for numbers, which are cut whatever taxonomy."""
+def most_general_values(column: Column) -> Frontier:
+    """Return a column's most general values, from which a descent starts.
+
+    A categorical column has its taxonomy's root. A numeric column has one interval of all bins,
+    whatever its taxonomy, and "missing" as a second value if the column has missing values.
+    """
     if not column.numeric:
-        return (Value.of(Hierarchy.of(column)),)
+        return (TreeValue.from_node(Hierarchy.of(column)),)
     bins = column.size - column.missing
-    whole = Value(column.interval(0, bins), tuple(range(bins)))
-    return (whole, Value(MISSING, (bins,))) if column.missing else (whole,)
+    whole = TreeValue(column.interval(0, bins), tuple(range(bins)))
+    return (whole, TreeValue(MISSING, (bins,))) if column.missing else (whole,)
 
 
 class Descent:
-    """Cuts of all columns but the class, from the most general ones down; `max_leaves` bounds groups x classes.
+    """Top-down specialization of all columns but the class, from the most general values.
 
-    With `paper`, choices are made as papers do, which do not use that Max only rises.
+    `max_leaves` bounds the number of groups times classes. With `paper`, choices are made by the
+    general exponential mechanism, as in the sources, which do not use that Max is monotone.
     """
 
     def __init__(self, table: PrivateTable, target: str, rated_by: SplitScore, *, max_leaves: int, paper: bool) -> None:
         self.table, self.target, self.max_leaves, self.paper = table, target, max_leaves, paper
-        self.cut = {column.name: beginning(column) for column in table.schema if column.name != target}
+        self.frontier = {column.name: most_general_values(column) for column in table.schema if column.name != target}
         # columns and the names of their values that were specialized
         self.steps: list[tuple[str, str]] = []
-        self.spent: Epsilon = exact(0.0)  # by whoever goes down; it adds to it
+        self.spent: Epsilon = exact(0.0)  # the methods that specialize add to this sum
         self.classes = table.schema[target].size
-        # of all scores
-        self.how: dict[str, Any] = {"target": target, "classes": self.classes, "rated_by": rated_by}
+        # arguments of every score of this descent
+        self.score_options: dict[str, Any] = {"target": target, "classes": self.classes, "rated_by": rated_by}
 
     @property
-    def numeric(self) -> list[str]:
-        """The numeric columns that can be cut."""
+    def numeric_columns(self) -> list[str]:
+        """Names of the numeric columns that have two bins or more, without the class."""
         return [c.name for c in self.table.schema if c.numeric and c.size - c.missing > 1 and c.name != self.target]
 
-    def fits(self, name: str, parts: int) -> bool:
-        """Whether one value of a column may fall into so many parts."""
-        cells = self.classes * prod(len(values) for values in self.cut.values())
-        values = len(self.cut[name])
+    def fits_leaf_cap(self, name: str, parts: int) -> bool:
+        """Return whether splitting one value of a column into `parts` keeps to `max_leaves`."""
+        cells = self.classes * prod(len(values) for values in self.frontier.values())
+        values = len(self.frontier[name])
         return cells // values * (values - 1 + parts) <= self.max_leaves
 
-    def open(self) -> Iterator[tuple[str, Value]]:
-        """The values with children that may be specialized next."""
-        for name, values in self.cut.items():
+    def candidates(self) -> Iterator[tuple[str, TreeValue]]:
+        """Yield each column and value that may be specialized next within `max_leaves`."""
+        for name, values in self.frontier.items():
             for value in values:
-                if value.children and self.fits(name, len(value.children)):
+                if value.children and self.fits_leaf_cap(name, len(value.children)):
                     yield name, value
 
-    def choose_among(self, many: int, score: Score, epsilon: Epsilon) -> int:
-        """The place of one of so many candidates, which is paid for; a single one is no choice."""
-        if many == 1:
+    def choose_unless_single(self, size: int, score: Score, epsilon: Epsilon) -> int:
+        """Return the index of one of `size` candidates, chosen at a privacy loss of `epsilon`.
+
+        A single candidate needs no choice and costs nothing.
+        """
+        if size == 1:
             return 0
         self.spent += epsilon
         return self.choose(score, epsilon)
 
     def choose(self, score: Score, epsilon: Epsilon, table: PrivateTable | None = None) -> int:
-        """The place of one of a score's candidates, among all rows or those of another table."""
+        """Return the index of a score's candidate that the exponential mechanism chooses.
+
+        The score is computed on the rows of `table`; by default on all rows.
+        """
         claimed = score.bounds([], Relation.REPLACE, None).sensitivity if self.paper else None
         return int((table or self.table).choose(score, [], epsilon=epsilon, claimed_sensitivity=claimed))
 
-    def specialize(self, name: str, value: Value, children: Cut) -> None:
-        """Put finer values in the place of one."""
-        at = self.cut[name].index(value)
-        self.cut[name] = (*self.cut[name][:at], *children, *self.cut[name][at + 1 :])
+    def specialize(self, name: str, value: TreeValue, children: Frontier) -> None:
+        """Replace one value of a column by its finer values, and record the step."""
+        index = self.frontier[name].index(value)
+        self.frontier[name] = (*self.frontier[name][:index], *children, *self.frontier[name][index + 1 :])
         self.steps.append((name, value.name))
 
     def release(self, epsilon: Epsilon) -> ReleasedTree:
-        """Everything, and below it noisy counts of all groups x classes, for what is left of epsilon."""
-        table, left = self.table, exact(epsilon) - self.spent
-        schema = table.schema
+        """Return a tree of two levels: the total, and noisy counts of all groups x classes.
+
+        The counts use what this descent has left of `epsilon`. Under replace the total is public.
+        """
+        table, schema, left = self.table, self.table.schema, exact(epsilon) - self.spent
         whole = leaves = Partition.whole(schema)
-        leaves = leaves.refined(self.target, np.arange(self.classes), schema[self.target].labels)
-        for name, values in self.cut.items():
-            leaves = leaves.refined(name, codes_by_value(values, schema[name].size), [value.name for value in values])
-        counts = table.recode(*leaves.recoding()).counts([leaves.family], epsilon=left)[0].ravel()
+        leaves = leaves.refine(self.target, np.arange(self.classes), schema[self.target].labels)
+        for name, values in self.frontier.items():
+            leaves = leaves.refine(name, codes_by_value(values, schema[name].size), [value.name for value in values])
+        counts = table.recode(*leaves.recoding()).counts([leaves.divided_columns], epsilon=left)[0].ravel()
         total, variance = np.empty(0), np.inf
         if table.relation is Relation.REPLACE:
             total, variance = np.array([float(table.public_rows or 0)]), 0.0
@@ -158,108 +173,111 @@ class Descent:
         return ReleasedTree([whole, leaves], [total, counts], variances, whole_noise=table.whole_noise)
 
 
-class Walk:
-    """Partitions of a schema's domain, each made from the one before by one column's next level.
+class PartitionWalk:
+    """Ever finer partitions of a schema's domain: each step takes one column to its next level.
 
-    The class, if there is one, is divided last. No step makes more cells than `max_leaves`, the
-    class's division included; `most` is how often one column may be divided, `fanout` of numeric
-    columns without a taxonomy.
+    The class column, if there is one, is split last. No step makes more cells than `max_leaves`,
+    with the class's split included. `max_splits` limits the splits of one column. `fanout` is the
+    number of parts of an interval, for numeric columns without a taxonomy.
     """
 
     def __init__(
-        self, schema: Schema, target: str | None, *, max_leaves: int, fanout: int = 2, most: float = inf
+        self, schema: Schema, target: str | None, *, max_leaves: int, fanout: int = 2, max_splits: float = inf
     ) -> None:
         self.schema, self.target = schema, target
         self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
-        if target is not None:  # one level, whatever its taxonomy, and if there is but one class
-            alone = schema[target].size == 1
-            flat = Hierarchy.of(replace(schema[target], taxonomy=None))
-            self.trees[target] = Hierarchy([(ANY, schema[target].labels[0])]) if alone else flat
-        self._room = max_leaves // (schema[target].size if target else 1)
-        self._most = most
+        if target is not None:  # one level below the root, whatever its taxonomy
+            self.trees[target] = Hierarchy([(ANY, label) for label in schema[target].labels])
+        self._max_cells = max_leaves // (schema[target].size if target else 1)
+        self._max_splits = max_splits
         self._level = dict.fromkeys(schema.names, 0)
-        self.used: list[LevelStep] = []  # what was divided
+        self.all_steps: list[LevelStep] = []  # columns that were split, and their new levels
         self.partitions = [Partition.whole(schema)]
-        # per partition, the columns of `leveled` that make its cells
-        self.families: list[tuple[str, ...]] = [()]
+        # per partition, the columns of `recode_levels` that make its cells
+        self.cliques: list[tuple[str, ...]] = [()]
 
-    def open(self) -> list[str]:
-        """The columns that may be divided next."""
+    def candidates(self) -> list[str]:
+        """Return the names of the columns that may be split next."""
         now = self.partitions[-1]
         cells = dict(zip(self.schema.names, now.shape, strict=True))
         found = []
         for name, level in self._level.items():
-            after, times = self._next(name), sum(name == column for column, _ in self.steps)
-            if name == self.target or after == level or times >= self._most:
+            after, times = self._next_level(name), sum(name == column for column, _ in self.steps)
+            if name == self.target or after == level or times >= self._max_splits:
                 continue
-            if now.size // cells[name] * len(self.trees[name].level(after)) <= self._room:
+            if now.size // cells[name] * len(self.trees[name].level(after)) <= self._max_cells:
                 found.append(name)
         return found
 
-    def _next(self, name: str) -> int:
-        """The next level of a column's taxonomy that divides anything; the present one if there is none."""
+    def _next_level(self, name: str) -> int:
+        """Return the next level of a column's taxonomy that has more nodes; else the present level."""
         tree, level = self.trees[name], self._level[name]
         finer = (t for t in tree.levels if t > level and len(tree.level(t)) > len(tree.level(level)))
         return next(finer, level)
 
-    def go_down(self, rounds: int, choose: Callable[[list[str]], str] | None = None) -> None:
-        """Divide open columns, and then the class.
+    def split_all(self, rounds: int, choose: Callable[[list[str]], str] | None = None) -> None:
+        """Split up to `rounds` candidate columns, and then the class.
 
-        By default those that were divided least often come first, in the schema's order.
+        `choose` picks one of the candidates. By default the column that was split least often comes
+        first, in the schema's order.
         """
-        while len(self.steps) < rounds and (open_ := self.open()):
-            self.divide(choose(open_) if choose else min(open_, key=[column for column, _ in self.steps].count))
+        while len(self.steps) < rounds and (names := self.candidates()):
+            self.split(choose(names) if choose else min(names, key=[column for column, _ in self.steps].count))
         if self.target:
-            self.divide(self.target)
+            self.split(self.target)
 
-    def family(self, name: str) -> tuple[str, ...]:
-        """The columns of `leveled` that make the cells after a step, and the class."""
+    def clique_after(self, name: str) -> tuple[str, ...]:
+        """Return the columns of `recode_levels`, class included, that make the cells if `name` is split."""
         others = [(other, level) for other, level in self._level.items() if level and other not in (name, self.target)]
         last = [(self.target, 1)] if self.target else []
-        return tuple(key(*step) for step in [*others, (name, self._next(name)), *last])
+        return tuple(level_column(*step) for step in [*others, (name, self._next_level(name)), *last])
 
     @property
     def steps(self) -> list[LevelStep]:
-        """What was divided but the class."""
-        return [step for step in self.used if step[0] != self.target]
+        """Columns that were split, and their new levels, without the class."""
+        return [step for step in self.all_steps if step[0] != self.target]
 
-    def divide(self, name: str) -> None:
-        """Divide every cell by a column's next level."""
-        level = self._level[name] = self._next(name) or 1
+    def split(self, name: str) -> None:
+        """Split every cell by the next level of a column's taxonomy."""
+        level = self._level[name] = self._next_level(name) or 1
         tree = self.trees[name]
         nodes = tree.level(level)
         names = [tree.nodes[i].name for i in nodes]
-        self.partitions.append(self.partitions[-1].refined(name, tree.blocks(nodes), names))
-        self.families.append(tuple(key(*step) for step in self._level.items() if step[1]))
-        self.used.append((name, level))
+        self.partitions.append(self.partitions[-1].refine(name, tree.blocks(nodes), names))
+        self.cliques.append(tuple(level_column(*step) for step in self._level.items() if step[1]))
+        self.all_steps.append((name, level))
 
-    def coarse_first(self) -> Walk:
-        """The same divisions in another order: by the taxonomies' levels, then by how many parts they make on average.
+    def coarse_first(self) -> PartitionWalk:
+        """Return a walk with the same splits, ordered by taxonomy level and then by mean fan-out.
 
-        The last partition stays the same. A column's own levels keep their order.
+        The last partition stays the same. Each column's own levels keep their order.
         """
         walk = copy(self)
-        walk.partitions, walk.families, walk.used = self.partitions[:1], self.families[:1], []
+        walk.partitions, walk.cliques, walk.all_steps = self.partitions[:1], self.cliques[:1], []
         walk._level = dict.fromkeys(self._level, 0)
-        for name, _ in sorted(self.used, key=lambda step: (step[1], self._parts(*step))):
-            walk.divide(name)
+        for name, _ in sorted(self.all_steps, key=lambda step: (step[1], self._mean_fanout(*step))):
+            walk.split(name)
         return walk
 
-    def _parts(self, name: str, level: int) -> float:
+    def _mean_fanout(self, name: str, level: int) -> float:
+        """Return the mean number of children per node on the level above `level`."""
         tree = self.trees[name]
         return len(tree.level(level)) / len(tree.level(level - 1))
 
-    def leveled(self, table: PrivateTable, steps: Sequence[LevelStep]) -> PrivateTable:
-        """The rows with one column per step: in which node of that level the row's value lies."""
+    def recode_levels(self, table: PrivateTable, steps: Sequence[LevelStep]) -> PrivateTable:
+        """Return the private rows recoded: per step, a column with the taxonomy node of the row's value.
+
+        Each step names a column and a level of its taxonomy.
+        """
         if not steps:
             return table
         trees = [(name, level, self.trees[name]) for name, level in steps]
-        divided = [(key(name, level), name, tree.blocks(tree.level(level))) for name, level, tree in trees]
-        return table.recode(*block_columns(table.schema, divided))
+        blocks = [(level_column(name, level), name, tree.blocks(tree.level(level))) for name, level, tree in trees]
+        return table.recode(*block_columns(table.schema, blocks))
 
 
-def key(name: str, level: int) -> str:
-    """What `leveled` and the ledger call a column at a level of its taxonomy."""
+def level_column(name: str, level: int) -> str:
+    """Return the name of a column at a level of its taxonomy, for `recode_levels` and the ledger."""
     return f"{name} (level {level})"
 
 
@@ -269,11 +287,11 @@ class GeneralizingSynthesizer(Synthesizer):
     Attributes
     ----------
     tree_ : ReleasedTree
-        Partitions and noisy counts.
+        Partitions and their noisy counts.
     leaf_counts_ : array
         The published counts of the finest partition's cells.
     rows_ : float
-        The number of rows: public, or estimated from noisy answers.
+        The number of rows: public, or estimated from noisy counts.
     """
 
     artifacts = ("tree", "leaf_counts")
@@ -281,8 +299,12 @@ class GeneralizingSynthesizer(Synthesizer):
     leaf_counts_: Floats = fitted_field()
     rows_: float = fitted_field()
 
-    def _keep(self, tree: ReleasedTree, *, consistency: bool = True, non_negative: bool = True) -> None:
-        """Set the tree, its leaves and the number of rows."""
+    def _store_tree(self, tree: ReleasedTree, *, consistency: bool = True, non_negative: bool = True) -> None:
+        """Set `tree_`, `leaf_counts_` and `rows_` from a released tree.
+
+        `consistency` takes the counts after the least-squares fit; `non_negative` moves negative
+        counts to 0.
+        """
         self.tree_, total = tree, float(tree.consistent.counts[0][0])
         if consistency:
             fitted = tree.consistent
@@ -296,7 +318,7 @@ class GeneralizingSynthesizer(Synthesizer):
     def generalized(self) -> pd.DataFrame:
         """Return the published generalized rows as a DataFrame.
 
-        Its columns are a block name per divided column, and last how many rows, a whole number.
+        There is a column of block names per split column, and a last column of whole counts.
         """
         return self.tree_.rows(self.leaf_counts_)
 
@@ -310,7 +332,7 @@ class GeneralizingSynthesizer(Synthesizer):
 
 
 class Specializer(PrivateEstimator):
-    """Base of methods that specialize one value after the other, and count the groups that are left.
+    """Base of methods that specialize one value at a time, and count the resulting groups.
 
     Parameters
     ----------
@@ -319,12 +341,12 @@ class Specializer(PrivateEstimator):
     target
         The class column; by default the schema's.
     max_leaves
-        Groups x classes; a specialization that would make more is left out.
+        The most groups x classes. Specializations that would make more are not candidates.
 
     Attributes
     ----------
     steps_ : list of (column, value)
-        What was specialized.
+        The values that were specialized.
     """
 
     controls = controls_of(PAGES["Specializer"])
@@ -335,40 +357,43 @@ class Specializer(PrivateEstimator):
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         target = self._target(table.schema, self.target)
-        return [leaves_in_turn(table, exact(self.epsilon) / 2, target, self.rounds, self.max_leaves)]
+        return [round_robin_leaves(table, exact(self.epsilon) / 2, target, self.rounds, self.max_leaves)]
 
     def _check(self, schema: Schema) -> None:
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
-    def _specialize(self, table: PrivateTable, rated_by: SplitScore, progress: Progress) -> ReleasedTree:
-        """Counts of the groups that specializing makes, with all of epsilon."""
+    def _release_groups(self, table: PrivateTable, rated_by: SplitScore, progress: Progress) -> ReleasedTree:
+        """Specialize `rounds` times, and return noisy counts of the groups, with all of epsilon."""
         self.target_ = self._target(table.schema, self.target)
-        way = Descent(table, self.target_, rated_by, max_leaves=self.max_leaves, paper=self._published)
-        share = self._begin(way, progress)
+        descent = Descent(table, self.target_, rated_by, max_leaves=self.max_leaves, paper=self._published)
+        share = self._start(descent, progress)
         for done in range(self.rounds):
             progress(0.7 * done / self.rounds, DONE.format(done=done, rounds=self.rounds))
-            if not self._descend(way, share):
+            if not self._specialize_once(descent, share):
                 break
-        self.steps_ = way.steps
+        self.steps_ = descent.steps
         progress(0.7, phrase("Counting groups"))
-        return way.release(self.epsilon)
+        return descent.release(self.epsilon)
 
-    def _begin(self, way: Descent, progress: Progress) -> Epsilon:
-        """What each choice may cost, of half of epsilon in all; some may come before the rounds."""
+    def _start(self, descent: Descent, progress: Progress) -> Epsilon:
+        """Make the choices that precede the rounds, if any, and return the epsilon of every choice.
+
+        All choices together spend half of epsilon at most.
+        """
         return exact(self.epsilon) / (2 * self.rounds)
 
     @abstractmethod
-    def _descend(self, way: Descent, share: Epsilon) -> bool:
-        """Specialize a value, with choices of a share each; whether there was one."""
+    def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
+        """Specialize one value, at epsilon `share` per choice; return False if no value is left."""
 
 
 class SpecializingSynthesizer(Specializer, GeneralizingSynthesizer):
-    """Base of methods that specialize, and draw rows out of the groups.
+    """Base of methods that specialize, and sample rows from the groups.
 
     Parameters
     ----------
     score
-        What values are chosen by: 'Max', or 'IG', the information gain.
+        The score of a value to specialize: 'Max', or 'IG', the information gain.
     """
 
     page = "taxonomy"
@@ -376,16 +401,16 @@ class SpecializingSynthesizer(Specializer, GeneralizingSynthesizer):
     score: str = choice(default="Max", options=SCORES)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        self._keep(self._specialize(table, SCORES[self.score], progress))
+        self._store_tree(self._release_groups(table, SCORES[self.score], progress))
 
 
 class GroupClassifier(Specializer, PrivateClassifier):
-    """Base of methods that release counts of groups by class, and a tree learned from them.
+    """Base of methods that release counts of groups by class, and a decision tree from the counts.
 
     Parameters
     ----------
     criterion
-        What is specialized is chosen by it; the tree itself is grown by entropy.
+        The score of a value to specialize. The decision tree itself is grown by entropy.
 
     Attributes
     ----------
@@ -394,7 +419,7 @@ class GroupClassifier(Specializer, PrivateClassifier):
     leaf_counts_ : array
         The published counts of all groups x classes, 0 or more.
     classifier_ : GroupTree
-        What predicts.
+        The decision tree that predicts.
     """
 
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
@@ -405,27 +430,27 @@ class GroupClassifier(Specializer, PrivateClassifier):
     classifier_: GroupTree = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        self.tree_ = tree = self._specialize(table, CRITERIA[self.criterion], progress)
+        self.tree_ = tree = self._release_groups(table, CRITERIA[self.criterion], progress)
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
-        progress(0.9, phrase("Learning a tree"))
-        deviation = tree.variances[-1] ** 0.5
-        self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, self.target_, deviation=deviation)
+        progress(0.9, phrase("Learning a tree from the groups"))
+        self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, self.target_, deviation=tree.variances[-1] ** 0.5)
 
 
 def check_leaves(max_leaves: int, classes: int) -> None:
-    """Raise ParameterError unless the leaves have room for the classes."""
+    """Raise ParameterError if the class alone has more values than `max_leaves`."""
     if classes > max_leaves:
-        raise ParameterError("The class alone has more values than 'max_leaves'.", "Allow more leaves.")
+        raise ParameterError(f"The class has {classes} values, but 'max_leaves' is {max_leaves}.", "Allow more leaves.")
 
 
 def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
-    """The smallest share of epsilon whose noise on the leaves has at most `WORST` times the whole's deviation.
+    """Return the share of the counts' epsilon that the leaves need under "leaves first".
 
-    The least-squares estimate of anything is at least as good as the leaves' own, so that this
-    bounds every answer. The deviation of continuous noise is proportional to 1 / epsilon; that of
-    noise on whole numbers falls faster.
+    This is the smallest share whose noise has at most `DEVIATION_RATIO` times the standard
+    deviation that all of epsilon would give. A least-squares estimate is at least as good as the
+    leaves' own, so the ratio bounds every answer. The deviation of continuous noise is proportional
+    to 1 / epsilon; the deviation of noise on whole numbers falls faster.
     """
-    low, high, most = 1 / WORST, 1.0, WORST**2 * (1 + 1e-9) * table.cell_variance(epsilon)
+    low, high, most = 1 / DEVIATION_RATIO, 1.0, DEVIATION_RATIO**2 * (1 + 1e-9) * table.cell_variance(epsilon)
     if table.cell_variance(epsilon * exact(low)) <= most:
         return low
     for _ in range(30):
@@ -435,17 +460,17 @@ def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
     return high
 
 
-def leaves_in_turn(
-    table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int, most: float = inf
+def round_robin_leaves(
+    table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int, max_splits: float = inf
 ) -> Measurement:
-    """The leaves' counts for a share, if columns are divided in turn, numbers in two."""
-    shape = shape_in_turn(table.schema, target, rounds, max_leaves, most)
+    """Return the measurement of the leaves at epsilon `share`, as if columns were split in turn."""
+    shape = leaf_shape(table.schema, target, rounds, max_leaves, max_splits)
     return Measurement(tuple(range(len(shape))), shape, table.cell_variance(share), prod(shape), merges=True)
 
 
-@lru_cache(maxsize=32)
-def shape_in_turn(schema: Schema, target: str | None, rounds: int, max_leaves: int, most: float) -> tuple[int, ...]:
-    """How many parts each column has in the end; asked for many shares."""
-    walk = Walk(schema, target, max_leaves=max_leaves, most=most)
-    walk.go_down(rounds)
+@lru_cache(maxsize=32)  # forecasts repeat the same call for many values of epsilon
+def leaf_shape(schema: Schema, target: str | None, rounds: int, max_leaves: int, max_splits: float) -> tuple[int, ...]:
+    """Return each column's number of parts after `rounds` splits in turn; numbers are halved."""
+    walk = PartitionWalk(schema, target, max_leaves=max_leaves, max_splits=max_splits)
+    walk.split_all(rounds)
     return walk.partitions[-1].shape

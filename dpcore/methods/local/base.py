@@ -1,9 +1,10 @@
-"""What the classifiers share that learn from randomized answers, and trees from estimated tables of classes.
+"""Shared parts of the classifiers that learn from randomized reports, and their decision trees.
 
-Such trees never see a true count, and end as a `Forest`. Estimates are unbiased and agree with
-nothing: shares can be negative, and those of two children need not add up to their parent's. What
-a leaf votes is its own estimate, moved to 0 or more. What is shown of people is scaled so that
-children sum to their parents; so a tree has no more nodes of some support than there is room for.
+The trees are grown from estimated class counts, never from true counts, and are stored as a
+`Forest`. The estimates are unbiased, but they are not consistent: shares can be negative, and the
+shares of two children need not sum to the parent's. A leaf votes with its own estimate, moved to 0
+or more. The numbers of people that are shown are scaled so that children sum to their parents.
+Hence `min_support` bounds the number of nodes on a level.
 """
 
 from abc import abstractmethod
@@ -26,7 +27,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.mechanisms.scores import xlog2
-from dpcore.methods.base import Measurement, PrivateClassifier, clique
+from dpcore.methods.base import Measurement, PrivateClassifier, clique_measurement
 from dpcore.methods.parameters import controls_of, fitted_field, number, text, whole
 from dpcore.postprocess.forest import Forest, with_counts
 from dpcore.postprocess.reports import Item, Questionnaire, Recoded, Reports
@@ -34,83 +35,86 @@ from dpcore.rows import NumberRule
 from dpcore.text import read_toml
 
 Ranges = Mapping[int, tuple[float, float]]
-LEAST = 1e-9  # bits; below it there is but one class
-NODE = phrase("level {level:d}, node {node:d}")
+LEAST = 1e-9  # bits of entropy; a node with less has a single class
+NODE = phrase("Growing the tree: level {level:d}, node {node:d}")
 Survey = tuple[Questionnaire, Mapping[Item, str], Schema, Recoded]
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 REASONS = PAGES["reasons"]
-WIDEST = 1e100  # numbers are squared
+WIDEST = 1e100  # width of a range; numbers are squared, and must not overflow
 
 
 class LocalClassifier(PrivateClassifier):
-    """Base of methods that learn from answers which people randomize first (local DP).
+    """Base of methods that learn from answers that each person randomizes first (local DP).
 
     Parameters
     ----------
     relation
-        Reports hide what people say, not who takes part.
+        'replace' only: reports hide what people answer, not who takes part.
 
     Attributes
     ----------
     reports_ : Reports
-        What the collector has; all else is made of it.
+        The reports that the collector holds; everything else is computed from them.
     """
 
     paper = "004"
     page = "responses"
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
-    learning: ClassVar[tuple[str, ...]] = ()  # parameters that matter once people have reported
+    learning: ClassVar[tuple[str, ...]] = ()  # parameters of learning, not of the randomization
     provable = "epsilon, local"
-    seen = phrase("your reports")
+    observed_output = phrase("your reports")
     controls = controls_of(PAGES["LocalClassifier"])
     relation: str = text(default="replace", kind="{'replace'}")
     reports_: Reports = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        progress(0.0, phrase("everyone reports"))
+        progress(0.0, phrase("Collecting randomized reports"))
         self.reports_ = self._collect(table)
         self.noise_label_ = self._noise_label()
         self._learn(progress)
 
     def _collect(self, table: PrivateTable) -> Reports:
-        """What everybody answers."""
+        """Return the randomized reports of all people, charged to the table's ledger."""
         questions, reasons, schema, recoded = self._survey(table)
-        paper, own = self._published, table.recode(schema, recoded) if recoded else table
-        columns = own.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
-        return replace(columns, rows=table.schema, recoded=recoded, target=self._target(table.schema, self.target))
+        answers = table.recode(schema, recoded) if recoded else table
+        claimed, reasons = (inf, reasons) if self._published else (None, {})
+        reports = answers.randomize(questions, claimed_epsilon=claimed, reasons=reasons)
+        return replace(reports, rows=table.schema, recoded=recoded, target=self._target(table.schema, self.target))
 
     @abstractmethod
     def _survey(self, table: PrivateTable) -> Survey:
-        """What everybody reports, of their rows or of what public rules make of them.
+        """Return the questions to people, the reasons, the answers' schema and the recoding rules.
 
-        Record by record, and free. What a paper prints claims no epsilon, for reasons by family.
+        The rules are public, recode each row by itself, and cost nothing; there are none if the
+        answers are the rows as they are. The reasons say, by question, why no epsilon can be proved
+        in published mode.
         """
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         questions, _, schema, _ = self._survey(table)
         found, rows = list[Measurement](), table.public_rows or 1
-        for family, channel in questions.channels.items():
+        for item, channel in questions.channels.items():
             if isinstance(channel, CategoryChannel):
                 share = questions.asked / max(len(questions.optional), 1)
-                people = rows * (share if family in questions.optional else 1.0)
+                people = rows * (share if item in questions.optional else 1.0)
                 variance = channel.variance(np.full(channel.size, 1 / channel.size), people).mean()
-                columns = [schema.index(name) for name in family]
-                found.append(clique(schema.sizes, columns, float(variance) * rows**2))
+                columns = [schema.index(name) for name in item]
+                found.append(clique_measurement(schema.sizes, columns, float(variance) * rows**2))
         return found
 
     def learn(self, reports: Reports, *, progress: Progress = no_progress) -> Self:
-        """Learn from reports that were collected, as `fit` does from its own.
+        """Learn from reports that were collected before, as `fit` learns from its own reports.
 
-        Post-processing, at no privacy loss. What the reports cost the people is not known here, so
-        there is no `ledger_`, and no `exactly_sampled_`.
+        This is post-processing, at no privacy loss. The privacy loss of the reports themselves is
+        not known here, so neither `ledger_` nor `exactly_sampled_` is set.
 
         Parameters
         ----------
         reports : Reports
-            `reports_` of a fit, or those of a file (`dpcore.export.collection`).
+            `reports_` of a fit, or the reports of a file (`dpcore.export.collection`).
         progress : callable, optional
-            Called with a fraction and a text; raising inside it stops.
+            Called with a fraction and a text; an exception raised inside it stops the learning.
 
         Returns
         -------
@@ -120,13 +124,13 @@ class LocalClassifier(PrivateClassifier):
         Raises
         ------
         ParameterError
-            If they do not tell what this method learns from, or its parameters do not fit them.
+            If this method cannot learn from the reports, or its parameters do not fit them.
         """
         schema = reports.source
         self.check(schema)
         if self._target(schema, self.target or reports.target) != reports.target:
-            raise ParameterError("These reports were collected for another class.", "Leave target= out.")
-        if why := self.untold(reports):
+            raise ParameterError("These reports were collected for another class column.", "Leave target= out.")
+        if why := self.incompatibility(reports):
             raise ParameterError(f"{self.title} cannot learn from these reports. {why}", "Use another method.")
         self._forget()
         self.reports_ = reports
@@ -136,43 +140,41 @@ class LocalClassifier(PrivateClassifier):
             self._forget()
             raise
         self.target_, self.classes_ = reports.target, np.array(schema[reports.target].labels, dtype=object)
-        self.noise_label_ = phrase("As the reports were made")
+        self.noise_label_ = phrase("The noise with which the reports were made")
         self.schema_ = schema
         return self
 
-    def untold(self, reports: Reports) -> str:
-        """Return why this method cannot learn from some reports, in a sentence; empty if it can.
+    def incompatibility(self, reports: Reports) -> str:
+        """Return a sentence that says why this method cannot learn from `reports`; empty if it can.
 
         Parameters
         ----------
         reports : Reports
-            The reports.
+            Reports of this or another local method.
 
         Returns
         -------
         str
-            The sentence.
+            The reason, or an empty string.
         """
-        return "It learns from true answers."
+        return "The method learns from true answers only."
 
     def _learn(self, progress: Progress) -> None:
-        """Learn from `reports_`, which tell what is needed."""
+        """Learn from `reports_`, and set the method's other fitted attributes."""
 
     def _noise_label(self) -> str:
-        """Which noise is in the reports, and whose lots people toss, in words."""
-        rules = dict.fromkeys(channel.mechanism for channel in self.reports_.channels.values() if not channel.truthful)
-        if not rules:
+        """Describe the reports' mechanisms, and where their random numbers come from."""
+        names = dict.fromkeys(channel.mechanism for channel in self.reports_.channels.values() if not channel.truthful)
+        if not names:
             return NoNoise.label.capitalize()
-        columns = " and ".join(rules)
-        generator_text = f"NumPy's random numbers, {'un' * (self.random_state is None)}seeded: for teaching"
+        mechanisms = " and ".join(names)
+        source = f"NumPy's random numbers, {'un' * (self.random_state is None)}seeded: for teaching"
         if exactly_sampled(self.noise, self.random_state):
-            generator_text = "chance from the operating system's entropy" + ", exactly sampled noise" * (
-                "laplace" in rules
-            )
-        return f"{columns[:1].upper()}{columns[1:]}; {generator_text}"
+            source = "chance from the operating system's entropy" + ", exactly sampled noise" * ("laplace" in names)
+        return f"{mechanisms[:1].upper()}{mechanisms[1:]}; {source}"
 
-    def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
-        """Numbers to be randomized, moved into their bounds; a missing one is taken for the middle."""
+    def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
+        """Return, by column position, the rule that replaces missing numbers by the range's middle."""
         found: dict[int, NumberRule] = {}
         for position, column in enumerate(schema):
             if column.numeric:
@@ -185,47 +187,47 @@ class LocalClassifier(PrivateClassifier):
 
 @dataclass(eq=False)
 class Node:
-    """A node that grows, as in a `Forest`.
+    """A node of a growing tree, with fields as in a `Forest`.
 
-    `classes` are estimated numbers of people, 0 or more, and `probabilities` the classes' shares.
-    `held` is what the method knows of the node; `ranges` what is left of the columns, by position,
-    if it is not all.
+    `classes` are estimated numbers of people by class, 0 or more; `probabilities` are the classes'
+    shares. `state` is the method's own data on the node, for finding its split. `ranges` holds the
+    remaining range of columns by position; a column that is not listed has its full range.
     """
 
     classes: Floats
     probabilities: Floats
-    held: Any
+    state: Any
     level: int = 0
     parent: int = -1
     ranges: Ranges = field(default_factory=dict)
     column: int = -1
-    cut: float = np.nan
+    point: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)
 class LocalSplit:
-    """How a node is divided: by the column at a position, at a cut (NaN if the column falls into groups).
+    """The split of a node: a column's position, and a split point (NaN for a column of groups).
 
-    `classes` are estimated numbers of people, shape (children, classes); `held` is what the method
-    knows of each child.
+    `classes` are estimated numbers of people, shape (children, classes); `states` holds the
+    method's own data on each child.
     """
 
     column: int
-    cut: float
+    point: float
     classes: Floats
-    held: Sequence[Any]
+    states: Sequence[Any]
 
 
 @dataclass(frozen=True)
-class Stops:
-    """When a node is a leaf: at a depth, below a share of all people, or below an entropy of the classes, in bits."""
+class StopRule:
+    """Limits of a split node: depth, least share of all people, least class entropy in bits."""
 
     max_depth: int
     min_support: float
     min_entropy: float = 0.0
 
-    def leave_open(self, node: Node, total: float) -> bool:
-        """Whether a node may be divided."""
+    def may_split(self, node: Node, total: float) -> bool:
+        """Return whether a node of a tree with `total` people may be split."""
         people = float(node.classes.sum())
         supported = people > 0 and people >= self.min_support * total
         mixed = float(entropy(node.probabilities)) >= max(self.min_entropy, LEAST)
@@ -238,10 +240,10 @@ class LocalTree(LocalClassifier):
     Parameters
     ----------
     max_depth
-        The most divisions from the root to a leaf; by default, as printed and corrected, 10 and 5.
+        The most splits from the root to a leaf; by default 10 as published, 5 in corrected mode.
     min_support
-        Nodes with a smaller share of all people are leaves; by default, as printed and corrected,
-        .001 and .02.
+        Nodes with a smaller share of all people are leaves; by default .001 as published, .02 in
+        corrected mode.
 
     Attributes
     ----------
@@ -257,73 +259,75 @@ class LocalTree(LocalClassifier):
     min_support: float | None = number(default=None, least=0.001, most=1, open=")")
     forest_: Forest = fitted_field()
 
-    def _stops(self, min_entropy: float = 0.0) -> Stops:
-        """When nodes are leaves. As printed they stop nearly where ID3 does, where nothing is left to divide."""
+    def _stop_rule(self, min_entropy: float = 0.0) -> StopRule:
+        """Return the rule that makes a node a leaf.
+
+        As published, trees stop nearly where ID3 stops: when no column is left to split by.
+        """
         depth, support = (10, 0.001) if self._published else (5, 0.02)
-        return Stops(self.max_depth or depth, support if self.min_support is None else self.min_support, min_entropy)
+        return StopRule(self.max_depth or depth, support if self.min_support is None else self.min_support, min_entropy)
 
 
 def grow(
     schema: Schema,
     target: str,
     classes: Floats,
-    held: Any,
-    divide: Callable[[Node], LocalSplit | None],
-    stops: Stops,
+    state: Any,
+    best_split: Callable[[Node], LocalSplit | None],
+    stop: StopRule,
     progress: Progress,
     *,
     prepare: Callable[[Sequence[Node]], None] = lambda _: None,
-    cuts: str,
-    children: str,
+    splits: Mapping[str, str],
 ) -> Forest:
-    """One tree, level by level; what inner nodes show are the sums of their leaves.
+    """Grow one tree level by level, and return it as a forest of one tree.
 
-    `classes` and `held` are the root's; `divide` gives a node's division, None for leaves, once its
-    level is prepared; `cuts` and `children` are as for `attributes_of`.
+    `classes` and `state` belong to the root. `best_split` returns a node's split, or None for a
+    leaf; `prepare` is called with the nodes of each level before. `splits` has the arguments `cuts`
+    and `children` of `attributes_of`. Inner nodes show the sums of their leaves.
     """
-    attributes = attributes_of(schema, target, cuts=cuts, children=children)
+    attributes = attributes_of(schema, target, **splits)
     people = np.maximum(classes, 0.0)
     total = float(people.sum())
-    nodes = [Node(people, shares(people, np.full(len(people), 1 / len(people))), held)]
-    indices = [index for index, node in enumerate(nodes) if stops.leave_open(node, total)]
+    nodes = [Node(people, shares(people, np.full(len(people), 1 / len(people))), state)]
+    indices = [index for index, node in enumerate(nodes) if stop.may_split(node, total)]
     while indices:
         start, level = len(nodes), nodes[indices[0]].level
         prepare([nodes[index] for index in indices])
         for i, index in enumerate(indices):
-            progress(0.3 + 0.7 * level / (stops.max_depth + 1), NODE.format(level=level, node=i + 1))
+            progress(0.3 + 0.7 * level / (stop.max_depth + 1), NODE.format(level=level, node=i + 1))
             node = nodes[index]
-            if (split := divide(node)) is None:
+            if (split := best_split(node)) is None:
                 continue
             attribute = attributes[split.column]
             low, high = node.ranges.get(split.column, attribute.start)
-            node.column, node.cut, node.held = split.column, split.cut, None
+            node.column, node.point, node.state = split.column, split.point, None
             even = np.full(split.classes.shape, 1 / split.classes.size)
             estimates = shares(split.classes, even) * node.classes.sum()
-            every = np.arange(len(split.held))
-            ranges = np.full((3, len(every)), [[low], [high], [split.cut]])
+            every = np.arange(len(split.states))
+            ranges = np.full((3, len(every)), [[low], [high], [split.point]])
             ends = attribute.ranges(ranges[0], ranges[1], ranges[2], every)
-            for side, known in enumerate(split.held):
+            for side, own in enumerate(split.states):
                 left = {**node.ranges, split.column: (float(ends[0][side]), float(ends[1][side]))}
                 votes = shares(split.classes[side], node.probabilities)
-                nodes.append(Node(estimates[side], votes, known, node.level + 1, index, left))
-        indices = [start + i for i, node in enumerate(nodes[start:]) if stops.leave_open(node, total)]
-    names = ("parent", "column", "cut", "classes", "probabilities")
+                nodes.append(Node(estimates[side], votes, own, node.level + 1, index, left))
+        indices = [start + i for i, node in enumerate(nodes[start:]) if stop.may_split(node, total)]
+    names = ("parent", "column", "point", "classes", "probabilities")
     columns: dict[str, Any] = {name: np.array([getattr(node, name) for node in nodes]) for name in names}
-    forest = Forest.from_parents(
-        **columns, schema=schema, target=target, cuts=cuts, children=children, vote="probability"
-    )
+    columns |= {"cut": columns.pop("point"), **splits}
+    forest = Forest.from_parents(**columns, schema=schema, target=target, vote="probability")
     return replace(with_counts(forest, forest.classes), probabilities=forest.probabilities)
 
 
 def shares(classes: Floats, otherwise: Floats) -> Floats:
-    """Estimates moved to 0 or more, as shares; `otherwise` if nothing is left."""
+    """Return estimates, moved to 0 or more, as shares of their sum; `otherwise` if the sum is 0."""
     clipped = np.maximum(classes, 0.0)
     total = float(clipped.sum())
     return clipped / total if total > 0 else otherwise
 
 
 def entropy(classes: Floats) -> Floats:
-    """In bits, of distributions over the last axis; rows of zeros have none."""
+    """Return the entropy, in bits, of distributions over the last axis; 0 for rows of zeros."""
     classes = np.asarray(classes, dtype=float)
     total = classes.sum(axis=-1, keepdims=True)
     parts = np.divide(classes, total, out=np.zeros_like(classes), where=total > 0)
@@ -331,7 +335,7 @@ def entropy(classes: Floats) -> Floats:
 
 
 def gini(classes: Floats) -> Floats:
-    """1 less the sum of squared shares over the last axis; rows of zeros have 0."""
+    """Return the Gini impurity of distributions over the last axis; 0 for rows of zeros."""
     classes = np.asarray(classes, dtype=float)
     total = classes.sum(axis=-1)
     squares = (classes**2).sum(axis=-1)

@@ -1,40 +1,49 @@
-r"""DTCRD: decision trees from numbers with noise, by reconstructed distributions (compared with in paper 004).
+r"""DTCRD: decision trees from numbers with noise, by reconstructed distributions (in paper 004).
 
-Idea      Each person adds noise of a public density to every number. The distribution of the true numbers can be
-          reconstructed, though no number can; records are then given to intervals so that the counts agree with it, and
-          a tree is grown on the intervals.
+Idea      Each person adds noise of a public density to every number. The distribution of the true
+          numbers can be reconstructed, although no single number can. Records are then assigned to
+          intervals so that the counts agree with that distribution, and a tree is grown on the
+          intervals.
 
-Steps, as printed (mode="published")
-  1  Numbers with uniform or normal noise. Its width: the interval that holds 95% of it, as a share of the public range
-     (`privacy`; 1 is "100% privacy").                                                                unprotected, each
-  2  The class is handed in as it is. Categories are not used: the source knows none.                       unprotected
-  3  The range of each number falls into m equal intervals (100 people for each; 10 to 100 of them: our choice), and its
-     distribution over them is reconstructed (`reconstruct`): for each class (variant="by_class"), for all together
-     ("global"), or for each class in every node anew ("local"), but for numbers that divided a node above: people
-     were chosen there by their reports, which are no longer numbers with independent noise.          post-processing
-  4  Within a class, reports are sorted; the lowest n f_1 records go to interval 1, and so on.        post-processing
-  5  The boundary that lowers the Gini impurity most divides a node, until no boundary lowers it: here nodes end at
-     depth 10 and below .001 of the people, corrected at 5 and .02 (our choices).                     post-processing
+Steps, as published (mode="published")
+  1  Numbers get uniform or normal noise. The noise's 95% interval has a width
+     of `privacy` times the public range (1 is "100% privacy").               unprotected, each
+  2  The class is reported truthfully. Categories are not used: the source
+     has none.                                                                      unprotected
+  3  The range of each number is split into m equal intervals (one per 100
+     people, 10 to 100: our choice). The distribution over the intervals is
+     reconstructed (`reconstruct`): per class (variant="by_class"), for all
+     classes together ("global"), or per class in every node again ("local").
+     "local" leaves out numbers that split a node above. People were selected
+     there by their reports, whose noise is no longer independent.              post-processing
+  4  Within a class, reports are sorted. The lowest n f_1 records go to
+     interval 1, and so on.                                                     post-processing
+  5  A node is split at the boundary that lowers the Gini impurity most, until
+     no boundary lowers it. Here nodes also end at depth 10 and below .001 of
+     the people, in corrected mode at 5 and .02 (our choices).                  post-processing
 
-Steps, corrected (mode="corrected"): epsilon is what all reports of one person cost together, in r + 1 equal parts e
-  1  Numbers, moved into their public bounds [L, U], with Laplace noise of scale (U - L) / e.             randomize, e
-     95% of it lie in an interval of 6 (U - L) / e.
-  2  The class by ERRPH.                                                                                  randomize, e
-  3  As printed, with "class" for the reported class, and until a step is ten times shorter.          post-processing
-  5  Counts of classes in nodes are corrected for the rule of step 2, and moved to 0 or more. Each side of a division
-     has enough people for the noise of that to be .05 at most in a class's share.                    post-processing
+Steps, corrected (mode="corrected"): all reports of one person cost epsilon, in r + 1 equal parts e
+  1  Numbers, moved into their public bounds [L, U], get Laplace noise of
+     scale (U - L) / e. 95% of the noise lies in an interval of 6 (U - L) / e.     randomize, e
+  2  The class by ERRPH.                                                           randomize, e
+  3  As published, by reported class, until a step is ten times shorter.        post-processing
+  5  Class counts of nodes are corrected for the randomizer of step 2, and
+     moved to 0 or more. Each side of a split has enough people for this to
+     add a standard error of at most .05 to a class's share.                    post-processing
 
 Privacy   Local.
   Public    the schema, its bounds; the noise; m; who takes part, and so n.
-  1         Laplace noise: |w - x| differs by U - L at most. Uniform noise: a report beyond x + alpha rules x out. For
-            normal noise the log ratio of the densities at x and x' is linear in w, so it has no bound.
+  1         Laplace noise: |w - x| changes by at most U - L. Uniform noise: a report beyond x +
+            alpha rules out x. Normal noise: the log ratio of the densities at x and x' is linear in
+            w, so it has no bound.
   2         See `randomizers`.
   Sum       r numbers and the class: sequential composition for one record.
 
 What the paper claims, and where it is wrong
-  It claims no epsilon, but "privacy": how wide the interval is that holds 95% of the noise. (1) That is the width if
-  a report were all that is known; with the reconstructed distribution, which is public, it is often far narrower, and
-  reports near the ends of uniform noise tell the number itself. (2) r numbers of one person are r reports. (3) The
+  The paper claims no epsilon. Its "privacy" is the width of the interval that holds 95% of the
+  noise. (1) This would be the uncertainty if only a report were known. With the reconstructed
+  distribution, which is public, the uncertainty is often far smaller. Reports near the ends of
+  uniform noise even reveal the number itself. (2) r numbers of one person are r reports. (3) The
   class is not protected.
 
 Reference  Agrawal and Srikant, Privacy-preserving data mining, SIGMOD 2000.
@@ -61,7 +70,7 @@ from dpcore.methods.local.base import (
     LocalSplit,
     LocalTree,
     Node,
-    Stops,
+    StopRule,
     Survey,
     gini,
     grow,
@@ -79,11 +88,11 @@ from dpcore.postprocess.reports import (
     width,
 )
 
-CUTS, CHILDREN = "lengths", "grouped"
-PER_INTERVAL, FEWEST, MOST, MOST_GIVEN = 100, 10, 100, 200
+SPLITS = {"cuts": "lengths", "children": "grouped"}
+PEOPLE_PER_INTERVAL, FEWEST, MOST, MOST_GIVEN = 100, 10, 100, 200
 WIDEST = 10
-KNOWN = 0.05
-PATIENT = NOTICED / 10
+STANDARD_ERROR = 0.05  # of a class's share, from the randomized classes on one side of a split
+SHORT_STEP = NOTICED / 10
 
 
 class DTCRD(LocalTree):
@@ -94,22 +103,23 @@ class DTCRD(LocalTree):
     Parameters
     ----------
     variant
-        For whom distributions are reconstructed.
+        Whose distributions are reconstructed: 'by_class', 'global' (all classes together), or
+        'local' (by class, again in every node).
     randomizer
-        As published: the noise.
+        As published: the distribution of the noise.
     privacy
         As published: the width of the noise's 95% interval, as a share of a number's public range.
     intervals
-        m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no
-        more than it has numbers.
+        m, the number of intervals; by default one per 100 people, between 10 and 100. A column of
+        whole numbers has at most one interval per number.
 
     Attributes
     ----------
     forest_ : Forest
-        One tree. A number that is missing goes right in it; to learn from, it was taken for the
+        One tree. It sends missing numbers right. For learning, a missing number was replaced by the
         middle of its range.
     distributions_ : dict of str to list of lists
-        The reconstructed shares of each number's intervals by reported class, or of all people
+        The reconstructed shares of each number's intervals, by reported class, or of all people
         ("global").
     """
 
@@ -140,132 +150,137 @@ class DTCRD(LocalTree):
         channels[(target,)] = ERRPH(classes, p0=1.0) if paper else ERRPH(classes, epsilon=share)
         return Questionnaire(channels), reasons, schema, ()
 
-    def untold(self, reports: Reports) -> str:
-        label, numbers = reports.channels.get((reports.target,)), numbers_of(reports)
+    def incompatibility(self, reports: Reports) -> str:
+        label, numbers = reports.channels.get((reports.target,)), noisy_numbers(reports)
         if reports.recoded or reports.asked or not isinstance(label, KeepOrDraw) or not numbers:
-            return "It needs everybody's class, and numbers with noise."
+            return "The method needs the class of every person, and numbers with added noise."
         return ""
 
     def _learn(self, progress: Progress) -> None:
-        known = Reconstruction(self.reports_, self.reports_.target, self.variant, self.intervals)
-        self.distributions_ = {name: shares.tolist() for name, shares in known.distributions.items()}
-        self.forest_ = known.tree(self._stops(), progress)
+        builder = IntervalTreeBuilder(self.reports_, self.reports_.target, self.variant, self.intervals)
+        self.distributions_ = {name: shares.tolist() for name, shares in builder.distributions.items()}
+        self.forest_ = builder.build(self._stop_rule(), progress)
 
 
 @dataclass(frozen=True, eq=False)
 class NodePeople:
-    """The people in a node: their places, and the interval of each in every column."""
+    """The people in a node: their indices, and for every column the interval of each person."""
 
     rows: Ints
     intervals: list[Ints]
 
 
-class Reconstruction:
-    """Reports of numbers and a class, given to intervals, and the tree on them.
+class IntervalTreeBuilder:
+    """Builds a decision tree from reports of a class and of numbers that are assigned to intervals.
 
-    Where classes are randomized as well, each side of a division has so many people that this adds
-    a standard error of `KNOWN` at most to its classes' shares, and reconstruction is patient: noise
-    is wider there, and steps are shorter.
+    Numbers are reported by `TRR` with Laplace noise or by `AdditiveNoise`, the class by a channel
+    whose reports are classes. `distributions` has the shares of each column's intervals among all
+    people, shape (reported classes or 1, intervals).
 
-    Numbers are reported by `TRR` with Laplace noise or by `Noised`; the class by a channel whose
-    reports are classes. `distributions` has the shares of a column's intervals among all people,
-    shape (reported classes or 1, intervals). With "local", a column that divided a node above keeps
-    its intervals below: people were chosen by what they reported of it, so that their reports are
-    no longer numbers with independent noise.
+    If classes are randomized, each side of a split has enough people for this to add a standard
+    error of at most `STANDARD_ERROR` to its class shares. Reconstruction then takes shorter steps,
+    because the noise is wider. With variant "local", a column that split a node above keeps its
+    intervals below: people were selected by their reports of that column, so the noise in these
+    reports is no longer independent.
     """
 
     def __init__(self, reports: Reports, target: str, variant: str, intervals: int | None = None) -> None:
         schema = reports.schema
         self.schema, self.target, self.variant, self.people = schema, target, variant, reports.people
         self.label, self.channel = reports.values[(target,)].astype(np.intp), reports.category((target,))
-        # What randomizing adds to the variance of a share of n people: (1 - gain^2) / (4 n gain^2), for two classes.
+        # randomizing two classes adds (1 - gain^2) / (4 n gain^2) to a share's variance, of n people
         added = 1 / max(self.channel.gain, LEAST) ** 2 - 1
-        self.noticed, self.fewest = PATIENT if added else NOTICED, max(added / 4 / KNOWN**2, 1.0)
+        self.step, self.fewest = SHORT_STEP if added else NOTICED, max(added / 4 / STANDARD_ERROR**2, 1.0)
         self.groups = 1 if variant == "global" else self.channel.size
         self.group = np.zeros_like(self.label) if variant == "global" else self.label
-        wanted = intervals or min(max(reports.people // PER_INTERVAL, FEWEST), MOST)
-        attributes = attributes_of(schema, target, cuts=CUTS, children=CHILDREN)
-        names = numbers_of(reports)
+        size = intervals or min(max(reports.people // PEOPLE_PER_INTERVAL, FEWEST), MOST)
+        attributes = attributes_of(schema, target, **SPLITS)
+        names = noisy_numbers(reports)
         self.positions = [schema.index(name) for name in names]
         self.numbers = [reports.values[(name,)] for name in names]
-        self.cells = [cells_of(schema[name], reports.channels[(name,)], wanted) for name in names]
+        self.cells = [interval_grid(schema[name], reports.channels[(name,)], size) for name in names]
         self.kernels = [cells.kernel for cells in self.cells]
         self.attributes = [one for position in self.positions if isinstance(one := attributes[position], NumberSplit)]
-        # their boundaries on the grid of cuts
+        # the intervals' boundaries on the grid of split points
         self.ticks = [one.ticks(cells.boundaries) for one, cells in zip(self.attributes, self.cells, strict=True)]
-        everybody = np.arange(reports.people)
-        found = [self.placed(j, [everybody]) for j in range(len(names))]
+        people = np.arange(reports.people)
+        found = [self.assign(j, [people]) for j in range(len(names))]
         self.distributions = {name: shares for name, (shares, _) in zip(names, found, strict=True)}
-        self.root = NodePeople(everybody, [intervals_of for _, (intervals_of,) in found])
+        self.root = NodePeople(people, [intervals_of for _, (intervals_of,) in found])
 
-    def tree(self, stops: Stops, progress: Progress) -> Forest:
-        """Grown by the Gini impurity, with cuts at the boundaries of intervals."""
-        classes = self.corrected(np.bincount(self.label, minlength=self.channel.size))
+    def build(self, stop: StopRule, progress: Progress) -> Forest:
+        """Grow the tree by Gini impurity, with split points at the boundaries of intervals."""
+        classes = self.true_classes(np.bincount(self.label, minlength=self.channel.size))
         root = self.schema, self.target, classes, self.root
-        return grow(*root, self.best, stops, progress, prepare=self.place_again, cuts=CUTS, children=CHILDREN)
+        return grow(*root, self.best_split, stop, progress, prepare=self.reassign, splits=SPLITS)
 
-    def placed(self, j: int, nodes: Sequence[Ints]) -> tuple[Floats, list[Ints]]:
-        """One column's distributions in some nodes, shape (nodes x groups, intervals), and the rows' intervals."""
+    def assign(self, j: int, nodes: Sequence[Ints]) -> tuple[Floats, list[Ints]]:
+        """Reconstruct column j's distribution in each node, and assign people to its intervals.
+
+        `nodes` has the indices of each node's people. Returns the distributions, shape (nodes x
+        groups, intervals), and for each node the interval of each person.
+        """
         rows, sizes = np.concatenate(nodes), [len(own) for own in nodes]
-        groups = len(nodes) * self.groups
-        group, own = np.repeat(np.arange(len(nodes)), sizes) * self.groups + self.group[rows], self.numbers[j][rows]
-        shares = reconstruct(self.cells[j].counts(own, group, groups), self.kernels[j], noticed=self.noticed).shares
+        groups, numbers = len(nodes) * self.groups, self.numbers[j][rows]
+        group = np.repeat(np.arange(len(nodes)), sizes) * self.groups + self.group[rows]
+        shares = reconstruct(self.cells[j].counts(numbers, group, groups), self.kernels[j], noticed=self.step).shares
         found = np.empty(len(rows), dtype=np.intp)
         members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group, minlength=groups))[:-1])
         for each, part in enumerate(members):
-            found[part] = assign_intervals(own[part], shares[each])
+            found[part] = assign_intervals(numbers[part], shares[each])
         return shares, np.split(found, np.cumsum(sizes)[:-1])
 
-    def place_again(self, nodes: Sequence[Node]) -> None:
-        """Give people to intervals by the distributions in their own nodes, if wanted.
+    def reassign(self, nodes: Sequence[Node]) -> None:
+        """Assign people to intervals by the distributions in their own nodes, for variant "local".
 
-        Those of the root have them.
+        The root keeps its intervals, and so do columns that split a node above.
         """
         for j, position in enumerate(self.positions if self.variant == "local" and nodes[0].level else ()):
-            held = [node.held for node in nodes if position not in node.ranges]
-            if held:
-                for one, intervals in zip(held, self.placed(j, [one.rows for one in held])[1], strict=True):
-                    one.intervals[j] = intervals
+            parts = [node.state for node in nodes if position not in node.ranges]
+            if parts:
+                for part, intervals in zip(parts, self.assign(j, [part.rows for part in parts])[1], strict=True):
+                    part.intervals[j] = intervals
 
-    def best(self, node: Node) -> LocalSplit | None:
-        """The division that lowers the impurity most."""
-        held: NodePeople = node.held
-        label, k = self.label[held.rows], self.channel.size
+    def best_split(self, node: Node) -> LocalSplit | None:
+        """Return the split that lowers the Gini impurity most; None if no split lowers it."""
+        people: NodePeople = node.state
+        label, k = self.label[people.rows], self.channel.size
         best, most = None, LEAST
-        for j, own in enumerate(held.intervals):
+        for j, own in enumerate(people.intervals):
             cells = self.cells[j].intervals
             counts = np.bincount(own * k + label, minlength=cells * k).reshape(-1, k)
             left = np.cumsum(counts, axis=0)[:-1]
             sides = np.stack([left, counts.sum(axis=0) - left], axis=1)  # (boundaries, 2, classes)
-            allowed = self.allowed(node, j) & (sides.sum(axis=2) >= self.fewest).all(axis=1)
+            allowed = self.inner_boundaries(node, j) & (sides.sum(axis=2) >= self.fewest).all(axis=1)
             if not allowed.any():
                 continue
-            classes = self.corrected(sides[allowed])
-            people = classes.sum(axis=2) / classes.sum(axis=(1, 2))[:, None]
-            gains = gini(classes.sum(axis=1)) - (people * gini(classes)).sum(axis=1)
+            classes = self.true_classes(sides[allowed])
+            shares = classes.sum(axis=2) / classes.sum(axis=(1, 2))[:, None]
+            gains = gini(classes.sum(axis=1)) - (shares * gini(classes)).sum(axis=1)
             index = int(gains.argmax())
             if gains[index] > most:
                 most = float(gains[index])
                 best = j, int(np.flatnonzero(allowed)[index]), classes[index]
         if best is None:
             return None
-        j, at, found = best
-        below = held.intervals[j] <= at
-        children = [NodePeople(held.rows[side], [own[side] for own in held.intervals]) for side in (below, ~below)]
-        return LocalSplit(self.positions[j], float(self.ticks[j][at]), found, children)
+        j, boundary, found = best
+        below = people.intervals[j] <= boundary
+        children = [NodePeople(people.rows[side], [own[side] for own in people.intervals]) for side in (below, ~below)]
+        return LocalSplit(self.positions[j], float(self.ticks[j][boundary]), found, children)
 
-    def allowed(self, node: Node, j: int) -> Flags:
-        """Which boundaries of a column lie in what a node has left of it."""
+    def inner_boundaries(self, node: Node, j: int) -> Flags:
+        """Return which interval boundaries of column j lie within the node's remaining range."""
         attribute = self.attributes[j]
         low, high = node.ranges.get(self.positions[j], attribute.start)
         if attribute.fanout(np.array([low]), np.array([high]))[0] < 2:
             return np.zeros(len(self.ticks[j]), dtype=bool)
         return np.asarray((low <= self.ticks[j]) & (self.ticks[j] < high))
 
-    def corrected(self, reported: NDArray[Any]) -> Floats:
-        """Numbers of people by true class, of numbers by reported class on the last axis: 0 or more, of the same sum.
+    def true_classes(self, reported: NDArray[Any]) -> Floats:
+        """Return estimated numbers by true class, from numbers by reported class on the last axis.
 
-        The channel keeps every sum, so that no class has more people than there are.
+        The estimates are 0 or more and have the same sum, so no class has more people than there
+        are.
         """
         people = reported.sum(axis=-1).astype(float)
         found = np.clip(self.channel.estimate(reported.astype(float), people), 0.0, people[..., None])
@@ -273,16 +288,20 @@ class Reconstruction:
         return np.asarray(found * np.divide(people, total, out=np.ones_like(people), where=total > 0)[..., None])
 
 
-def numbers_of(reports: Reports) -> list[str]:
-    """The columns of which people reported numbers with noise that is added."""
-    noisy = {family[0] for family, channel in reports.channels.items() if isinstance(channel, TRR) and not channel.sets}
+def noisy_numbers(reports: Reports) -> list[str]:
+    """Return the names of the columns that people reported as numbers with added noise."""
+    noisy = {item[0] for item, channel in reports.channels.items() if isinstance(channel, TRR) and not channel.sets}
     return [name for name in reports.schema.names if name in noisy]
 
 
-def cells_of(column: Column, channel: Channel, wanted: int) -> Cells:
-    """The intervals of a number: of whole ones from half below the first to half above the last."""
+def interval_grid(column: Column, channel: Channel, size: int) -> Cells:
+    """Return the grid of `size` equal intervals over a numeric column's public range.
+
+    For whole numbers, the range is half a unit wider at both ends, and there is at most one
+    interval per number.
+    """
     assert isinstance(channel, TRR)
     lower, upper = float(column.lower or 0.0), float(column.upper or 0.0)
     if column.whole:
-        wanted, lower, upper = min(wanted, int(upper - lower) + 1), lower - 0.5, upper + 0.5
-    return Cells(lower, upper, wanted, channel.kind if isinstance(channel, AdditiveNoise) else "laplace", channel.scale)
+        size, lower, upper = min(size, int(upper - lower) + 1), lower - 0.5, upper + 0.5
+    return Cells(lower, upper, size, channel.kind if isinstance(channel, AdditiveNoise) else "laplace", channel.scale)

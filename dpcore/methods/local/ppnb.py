@@ -1,50 +1,69 @@
-r"""PPNB: naive Bayes from randomized answers (paper 004); PPNB-LDP, which randomizes all of them; plain naive Bayes.
+r"""PPNB: naive Bayes from randomized answers (paper 004); PPNB-LDP; non-private naive Bayes.
 
-Idea      Nobody holds the true rows. Each person randomizes their own answers by public rules and hands in the reports.
-          Whoever collects them corrects frequencies and moments for the rules, and has a naive Bayes classifier.
+PPNB-LDP, the corrected mode, randomizes all answers.
 
-Steps, as printed (mode="published")
-  1  Categories: the truth with probability p0, otherwise one of the k values, drawn (ERRPH).           randomize, each
-  2  Numbers: y = a x + b with a and b drawn from sets of normal random numbers (TRR).                unprotected, each
-  3  The class is handed in as it is.                                                                     unprotected
-  4  P(c) = s_c / s. P(z | c) = (share of reports of z in class c - p_z) / p0, clipped at 0.           post-processing
-  5  Normal distributions with (mean(y) - mean(b)) / mean(a) and formula 3 as variance, moved into what the public
-     bounds allow. Formula 3 can be negative, and the paper says nothing of that: a standard deviation is at least a
-     tenth of the range, as in corrected mode (or a thousandth, least_deviation="thousandth").         post-processing
+Idea      No one holds the true rows. Each person randomizes their own answers by public rules, and
+          sends the reports to a collector. The collector corrects frequencies and moments for the
+          randomization, and obtains a naive Bayes classifier.
 
-Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of one person cost together
-  1  The class by ERRPH.                                                                               randomize, e_c
-  2  Categories, and the public bins of numbers, by ERRPH, OUE or OLH. Or numbers inside public bounds [L, U] with
-     Laplace noise of scale (U - L) / e_i (numbers="moments").                                        randomize, e_i
-     All columns share epsilon with the class (n_questions=None); or each person answers `n_questions` of them, at
-     random, with a larger share each; or class and column are reported as one value (pairs=True), with no report of the
-     class alone. By default one pair: on the sample it is best at every epsilon. Before that, bins of numbers are
-     merged to as many as the noise can tell apart (`resolution.affordable_bins`, from n, epsilon and the schema).
-  3  The joint table of class and value is M_class^-1 O M_value^-T, O the table of reports: both channels are undone.
-     Unbiased counts are negative at times; they are projected, clipped, or replaced by the most likely ones. What
-     noise alone would do as well is shrunk away (`resolution.shrunk`, by the public variance).        post-processing
+Steps, as published (mode="published")
+  1  Categories: the truth with probability p0, otherwise one of the k values at
+     random (ERRPH).                                                              randomize, each
+  2  Numbers: y = a x + b, with a and b drawn from sets of normal random numbers
+     (TRR).                                                                     unprotected, each
+  3  The class is reported truthfully.                                                unprotected
+  4  P(c) = s_c / s. P(z | c) = (share of reports of z in class c - p_z) / p0,
+     clipped at 0.                                                                post-processing
+  5  Normal distributions with mean (mean(y) - mean(b)) / mean(a) and formula 3
+     as variance, moved into the public bounds. Formula 3 can be negative, of
+     which the paper says nothing. Here a standard deviation is at least a tenth
+     of the range, as in corrected mode (or a thousandth,
+     least_deviation="thousandth").                                               post-processing
 
-Steps, plain naive Bayes: what PPNB is measured against. It has no privacy, and none is claimed
-  1  Everybody reports everything as it is: p0 = 1, and numbers are not transformed.                       unprotected
-  2  Steps 4 and 5 as printed; with alpha=1 the tables are those of scikit-learn's CategoricalNB.      post-processing
+Steps, corrected (mode="corrected", "PPNB-LDP"): all reports of one person cost epsilon
+  1  The class by ERRPH.                                                           randomize, e_c
+  2  Categories, and the public bins of numbers, by ERRPH, OUE or OLH. Or
+     numbers inside public bounds [L, U] with Laplace noise of scale
+     (U - L) / e_i (numbers="moments").                                            randomize, e_i
+     All columns share epsilon with the class (n_questions=None). Or each person
+     reports `n_questions` columns, at random, with a larger share each. Or
+     class and column are reported as one value (pairs=True), and the class is
+     not reported alone. The default is one pair, which is best on the sample at
+     every epsilon. Before that, bins of numbers are merged to as many as the
+     noise can distinguish (`resolution.affordable_bins`, from n, epsilon and
+     the schema).
+  3  The joint marginal of class and value is M_class^-1 O M_value^-T, with O the
+     counts of reports: this inverts both channels. Unbiased counts can be
+     negative. They are projected, clipped, or replaced by the most likely ones.
+     Differences that noise alone explains are shrunk away (`resolution.shrunk`,
+     by the public variance).                                                     post-processing
 
-Privacy   Local: the bound holds for what leaves each person's hands, whoever collects it.
+Steps, non-private naive Bayes: the baseline of PPNB, without privacy and without a claim
+  1  Everyone reports everything truthfully: p0 = 1, and numbers are not
+     transformed.                                                                     unprotected
+  2  Steps 4 and 5 as published. With alpha=1 the probabilities are those of
+     scikit-learn's CategoricalNB.                                                post-processing
+
+Privacy   Local: the bound holds for everything that a person sends, whoever collects it.
   Public    the schema, its bounds and bins; the rules; who takes part.
-  1, 2      A report's epsilon is the largest log ratio of two values' probabilities for it (`randomizers`).
-  Sum       the class and all columns that a person reports, whatever they are: sequential composition for one record.
-  Reports of other people do not depend on mine, so nothing is to be added up over people.
+  1, 2      A report's epsilon is the largest log ratio of its probabilities under two values
+            (`randomizers`).
+  Sum       the class and all columns that a person reports, whatever they are: sequential
+            composition for one record. Reports of other people do not depend on this person's row,
+            so losses are not added up over people.
 
 What the paper claims, and where it is wrong
-  It knows no epsilon and measures privacy by Breach and BreachWidth (`report_privacy`). (1) Breach is not a property of
-  what is reported: RRPH with p0 = .5 and Warner's rule with p = .75 are the same rule, with Breach .33 and .63. (2) It
-  counts only answers whose sender said the truth on purpose; a report is right with probability p0 + p_j. (3) The
-  label is not protected at all, and numbers by no finite epsilon. (4) A record with r attributes gives away r reports:
-  their epsilons add up. (5) BreachWidth is the width of the prior: as if reports said nothing. (6) Formula 3 is called
-  unbiased; its bias is -S_A^2 Var(y) / (n A^2 (S_A^2 + A^2)).
+  The paper has no epsilon and measures privacy by Breach and BreachWidth (`report_privacy`). (1)
+  Breach is not a property of the reports: RRPH with p0 = .5 and Warner's randomizer with p = .75
+  are the same randomizer, with Breach .33 and .63. (2) Breach counts only deliberately true
+  answers, but a report is right with probability p0 + p_j. (3) The class is not protected at all,
+  and numbers by no finite epsilon. (4) A record with r columns yields r reports: their epsilons add
+  up. (5) BreachWidth is the width of the prior, as if reports carried no information. (6) Formula 3
+  is called unbiased; its bias is -S_A^2 Var(y) / (n A^2 (S_A^2 + A^2)).
 
-Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chinese Journal of Computers 30(8), 2007.
-           Warner, Randomized response, JASA 1965. Wang, Blocki, Li and Jha, Locally differentially private protocols
-           for frequency estimation, USENIX Security 2017.
+Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chinese Journal of
+           Computers 30(8), 2007. Warner, Randomized response, JASA 1965. Wang, Blocki, Li and Jha,
+           Locally differentially private protocols for frequency estimation, USENIX Security 2017.
 """
 
 from collections.abc import Sequence
@@ -65,12 +84,12 @@ from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, KeepOrDraw, best_channel
 from dpcore.methods.local.base import PAGES, REASONS, LocalClassifier, Survey
 from dpcore.methods.local.bayes_from_reports import (
-    FINISHES,
-    NARROWEST,
-    bayes_of,
+    ESTIMATORS,
+    LEAST_DEVIATIONS,
     check_channels,
-    coarser,
-    merges,
+    fit_bayes,
+    is_merge_rule,
+    merged_schema,
 )
 from dpcore.methods.parameters import (
     choice,
@@ -89,37 +108,37 @@ from dpcore.text import number as rounded_up
 
 CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
 MOST_ALPHA = 1e6
-# one of the paper's normal distributions
+# a parameter that is the mean and variance of one of the paper's normal distributions
 mean_and_variance = partial(
     numbers, least=-inf, things=lambda *_: ("mean", "variance"), request=PAGES["requests"]["normal"]
 )
 
 
-def each_p0(given: float | Sequence[float]) -> tuple[float, ...]:
-    """The probabilities that were given, one or several."""
-    return (given,) if isinstance(given, int | float) else tuple(given)
+def truth_probabilities(p0: float | Sequence[float]) -> tuple[float, ...]:
+    """Return the parameter `p0` as a tuple: one probability for all columns, or one for each."""
+    return (p0,) if isinstance(p0, int | float) else tuple(p0)
 
 
-def categories_of(schema: Schema, target: str | None) -> list[str]:
-    """The columns of categories that people are asked, the class left out."""
+def categorical_columns(schema: Schema, target: str | None) -> list[str]:
+    """Return the names of the categorical columns, without the class."""
     return [column.name for column in schema if not column.numeric and column.name != (target or schema.target)]
 
 
-def of_one(method: Any, schema: Schema) -> str:
-    """What one answer gives away."""
-    given, names = each_p0(method.p0), categories_of(schema, method.target)
-    if not names or len(given) not in (1, len(names)):
-        return ""  # or the run is refused
-    costs = [float(ERRPH(schema[name].size, p0=p).epsilon) for name, p in zip(names, cycle(given), strict=False)]
+def answer_epsilon_note(method: Any, schema: Schema) -> str:
+    """Return a sentence with the smallest and largest local epsilon of one answer, by column."""
+    p0, names = truth_probabilities(method.p0), categorical_columns(schema, method.target)
+    if not names or len(p0) not in (1, len(names)):
+        return ""  # the run itself is refused if the number of probabilities is wrong
+    losses = [float(ERRPH(schema[name].size, p0=p).epsilon) for name, p in zip(names, cycle(p0), strict=False)]
     text = phrase("Local epsilon of one answer: **{least}** to **{most}**, by column. A person's answers add up.")
-    return say(text, least=rounded_up(min(costs)), most=rounded_up(max(costs)))
+    return say(text, least=rounded_up(min(losses)), most=rounded_up(max(losses)))
 
 
-def several(method: Any, schema: Schema) -> dict[int, str]:
-    """How many columns a person may be asked for; 0: all."""
+def n_questions_names(method: Any, schema: Schema) -> dict[int, str]:
+    """Return the texts of the options for `n_questions`, the columns that a person reports; 0: all."""
     most = len(schema) - ((method.target or schema.target) is not None)
     some = {m: say("{m:,} of {most:,}", m=m, most=most) for m in range(1, min(most - 1, 6) + 1)}
-    return {**some, 0: phrase("All of them")}
+    return {**some, 0: phrase("All columns")}
 
 
 class PPNB(LocalClassifier):
@@ -131,42 +150,43 @@ class PPNB(LocalClassifier):
     Parameters
     ----------
     p0
-        As published: the probability of the truth, above 0; one for all columns of categories, or
-        one for each, in the schema's order without the class.
+        As published: the probability of a deliberately true answer, above 0. One number for all
+        categorical columns, or one for each, in the schema's order without the class.
     factors
-        As published: mean and variance of the normal distribution that 1,000 numbers of the set A
-        are drawn from.
+        As published: mean and variance of the normal distribution from which the 1,000 numbers of
+        the set A are drawn.
     offsets
-        As published: mean and variance of the normal distribution that 1,000 numbers of the set B
-        are drawn from.
+        As published: mean and variance of the normal distribution from which the 1,000 numbers of
+        the set B are drawn.
     variance
-        Of numbers; by default as printed, if published.
+        The estimator of the variance of numbers; by default 'printed' as published, and 'unbiased'
+        in corrected mode.
     least_deviation
-        Of noisy numbers by class, as a share of the range. A thousandth makes a spike of a variance
-        below 0.
+        The least standard deviation of noisy numbers by class, as a share of the range. With
+        'thousandth', a variance below 0 becomes a spike.
     numbers
-        Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper
-        has moments.
+        Corrected mode: numbers are reported as public bins, or with Laplace noise ('moments', as in
+        the paper). By default as bins.
     protocol
-        Corrected mode: how columns are reported. 'best' has OUE where its variance is lower.
+        Corrected mode: the randomizer of columns. 'best' takes OUE where its variance is lower.
     n_questions
-        Corrected mode: how many columns, at random, each person reports; None: all.
+        Corrected mode: the number of columns that each person reports, at random; None: all.
     pairs
-        Corrected mode: whether class and column are reported as one value. By default they are,
-        unless numbers are reported as such.
+        Corrected mode: whether class and column are reported as one value. By default True, unless
+        numbers are reported with Laplace noise.
     merge
-        Corrected mode: whether bins of numbers are merged beforehand, to as many as the noise can
-        tell apart.
+        Corrected mode: whether bins of numbers are merged before people report, to as many as the
+        noise can distinguish.
     class_share
-        Corrected mode: the class's part of epsilon; by default as much as each report of a column.
-        No use with pairs.
+        Corrected mode: the class's share of epsilon; by default the same as each column's report.
+        Not used with pairs.
     reconstruction
-        By default 'shrink' in corrected mode, 'clip' as published. 'likelihood' is for reports that
-        are values; others are projected then.
+        How distributions are estimated; by default 'shrink' in corrected mode, 'clip' as published.
+        'likelihood' is for reports that are values; other reports are projected.
     alpha
-        Records added to every value of a column by class: in equal parts, or, with 'shrink', as the
-        value is frequent in all classes together. By default 1 with 'shrink', and none otherwise,
-        as in the paper.
+        Records added to every value of a column by class: in equal parts, or, with 'shrink', in
+        proportion to the value's frequency in all classes together. By default 1 with 'shrink', and
+        0 otherwise, as in the paper.
 
     Attributes
     ----------
@@ -178,26 +198,26 @@ class PPNB(LocalClassifier):
     best_for = "learning without a trusted collector"
     provable_published = "none (none claimed)"
     presets = presets_of(PAGES, "PPNB")
-    controls = controls_of(PAGES["PPNB"], p0={"note": of_one}, n_questions={"names": several})
+    controls = controls_of(PAGES["PPNB"], p0={"note": answer_epsilon_note}, n_questions={"names": n_questions_names})
     p0: float | Sequence[float] = numbers(
         default=0.5,
         most=1,
         open="(",
         one_for_all=True,
-        things=lambda method, schema: categories_of(schema, method.target),
+        things=lambda method, schema: categorical_columns(schema, method.target),
         request=PAGES["requests"]["p0"],
     )
     factors: tuple[float, float] = mean_and_variance(default=(1.0, 1.0), fit=lambda a: a[0] != 0 <= a[1])
     offsets: tuple[float, float] = mean_and_variance(default=(0.0, 1.0), fit=lambda b: b[1] >= 0)
     variance: str | None = choice(default=None, options=("unbiased", "printed"))
-    least_deviation: str = choice(default="tenth", options=NARROWEST)
+    least_deviation: str = choice(default="tenth", options=LEAST_DEVIATIONS)
     numbers: str | None = choice(default=None, options=("bins", "moments"))
     protocol: str = choice(default="best", options=CHANNELS)
     n_questions: int | None = whole(default=1, optional=True)
     pairs: bool | None = flag(default=None)
     merge: bool = flag(default=True)
     class_share: float | None = number(default=None, most=1, open="()")
-    reconstruction: str | None = choice(default=None, options=FINISHES)
+    reconstruction: str | None = choice(default=None, options=ESTIMATORS)
     alpha: float | None = number(default=None, most=MOST_ALPHA, open=")")
     learning = ("reconstruction", "alpha", "variance", "least_deviation")
     artifacts, predictor = ("bayes",), "bayes"
@@ -206,47 +226,43 @@ class PPNB(LocalClassifier):
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
         if self._paired and self.numbers == "moments":
-            raise ParameterError("With 'pairs', numbers are reported as bins.", "Use numbers='bins'.")
+            raise ParameterError("With 'pairs', numbers must be reported as bins.", "Use numbers='bins'.")
 
     def _survey(self, table: PrivateTable) -> Survey:
         schema = table.schema
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
-        rules = self._rules(table, target, names)
-        n_columns = coarser(schema, rules) if rules else schema
-        questions = (
-            self._published_questions(schema, target) if self._published else self._questions(n_columns, target, names)
-        )
-        clear: dict[Item, str] = {(name,): REASONS["transformed"] for name in names if schema[name].numeric}
-        clear[target,] = REASONS["clear"]
+        rules = self._merge_rules(table, target, names)
+        merged = merged_schema(schema, rules) if rules else schema
+        paper = self._published
+        questions = self._published_questions(schema, target) if paper else self._questions(merged, target, names)
+        numeric: list[Item] = [(name,) for name in names if schema[name].numeric]
+        reasons = dict.fromkeys(numeric, REASONS["transformed"]) | {(target,): REASONS["clear"]}
         check_channels(questions.channels, self.reconstruction)
-        return questions, clear, n_columns, [*rules.items()]
+        return questions, reasons, merged, [*rules.items()]
 
-    def untold(self, reports: Reports) -> str:
+    def incompatibility(self, reports: Reports) -> str:
         target, rules = reports.target, dict(reports.recoded)
         if reports.recoded and (
             [name for name, _ in reports.recoded] != [*reports.source.names]
-            or not all(merges(rules[column.name], column) for column in reports.source)
-            or coarser(reports.source, rules) != reports.schema
+            or not all(is_merge_rule(rules[column.name], column) for column in reports.source)
+            or merged_schema(reports.source, rules) != reports.schema
         ):
-            return "They are not of the columns, but of other things made of them."
+            return "The method needs reports of the columns themselves, at most with merged bins."
         label = reports.channels.get((target,))
-        n_columns = [family for family in reports.channels if family != (target,)]
-        if label is None and all(len(family) == 2 and family[0] == target for family in n_columns):
+        items = [item for item in reports.channels if item != (target,)]
+        if label is None and all(len(item) == 2 and item[0] == target for item in items):
             return ""
-        if (
-            not isinstance(label, KeepOrDraw)
-            or (target,) in reports.asked
-            or any(len(family) > 1 for family in n_columns)
-        ):
-            return "They do not tell everybody's class, as one of its values."
+        one_column = all(len(item) == 1 for item in items)
+        if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or not one_column:
+            return "The method needs the class of every person, reported as one of its values."
         return ""
 
     def _learn(self, progress: Progress) -> None:
         check_channels(self.reports_.channels, self.reconstruction)
-        progress(0.5, phrase("reconstructing"))
+        progress(0.5, phrase("Estimating distributions from reports"))
         reconstruction = self.reconstruction or ("clip" if self._published else "shrink")
-        self.bayes_ = bayes_of(
+        self.bayes_ = fit_bayes(
             self.reports_,
             reconstruction=reconstruction,
             alpha=float(reconstruction == "shrink") if self.alpha is None else self.alpha,
@@ -256,10 +272,11 @@ class PPNB(LocalClassifier):
 
     @property
     def _paired(self) -> bool:
+        """Whether class and column are reported as one value."""
         return self.numbers != "moments" if self.pairs is None else self.pairs
 
-    def _rules(self, table: PrivateTable, target: str, names: list[str]) -> dict[str, MergeRule]:
-        """How the bins of numbers are merged before anybody reports; from public numbers alone."""
+    def _merge_rules(self, table: PrivateTable, target: str, names: list[str]) -> dict[str, MergeRule]:
+        """Return the public rules that merge bins of numbers before people report, by column."""
         rows, schema = table.public_rows, table.schema
         if self._published or not self.merge or self.numbers == "moments" or not names or not rows:
             return {}
@@ -269,10 +286,10 @@ class PPNB(LocalClassifier):
         return {column.name: merging(column, bins) for column in schema}
 
     def _published_questions(self, schema: Schema, target: str) -> Questionnaire:
-        """The paper's rules; the sets A and B are public lots."""
+        """Return the paper's questions and randomizers; the sets A and B are drawn publicly."""
         rng = generator(self.random_state, 1)
         channels: dict[Item, Channel] = {}
-        truths = cycle(each_p0(self.p0))
+        truths = cycle(truth_probabilities(self.p0))
         for column in schema:
             if column.name == target:
                 channels[(target,)] = ERRPH(column.size, p0=1.0)
@@ -283,7 +300,7 @@ class PPNB(LocalClassifier):
         return Questionnaire(channels)
 
     def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
-        """What is asked in corrected mode: reports of one person cost epsilon together."""
+        """Return the questions of corrected mode; all reports of one person spend epsilon together."""
         n_columns = min(self.n_questions or len(names), len(names))
         paired = self._paired and bool(names)
         own, each = self._shares(n_columns, paired)
@@ -297,18 +314,18 @@ class PPNB(LocalClassifier):
                 size = column.size * (schema[target].size if paired else 1)
                 found = CHANNELS[self.protocol](size, epsilon=each)
             channels[(target, name) if paired else (name,)] = found
-        optional = [family for family in channels if family != (target,)] if n_columns < len(names) else []
+        optional = [item for item in channels if item != (target,)] if n_columns < len(names) else []
         return Questionnaire(channels, optional, n_columns if optional else 0)
 
-    def _shares(self, asked: int, paired: bool) -> tuple[Epsilon, Epsilon]:
-        """What the class's report costs, and each other one."""
+    def _shares(self, n_columns: int, paired: bool) -> tuple[Epsilon, Epsilon]:
+        """Return the epsilon of the class's report, and of each of a person's `n_columns` reports."""
         if paired:
-            return exact(0), shares_of(self.epsilon, asked)[0]
+            return exact(0), shares_of(self.epsilon, n_columns)[0]
         whole, share = exact(self.epsilon), self.class_share
-        if not asked:
+        if not n_columns:
             return whole, exact(0)
-        own = whole / (asked + 1) if share is None else whole * exact(share)
-        return own, (whole - own) / asked
+        own = whole / (n_columns + 1) if share is None else whole * exact(share)
+        return own, (whole - own) / n_columns
 
 
 class NonPrivateNaiveBayes(LocalClassifier):
@@ -317,11 +334,11 @@ class NonPrivateNaiveBayes(LocalClassifier):
     Parameters
     ----------
     mode
-        There is no other.
+        'published' is the only mode.
     numbers
-        Normal distributions, or the schema's bins.
+        Numbers are modeled by normal distributions ('moments'), or by the schema's bins.
     alpha
-        Records added to every cell of the counts by class.
+        Records added to every value of a column by class.
 
     Attributes
     ----------
@@ -341,9 +358,9 @@ class NonPrivateNaiveBayes(LocalClassifier):
     bayes_: Bayes = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        progress(0.0, phrase("counting"))
-        reports = self._collect(table)  # not kept
-        self.bayes_ = bayes_of(reports, reconstruction="clip", alpha=self.alpha, as_published=False)
+        progress(0.0, phrase("Counting values by class"))
+        reports = self._collect(table)  # true answers, not stored
+        self.bayes_ = fit_bayes(reports, reconstruction="clip", alpha=self.alpha, as_published=False)
 
     def _survey(self, table: PrivateTable) -> Survey:
         channels: dict[Item, Channel] = {}

@@ -1,29 +1,32 @@
 r"""DiffPRF: a random forest of DiffP-ID3 trees (compared with in paper 003).
 
-Idea      t trees of DiffP-ID3, each on its own sample of the rows and of the columns; the trees vote. Numbers come in
-          the schema's public bins, one child per bin.
+Idea      t trees of DiffP-ID3, each on its own sample of the rows and of the columns. The trees
+          vote. Numbers come in the schema's public bins, one child per bin.
 
 Steps     epsilon' = epsilon / t per tree, e = epsilon' / (2 (d + 1))
-  1  As printed (mode="published"), a bootstrap sample of the rows. Corrected: each row in one of t disjoint parts, at
-     random, and the whole epsilon for every tree (or Poisson samples, or all rows, at epsilon / t).
-  2  Per node: a noisy number of records, which published mode does not use. Corrected: nodes stop whose count is below
-     the noise, as those of DiffP-ID3.                                                                    counts, e
-  3  Of some columns drawn by lot, one by the exponential mechanism.                                      choose, e
-  4  Noisy counts of the classes in the leaves.                                                           counts, e
+  1  As published (mode="published"): a bootstrap sample of the rows. Corrected:
+     each row is in one of t disjoint parts, at random, and every tree has the
+     whole epsilon (or Poisson samples, or all rows, at epsilon / t).
+  2  Per node: a noisy number of records, which published mode does not use.
+     Corrected: nodes whose count is below the noise are leaves, as in DiffP-ID3.        counts, e
+  3  Of some columns drawn at random, one by the exponential mechanism.                  choose, e
+  4  Noisy counts of the classes in the leaves.                                          counts, e
 
 Privacy
-  As for DiffP-ID3 inside a tree (`id3`). Trees on disjoint rows by lot: each costs epsilon, and so do all. Trees on
-  Poisson samples of rate g: ln(1 + g (e^x - 1)) each for x inside.
+  As for DiffP-ID3 inside a tree (`id3`). Trees on disjoint random parts: each costs epsilon, and so
+  do all. Trees on Poisson samples of rate g: ln(1 + g (e^x - 1)) each, for x inside.
 
 What the paper claims, and where it is wrong
-  It claims epsilon / t per tree. A bootstrap sample holds a row several times, each of which counts: `amplification`
-  has what can be proved. Of a tree that costs .04 on its sample that is .041 if a row is replaced and .071 if one is
-  added, at 1 it is 1.9 and 5.4. Choices cost half of what the paper books, because Max only rises with a record, which
-  does not make up for it. The ledger shows both.
-  Reconstructed: what is known of the paper is its description in paper 003 and its abstract. Neither names a rule by
-  which nodes stop. With that of Friedman and Schuster's trees, a branch per value of a column with dozens of them is as
-  small as the noise at once, and the forest always says the larger class. Paper 003 says of all methods before it that
-  they choose by information gain (criterion="InfoGain"); its sensitivity is lb of the number of classes.
+  The paper claims epsilon / t per tree. A bootstrap sample holds a row several times, and every
+  copy counts: `amplification` has what can be proved. A tree that costs .04 on its sample costs
+  .041 if a row is replaced, and .071 if one is added; at 1 it is 1.9 and 5.4. Choices cost half of
+  what the paper charges, because Max only rises with a record. This does not make up for the
+  bootstrap. The ledger shows both. Reconstructed: we know the paper by its description in paper 003
+  and by its abstract. Neither has a rule by which nodes stop. With the rule of Friedman and
+  Schuster's trees, the branches of a column with dozens of values are as small as the noise at
+  once, and the forest always predicts the larger class. Paper 003 says that all earlier methods
+  choose by information gain (criterion="InfoGain"). Its sensitivity is log2 of the number of
+  classes.
 
 Reference  Patil and Singh, Differential private random forest, ICACCI 2014.
 """
@@ -56,19 +59,20 @@ class DiffPRF(TreeClassifier):
     Parameters
     ----------
     n_trees
-        How many trees.
+        The number of trees.
     max_depth
         The most splits from the root to a leaf.
     max_features
-        How many columns a node may choose from: a number, the root of theirs, or all.
+        The number of columns that a node may choose from: a number, 'sqrt' (the square root of
+        their number), or 'all'.
     criterion
-        How splits are scored.
+        The score of a split.
     resample
-        Which rows a tree sees. As published, bootstrap samples.
+        The rows that each tree sees. As published, bootstrap samples.
     rate
-        Of Poisson samples.
+        The sampling rate of Poisson samples.
     vote
-        Whether trees vote for a class, or their probabilities are averaged.
+        Whether each tree votes for a class, or the trees' probabilities are averaged.
     """
 
     reference = phrase("Patil and Singh 2014")
@@ -76,7 +80,7 @@ class DiffPRF(TreeClassifier):
     best_for = "predicting a target from bins"
     provable_published = phrase("more than epsilon")
     presets = presets_of(PAGES, "DiffPRF")
-    reconstructed = phrase(
+    reconstruction_note = phrase(
         "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) have it."
     )
     n_trees: int = whole(default=25, most=MOST_TREES)
@@ -92,5 +96,5 @@ class DiffPRF(TreeClassifier):
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        how: dict[str, Any] = {"per_node": self._per_node(table.schema), "noisy_stop": not self._published}
-        return self._equal_plan(budget, self.max_depth, **how)
+        columns = self._columns_per_node(table.schema)
+        return self._equal_plan(budget, self.max_depth, columns_per_node=columns, noisy_stop=not self._published)

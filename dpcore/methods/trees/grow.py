@@ -1,11 +1,11 @@
-"""How private trees grow: one loop over levels for every method, over all nodes of all trees at once.
+"""Growth of private trees: one loop over levels for every method, over all nodes of all trees.
 
-A method is a `GrowthPlan`: who chooses the divisions, when nodes stop, and what each question may cost.
-Per level the nodes that stay are counted; those that stop, and all of the last level, are asked
-for their classes; the others are divided. Stopped and growing nodes hold different records, so a
-leaf may spend what its records would have cost further down.
+A method supplies a `GrowthPlan`: how splits are chosen, when nodes stop, and the epsilon of each
+query. On every level, the records of each node are counted. Then the classes are counted in nodes
+that stop, and in all nodes of the last level. The other nodes are split. Leaves and split nodes
+hold different records, so a leaf may spend the epsilon that its records do not need further down.
 
-What comes of it is post-processing: a forest whose noisy counts were made to agree (`forest_of`).
+`make_forest` turns the levels into a forest with consistent noisy counts, by post-processing.
 """
 
 from __future__ import annotations
@@ -28,44 +28,52 @@ from dpcore.mechanisms.scores import SplitScore
 from dpcore.postprocess.forest import Forest, with_counts
 from dpcore.postprocess.least_squares import TreeLeastSquares
 
-LEVEL = phrase("level {level:d}: {nodes:,} nodes")
+LEVEL = phrase("Growing trees: level {level:d}, {nodes:,} nodes")
 MOST_NODES = 200_000  # per level
-FEWEST = 1.5  # records of a node that is divided: a single one has nothing to divide
+FEWEST = 1.5  # records of a node that is split; a single record cannot be split
 
 
-class Chooser(ABC):
-    """Who chooses how nodes are divided."""
+class SplitChooser(ABC):
+    """Private mechanism that chooses how nodes are split.
+
+    `offered` marks the columns that each node may choose from, shape (nodes, columns). `real` marks
+    the columns with split points, shape (columns,). `low` and `high` are the ranges of nodes.
+    """
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
-        """Nodes of different kinds are asked apart, because they share their epsilon out differently."""
+        """Return each node's kind; nodes of different kinds divide their epsilon differently."""
         return np.zeros(len(offered), dtype=np.intp)
 
     @abstractmethod
     def choose(
         self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
     ) -> Split:
-        """A division of every node by one of the columns it is offered; `real` says which columns are cut."""
+        """Choose a split of every node, by one of its offered columns, at a loss of `epsilon`.
+
+        `name` is the name of the ledger's entry.
+        """
 
     def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
-        """What can be proved that a choice costs whose source claims `epsilon` for it."""
+        """Return the proven bound on the loss of a choice whose source claims `epsilon`."""
         return epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exponential(Chooser):
-    """The exponential mechanism.
+class ExponentialChooser(SplitChooser):
+    """Chooses splits by the exponential mechanism.
 
-    In one step, for columns and cuts together; or in two, with equal parts: first a cut for each
-    column that is cut in two, then the column. An `ordinary` one chooses by exp(epsilon q / (2
-    sensitivity)), although a score that only rises allows twice that.
+    With selection "joint", one step chooses column and split point. With "two_stage", steps of
+    equal epsilon choose a split point for each column that has one, and then the column. A
+    `standard` mechanism selects by exp(epsilon q / (2 sensitivity)), although monotone scores allow
+    twice that exponent.
     """
 
     score: SplitScore
     selection: str = "joint"  # or "two_stage"
-    ordinary: bool = False
+    standard: bool = False
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
-        """By the number of columns to cut, if that takes steps of its own."""
+        """Return each node's number of columns with split points, if they are chosen in steps."""
         return (offered & real).sum(axis=1) if self.selection == "two_stage" else super().kinds(offered, real)
 
     def choose(
@@ -74,71 +82,75 @@ class Exponential(Chooser):
         numbers = offered & real
         steps = int(numbers[0].sum()) if self.selection == "two_stage" else 0
         share = exact(epsilon) / (steps + 1)
-        how: dict[str, Any] = {"claimed_sensitivity": self._scaled_to(nodes)}
+        options: dict[str, Any] = {"claimed_sensitivity": self._claimed_sensitivity(nodes)}
         points, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)
         for step in range(1, steps + 1):
             one = numbers & (rank == step)
             label = f"{name}, a cut" if steps == 1 else f"{name}, cut {step} of {steps}"
-            found = nodes.choose(label, self.score, one, low, high, epsilon=share, **how)
-            points[one] = found.cut
-        whole = f"{name}, the column" if steps else name
-        return nodes.choose(whole, self.score, offered, low, high, epsilon=share, cuts=points if steps else None, **how)
+            points[one] = nodes.choose(label, self.score, one, low, high, epsilon=share, **options).point
+        name, chosen = f"{name}, the column" if steps else name, points if steps else None
+        return nodes.choose(name, self.score, offered, low, high, epsilon=share, points=chosen, **options)
 
     def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
-        return nodes.choice_bound(self.score, epsilon, self._scaled_to(nodes))
+        return nodes.selection_bound(self.score, epsilon, self._claimed_sensitivity(nodes))
 
-    def _scaled_to(self, nodes: PrivateNodes) -> float | None:
-        """The sensitivity in an ordinary exponent; None for the true loss."""
-        return nodes.sensitivity(self.score) if self.ordinary else None
+    def _claimed_sensitivity(self, nodes: PrivateNodes) -> float | None:
+        """Return the sensitivity for the standard exponent; None to use the score's true loss."""
+        return nodes.sensitivity(self.score) if self.standard else None
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyGain(Chooser):
-    """The column with the largest information gain by noisy counts (values only, no cuts)."""
+class NoisyGainChooser(SplitChooser):
+    """Chooses the column with the largest information gain by noisy counts (no split points)."""
 
-    # whether every single count is paid for (interactive SuLQ), or disjoint cells cost one (PINQ)
+    # whether every count is charged by itself (interactive SuLQ), or disjoint cells once (PINQ)
     one_by_one: bool
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
-        """By the columns that are left."""
+        """Return, as each node's kind, an index of its set of offered columns."""
         return np.unique(offered, axis=0, return_inverse=True)[1].astype(np.intp)
 
     def choose(
         self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
     ) -> Split:
-        """See `Chooser.choose`: V = sum_jc N_jc log2(N_jc / N_j), terms with a count of 0 or less left out."""
+        """Choose the column of largest V = sum_jc N_jc log2(N_jc / N_j) for every node.
+
+        Terms with a noisy count of 0 or less are left out. All nodes have the same columns.
+        """
         positions = np.flatnonzero(offered[0])
         tables = nodes.tables(name, positions.tolist(), epsilon=epsilon, one_by_one=self.one_by_one)
         values = np.empty((nodes.size, len(positions)))
         for i, (totals, cells) in enumerate(tables):
-            known = (cells > 0) & (totals[:, :, None] > 0)
-            ratio = np.divide(cells, totals[:, :, None], out=np.ones_like(cells), where=known)
-            values[:, i] = np.where(known, cells * np.log2(ratio), 0.0).sum(axis=(1, 2))
+            positive = (cells > 0) & (totals[:, :, None] > 0)
+            ratio = np.divide(cells, totals[:, :, None], out=np.ones_like(cells), where=positive)
+            values[:, i] = np.where(positive, cells * np.log2(ratio), 0.0).sum(axis=(1, 2))
         return Split(positions[values.argmax(axis=1)], np.full(nodes.size, np.nan))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
-    """What the questions on one way from a root to a leaf cost, by level."""
+class PathBudget:
+    """Epsilon of the queries on one path from a root to a leaf, by level."""
 
-    counts: tuple[Epsilon, ...]  # for the number of records; 0: not asked
-    choices: tuple[Epsilon, ...]  # none on the last level
-    leaves: tuple[Epsilon, ...]  # for the classes of a node that stops there
+    counts: tuple[Epsilon, ...]  # for the number of records; 0: not measured
+    choices: tuple[Epsilon, ...]  # one fewer: the last level chooses nothing
+    leaves: tuple[Epsilon, ...]  # for the class counts of a leaf on this level
     total: Epsilon
 
-    def until(self, level: int) -> Epsilon:
-        """What a way down to a leaf of a level costs."""
+    def path_loss(self, level: int) -> Epsilon:
+        """Return the epsilon of a path from the root to a leaf on `level`."""
         return sum(self.counts[: level + 1]) + sum(self.choices[:level]) + self.leaves[level]
 
     @classmethod
-    def of(
+    def from_shares(
         cls, total: Epsilon, depth: int, *, counts: Epsilon, leaves: Epsilon, growth: float = 1.0, refund: bool = True
-    ) -> Budget:
-        """Shares of the whole for counts (equal on all levels) and for the last leaves, the rest for choices.
+    ) -> PathBudget:
+        """Divide `total` among counts, leaves and choices.
 
-        Each level's choices have `growth` times the epsilon of the level above. With `refund`, a
-        leaf that stops early has what is left to it as well: its records are asked nothing further
-        down. Otherwise it has what the last one has, and the rest is not spent.
+        `counts` is the share of all levels' counts, and `leaves` of the last level's classes;
+        choices get the rest. Counts have the same epsilon on all levels. Each level's choices have
+        `growth` times the epsilon of the level above. With `refund`, a leaf above the last level
+        also spends the epsilon that its records do not need further down. Otherwise every leaf has
+        the same epsilon as on the last level, and the difference is not spent.
         """
         whole, of_counts = exact(total), exact(counts)
         weights = [exact(growth) ** level for level in range(depth)]
@@ -149,61 +161,61 @@ class Budget:
         return cls(counts=tuple(each), choices=tuple(choices), leaves=tuple(ends), total=whole)
 
     @classmethod
-    def equal(cls, total: Epsilon, depth: int, *, steps: int = 1, refund: bool) -> Budget:
-        """Equal parts for all levels: for counts, for every step of a choice, and for classes."""
+    def equal(cls, total: Epsilon, depth: int, *, steps: int = 1, refund: bool) -> PathBudget:
+        """Divide `total` equally among all levels' counts, steps of choices, and leaves' classes."""
         part = Fraction(1, (1 + steps) * depth + 2)
-        return cls.of(total, depth, counts=(depth + 1) * part, leaves=part, refund=refund)
+        return cls.from_shares(total, depth, counts=(depth + 1) * part, leaves=part, refund=refund)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GrowthPlan:
-    """How trees grow.
+    """Rules by which trees grow.
 
-    With `noisy_stop`, nodes stop whose noisy count is below the noise's standard deviation times
-    the classes times the largest fan-out that is offered (Friedman and Schuster 2010:
-    sqrt(2) / epsilon per class and child), or below `fewest`.
+    With `noisy_stop`, a node with a small noisy count becomes a leaf. The limit is the noise's
+    standard deviation times the number of classes times the largest fan-out offered (Friedman and
+    Schuster 2010: sqrt(2) / epsilon per class and child), and at least `fewest`.
     """
 
-    choosers: Sequence[Chooser]  # one for each level but the last
-    budget: Budget
-    # how many columns each node may choose from, drawn by lot; all by default
-    per_node: int | None = None
-    purity: str = ""  # why nodes of one class stop, unprotected, if they do
+    choosers: Sequence[SplitChooser]  # one for each level but the last
+    budget: PathBudget
+    # the number of columns that each node may choose from, drawn at random; None: all
+    columns_per_node: int | None = None
+    purity: str = ""  # the ledger's reason, if nodes of a single class stop by an unprotected test
     noisy_stop: bool = True
     fewest: float = FEWEST
 
     @property
     def depth(self) -> int:
-        """The most divisions on a way down."""
+        """The most splits on a path."""
         return len(self.choosers)
 
-    def unreached(self, roots: PrivateNodes, level: int) -> tuple[Epsilon, Epsilon]:
-        """Claim and bound of what stays unasked if no tree grows below a level.
+    def unspent(self, roots: PrivateNodes, level: int) -> tuple[Epsilon, Epsilon]:
+        """Return the claimed and proven epsilon of the queries below `level`, where no tree grows.
 
-        The bound belongs to the run all the same: on other rows trees might have grown, and a
-        guarantee is for all.
+        The run is charged for these queries all the same. On other rows trees might have grown
+        deeper, and the guarantee holds for all rows.
         """
         budget, last = self.budget, self.depth
         epsilon = [self.choosers[k].bound(roots, budget.choices[k]) for k in range(level, last)]
         bound = sum(budget.counts[level + 1 :]) + sum(epsilon) + budget.leaves[last] - budget.leaves[level]
-        return budget.total - budget.until(level), bound
+        return budget.total - budget.path_loss(level), bound
 
 
 @dataclass(frozen=True, eq=False)
 class GrownLevel:
-    """One level as it was released: arrays with an entry per node, as in `Forest`, and the noise in each count.
+    """One released level: arrays with an entry per node, as in `Forest`, and noise variances.
 
-    Places of parents are within the level above.
+    `parent` has indices of nodes on the level above.
     """
 
     parent: Ints
     column: Ints
-    cut: Floats
+    point: Floats
     noisy: Floats
     noisy_variance: float
-    class_counts: Floats  # NaN for nodes that are divided
+    class_counts: Floats  # NaN for nodes that are split
     class_variance: float
-    spent: Floats
+    path_loss: Floats
 
 
 def grow(
@@ -214,10 +226,11 @@ def grow(
     rng: np.random.Generator,
     progress: Progress,
 ) -> list[GrownLevel]:
-    """Grow trees level by level, from the roots down; `columns` is how many the schema has.
+    """Grow trees level by level, and return their levels, from the roots down.
 
-    Every way down spends what the plan's budget says, and no more. Nodes draw their columns by
-    public lots of `rng`.
+    `attributes` maps column positions to their ways to split, and `columns` is the schema's number
+    of columns. Every path spends at most the plan's budget. `rng` draws the columns of nodes
+    publicly.
     """
     low, high = np.zeros((2, roots.size, columns))
     real = np.zeros(columns, dtype=bool)
@@ -232,7 +245,7 @@ def grow(
         fans = np.zeros((size, columns), dtype=np.intp)
         for position, attribute in attributes.items():
             fans[:, position] = attribute.fanout(low[:, position], high[:, position])
-        offered = draw_columns(fans >= 2, plan.per_node, rng)
+        offered = draw_columns(fans >= 2, plan.columns_per_node, rng)
         noisy, epsilon = np.full(size, np.nan), budget.counts[level]
         if epsilon:
             noisy = nodes.counts(f"{name}: records", epsilon=epsilon)
@@ -243,22 +256,23 @@ def grow(
             least = np.where(widest > 0, deviation * nodes.classes, 0.0) * np.maximum(widest, 1)
             goes_on &= noisy >= np.maximum(least, plan.fewest)
         if plan.purity and level < plan.depth:
-            goes_on &= ~nodes.pure(plan.purity)
+            goes_on &= ~nodes.find_pure(plan.purity)
         goes_on &= nodes_to_split(np.where(goes_on, widest, 0), noisy, rng)
         going, leaves = np.flatnonzero(goes_on), np.flatnonzero(~goes_on)
         node_sets = {"": going, f"leaves of level {level}": leaves}
-        parts = nodes.parts({key: indices for key, indices in node_sets.items() if len(indices)})
-        nodes.let_go()  # the roots' account is needed to the end
+        parts = nodes.partition({key: indices for key, indices in node_sets.items() if len(indices)})
+        nodes.drop_records()  # forget the records; the roots' ledger is needed to the end
         classes = np.full((size, nodes.classes), np.nan)
         if len(leaves):
             classes[leaves] = parts[-1].class_counts(f"{name}: classes in leaves", epsilon=budget.leaves[level])
         split = Split(np.full(size, -1), np.full(size, np.nan))
         if len(going):
-            found = divisions(f"{name}: division", parts[0], plan, offered[going], real, low[going], high[going], level)
+            ranges = low[going], high[going]
+            found = choose_splits(f"{name}: division", parts[0], plan, offered[going], real, *ranges, level)
             for position, attribute in attributes.items():
                 at = np.flatnonzero(found.column == position)
-                found.cut[at] = attribute.settled(found.cut[at])
-            split.column[going], split.cut[going] = found.column, found.cut
+                found.point[at] = attribute.snap_points(found.point[at])
+            split.column[going], split.point[going] = found.column, found.point
         own = np.where(goes_on, split.column, 0)
         each = np.arange(size)
         fanout = np.where(goes_on, fans[each, own], 0)
@@ -269,60 +283,67 @@ def grow(
             GrownLevel(
                 parent=parent,
                 column=split.column,
-                cut=split.cut,
+                point=split.point,
                 noisy=noisy,
                 noisy_variance=nodes.count_variance(epsilon),
                 class_counts=classes,
                 class_variance=nodes.count_variance(budget.leaves[level]),
-                spent=np.where(goes_on, further, float(spent + budget.leaves[level])),
+                path_loss=np.where(goes_on, further, float(spent + budget.leaves[level])),
             )
         )
         if not len(going):
             break
         spent += budget.choices[level]
         nodes = parts[0].divide(found, low[going], first[going], int(fanout.sum()))
-        # What is public of the children: their ranges.
+        # the children's ranges, which are public
         above = np.repeat(each, fanout)
         child, column = np.arange(len(above)) - first[above], own[above]
         low, high, parent = low[above], high[above], above
         for position in np.unique(column).tolist():
             at = np.flatnonzero(column == position)
             low[at, position], high[at, position] = attributes[position].ranges(
-                low[at, position], high[at, position], split.cut[above[at]], child[at]
+                low[at, position], high[at, position], split.point[above[at]], child[at]
             )
     return levels
 
 
-def divisions(
+def choose_splits(
     name: str, nodes: PrivateNodes, plan: GrowthPlan, offered: Flags, real: Flags, low: Floats, high: Floats, level: int
 ) -> Split:
-    """Divisions of all nodes; those of different kinds are asked apart, in parallel."""
+    """Choose the splits of all nodes of a level; nodes of different kinds choose in parallel.
+
+    The arguments are those of `SplitChooser.choose`.
+    """
     chooser, epsilon = plan.choosers[level], plan.budget.choices[level]
     kinds = chooser.kinds(offered, real)
     if not kinds.any():
         return chooser.choose(name, nodes, offered, real, low, high, epsilon)
     groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
-    parts = nodes.parts({f"level {level}, lot {i + 1}": at for i, at in enumerate(groups)})
+    parts = nodes.partition({f"level {level}, lot {i + 1}": at for i, at in enumerate(groups)})
     column, point = np.empty(nodes.size, dtype=np.intp), np.empty(nodes.size)
     for part, at in zip(parts, groups, strict=True):
         found = chooser.choose(name, part, offered[at], real, low[at], high[at], epsilon)
-        column[at], point[at] = found.column, found.cut
+        column[at], point[at] = found.column, found.point
     return Split(column, point)
 
 
 def draw_columns(usable: Flags, per_node: int | None, rng: np.random.Generator) -> Flags:
-    """The columns that every node may choose from: all that are of use, or some of them by lot."""
+    """Return the columns that each node may choose from: all usable ones, or `per_node` at random.
+
+    The shape of `usable` and of the result is (nodes, columns).
+    """
     if per_node is None:
         return usable
-    groups = np.where(usable, rng.random(usable.shape), np.inf)
-    rank = np.argsort(np.argsort(groups, axis=1), axis=1)
+    keys = np.where(usable, rng.random(usable.shape), np.inf)
+    rank = np.argsort(np.argsort(keys, axis=1), axis=1)
     return usable & (rank < per_node)
 
 
 def nodes_to_split(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags:
-    """Which nodes may be divided for the next level to have `MOST_NODES` at most.
+    """Return which nodes are split if the next level may have at most `MOST_NODES` nodes.
 
-    The largest go first, or, where nobody knows, some by lot.
+    `fans` has the number of children of each node. The nodes of the largest noisy counts come
+    first; without counts (NaN), the order is random.
     """
     if fans.sum() <= MOST_NODES:
         return np.ones(len(fans), dtype=bool)
@@ -332,50 +353,46 @@ def nodes_to_split(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags
     return allowed
 
 
-def forest_of(levels: Sequence[GrownLevel], schema: Schema, target: str, *, consistent: bool, **how: Any) -> Forest:
-    """The forest of some grown levels; `how` has what else a `Forest` says of itself.
+def make_forest(levels: Sequence[GrownLevel], schema: Schema, target: str, *, consistent: bool, **more: Any) -> Forest:
+    """Return the forest of some grown levels; `more` has further fields of `Forest`.
 
-    With `consistent`, the counts of nodes and of classes in leaves are put together by weighted
-    least squares. What is shown of them is moved to 0 or more on the way down, so that children sum
-    to their parents. What leaves vote is not: among many small leaves that would side with the
-    larger class. A leaf without any records votes as its parent does.
+    With `consistent`, weighted least squares combines the counts of nodes and of classes in leaves.
+    The counts that are shown are moved to 0 or more from the root down, so that children sum to
+    their parents. The votes of leaves are not moved: among many small leaves, this would favor the
+    larger class. A leaf without records votes as its parent does.
     """
     starts = np.cumsum([0, 0, *(len(level.parent) for level in levels)])
-    put: dict[str, Any] = {
-        name: np.concatenate([getattr(level, name) for level in levels])
-        for name in ("column", "cut", "noisy", "spent", "class_counts")
-    }
+    names = {"column": "column", "cut": "point", "noisy": "noisy", "spent": "path_loss", "classes": "class_counts"}
+    more |= {field: np.concatenate([getattr(level, name) for level in levels]) for field, name in names.items()}
     parent = np.concatenate([level.parent + start for level, start in zip(levels, starts, strict=False)])
-    counts = put.pop("class_counts")
+    counts = more["classes"]
     cells, shown = consistent_counts(levels) if consistent else (counts, counts)
-    forest = Forest.from_parents(
-        parent, schema=schema, target=target, classes=counts, probabilities=counts, **how, **put
-    )
-    # files have had a place of children for leaves, too
+    forest = Forest.from_parents(parent, schema=schema, target=target, probabilities=counts, **more)
+    # files give leaves, too, an index of their first child
     first = forest.trees + np.cumsum(forest.fanout) - forest.fanout
     return with_counts(replace(forest, first=first), cells, shown)
 
 
 def consistent_counts(levels: Sequence[GrownLevel]) -> tuple[Floats, Floats]:
-    """Consistent class counts of leaves, shape (all nodes, classes), and the same moved to 0 or more.
+    """Return consistent class counts of leaves, and the same counts moved to 0 or more.
 
-    0 for nodes that are divided. The tree of counts has every node, and below each leaf its classes.
+    Both have the shape (all nodes, classes), and are 0 for nodes that are split. The least-squares
+    tree has every node, and below each leaf its classes.
     """
-    classes = levels[0].class_counts.shape[1]
-    measured, variances, parents = [levels[0].noisy], [np.full(len(levels[0].parent), levels[0].noisy_variance)], []
+    root = levels[0]
+    classes = root.class_counts.shape[1]
+    measured, variances, parents = [root.noisy], [np.full(len(root.parent), root.noisy_variance)], []
     leaves = [np.flatnonzero(level.column < 0) for level in levels]
     for i, level in enumerate(levels):
         cells, owners = level.class_counts[leaves[i]].ravel(), np.repeat(leaves[i], classes)
         below = levels[i + 1] if i + 1 < len(levels) else None
-        nodes = below.noisy if below else np.zeros(0)
-        # nothing was bought, all are alike
+        nodes, variance = (below.noisy, below.noisy_variance) if below else (np.zeros(0), 0.0)
+        # without measurements, all cells have the same weight
         spread = level.class_variance if np.isfinite(level.class_variance) else 1.0
         measured.append(np.concatenate([nodes, cells]))
-        variances.append(
-            np.concatenate([np.full(len(nodes), below.noisy_variance if below else 0.0), np.full(len(cells), spread)])
-        )
+        variances.append(np.concatenate([np.full(len(nodes), variance), np.full(len(cells), spread)]))
         parents.append(np.concatenate([below.parent, owners]) if below else owners)
-    fitted = TreeLeastSquares(parents, roots=len(levels[0].parent)).fit(measured, variances)
+    fitted = TreeLeastSquares(parents, roots=len(root.parent)).fit(measured, variances)
     found = []
     for counts in (fitted.counts, fitted.non_negative()):
         cells_of = [np.zeros((len(level.parent), classes)) for level in levels]

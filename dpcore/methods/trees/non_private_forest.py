@@ -1,10 +1,11 @@
-r"""A random forest from the same builder, without noise: what privacy costs is measured against it.
+r"""A random forest without noise, grown by the same code: the baseline for the cost of privacy.
 
-Idea      `DiffPRFs` for ever larger epsilon: the same trees, samples and lots, noiseless counts, and the best division
-          of every node; lots decide among equal ones. With the same seed and parameters (`count_share` as well),
-          `DiffPRFs(epsilon=1e9)` grows it.
+Idea      `DiffPRFs` in the limit of large epsilon: the same trees, samples and random draws,
+          noiseless counts, and the best split of every node, with random choices among equal
+          splits. `DiffPRFs(epsilon=1e9)` grows the same forest, with the same seed and parameters
+          (`count_share` as well).
 
-Steps     As for `DiffPRFs`, all answers noiseless.                                                         unprotected
+Steps     As for `DiffPRFs`, with noiseless answers.                                   unprotected
 
 Privacy   None, and none is claimed.
 
@@ -30,7 +31,7 @@ from dpcore.methods.trees.base import (
     ForestClassifier,
 )
 
-REASON = phrase("This is the reference without privacy.")
+REASON = phrase("This forest is the non-private baseline.")
 
 
 class NonPrivateForest(ForestClassifier):
@@ -39,19 +40,20 @@ class NonPrivateForest(ForestClassifier):
     Parameters
     ----------
     mode
-        There is no other.
+        'published' is the only mode.
     n_trees
-        How many trees.
+        The number of trees.
     max_depth
         The most splits from the root to a leaf.
     max_features
-        How many columns a node may choose from: a number, the root of theirs, or all.
+        The number of columns that a node may choose from: a number, 'sqrt' (the square root of
+        their number), or 'all'.
     criterion
-        How splits are scored.
+        The score of a split.
     resample
-        Which rows a tree sees.
+        The rows that each tree sees.
     count_share
-        0: nodes stop at the last level only. Otherwise those stop that hold no records, or one.
+        0: nodes stop at the last level only. Otherwise nodes also stop with at most one record.
     """
 
     title = "Non-private forest"
@@ -70,8 +72,8 @@ class NonPrivateForest(ForestClassifier):
     count_share: float = number(default=0.5, most=1, open=")")
 
     @property
-    def _loss(self) -> float:
-        return 1.0  # questions need one, but nothing comes of it
+    def _tree_epsilon(self) -> float:
+        return 1.0  # queries need an epsilon, which noiseless answers do not use
 
     @property
     def _splits(self) -> dict[str, str]:

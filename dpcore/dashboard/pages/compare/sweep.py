@@ -13,7 +13,7 @@ from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
-from dpcore.evaluate.evaluator import RANGE_ERROR, known_to, undefined_measures
+from dpcore.evaluate.evaluator import RANGE_ERROR, measures_of, undefined_measures
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.language import phrase, retold, say
@@ -31,7 +31,7 @@ def methods_of_pages(*pages: str) -> Offered:
         shown: (name, ways)
         for name, kind in METHODS.items()
         if kind.page in pages
-        for shown, ways in (kind.compared or {name: {mode: {} for mode in kind.modes}}).items()
+        for shown, ways in (kind.comparison_variants or {name: {mode: {} for mode in kind.modes}}).items()
     }
 
 
@@ -155,7 +155,7 @@ def plan_of(
         except ParameterError as error:
             left_out[label] = str(error)
             continue
-        if {*how["measures"]} & {*known_to(method)}:
+        if {*how["measures"]} & {*measures_of(method)}:
             found[label] = method
         else:
             left_out[label] = phrase("it has none of the chosen measures.")
