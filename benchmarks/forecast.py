@@ -10,7 +10,7 @@ their size. A forecast sees the schema and the number of rows. Of a table the fi
 are used. `--all` has every preset of a method.
 
 The forecast's assumptions were chosen on the first four tables. The last two tables were fixed
-before any of their results were seen: the hospital's visits of `tests.strangers`, with the
+before any of their results were seen: the hospital's visits of `tests.sample_tables`, with the
 department as a function of the diagnosis, and scikit-learn's 569 tumors, with the means of ten
 measurements and the diagnosis.
 """
@@ -31,7 +31,7 @@ from dpcore.experiment.forecasts import MOST_PAIRS, Band, forecast
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.rows import joint_counts
-from tests.strangers import hospital
+from tests.sample_tables import hospital
 
 TABLES = ("adult", "big5", "bank cards", "bank cards, dependent", "hospital", "tumors")
 
@@ -108,6 +108,7 @@ def share_covered(
 
 
 def main() -> None:
+    """Print the shares for all chosen tables and synthesizers."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--runs", type=int, default=20)

@@ -121,6 +121,7 @@ def speed(data: dp.datasets.Dataset, runs: int) -> None:
 
 
 def main() -> None:
+    """Run the measurement that the arguments select."""
     adult = dp.datasets.load("adult")
     if "--speed" not in sys.argv:
         utility(adult)

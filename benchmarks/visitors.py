@@ -34,7 +34,7 @@ OPEN += ["--server.disconnectedSessionTTL", str(STAYS)]
 def visit(address: str, visitor: int, releases: int, ready: Barrier, done: Barrier) -> tuple[list[float], set[bytes]]:
     """Make a visitor's releases; return the seconds of each, and the marks that the visitor saw."""
     with Visitor(address) as me, ExitStack() as failed:
-        failed.callback(done.abort)  # nobody waits for who failed
+        failed.callback(done.abort)  # the others must not wait for a failed visitor
         failed.callback(ready.abort)
         if visitor % 2 == 0:
             me.open("data")

@@ -73,7 +73,7 @@ class Rules(NamedTuple):
         word = name.lower()
         return self.alone.get(word, "participle" if re.fullmatch(rf"[a-z]+{self.ending}", word) else "")
 
-    def found(self, kind: str, text: str) -> Iterator[tuple[str, str]]:
+    def find_words(self, kind: str, text: str) -> Iterator[tuple[str, str]]:
         """Yield the forbidden words in a text and their replacements, for a place `kind`."""
         known = self.instead[kind]
         if kind == "names":
@@ -132,13 +132,13 @@ def of_code(file: str, tree: ast.Module, rules: Rules, methods: set[str]) -> Ite
         if method and name in methods:
             continue
         methods |= {name} if method else set()
-        for word, use in rules.found("names", name):
+        for word, use in rules.find_words("names", name):
             yield Hit(f"{word} in names", file, line, name, use)
         if public and (kind := rules.lonely(name)):
             yield Hit(f"{name} alone", file, line, f"a {kind}", rules.use)
     for line, text in messages(tree):
         for word, use in (
-            pair for part in ([text] if isinstance(text, str) else text) for pair in rules.found("screens", part)
+            pair for part in ([text] if isinstance(text, str) else text) for pair in rules.find_words("screens", part)
         ):
             yield Hit(f"{word} on screens", file, line, str(text), use)
 
@@ -147,7 +147,7 @@ def of_table(file: str, root: Path, rules: Rules) -> Iterator[Hit]:
     """Yield the hits in the messages of a TOML table."""
     text = (root / file).read_text(encoding="utf-8")
     for message in table_texts(read_toml(root / file), TABLES[file]):
-        for word, use in rules.found("screens", message):
+        for word, use in rules.find_words("screens", message):
             line = 1 + text.count("\n", 0, max(text.find(message[:40]), 0))
             yield Hit(f"{word} on screens", file, line, message, use)
 
@@ -157,7 +157,7 @@ def of_document(file: str, text: str, rules: Rules) -> Iterator[Hit]:
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         fenced ^= line.lstrip().startswith("```")
-        for word, use in () if fenced else rules.found("docs", SNIPPETS.sub(" ", line)):
+        for word, use in () if fenced else rules.find_words("docs", SNIPPETS.sub(" ", line)):
             yield Hit(f"{word} in docs", file, number, line.strip(), use)
 
 

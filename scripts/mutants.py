@@ -70,7 +70,7 @@ class Fault:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the fault was drawn at random."""
+        """True if the fault was drawn at random."""
         return bool(self.fallback)
 
     def planted(self, source: str) -> str:
@@ -200,7 +200,7 @@ class Copy:
 
     def pytest(self, words: list[str], patience: float) -> tuple[int | None, str]:
         """Run pytest in the copy; return exit code (None if it took too long) and output."""
-        loaded = "ignore::pytest.PytestAssertRewriteWarning"  # of libraries that have a plugin, which nobody uses here
+        loaded = "ignore::pytest.PytestAssertRewriteWarning"  # of libraries with an unused plugin
         command = ["-q", "-n", "0", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-W", loaded, *words]
         with tempfile.NamedTemporaryFile("r") as output:
             print(json.dumps([command, patience, output.name]), file=self._nurse.stdin, flush=True)
@@ -251,7 +251,7 @@ def run_pytest(words: list[str], output: str) -> NoReturn:
 def wait_for_end(child: int, patience: float) -> int | None:
     """Return the exit code of a process; None after killing its group if it takes too long.
 
-    The group is killed too if the process that asked has ended.
+    The group is killed too if the parent process has ended.
     """
     late, found, asker = time.monotonic() + patience, 0, os.getppid()
     try:

@@ -72,6 +72,7 @@ class Changes:
             yield Change(change.start, change.end, change.new, change.line, f"{key}|{seen[key]}")
 
     def _walked(self, node: ast.AST, name: str) -> Iterator[tuple[Change, str]]:
+        """Yield the changes below a node, each with the name of its function."""
         if isinstance(node, (ast.Raise, ast.JoinedStr)) or getattr(node, "name", "") in MUTE:
             return
         if isinstance(node, ast.Call) and self._name(node.func) in TEXTS:
@@ -87,6 +88,7 @@ class Changes:
                     yield from self._walked(child, name)
 
     def _changes(self, node: ast.AST) -> Iterator[Change]:
+        """Yield the changes of one node itself."""
         match node:
             case ast.Compare():
                 for left, sign, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
@@ -123,20 +125,25 @@ class Changes:
 
     @staticmethod
     def _name(function: ast.AST) -> str:
+        """Return the name of a called function."""
         return getattr(function, "attr", "") or getattr(function, "id", "")
 
     def _at(self, line: int, column: int) -> int:
+        """Return the byte position of a line and column."""
         return self._starts[line - 1] + column
 
     def _text(self, node: ast.AST) -> str:
+        """Return the source text of a node."""
         start, end = self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
         return self._source[start:end].decode()
 
     def _instead(self, node: ast.AST, new: str) -> Change:
+        """Return the change that replaces a node by a text."""
         start = self._at(node.lineno, node.col_offset)
         return Change(start, self._at(node.end_lineno, node.end_col_offset), new, node.lineno)
 
     def _between(self, left: ast.AST, right: ast.AST, sign: str, new: str) -> Change:
+        """Return the change that replaces the operator `sign` between two nodes."""
         start = self._at(left.end_lineno, left.end_col_offset)
         gap = self._source[start : self._at(right.lineno, right.col_offset)].decode()
         found = re.search(sign, re.sub(r"#.*", lambda comment: " " * len(comment[0]), gap))

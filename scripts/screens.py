@@ -58,6 +58,7 @@ class Press(NamedTuple):
 
     @property
     def late(self) -> bool:
+        """True if the answer took longer than its limit."""
         return self.answer is None or self.answer > ANSWER
 
 

@@ -105,10 +105,10 @@ class PrivacyMeasure:
     def log_odds_gained(self, budget: PrivacyLoss) -> float:
         """Return a bound on how far one release changes the log-odds that a person is in the data.
 
-        The bound holds but for a probability of delta, and is rounded up. The loss L of rho has E
-        exp(s L) <= exp(s (s + 1) rho) for s > 0, so P(L > t) is below exp(s (s + 1) rho - s t). At
-        the best s, with t = rho + 2 sqrt(rho log(1 / delta)), that is delta (Bun and Steinke 2016,
-        in the proof of Proposition 1.3).
+        The bound holds except with probability delta, and is rounded up. The privacy loss L of a
+        run in rho satisfies E exp(s L) <= exp(s (s + 1) rho) for s > 0. So P(L > t) is below exp(s
+        (s + 1) rho - s t). At the best s, with t = rho + 2 sqrt(rho log(1 / delta)), that is delta
+        (Bun and Steinke 2016, in the proof of Proposition 1.3).
         """
         if not (self.delta and 0 < budget < inf):
             return float(budget)
@@ -175,7 +175,7 @@ def describe_measure(delta: float) -> dict[str, Any]:
     return {"delta": f"{delta:g}", "runs": int((1 + ROUNDING) / delta)}
 
 
-def rho_from_pure_epsilon(epsilon: Epsilon) -> PrivacyLoss:
+def rho_from_pure(epsilon: Epsilon) -> PrivacyLoss:
     """Return the rho of a mechanism with pure differential privacy: epsilon^2 / 2."""
     return epsilon * epsilon / 2
 

@@ -258,6 +258,7 @@ class Ledger(LossSummary):
         return f"Ledger({self.name!r}, {self.epsilon_text}{void}, {facts})"
 
     def _repr_html_(self) -> str:
+        """Return the ledger as an HTML table for notebooks: one row per entry, or per fit."""
         fits = [(fit.name, "", *fit.totals_above[:2]) for fit in self.children]
         every = [(e.name, e.mechanism, e.epsilon_claimed, e.epsilon_nominal) for e in self.entries]
         parts = every if self.own_entries or len(fits) < 2 else fits
@@ -308,7 +309,7 @@ class Ledger(LossSummary):
 
     @property
     def in_parallel(self) -> bool:
-        """Whether the children hold disjoint records, so that only their largest loss counts."""
+        """True if the children hold disjoint records, so that only their largest loss counts."""
         return self._rule == "parallel"
 
     @property
@@ -749,7 +750,7 @@ class Ledger(LossSummary):
 
     @property
     def _has_entries(self) -> bool:
-        """Whether a query was charged to this ledger or its parts."""
+        """True if a query was charged to this ledger or its parts."""
         return any(not isinstance(item, Ledger) or item._has_entries for item in self._items)
 
     def _ancestors(self) -> Iterator[Ledger]:

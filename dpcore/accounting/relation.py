@@ -102,6 +102,7 @@ class Relation(StrEnum):
 
     @classmethod
     def _missing_(cls, _: object) -> Self:
+        """Raise ParameterError with the known names, for a name that is no relation."""
         known = ", ".join(cls)
         raise ParameterError("The 'relation' parameter has an unknown value.", f"Choose one of {known}.")
 

@@ -75,7 +75,7 @@ class AuditResult:
 
     @property
     def refutes_claim(self) -> bool:
-        """Whether the lower bound exceeds the claimed epsilon."""
+        """True if the lower bound exceeds the claimed epsilon."""
         return self.lower_bound > self.epsilon_claimed
 
 
@@ -324,8 +324,7 @@ def audit(
         for side, frame in enumerate(pair):
             outputs = method(frame, trials)
             if len(outputs) != trials:
-                cause = f"The mechanism gave {len(outputs)} outputs for {trials} runs."
-                raise ParameterError(cause, "Return one output per run.")
+                raise ParameterError(f"{trials} runs of the mechanism gave {len(outputs)} outputs.", "Return one each.")
             found[side] = [event(output) for output in outputs]
             progress((side + 1) / 2, WORLD.format(side=side + 1))
     least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta, measure=measure)
@@ -378,6 +377,7 @@ def caching_schema(schema: Schema, tables: tuple[pd.DataFrame, ...]) -> Schema:
 
     class CachingSchema(Schema):
         def encode(self, frame: pd.DataFrame) -> Codes:
+            """Return the stored codes of a known data frame; encode others."""
             for table, codes in known:
                 if table is frame and self.columns is schema.columns:
                     return codes.copy(order="F")

@@ -79,7 +79,7 @@ class Case:
         return self.estimator.mode
 
     def epsilons(self, ledger: Ledger) -> tuple[float, float]:
-        """Return the claimed and the nominal epsilon of the attacked entries, if the seed is secret."""
+        """Return the claimed and the nominal epsilon of the attacked entries."""
         if not self.step:
             return ledger.epsilon_claimed, ledger.epsilon_nominal
         entries = [entry for entry in ledger.entries if self.step in entry.name]
@@ -98,7 +98,7 @@ class PairRuns:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether the claimed epsilon fails or stays open; None if no finite epsilon is claimed."""
+        """Whether the claimed epsilon fails or stays open; None without a finite claimed epsilon."""
         if not np.isfinite(self.result.epsilon_claimed):
             return None
         return Verdict.FAILS if self.result.refutes_claim else Verdict.OPEN

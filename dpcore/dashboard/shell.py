@@ -313,7 +313,7 @@ def draw_spending() -> None:
         own = phrase("Spent at most: {spent} · no cap set") if totals else phrase("Spent: {spent}")
         shown = "; ".join(totals) or say("nothing yet")
         st.caption(say(lesson if session.is_set_aside() else own, spent=shown))
-    if difference := sum(line.apart for line in accounts):
+    if difference := sum(line.void_looks for line in accounts):
         shown = plural("{n:,} release without a guarantee", "{n:,} releases without a guarantee", difference)
         st.caption(f":red[:material/gpp_bad: {shown}]")
 

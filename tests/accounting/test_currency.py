@@ -1,4 +1,4 @@
-"""Rho and what it says, and prices of questions about random samples: worked out before, and on small cases."""
+"""Tests of rho, its epsilons and losses on samples, by reference values and small cases."""
 
 import math
 from fractions import Fraction
@@ -6,22 +6,15 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from booked import entry
 from hypothesis import given
 from hypothesis import strategies as st
+from ledger_helpers import entry
 from scipy.optimize import linprog
 from scipy.special import logsumexp
 from scipy.stats import binom, poisson
 
 from dpcore.accounting.amplification import LARGEST, bootstrap_loss, poisson_inside
-from dpcore.accounting.currency import (
-    PURE,
-    PrivacyMeasure,
-    epsilon_from_rho,
-    rho_from_epsilon,
-    rho_from_pure_epsilon,
-    round_up,
-)
+from dpcore.accounting.currency import PURE, PrivacyMeasure, epsilon_from_rho, rho_from_epsilon, rho_from_pure, round_up
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.errors import BudgetError, ParameterError
@@ -35,7 +28,7 @@ def asked(rho, ledger):
 
 
 def renyi(log_p, log_q, order):
-    """The Rényi divergence of two distributions of one support."""
+    """Return the Rényi divergence of two distributions with the same support."""
     return logsumexp(order * log_p - (order - 1) * log_q) / (order - 1)
 
 
@@ -95,12 +88,12 @@ def test_histogram_sensitivity_is_one_two_or_the_root_of_two():
 
 
 def exponential(scores, x):
-    """Logs of the chances of the exponential mechanism whose exponent moves by x at most: sensitivity 1."""
+    """Return log-probabilities of the exponential mechanism of exponent change x."""
     return x / 2 * scores - logsumexp(x / 2 * scores)
 
 
 def test_rho_of_an_exponential_mechanism_is_an_eighth_of_the_square():
-    """The worst scores for many candidates, found by trying: near the bound, and never above."""
+    """The worst scores found for many candidates come near the bound and never exceed it."""
     rng = np.random.default_rng(8)
     for x in (0.1, 1.0, 4.0):
         worst = 0.0
@@ -115,12 +108,12 @@ def test_rho_of_an_exponential_mechanism_is_an_eighth_of_the_square():
 
 
 def test_rho_of_pure_epsilon_is_half_its_square():
-    """Randomized response is the worst of all."""
+    """Randomized response is the worst case."""
     for x in (0.1, 1.0, 5.0):
         log_p = np.log([math.exp(x) / (1 + math.exp(x)), 1 / (1 + math.exp(x))])
         found = [renyi(log_p, log_p[::-1], order) / order for order in ORDERS]
-        assert max(found) <= float(rho_from_pure_epsilon(Fraction(x)))
-    assert rho_from_pure_epsilon(Fraction(1, 10)) == Fraction(1, 200)
+        assert max(found) <= float(rho_from_pure(Fraction(x)))
+    assert rho_from_pure(Fraction(1, 10)) == Fraction(1, 200)
 
 
 def test_rho_adds_up_exactly_and_the_totals_are_its_epsilons():
@@ -152,7 +145,7 @@ def test_rho_of_disjoint_rows_persons_and_repetitions():
     def parts_by(how):
         return lambda ledger: map(ledger.parallel("g", by=how).part, "abc")
 
-    assert cost(parts_by("label")) == 1  # the dearest
+    assert cost(parts_by("label")) == 1  # the largest
     assert cost(parts_by("value")) == 2  # a replaced row leaves one and enters another
     assert cost(lambda ledger: [ledger.child("a"), ledger.child("b")]) == 2
     assert cost(lambda ledger: [ledger.self_composed("trees", 5)]) == 5
@@ -180,7 +173,7 @@ def test_privacy_measures_and_deltas_are_not_mixed():
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (0.1, 1e-6)])
 def test_log_odds_exceed_their_bound_with_probability_delta_at_most(epsilon, delta):
-    """One count with discrete Gaussian noise: the chance of a loss above, summed over all answers."""
+    """For a count with discrete Gaussian noise, sum the probabilities of larger losses."""
     measure = PrivacyMeasure.of(delta)
     rho = measure.loss_of(epsilon)
     sigma = measure.scale(rho, 1.0)
@@ -213,7 +206,7 @@ def test_a_poisson_sample_by_hand():
     assert float(poisson_inside(5e-324, 0.2)) < 1e-322
     for big in (499.9, 500.0, 700.0, 1e6):  # both sides of the switch
         assert float(poisson_inside(big, 0.2)) == pytest.approx(big + math.log(5), rel=1e-14)
-    # The lot 0 is below any rate, so a row is in the sample with a probability of 2^-53 at least.
+    # The draw 0 is below any rate, so a row is in the sample with a probability of 2^-53 at least.
     rare = {poisson_inside(1.0, rate) for rate in (5e-324, 1e-17, 2**-53)}
     assert float(*rare) == pytest.approx(math.log(math.expm1(1) * 2**53))
     # Theorem 8's bound is tight: a question that answers "in" with e^x / (1 + e^x) if the row is there.
@@ -223,7 +216,7 @@ def test_a_poisson_sample_by_hand():
 
 
 def largest_ratio(x, rows, most=12):
-    """The largest ratio of sum p_k P_k to sum p_k Q_k, as a linear program for the two sums' values scaled."""
+    """Return the largest ratio of sum p_k P_k to sum p_k Q_k, by a linear program."""
     k = np.arange(min(rows, most) + 1)
     p = binom.pmf(k, rows, 1 / rows)
     size = len(k)
@@ -252,7 +245,7 @@ def test_loss_of_a_bootstrap_sample_equals_the_linear_programs():
 
 
 def test_loss_of_an_added_row_is_the_poisson_sum_for_every_number_of_rows():
-    """Binomial draws of the larger table's rows cost less than the limit; and both directions do."""
+    """The loss with binomial draws is below the limit, in both directions."""
     k = np.arange(3_000)
     for x in (1e-9, 1e-3, 0.0999999, 0.1, 0.5, 1.0, 2.0, 3.0):
         with np.errstate(divide="ignore"):

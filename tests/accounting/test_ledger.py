@@ -1,4 +1,4 @@
-"""What costs add up to: one after the other, beside each other, again, and about samples; and the caps on it."""
+"""Tests of composition: sequential, parallel, repeated and sampled parts, and caps."""
 
 import copy
 import json
@@ -9,9 +9,9 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from booked import ADD, REPLACE, entry
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_helpers import ADD, REPLACE, entry
 
 from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
 from dpcore.accounting.ledger import Ledger
@@ -111,7 +111,7 @@ def test_infinite_losses_pass_through_every_composition_and_json():
 
 
 def test_breakdown_of_queries_sums_to_the_totals():
-    """Of parallel parts the dearest counts: another one for what is claimed, perhaps. So it is in a record's copies."""
+    """The largest parallel part counts, which may differ for the claimed loss; also in copies."""
     for relation, twice in RELATIONS.items():
         ledger = Ledger(relation)
         ledger.charge(entry(0.5, name="first"))
@@ -143,7 +143,7 @@ def test_breakdown_of_void_ledgers_rho_and_samples():
 
 
 def test_group_privacy_counts_every_row_of_parts_and_samples():
-    """Worked by hand: thirds that no float holds come to exactly what was asked."""
+    """By hand: thirds, which no float represents, sum to exactly epsilon."""
     run = Ledger(ADD, plan=1)
     rows = run.group(3, plan=Fraction(1, 3))
     rows.charge(entry(Fraction(1, 6), Fraction(1, 12)))
@@ -152,7 +152,7 @@ def test_group_privacy_counts_every_row_of_parts_and_samples():
         rows.charge(entry(Fraction(1, 3)))
     rows.charge(entry(Fraction(1, 4)))
     assert run.totals.bound == 1
-    assert run.entries[0].epsilon_bound == Fraction(1, 12)  # what a row pays
+    assert run.entries[0].epsilon_bound == Fraction(1, 12)  # the loss of a row
     assert set(run.to_frame()["scope"]) == {"up to 3 rows of one person"}
     assert Ledger(ADD).group(1).name == "one row of one person"
     for rows in (0, 1.5, True):
@@ -247,7 +247,7 @@ def test_below_the_plan_the_counted_loss_is_at_least_the_true_one():
 
 
 def test_trees_on_bootstrap_samples_with_leaves_in_parallel():
-    """25 times what is drawn in one, whose two groups of leaves count as the dearer; twice that if rows may move."""
+    """25 times the loss of one tree; twice that if replaced rows may change leaves."""
     for relation, moved in RELATIONS.items():
         ledger = Ledger(relation)
         tree = ledger.self_composed("trees", 25).bootstrap("a sample", 50)

@@ -1,4 +1,4 @@
-"""Whatever is drawn is counted: by threads, processes, copies and groups, in one ledger for all fits of a block."""
+"""Tests that every draw is charged: threads, processes, copies, groups, and `spending` blocks."""
 
 import contextvars
 import copy
@@ -16,8 +16,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from booked import ADD, REPLACE, SHA, entry, new_run
 from joblib import parallel_config
+from ledger_helpers import ADD, REPLACE, SHA, entry, new_run
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from tables import SMALL, make_frame
@@ -41,7 +41,7 @@ PLACES = (
 
 @pytest.fixture
 def many_switches():
-    """Threads take turns as often as they can."""
+    """Let threads take turns as often as possible."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -49,15 +49,15 @@ def many_switches():
 
 
 def at_once(*work):
-    """Run all of it in threads, which begin together."""
+    """Run functions in threads that start together."""
     gate = threading.Barrier(len(work))
     with ThreadPoolExecutor(len(work)) as pool:
         list(pool.map(lambda one: (gate.wait(), one()), work))
 
 
-def test_threads_draw_no_more_than_a_cap_allows(many_switches, books):
-    books.set_cap(SHA, "people.csv", ADD, 1.0)
-    for ledger in (Ledger(ADD, epsilon=1.0), new_run(books)):
+def test_threads_draw_no_more_than_a_cap_allows(many_switches, store):
+    store.set_cap(SHA, "people.csv", ADD, 1.0)
+    for ledger in (Ledger(ADD, epsilon=1.0), new_run(store)):
         drawn = []
 
         def work(ledger=ledger, drawn=drawn):
@@ -69,7 +69,7 @@ def test_threads_draw_no_more_than_a_cap_allows(many_switches, books):
 
         at_once(*[work] * 4)
         assert sum(drawn) == ledger.totals.bound == 1
-    assert books.account(SHA, ADD).totals.bound == 1
+    assert store.account(SHA, ADD).totals.bound == 1
 
 
 def test_no_charge_of_ledgers_that_join_each_other_is_lost(many_switches):
@@ -90,7 +90,7 @@ def test_no_charge_of_ledgers_that_join_each_other_is_lost(many_switches):
 
 
 def test_an_open_ledger_is_not_copied(small_frame, small_schema):
-    """Every fold's process would charge a copy, and the ledger would say 0."""
+    """Otherwise every fold's process would charge a copy, and the ledger would report 0."""
     ledger = Ledger(ADD, name="mine", epsilon=1.0)
     for copied, one in product((pickle.dumps, copy.copy, copy.deepcopy), (ledger, ledger.child("a part"))):
         with pytest.raises(ParameterError, match=r"would be counted nowhere.*n_jobs=1"):
@@ -124,8 +124,8 @@ def test_a_record_is_copied_and_cannot_be_charged():
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="forks as on POSIX")
-def test_charges_of_a_fork_are_refused(books):
-    for ledger in (Ledger(ADD), new_run(books)):
+def test_charges_of_a_fork_are_refused(store):
+    for ledger in (Ledger(ADD), new_run(store)):
         part, text = ledger.child("a part"), os.pipe()
         ledger._lock.acquire()  # as another thread may, at the moment of the fork
         child = os.fork()
@@ -140,11 +140,11 @@ def test_charges_of_a_fork_are_refused(books):
         assert b"another process" in os.read(text[0], 1000)
 
 
-def test_losses_of_an_attached_ledger_count(books):
+def test_losses_of_an_attached_ledger_count(store):
     spent = [Ledger(ADD, name=str(i)) for i in range(4)]
     for one in spent:
         one.charge(entry(0.25, 0.5))
-    top, mine = new_run(books), Ledger(ADD, epsilon=1.0)
+    top, mine = new_run(store), Ledger(ADD, epsilon=1.0)
     top.child("a part").attach(mine)
     for one in spent[:2]:
         mine.attach(one)
@@ -152,8 +152,8 @@ def test_losses_of_an_attached_ledger_count(books):
         mine.attach(spent[2])
     with pytest.raises(BudgetError):
         spent[0].charge(entry(0.1))
-    spent[2].charge(entry(1))  # nobody adopted it
-    assert mine.totals == top.totals == books.account(SHA, ADD).totals == (0.5, 1, 1)
+    spent[2].charge(entry(1))  # it was not attached
+    assert mine.totals == top.totals == store.account(SHA, ADD).totals == (0.5, 1, 1)
     assert mine.children == spent[:2]
 
 
@@ -175,7 +175,7 @@ def test_no_ledger_is_attached_twice_or_to_itself_or_to_another_relation():
 
 
 def test_a_parallel_group_has_only_parts():
-    """Ten fits on the same rows would cost as much as one; under replace, half of one."""
+    """Otherwise ten fits on the same rows would cost as much as one, or half under replace."""
     for relation, by in product((ADD, REPLACE), ("value", "label")):
         group = Ledger(relation).parallel("groups", by=by)
         charges = (lambda group: group.charge(entry(1)), lambda group: group.attach(Ledger(group.relation)), fit)
@@ -238,7 +238,7 @@ def test_a_void_guarantee_holds_at_all_levels_above_and_below():
         ledger, clear = Ledger(relation), Ledger(relation)
         index = part(ledger)
         index.void_because(SEEDED)
-        assert ledger.totals == (0, 0, 0)  # nothing was asked: nothing is lost
+        assert ledger.totals == (0, 0, 0)  # without charges
         assert (ledger.guarantee_void == SEEDED) == (index is ledger)
         index.charge(entry(0.25))
         part(clear).charge(entry(0.25))
@@ -262,16 +262,16 @@ def test_a_void_guarantee_holds_at_all_levels_above_and_below():
     assert (spent.epsilon_bound, spent.epsilon_nominal, ledger.epsilon_nominal) == (math.inf, 1, 2)
 
 
-def test_a_cap_refuses_void_charges(books):
-    books.set_cap(SHA, "people.csv", ADD, 100.0)
-    for ledger in (Ledger(ADD, epsilon=100), new_run(books)):
+def test_a_cap_refuses_void_charges(store):
+    store.set_cap(SHA, "people.csv", ADD, 100.0)
+    for ledger in (Ledger(ADD, epsilon=100), new_run(store)):
         with pytest.raises(BudgetError, match=r"nothing can be proved about this run: A known seed.*Use no seed"):
             fit(ledger, random_state=1)
         assert ledger.totals == (0, 0, 0)
         empty, spent = Ledger(ADD), Ledger(ADD)
         for one in (empty, spent):
             one.void_because(SEEDED)
-        ledger.attach(empty)  # which asked nothing
+        ledger.attach(empty)  # without charges
         spent.charge(entry(1))
         with pytest.raises(BudgetError, match="nothing can be proved"):
             ledger.attach(spent)
@@ -279,10 +279,10 @@ def test_a_cap_refuses_void_charges(books):
         assert ledger.epsilon_bound == 1
 
 
-def test_a_guarantee_found_void_later_makes_bounds_infinite(books):
-    """The answers are there already: no cap can undo that, but it refuses what would come after."""
-    books.set_cap(SHA, "people.csv", ADD, 2.0)
-    run, top = new_run(books), Ledger(ADD, epsilon=2)
+def test_a_guarantee_found_void_later_makes_bounds_infinite(store):
+    """The draws have happened, but a cap refuses further ones."""
+    store.set_cap(SHA, "people.csv", ADD, 2.0)
+    run, top = new_run(store), Ledger(ADD, epsilon=2)
     top.attach(run)
     part, other = run.child("a fit"), run.child("another")
     part.child("a step").charge(entry(0.5))
@@ -290,8 +290,8 @@ def test_a_guarantee_found_void_later_makes_bounds_infinite(books):
     part.void_because("The seed was told.")
     assert [one.epsilon_bound for one in (part, part.children[0], run, top)] == [math.inf] * 4
     assert (other.epsilon_bound, top.epsilon_nominal) == (0.5, 1)
-    account = books.account(SHA, ADD)
-    assert (account.epsilon_bound, account.void, account.looks, account.apart) == (0, "The seed was told.", 0, 2)
+    account = store.account(SHA, ADD)
+    assert (account.epsilon_bound, account.void, account.looks, account.void_looks) == (0, "The seed was told.", 0, 2)
     with pytest.raises(BudgetError):
         other.charge(entry(0.1))
     with pytest.raises(ParameterError, match="No reason"):

@@ -1,4 +1,4 @@
-"""The audit's own arithmetic, right as often as it says; what printed networks and cuts leak, worked out exactly."""
+"""Tests of the audit's confidence bounds, and exact losses of published networks and splits."""
 
 import math
 from fractions import Fraction
@@ -35,7 +35,7 @@ def test_bounds_at_the_extreme_counts_have_closed_forms():
 
 
 def test_confidence_limits_invert_the_binomial_distribution():
-    """At p_lo exactly alpha/2 of samples have this many hits or more; at q_hi, this many or fewer."""
+    """At p_lo, exactly alpha/2 of samples have at least these hits; at q_hi, at most these."""
     hits, other, trials, alpha = 60, 20, 200, 0.05
     found = math.exp(lower_bound(hits, other, trials, alpha=alpha))
     low = optimize.brentq(lambda p: stats.binom.sf(hits - 1, trials, p) - alpha / 2, 0.01, 0.99)
@@ -44,7 +44,7 @@ def test_confidence_limits_invert_the_binomial_distribution():
 
 
 def test_false_alarms_are_as_rare_as_claimed():
-    """Randomized response at exactly epsilon: the chance of all audits whose bound exceeds it, added up."""
+    """For randomized response at exactly epsilon, sum the probabilities of bounds above epsilon."""
     epsilon, alpha, trials = 1.0, 0.2, 60
     keep = math.exp(epsilon) / (1 + math.exp(epsilon))
     chances = np.multiply.outer(*(stats.binom.pmf(np.arange(trials + 1), trials, p) for p in (keep, 1 - keep)))
@@ -53,7 +53,7 @@ def test_false_alarms_are_as_rare_as_claimed():
 
 
 def test_false_alarms_stay_rare_although_the_event_is_chosen():
-    """Two equal worlds: epsilon is 0. Chosen and counted on the same runs, a third of all audits cries wolf."""
+    """Equal worlds have epsilon 0; counting the selecting runs would give a third false alarms."""
     rng = np.random.default_rng(4)
     audits, alpha, alarms, same = 60, 0.2, 0, 0
     for _ in range(audits):
@@ -107,7 +107,7 @@ def test_a_laplace_count_stays_below_its_epsilon_and_a_fifth_of_the_noise_is_cau
 
 
 class Noisier(NaiveBayesSynthesizer):
-    """A planted fault: a fifth of the noise, at the price of all of it."""
+    """Planted fault: a fifth of the noise that is charged."""
 
     times = 5
 
@@ -143,7 +143,7 @@ def test_a_gaussian_count_stays_below_its_rho_and_half_the_noise_is_caught():
 
 
 def test_rho_from_an_event_is_what_every_order_allows():
-    """By a search over rho: the largest for which some order's divergence of the two bounds exceeds rho alpha."""
+    """The largest rho for which some order's divergence of the two bounds exceeds rho alpha."""
     low, high = beta.ppf(0.025, 300, 701), beta.ppf(0.975, 51, 950)
     orders = 1 + np.geomspace(1e-4, 1e4, 4_000)
     sums = np.logaddexp(
@@ -199,7 +199,7 @@ def frame(rows):
 
 
 def neighbors(n, ones):
-    """n rows of 12 zeros, and one of them with so many ones."""
+    """Return n rows of 12 zeros, and the same with one row of `ones` ones."""
     zeros = np.zeros((n, 12), dtype=int)
     changed = zeros.copy()
     changed[-1, :ones] = 1
@@ -211,7 +211,7 @@ def entries_of(method, words):
 
 
 def test_noisy_pairs_of_12_bits_lose_six_times_what_they_claim():
-    """They do not compose in parallel."""
+    """Pairs of columns do not compose in parallel."""
     pair, claim = neighbors(40, ones=12), 1.0
     method = HMPrivBayes(mode="published", epsilon=claim * 27 / 11, random_state=0)  # the pairs' share is 11 : 8 : 8
     (entry,) = entries_of(method.fit(pair[0], schema=bits(12)), " values of ")
@@ -224,7 +224,10 @@ def test_noisy_pairs_of_12_bits_lose_six_times_what_they_claim():
 
 
 def scales_of_two_tables(rows, epsilon):
-    """Of children x00 and x01 in one cluster that grew from x02, which always has entropy 1; for a claim of 2."""
+    """Return the noise scales of x00 and x01, children of x02 in one cluster, for a claim of 2.
+
+    x02 always has entropy 1.
+    """
     how = {"mode": "published", "n_clusters": 1, "max_parents": 1, "eta": 0.0, "epsilon": epsilon}
     for seed in range(50):
         method = HMPrivBayes(**how, random_state=seed).fit(frame(rows), schema=bits(3))
@@ -238,7 +241,7 @@ def scales_of_two_tables(rows, epsilon):
 
 @pytest.mark.parametrize("epsilon", [1.0, 1e-4])
 def test_noiseless_entropies_set_the_noise_whatever_epsilon_is(epsilon):
-    """x00 has counts (2, 2) in the first table and (3, 1) in the other; x01 and x02 have (2, 2) in both."""
+    """x00 has counts (2, 2) on one table, (3, 1) on the other; x01 and x02 have (2, 2) on both."""
     even, uneven = [[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], [[0, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]]
     assert scales_of_two_tables(even, epsilon) == pytest.approx([2, 2])
     found = scales_of_two_tables(uneven, epsilon)
@@ -248,7 +251,7 @@ def test_noiseless_entropies_set_the_noise_whatever_epsilon_is(epsilon):
 
 
 def test_noisy_indices_lose_more_than_they_claim():
-    """Jaccard's index moves by 1: of zeros, or one row of half ones, 36 of 66 pairs fall from 1 to 0."""
+    """A row of half ones among zeros lowers the Jaccard index of 36 of 66 pairs from 1 to 0."""
     pair, epsilon = neighbors(100, ones=6), 0.03
     method = PrivSCBN(mode="published", epsilon=epsilon, random_state=0).fit(pair[0], schema=bits(12))
     (entry,) = entries_of(method, " values of ")
@@ -269,9 +272,10 @@ SCALE = 2 * INFORMATION  # at a claimed epsilon of 1
 
 
 def event_probability(information_a, information_b, pairs, threshold):
-    """P[no pair of A is an edge, all pairs of B are] by the printed rule, by integration over the one noisy threshold.
+    """Return P[no pair of A is an edge, all pairs of B are] by the published rule.
 
-    Its margins are those of `tests/methods/test_hmprivbayes.py`.
+    The probability is integrated over the one noisy threshold; its margins are those of
+    `tests/methods/test_hmprivbayes.py`.
     """
     rho, noise = np.linspace(-15, 15, 30_001), stats.laplace(scale=SCALE)
     below, above = noise.cdf(threshold + rho - information_a), noise.sf(threshold + rho - information_b)
@@ -296,7 +300,7 @@ SCHEMA = Schema(columns=(NUMBER, CLASS), target="y", max_rows=40)
 
 
 def test_possible_split_points_do_not_depend_on_the_rows():
-    """One record or none: steps of the grid, whose low bits are fair, and each as probable without it."""
+    """One record or none: points of the grid have random low bits, each equally probable."""
     parities, one = [], pd.DataFrame({"n": [3.7], "y": ["1"]})
     how = {"n_trees": 1_000, "epsilon": 10, "max_depth": 1, "resample": "full", "count_share": 0.0}
     for seed, frame in enumerate((one, one.head(0)), start=1):

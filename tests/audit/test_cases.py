@@ -1,4 +1,4 @@
-"""Every case is what it says, its verdict is what the specification says, and what is compared would show a fault."""
+"""Tests of the twin worlds: texts, verdicts as specified, and statistics that detect faults."""
 
 from collections import Counter
 from dataclasses import replace
@@ -105,7 +105,7 @@ def test_flaws_are_caught_with_few_runs_and_corrections_are_not(key):
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [case.key for case in cases.CASES if case.expected_verdict is not Verdict.OPEN])
 def test_flaws_are_caught_with_as_many_runs_as_the_page_makes(key):
-    """Or with 500, if those are enough."""
+    """With the page's number of runs, or with 500 where those are enough."""
     case = case_of(key)
     few = case.expected_verdict is None or any(word in key for word in ("/range/", "/purity/", "/index"))
     neighbors = cases.run(case, min(case.trials, 500) if few else case.trials, seed=5)
@@ -183,7 +183,7 @@ def test_a_caching_schema_is_the_same_schema():
 
 
 def test_the_largest_loss_of_one_label_is_the_hand_worked_one():
-    """At x = (1, 1, 1) the log-odds of label 1 are 2.978 / 6 in the first world and 4.368 / 6 in the second."""
+    """At x = (1, 1, 1), label 1 has log-odds 2.978 / 6 and, on the second data set, 4.368 / 6."""
     zero, one = np.abs(label_losses(1 / 6)).reshape(2, -1).max(axis=1)
     assert (zero, one) == pytest.approx((0.1502, 0.0815), abs=5e-5)
 

@@ -18,7 +18,7 @@ from dpcore.door.network_growth import CandidateBlock
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NOISES, NoNoise, exactly_sampled, generator, histograms, make_noise, sources
 from dpcore.mechanisms.noise.histograms import Spread, draw, lengths, log_error, logarithm, spreads, vector, ways
-from tests.laws import agreement
+from tests.distributions import agreement
 
 RARE = 1e-6
 

@@ -42,7 +42,7 @@ from secrets import token_hex
 from typing import Any, Protocol
 
 from dpcore import text as texts
-from dpcore.accounting.currency import PURE, PrivacyLoss, PrivacyMeasure, rho_from_pure_epsilon
+from dpcore.accounting.currency import PURE, PrivacyLoss, PrivacyMeasure, rho_from_pure
 from dpcore.accounting.ledger import Ledger, LossSummary, Totals
 from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation, exact
 from dpcore.accounting.store.file import (
@@ -101,20 +101,20 @@ class StoredTotals(LossSummary):
 class StoredRun(StoredTotals):
     """One run in the ledger file; `name` is its purpose."""
 
-    started: datetime
+    start_time: datetime
 
 
 @dataclass(frozen=True)
 class Account(StoredTotals):
     """Totals of all runs on one data set under one relation whose guarantee is not void.
 
-    `cap` is the largest epsilon of the account; None if there is no cap. `apart` counts the
+    `cap` is the largest epsilon of the account; None if there is no cap. `void_looks` counts the
     releases of runs with a void guarantee, and `void` says why their guarantee is void, if that was
     recorded.
     """
 
     cap: Epsilon | None
-    apart: int = 0
+    void_looks: int = 0
 
 
 class LedgerStore(LedgerFile):
@@ -180,8 +180,7 @@ class LedgerStore(LedgerFile):
         with self.transaction(whole=False) as tables:
             token, row_id, purpose, begun, *before = tables.line("runs", run.row_id) or ("", 0, "", "")
             if token != run.token:
-                cause = f"The ledger {self.path} no longer has this run."
-                raise LedgerError(cause, "No noise was drawn. Start the run again.")
+                raise LedgerError(f"The ledger {self.path} no longer has this run.", "No noise was drawn. Run again.")
             account = tables.line("accounts", parse_count(row_id))
             if account is None:
                 raise UnreadableError
@@ -223,8 +222,7 @@ class LedgerStore(LedgerFile):
     def accounts(self) -> list[Account]:
         """Return all accounts that have charges or a cap, the oldest first."""
         with self.transaction(writes=False) as tables:
-            found = read_accounts(tables)
-            return [account for account in found if account.looks or account.apart or account.cap is not None]
+            return [one for one in read_accounts(tables) if one.looks or one.void_looks or one.cap is not None]
 
     def account(self, key: str, relation: Relation | str, delta: float = 0.0) -> Account | None:
         """Return the account of a key, relation and delta; None if there is none."""
@@ -276,6 +274,7 @@ class StoredLedger(Ledger):
 
     def _persist(self, new: Totals, void: str, *, drawn: bool) -> None:
         # A fit is a part; a query outside fits is a release of its own
+        """Write the new totals to the ledger file as a charge of the run, before they count."""
         looks = max(len(self._items), self._looks, 1)
         added = Totals(*map(increase, self.totals, new))
         self.run.store.add(self.run, added, looks - self._looks, void, drawn=drawn)
@@ -338,8 +337,8 @@ def ledger_path() -> Path | None:
 
     With "session" no file outlives the session.
     """
-    account_key = os.environ.get("DPCORE_LEDGER", "")
-    return None if account_key == SESSION else Path(account_key) if account_key else usual_path()
+    path = os.environ.get("DPCORE_LEDGER", "")
+    return None if path == SESSION else Path(path) if path else usual_path()
 
 
 def usual_path() -> Path:
@@ -380,9 +379,8 @@ def parse_relation(written: Cell) -> tuple[Relation, PrivacyMeasure]:
 
 def refuse_delta(accounts: Sequence[Account], key: str, name: str, delta: float) -> None:
     """Raise BudgetError if rho was spent on a data set with another delta than `delta`."""
-    charged = (one for one in accounts if one.dataset_key == dataset_key(key) and (one.looks or one.apart))
-    others = {one.delta for one in charged} - {0.0, delta}
-    if delta and others:
+    charged = [one for one in accounts if one.dataset_key == dataset_key(key) and (one.looks or one.void_looks)]
+    if delta and (others := {one.delta for one in charged} - {0.0, delta}):
         chosen = min(others)
         raise BudgetError(
             f"The first run with a delta set the delta of {name!r} to {chosen:g}, for good.",
@@ -393,13 +391,15 @@ def refuse_delta(accounts: Sequence[Account], key: str, name: str, delta: float)
 def cross_account_loss(spent: StoredTotals, whom: StoredTotals) -> PrivacyLoss:
     """Return what the loss of one account, `spent`, costs the privacy unit of another, `whom`.
 
-    Both accounts belong to the same file and relation. The loss is in the privacy measure of
-    `whom`: an epsilon is half its square in rho, and no pure epsilon bounds a loss in rho. Where
-    runs protect persons, a data set and one that differs by one row differ by one person's rows
-    (`replace`), or each differs by one person from the data set without that person (`add_remove`):
-    a row has the loss of one person, or of two. The loss of persons from runs that protect rows is
-    infinite, because no account knows how many rows a person has; so is the loss of persons named
-    by another column.
+    Both accounts belong to the same file and relation. The loss is returned in the privacy measure
+    of `whom`:
+
+    - From epsilon to rho: half the square of epsilon. From rho to pure epsilon: infinite.
+    - From persons to rows: under `replace`, a changed row changes the rows of one person. Under
+      `add_remove`, data sets that differ by a row both differ from the data set without that row's
+      person. So a row has the loss of one person, or of two.
+    - From rows to persons: infinite, because no account knows how many rows a person has.
+    - From persons of one column to persons of another column: infinite.
     """
     loss = spent.totals.bound
     if not loss:
@@ -410,7 +410,7 @@ def cross_account_loss(spent: StoredTotals, whom: StoredTotals) -> PrivacyLoss:
         loss *= 1 if whom.relation is Relation.REPLACE else spent.measure.group_factor(2)
     if spent.measure.unit == whom.measure.unit:
         return loss
-    return rho_from_pure_epsilon(loss) if whom.delta else inf
+    return rho_from_pure(loss) if whom.delta else inf
 
 
 def refuse_over_cap(capped: Account, accounts: Sequence[Account], void: str, *, proved: bool) -> None:
@@ -419,8 +419,7 @@ def refuse_over_cap(capped: Account, accounts: Sequence[Account], void: str, *, 
     `proved` says whether the guarantee of the current run is sound. If not, any cap is exceeded;
     `void` may say why.
     """
-    own = capped.dataset_key, capped.relation
-    neighbors = [line for line in accounts if (line.dataset_key, line.relation) == own]
+    neighbors = [one for one in accounts if (one.dataset_key, one.relation) == (capped.dataset_key, capped.relation)]
     losses = [cross_account_loss(line, capped) for line in neighbors]
     total = sum(losses, start=Fraction(0)) if proved else inf
     if capped.cap is None or total <= capped.measure.loss_of(capped.cap):
@@ -452,7 +451,7 @@ def refuse_over_cap(capped: Account, accounts: Sequence[Account], void: str, *, 
 
 
 def read_accounts(tables: LedgerTables) -> list[Account]:
-    """Return all accounts; void runs are not in their totals but in their `apart`."""
+    """Return all accounts; void runs are not in their totals but in their `void_looks`."""
     lines = tables.lines("accounts")
     infinite = {row_id for row_id, _, _, _, *spent, _ in lines if parse_epsilon(spent[2]) == inf}
     runs = tables.lines("runs") if infinite else []

@@ -230,8 +230,7 @@ class LedgerFile:
         """Create the file if it does not exist and its witness records no changes."""
         if self.linked and not self.path.exists():
             cause = f"The ledger is a link to {self.path}, where there is no file."
-            remedy = "No noise was drawn. Put the file back, or remove the link to start a new ledger."
-            raise LedgerError(cause, remedy)
+            raise LedgerError(cause, "No noise was drawn. Put the file back, or remove the link for a new ledger.")
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self.path.exists():
             self._refuse_lost("is gone, with {:,} recorded changes", trusted=trusted)
@@ -274,6 +273,7 @@ class LedgerFile:
             raise self._incomplete("does not match its witness file")
 
     def _incomplete(self, cause: str) -> IncompleteError:
+        """Return the error of a ledger that may lack charges; `cause` completes its sentence."""
         return IncompleteError(f"The ledger {self.path} {cause}.", f"{WHAT_TO_DO} Or accept its current content.")
 
 

@@ -89,7 +89,7 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
             panels.chart(charts.staircase(runs[::-1], cap=cap, others=beneath))
         proved = runs.drop(index=unproved.index, columns=["why", "epsilon_bound"])
         st.dataframe(proved.rename(columns=say), hide_index=True, key=f"ledger.{key}")
-    if account.apart:
+    if account.void_looks:
         text = say(
             "**Listed apart: releases without a guarantee.** No total holds what they tell: anyone "
             "who has seen one of them may know anything about these rows."
@@ -146,7 +146,7 @@ def runs_of(account: Account) -> pd.DataFrame:
     """The runs of an account, the latest first; why counts for those of which nothing is proved."""
     rows = [
         (
-            f"{run.started.astimezone():%Y-%m-%d %H:%M:%S}",
+            f"{run.start_time.astimezone():%Y-%m-%d %H:%M:%S}",
             retold(run.name),
             run.looks,
             claim(run.epsilon_claimed),
@@ -190,7 +190,7 @@ def compare_accounts(other: Account, account: Account) -> str:
         here = say(many, for_person=person_clause(other, unit_of(other)))
     else:
         here = say("No total holds promises to others, or with another relation or delta.")
-    if other.apart:
+    if other.void_looks:
         here += f" {say('What is listed apart there is in no total.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
     values = {"name": escape(other.name), "promise": promise(other), "spent": format_spent(other)}
