@@ -38,6 +38,7 @@ LOCATIONS = {name: f"{module}:{name}" for module, names in MODULES.items() for n
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name of the package on its first use; AttributeError if it is unknown."""
     from dpcore.domain.former_names import PUBLIC
     from dpcore.methods import METHODS
     from dpcore.methods.registry import advise, load
@@ -54,4 +55,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """Return the public names of the package."""
     return [*__getattr__("__all__"), "__version__"]

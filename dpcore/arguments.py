@@ -47,7 +47,7 @@ Progress = Callable[[float, str], None]
 
 
 def no_progress(fraction: float, text: str) -> None:
-    """Ignore progress reports: the default callback of long computations."""
+    """Ignore the progress of a long computation: the default callback."""
 
 
 def is_number(value: object) -> bool:
@@ -110,7 +110,7 @@ def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
 
 
 def table_remedy(given: object) -> str:
-    """Return advice on how to get a DataFrame of rows from `given`, an argument of another type."""
+    """Return advice for an error: how to get a DataFrame of rows from `given`, which is none."""
     if isinstance(given, str | os.PathLike):
         return 'Pass data.train of data = dp.datasets.read("people.csv", schema=schema).'
     remedies = (remedy for name, remedy in TABLE_REMEDIES.items() if hasattr(given, name))
@@ -152,6 +152,7 @@ def check_arguments(function: Callable[Given, Answer]) -> Callable[Given, Answer
 
     @wraps(function)
     def checked(*words: Given.args, **given: Given.kwargs) -> Answer:
+        """Check the arguments against the annotations, then call the function."""
         try:
             named = form.bind(*words, **given).arguments
         except TypeError as error:

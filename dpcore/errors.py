@@ -24,6 +24,7 @@ class DPCoreError(ValueError):
         self.cause, self.remedy, self.private = cause, remedy, private
 
     def __str__(self) -> str:
+        """Return cause and remedy in one text, without private details."""
         return f"{self.cause} {self.remedy}".strip()
 
 

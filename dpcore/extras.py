@@ -11,7 +11,7 @@ EXTRAS = {"vl_convert": "report", "python_calamine": "excel"}  # extra by import
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module of `EXTRAS` is installed, without importing it."""
+    """Return whether an optional module (a key of `EXTRAS`) is installed, without importing it."""
     try:
         return find_spec(module) is not None
     except ImportError:  # the import system blocks the module
@@ -19,11 +19,11 @@ def is_installed(module: str) -> bool:
 
 
 def missing_package(module: str, what: str) -> tuple[str, str]:
-    """Return the cause and remedy of an error: `what` needs a module that is not installed."""
+    """Return cause and remedy of an error: `what`, a feature, needs a module that is missing."""
     return f"{what} needs {module}, which is not installed:", f'pip install "dpcore[{EXTRAS[module]}]".'
 
 
 def need(module: str, what: str, error: type[DPCoreError] = ParameterError) -> None:
-    """Raise `error` unless a module that `what` needs is installed."""
+    """Raise `error` unless an optional module is installed; `what` is the feature that needs it."""
     if not is_installed(module):
         raise error(*missing_package(module, what))

@@ -82,7 +82,7 @@ class Verdict(StrEnum):
 
     HOLDS = phrase("holds")
     FAILS = phrase("does not hold")
-    OPEN = phrase("cannot be told")
+    OPEN = phrase("is not decided")
 
 
 def claim(epsilon: float) -> str:
@@ -162,6 +162,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file; each text that spans several lines becomes one line."""
 
     def joined(value: Any) -> Any:
+        """Return a TOML value with each text on one line."""
         if isinstance(value, dict):
             return {name: joined(each) for name, each in value.items()}
         if isinstance(value, list):

@@ -51,10 +51,15 @@ def schema() -> Fields:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Settings of dpcore",
-        "description": "What `dpcore release` and `dpcore compare` run, as the dashboard saves it.",
+        "description": "Settings for `dpcore release` and `dpcore compare`, as the dashboard saves them.",
         "type": "object",
         "required": ["format"],
-        "properties": {"format": {"enum": list(parts), "description": "What the settings are of."}},
+        "properties": {
+            "format": {
+                "enum": list(parts),
+                "description": "Kind of settings: release or comparison.",
+            }
+        },
         "allOf": [when({"format": name}, reference(part)) for name, part in parts.items()],
         "$defs": {"release": release(), "comparison": comparison(), **methods},
     }
@@ -65,19 +70,22 @@ def release() -> Fields:
     origins = object_of(dict.fromkeys(get_args(Origin), COUNT), [])
     unit = {"max_contributions": COUNT, "id_column": {"type": ["string", "null"]}}
     fields = {
-        "$schema": (TEXT, "Where an editor finds this file."),
-        "format": (TEXT, "Settings of a release."),
-        "method": (TEXT, "The method's name, or a title of one's own beside `class`."),
+        "$schema": (TEXT, "The address of this JSON Schema, for editors."),
+        "format": (TEXT, "Marks the file as settings of a release."),
+        "method": (TEXT, "The method's name, or a title if `class` is given."),
         "class": ({"enum": list(dp.METHODS.classes)}, "The method's class in `dpcore`."),
         "parameters": ({"type": "object", "required": ["epsilon"]}, "The method's parameters."),
         "data": (name_object(), "The data set: a bundled one is found by its name."),
-        "rows": (COUNT | {"maximum": MOST_ROWS}, "How many rows of synthetic data."),
-        "schema_source": ({"enum": ["declared", "inferred"]}, "Inferred: no guarantee holds."),
-        "schema_origins": (origins, "How many lines of the schema come from where."),
+        "rows": (COUNT | {"maximum": MOST_ROWS}, "Number of synthetic rows."),
+        "schema_source": (
+            {"enum": ["declared", "inferred"]},
+            "Inferred from the rows: no guarantee holds.",
+        ),
+        "schema_origins": (origins, "Number of schema lines by their source."),
         "unit": (object_of(unit, ["max_contributions"]), "The privacy unit, if it is not a row."),
-        "noise": (TEXT, "The source of noise of the release that wrote this."),
-        "page": ({"type": "object"}, "The dashboard's page, and what was set there."),
-        "target": (TEXT, "The class column of a model."),
+        "noise": (TEXT, "The source of noise of the release."),
+        "page": ({"type": "object"}, "The page of the dashboard, and its settings."),
+        "target": (TEXT, "The target column of a model."),
         "classes": ({"type": "array", "items": TEXT}, "The classes of a model."),
         "sizes": ({"type": "object", "additionalProperties": COUNT}, "The sizes of a model."),
     }
@@ -106,23 +114,23 @@ def comparison() -> Fields:
     methods["additionalProperties"] = method
     rows = {"anyOf": [COUNT | {"maximum": MOST_REPEATS}, NOTHING]}
     fields = {
-        "$schema": (TEXT, "Where an editor finds this file."),
-        "format": (TEXT, "Settings of a comparison."),
-        "dpcore": (TEXT, "The version that wrote this."),
+        "$schema": (TEXT, "The address of this JSON Schema, for editors."),
+        "format": (TEXT, "Marks the file as settings of a comparison."),
+        "dpcore": (TEXT, "The version of dpcore that wrote this file."),
         "data": (name_object(), "The data set: a bundled one is found by its name."),
         "schema": ({"type": "object"}, "The schema, as `dpcore schema` writes it."),
-        "methods": (methods, "The methods and their parameters, by the names that the table has."),
+        "methods": (methods, "The methods and their parameters, by their titles in the table of results."),
         "epsilons": (array_of(budgets, MOST_EPSILONS), "The epsilons at which each method runs."),
-        "repeats": (COUNT | {"maximum": MOST_REPEATS}, "How often everything runs."),
-        "measures": (array_of({"enum": list(MEASURES)}), "What is measured."),
-        "models": (array_of({"enum": list(MODELS)}), "What learns from synthetic data."),
+        "repeats": (COUNT | {"maximum": MOST_REPEATS}, "Number of repeats of each method at each epsilon."),
+        "measures": (array_of({"enum": list(MEASURES)}), "The utility measures to compute."),
+        "models": (array_of({"enum": list(MODELS)}), "The models to train on synthetic data."),
         "label": (
             {"anyOf": [object_of(label, list(label)), NOTHING]},
-            "Which rows count as yes; by default the class.",
+            "The rows that count as positive; by default by the target.",
         ),
-        "rows": (rows, "How many rows of synthetic data; by default as many as there are."),
-        "skip": ({"type": "boolean"}, "Whether measures that a method has not are left out."),
-        "hash": (TEXT, "Of all the rest."),
+        "rows": (rows, "Number of synthetic rows; by default that of the data set."),
+        "skip": ({"type": "boolean"}, "Whether measures that a method does not support are left out."),
+        "hash": (TEXT, "Hash of the other fields."),
     }
     optional = ("$schema", "dpcore", "data", "schema", "hash")
     return object_of(with_descriptions(fields), [name for name in fields if name not in optional])

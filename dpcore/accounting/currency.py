@@ -61,9 +61,9 @@ LEAST = 1e-300  # smallest delta above 0
 WIDEST = 2.0**53  # largest scale of noise; wider noise counts as no answer at all
 HALVINGS = 200
 DELTA = phrase(
-    "Delta is {delta}: with a person in the data no event is more than exp(epsilon) times as probable as without, "
-    "plus one in {runs:,}. So epsilon alone does not limit what someone may learn; how sure they can become is said "
-    "but for a chance of delta, and is more than epsilon alone would say."
+    "Delta is {delta}: one in {runs:,}. With a person in the data, each event is at most exp(epsilon) times as "
+    "probable as without, plus delta. The stated bound on how sure someone can become holds except with "
+    "probability delta, and is larger than the bound by epsilon alone."
 )
 
 
@@ -75,7 +75,7 @@ class PrivacyMeasure:
 
     @staticmethod
     def of(delta: float) -> PrivacyMeasure:
-        """Return the measure of a delta: pure epsilon for 0, otherwise rho.
+        """Return the privacy measure of a delta: pure epsilon for 0, otherwise rho (zCDP).
 
         ParameterError if delta is neither 0 nor a probability below 1.
         """
@@ -94,12 +94,12 @@ class PrivacyMeasure:
         return "rho" if self.delta else "epsilon"
 
     def loss_of(self, epsilon: Epsilon) -> PrivacyLoss:
-        """Return the largest loss in this measure that gives at most `epsilon`, rounded down."""
+        """Return the largest loss in this measure with at most this epsilon, rounded down."""
         most = exact(epsilon)
         return rho_from_epsilon(float(most), self.delta) if self.delta and 0 < most < inf else most
 
     def epsilon(self, budget: PrivacyLoss) -> float:
-        """Return the epsilon of a loss, which holds at this measure's delta, rounded up."""
+        """Return the epsilon of a loss in this measure, which holds at the delta, rounded up."""
         return epsilon_from_rho(round_up(budget), self.delta) if self.delta and 0 < budget < inf else float(budget)
 
     def log_odds_gained(self, budget: PrivacyLoss) -> float:
@@ -129,14 +129,14 @@ class PrivacyMeasure:
         return self.epsilon(self.loss_of(epsilon * (1 + ROUNDING)) * Fraction(many) ** 2)
 
     def histogram_sensitivity(self, relation: Relation) -> float:
-        """Return the sensitivity of one marginal of counts: L1 for epsilon, L2 for rho.
+        """Return the sensitivity of a marginal of counts: in L1 norm for epsilon, in L2 for rho.
 
         One row changes `relation.histogram_l1` cells by one each.
         """
         return sqrt(relation.histogram_l1) if self.delta else relation.histogram_l1
 
     def scale(self, share: PrivacyLoss, sensitivity: float, values: int = 1) -> float:
-        """Return the noise scale at which `values` numbers have the privacy loss `share` in total.
+        """Return the noise scale at which releasing `values` noisy numbers has the loss `share`.
 
         `sensitivity` is that of each number; a whole marginal of counts is one of the `values`. The
         scale is infinite if the share is 0 or the noise would be wider than `WIDEST`.
@@ -164,6 +164,7 @@ class PrivacyMeasure:
         return sqrt(8 * float(share)) if self.delta else float(share)
 
     def __str__(self) -> str:
+        """Return the measure as text for people."""
         return f"rho at delta {self.delta:g}" if self.delta else "pure epsilon"
 
 
@@ -171,7 +172,7 @@ PURE = PrivacyMeasure()
 
 
 def describe_measure(delta: float) -> dict[str, Any]:
-    """Return the values in the braces of the text `DELTA`, for a delta above 0."""
+    """Return the numbers in the text `DELTA`, which explains a delta above 0 on screens."""
     return {"delta": f"{delta:g}", "runs": int((1 + ROUNDING) / delta)}
 
 
@@ -212,7 +213,7 @@ def rho_from_epsilon(epsilon: float, delta: float) -> Fraction:
 
 
 def fixed_terms(x: float, delta: float) -> tuple[float, float, float]:
-    """Return the terms of epsilon beside rho alpha, for delta and alpha = 1 + x."""
+    """Return the terms of epsilon(rho, delta) that do not depend on rho, for alpha = 1 + x."""
     return -log(delta) / x, -log1p(x) / x, -log1p(1 / x)
 
 

@@ -161,6 +161,7 @@ class Entry:
     strata: tuple[str, ...] = ()  # columns by which rows were split, one marginal for each value
 
     def __post_init__(self) -> None:
+        """Convert both losses to exact fractions; ParameterError for invalid numbers."""
         try:
             for name in ("epsilon_claimed", "epsilon_nominal"):
                 object.__setattr__(self, name, exact(getattr(self, name)))
@@ -178,6 +179,7 @@ class EntryFrame(pd.DataFrame):
     """Data frame of a ledger's entries whose text shows the first three columns only."""
 
     def __repr__(self) -> str:
+        """Return the first three columns as text, with a note about totals."""
         text = self.iloc[:, :3].to_string(max_rows=60, max_colwidth=43)
         return f"{text}\nQueries of disjoint rows do not add up: the ledger has the totals."
 
@@ -253,6 +255,7 @@ class Ledger(LossSummary):
         self._process = os.getpid()
 
     def __repr__(self) -> str:
+        """Return the ledger's name, epsilons and size in one line."""
         void = " (guarantee void)" if self.guarantee_void else ""
         facts = f"{self.relation} one {self.protects}, {len(self.entries):,} entries, {self.status}"
         return f"Ledger({self.name!r}, {self.epsilon_text}{void}, {facts})"
@@ -359,7 +362,7 @@ class Ledger(LossSummary):
             If the reason is blank.
         """
         if not reason.strip():
-            raise ParameterError("No reason is given.", "Say in a sentence why nothing can be proved.")
+            raise ParameterError("`reason` is empty.", "Pass a sentence that says why nothing can be proved.")
         with lock_trees(self):
             if reason in self._reasons:
                 return
@@ -582,6 +585,7 @@ class Ledger(LossSummary):
         inside = poisson_inside(cost / self.relation.histogram_l1, rate)
 
         def outside(loss: Epsilon) -> Epsilon:
+            """Return the loss on all rows of a loss on the sample."""
             return cost * loss / inside if inside else exact(loss)
 
         sample = Ledger(Relation.ADD_REMOVE, plan=inside, name=name)
@@ -634,12 +638,12 @@ class Ledger(LossSummary):
         self._refuse_group()
         if ledger.relation is not self.relation:
             raise ParameterError(
-                f"{ledger.name!r} counts under {ledger.relation}, {self.name!r} under {self.relation}.",
+                f"Ledger {ledger.name!r} has relation {ledger.relation}, ledger {self.name!r} {self.relation}.",
                 "Epsilons of different relations do not add up: keep two ledgers.",
             )
         if ledger.measure != self.measure:
             raise ParameterError(
-                f"{ledger.name!r} counts {ledger.measure}, {self.name!r} {self.measure}.",
+                f"Ledger {ledger.name!r} counts {ledger.measure}, ledger {self.name!r} {self.measure}.",
                 "Losses in different privacy measures do not add up: keep two ledgers.",
             )
         if ledger.unit_column is not None:
@@ -647,7 +651,7 @@ class Ledger(LossSummary):
         return self._join(ledger)
 
     def _make_part(self, name: str, relation: Relation | None = None, **limits: PrivacyLoss | None) -> Ledger:
-        """Return a new ledger with this one's relation and delta, not yet attached."""
+        """Return a new ledger with this ledger's privacy measure, to be attached as a part."""
         self._refuse_group()
         return Ledger(relation or self.relation, name=name, delta=self.delta, **limits)
 
@@ -677,7 +681,7 @@ class Ledger(LossSummary):
                 raise ParameterError("A ledger cannot be a part of itself.", "Attach another ledger.")
             if part._parent is not None:
                 raise ParameterError(
-                    f"{part.name!r} is already a part of {part._parent.name!r}.",
+                    f"Ledger {part.name!r} is already a part of {part._parent.name!r}.",
                     f"Attach {part._parent.name!r}, or a new ledger.",
                 )
             lost = part._has_entries and bool(self._reasons_above())
@@ -699,7 +703,7 @@ class Ledger(LossSummary):
                 node._totals = node._totals._replace(bound=math.inf)
 
     def _increase_totals(self, new: Totals, void: str = "", *, drawn: bool = False) -> None:
-        """Set new totals here and the resulting ones above: check caps, write to files, then count.
+        """Set this ledger's totals to `new` and update those above: check caps, write files, count.
 
         If `drawn`, the noise was drawn already: the totals are counted even if a cap is exceeded or
         the file cannot be written. `void` is a reason why the guarantee is void.
@@ -723,7 +727,10 @@ class Ledger(LossSummary):
                     node._totals = totals
 
     def _totals_with_part(self, losses: LossRules, old: Totals, new: Totals) -> Totals:
-        """Return this ledger's totals when a part's totals change from `old` to `new`."""
+        """Return this ledger's totals after a part's totals have changed from `old` to `new`.
+
+        `losses` are the rules by which the part counts.
+        """
         before, after = losses.apply(old), losses.apply(new)
         if self._rule == "parallel":
             return Totals(*map(max, self._totals, after))
@@ -857,9 +864,11 @@ class Ledger(LossSummary):
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def __copy__(self) -> Self:
-        return deepcopy(self)  # parts belong to one tree
+        """Return a deep copy, because the parts belong to one tree; closed ledgers only."""
+        return deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes to copy or pickle; ParameterError if the ledger is open."""
         over = [node.status for node in self._ancestors() if node.status != "open"]
         if not over:
             raise ParameterError(
@@ -872,6 +881,7 @@ class Ledger(LossSummary):
         return {name: kept for name, kept in record.items() if name not in TREE_FIELDS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copied ledger as a record that cannot be charged."""
         Ledger.__init__(self, state["relation"])
         vars(self).update(state)
         for node in self._descendants():

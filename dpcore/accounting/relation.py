@@ -40,7 +40,7 @@ class Relation(StrEnum):
 
     @property
     def short(self) -> str:
-        """Definition of the relation in a few words, for screens."""
+        """Definition of the relation in a few words for screens, such as "change one row"."""
         return phrase("change one row") if self is Relation.REPLACE else phrase("add or remove one row")
 
     def sentence_for(self, protects: ProtectedUnit) -> str:

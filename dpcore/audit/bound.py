@@ -36,7 +36,7 @@ FEWEST = 20
 ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  # of Rényi divergences; each gives a bound on rho
 LEAST = 1e-300  # in place of a probability of 0 on both data sets
 REPORT_EVERY = 200  # number of progress reports of a long audit
-RUNS, WORLD = phrase("Run {run:,} of {trials:,} in each world"), phrase("World {side:d} done")
+RUNS, WORLD = phrase("Run {run:,} of {trials:,} in each world"), phrase("Runs in world {side:d} are done")
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 """A mechanism as a function: (frame, number of runs) -> that many independent outputs."""
 

@@ -53,6 +53,7 @@ def make_case(name: str, relation: str, parameters: dict[str, Any], given: dict[
     schema, pair = neighbors(given, replaced=replaced)
 
     def text(texts: Any) -> str:
+        """Return a text, or the one of two texts that fits the relation."""
         return texts if isinstance(texts, str) else str(texts[replaced])
 
     return Case(

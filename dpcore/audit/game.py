@@ -79,7 +79,7 @@ class Case:
         return self.estimator.mode
 
     def epsilons(self, ledger: Ledger) -> tuple[float, float]:
-        """Return the claimed and the nominal epsilon of the attacked entries."""
+        """Return the claimed and the nominal epsilon of the attacked entries of a run's ledger."""
         if not self.step:
             return ledger.epsilon_claimed, ledger.epsilon_nominal
         entries = [entry for entry in ledger.entries if self.step in entry.name]

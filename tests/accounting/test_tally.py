@@ -294,7 +294,7 @@ def test_a_guarantee_found_void_later_makes_bounds_infinite(store):
     assert (account.epsilon_bound, account.void, account.looks, account.void_looks) == (0, "The seed was told.", 0, 2)
     with pytest.raises(BudgetError):
         other.charge(entry(0.1))
-    with pytest.raises(ParameterError, match="No reason"):
+    with pytest.raises(ParameterError, match=r"`reason` is empty"):
         run.void_because(" ")
 
 

@@ -23,7 +23,7 @@ from dpcore.experiment.figures.studies import Fit, Risk, whole
 from dpcore.experiment.study import TIMES, Run
 
 MARK = "do not publish"
-LINE = re.compile(r"The (paper|patent) says: .+\. Here it (holds|does not hold|cannot be told).* \(\d+ repeats?\)\..*")
+LINE = re.compile(r"The (paper|patent) says: .+\. Here it (holds|does not hold|is not decided).* \(\d+ repeats?\)\..*")
 
 
 @pytest.fixture(autouse=True)

@@ -135,7 +135,7 @@ class LedgerStore(LedgerFile):
         return f"{data.name}, persons of {column!r}" if column else data.name
 
     def start_run(self, key: str, name: str, relation: Relation | str, purpose: str, delta: float = 0.0) -> OpenRun:
-        """Record a new run without charges; raise BudgetError if the data set has another delta.
+        """Record a new run without charges; raise BudgetError if its data set has another delta.
 
         `key` is the account key, `name` the title of the data set, `purpose` the title of the run.
         """
@@ -269,6 +269,7 @@ class StoredLedger(Ledger):
     """Ledger whose charges are written to the ledger file before they count; not copyable."""
 
     def __init__(self, run: OpenRun) -> None:
+        """Open a ledger without charges for a recorded run."""
         super().__init__(run.relation, name=run.purpose, delta=run.delta)
         self.run, self._looks = run, 0
 
@@ -327,7 +328,7 @@ def persistent_ledger(
 
 
 def id_column_of(data: AccountedRows) -> str:
-    """Return the column that names a row's person; empty if rows are protected."""
+    """Return the schema's column that names a row's person; empty if rows are protected."""
     unit = getattr(getattr(data, "schema", None), "persons", None)
     return "" if unit is None else str(unit.id_column)
 
@@ -347,7 +348,10 @@ def usual_path() -> Path:
 
 
 def find_account(tables: LedgerTables, key: str, relation: Relation, measure: PrivacyMeasure) -> tuple[Any, ...]:
-    """Return an account's row number, name, totals and cap; row number None if there is none."""
+    """Return an account's row number, name, totals and cap from the ledger file's tables.
+
+    The row number is None if there is no such account.
+    """
     for row_id, known_key, known_relation, *rest in tables.lines("accounts"):
         if (known_key, known_relation) == (key, format_relation(relation, measure)):
             return row_id, *rest
@@ -355,7 +359,7 @@ def find_account(tables: LedgerTables, key: str, relation: Relation, measure: Pr
 
 
 def dataset_key(key: str) -> str:
-    """Return the data set's part of an account key, without the privacy unit."""
+    """Return the part of a ledger account's key that identifies the data set."""
     return key.partition("+")[0]
 
 
@@ -451,7 +455,7 @@ def refuse_over_cap(capped: Account, accounts: Sequence[Account], void: str, *, 
 
 
 def read_accounts(tables: LedgerTables) -> list[Account]:
-    """Return all accounts; void runs are not in their totals but in their `void_looks`."""
+    """Return all accounts in the ledger file; void runs are counted apart, in `void_looks`."""
     lines = tables.lines("accounts")
     infinite = {row_id for row_id, _, _, _, *spent, _ in lines if parse_epsilon(spent[2]) == inf}
     runs = tables.lines("runs") if infinite else []
@@ -476,7 +480,11 @@ def increase(old: Epsilon, new: Epsilon) -> Epsilon:
 
 
 def add_to_line(before: Sequence[Cell], spent: Totals, looks: int, void: str) -> tuple[Cell, ...]:
-    """Return the cells of a line after a charge."""
+    """Return the cells of a line in the ledger file after one more charge.
+
+    `spent` has the losses of the charge, `looks` its number of releases, `void` why its guarantee
+    is void.
+    """
     *old, before_looks, known = before
     reason = str(known) if void in str(known) else f"{known} {void}".strip()
     sums = (format_epsilon(parse_epsilon(a) + b) for a, b in zip(old, spent, strict=True))
@@ -484,6 +492,6 @@ def add_to_line(before: Sequence[Cell], spent: Totals, looks: int, void: str) ->
 
 
 def parse_totals(spent: Sequence[Cell]) -> tuple[Totals, int, str]:
-    """Return the totals, the number of releases and the void reason from the cells of a line."""
+    """Return the totals, number of releases and void reason from cells of the ledger file."""
     *sums, looks, void = spent
     return Totals(*map(parse_epsilon, sums)), parse_count(looks), str(void)

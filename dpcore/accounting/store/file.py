@@ -105,6 +105,7 @@ class LedgerFile:
     """
 
     def __init__(self, path: Path | None = None) -> None:
+        """Open a ledger file, and make it and its copies unreadable for other users."""
         self.kept = path is not None
         # The secret of a temporary ledger is not written to disk.
         self._secret = None if self.kept else secrets.token_bytes(SIZE)
@@ -122,6 +123,7 @@ class LedgerFile:
             restrict_to_owner([self.path.with_name(NAME), *parts, *aside])
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes to pickle, without the secret."""
         return {**vars(self), "_secret": None}  # charging needs no secret
 
     def secret(self) -> bytes:
@@ -133,7 +135,10 @@ class LedgerFile:
         return found
 
     def _own_secret(self, *, make: bool) -> bytes:
-        """Return this ledger's secret, made if `make`; LedgerError if it cannot be read."""
+        """Return the secret key of this ledger's data set names; create it on first use if `make`.
+
+        LedgerError if it cannot be read.
+        """
         try:
             return self._secret or folder_secret(self.path.parent, make=make)
         except OSError as error:
@@ -141,10 +146,11 @@ class LedgerFile:
             raise LedgerError(words, f"{WHAT_TO_DO} Copies of the ledger contain {NAME}.") from error
 
     def set_aside(self) -> Path:
-        """Move the content into a new file beside the emptied ledger, and return its path.
+        """Move the ledger's content into a new file, empty the ledger, and return the new path.
 
-        If the process is killed, one of the two files has all of the content. Open connections go
-        on with the emptied ledger. A damaged file is renamed instead.
+        The new file is beside the ledger. If the process is killed, one of the two files has all of
+        the content. Open connections go on with the emptied ledger. A damaged file is renamed
+        instead.
         """
         # Two processes may do this in the same microsecond.
         moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.randbelow(10**9):09d}"
@@ -257,7 +263,10 @@ class LedgerFile:
             raise LedgerError(f"The ledger {self.path} has a format from before the first release.", OLD_FORMAT)
 
     def _refuse_lost(self, cause: str, *, trusted: bool) -> None:
-        """Raise IncompleteError if the witness of a missing or empty ledger records changes."""
+        """Raise IncompleteError if a missing or empty ledger has a witness that records changes.
+
+        `cause` says what is wrong, with a place for the number of changes.
+        """
         seen = None if trusted else read_witness(self.path)
         if seen is not None and seen[0]:
             raise self._incomplete(cause.format(seen[0]))
@@ -278,7 +287,7 @@ class LedgerFile:
 
 
 def restrict_to_owner(paths: Iterable[Path]) -> None:
-    """Make existing files readable by their owner only; warn about files where this fails."""
+    """Make existing files unreadable for other users; warn about files where this fails."""
     for path in paths:
         try:
             if path.is_file() and (mode := path.stat().st_mode) & 0o077:
@@ -290,7 +299,7 @@ def restrict_to_owner(paths: Iterable[Path]) -> None:
 
 
 def remove_folder(folder: str, owner: int) -> None:
-    """Delete a temporary folder, but only in the process `owner`, not in its forks."""
+    """Delete a temporary folder; forks of the process `owner` leave it alone."""
     if os.getpid() == owner:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -378,6 +387,7 @@ class LedgerTables:
     """Tables of the ledger in a transaction; UnreadableError if lines and checksums disagree."""
 
     def __init__(self, c: sqlite3.Connection) -> None:
+        """Read the head of the ledger; UnreadableError if the tables are not those of a ledger."""
         if table_definitions(c) != CREATE_STATEMENTS:
             raise UnreadableError
         self.c = c
@@ -391,7 +401,7 @@ class LedgerTables:
 
     @classmethod
     def make(cls, c: sqlite3.Connection, secret: bytes) -> LedgerTables:
-        """Create empty tables in a new file."""
+        """Create the empty tables of a new ledger file."""
         for statement in CREATE_STATEMENTS.values():
             c.execute(statement)
         c.execute(f"PRAGMA application_id={APPLICATION}")
@@ -402,11 +412,11 @@ class LedgerTables:
 
     @property
     def state(self) -> State:
-        """The number of changes and the checksum of all lines, for the witness."""
+        """The number of changes and the checksum of all lines, to be stored in the witness."""
         return self.count, f"{self.total:064x}"
 
     def check(self) -> None:
-        """Verify the checksum of every line and the head's checksum of all lines."""
+        """Verify the checksum of every line, and the checksum of all lines."""
         if versions(self.c) != [APPLICATION, VERSION] or self.c.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise UnreadableError
         hashes = (line_hash(table, row_id, cells) for table in LINES for row_id, *cells in self.lines(table))
@@ -447,14 +457,14 @@ class LedgerTables:
         return row_id
 
     def clear(self, secret: bytes) -> None:
-        """Delete all lines, and set the secret of the emptied ledger."""
+        """Delete all lines of the ledger, and set the secret of the emptied file."""
         for table in LINES:
             self.c.execute(f"DELETE FROM {table}")
         self._read.clear()
         self.total, self.secret, self.changed = 0, secret_check(secret), True
 
     def seal(self) -> None:
-        """Write the head with one more change and the new checksum, if a line changed."""
+        """Write the ledger's number of changes and new checksum, if a line changed."""
         if self.changed:
             self.count += 1
             head: list[Cell] = [*self.state, self.secret]
@@ -462,12 +472,12 @@ class LedgerTables:
 
 
 def versions(c: sqlite3.Connection) -> list[int]:
-    """Return the application id and the format version in an SQLite file's header."""
+    """Return the application id and the format version from the header of a ledger file."""
     return [c.execute(f"PRAGMA {it}").fetchone()[0] for it in ("application_id", "user_version")]
 
 
 def table_definitions(c: sqlite3.Connection) -> dict[str, str]:
-    """Return the CREATE statements of a file's tables, by table name."""
+    """Return the CREATE statements of an SQLite file's tables, by table name."""
     return dict(c.execute("SELECT name, sql FROM sqlite_schema").fetchall())
 
 
@@ -483,7 +493,7 @@ def format_line_hash(table: str, row_id: Cell, cells: tuple[Cell, ...] | list[Ce
 
 
 def secret_check(secret: bytes) -> str:
-    """Return a hash by which a ledger recognizes its secret."""
+    """Return a hash of the secret, by which a ledger recognizes it."""
     return hmac.digest(secret, b"dpcore ledger", "sha256").hex()
 
 
@@ -493,26 +503,26 @@ def round_up(total: Epsilon) -> Epsilon:
 
 
 def format_epsilon(epsilon: Epsilon) -> str:
-    """Return a loss as text for the file: a fraction, or "inf"."""
+    """Return a loss (epsilon or rho) as text for the ledger file: a fraction, or "inf"."""
     return "inf" if epsilon == inf else str(Fraction(epsilon))
 
 
 def parse_epsilon(written: object) -> Epsilon:
-    """Return the loss of a cell of the file; UnreadableError if it is none."""
+    """Parse a loss (epsilon or rho) from its text in the ledger file, such as "3/4" or "inf"."""
     if not isinstance(written, str) or not re.fullmatch(r"[0-9]{1,400}(/[1-9][0-9]{0,99})?|inf", written):
         raise UnreadableError
     return inf if written == "inf" else Fraction(written)
 
 
 def parse_count(written: object) -> int:
-    """Return the number of a cell of the file; UnreadableError if it is none."""
+    """Return a count from a cell of the ledger file; UnreadableError if it is no count."""
     if not isinstance(written, int) or written < 0:
         raise UnreadableError
     return written
 
 
 def parse_time(written: object) -> datetime:
-    """Return the time of a cell of the file; UnreadableError if it is none."""
+    """Parse a time from its text in the ledger file; UnreadableError if invalid."""
     try:
         return datetime.fromisoformat(str(written))
     except ValueError:
