@@ -54,12 +54,7 @@ def schema() -> Fields:
         "description": "Settings for `dpcore release` and `dpcore compare`, as the dashboard saves them.",
         "type": "object",
         "required": ["format"],
-        "properties": {
-            "format": {
-                "enum": list(parts),
-                "description": "Kind of settings: release or comparison.",
-            }
-        },
+        "properties": {"format": {"enum": list(parts), "description": "Settings of a release or a comparison."}},
         "allOf": [when({"format": name}, reference(part)) for name, part in parts.items()],
         "$defs": {"release": release(), "comparison": comparison(), **methods},
     }
@@ -77,10 +72,7 @@ def release() -> Fields:
         "parameters": ({"type": "object", "required": ["epsilon"]}, "The method's parameters."),
         "data": (name_object(), "The data set: a bundled one is found by its name."),
         "rows": (COUNT | {"maximum": MOST_ROWS}, "Number of synthetic rows."),
-        "schema_source": (
-            {"enum": ["declared", "inferred"]},
-            "Inferred from the rows: no guarantee holds.",
-        ),
+        "schema_source": ({"enum": ["declared", "inferred"]}, "Inferred from the rows: no guarantee holds."),
         "schema_origins": (origins, "Number of schema lines by their source."),
         "unit": (object_of(unit, ["max_contributions"]), "The privacy unit, if it is not a row."),
         "noise": (TEXT, "The source of noise of the release."),

@@ -16,11 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Limit threads to one per worker, and set Hypothesis's number of examples.
-
-    Each worker has one core. Hypothesis draws 20 examples, or 100 with --seeds all, unless a test
-    sets another number.
-    """
+    """Limit each worker to one thread; let Hypothesis draw 20 examples, or 100 with --seeds all."""
     for library in ("OMP", "OPENBLAS"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
@@ -38,10 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip folders that the markers rule out, because importing them takes seconds.
-
-    The folders `app` and `browser` are marked by their names.
-    """
+    """Skip the folders `app` and `browser` if the markers rule them out: imports take seconds."""
     if collection_path.parent != Path(__file__).parent or not collection_path.is_dir():
         return None
     wanted, folder = config.option.markexpr.split(" and "), collection_path.name

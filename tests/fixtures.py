@@ -44,8 +44,8 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureR
 def luck(request, monkeypatch):
     """Replace the operating system's randomness by draws seeded with the test's name.
 
-    So a test always fails, or never. OpenDP's library has entropy of its own; only tests of its
-    draws use it, with false alarms of 1e-6.
+    OpenDP's library has entropy of its own; only tests of its draws use it, with false alarms of
+    1e-6.
     """
     LUCK.seed(f"{request.config.getoption('--luck')} {request.node.nodeid}")
     random.seed(LUCK.getrandbits(32))

@@ -129,7 +129,7 @@ def own_row(
     relation = Relation.parse(relation)
     if not 0 <= row < len(frame):
         words = f"The data have no row number {row:,}: the last one is {len(frame) - 1:,}."
-        raise DataError(f"The data have no row number {row:,}.", "Choose a row number from 0 on.", words)
+        raise DataError("The data have no row of this number.", "Choose a row number from 0 on.", words)
     names, unit = list(schema.names), schema.persons
     id_columns = [] if unit is None else [str(unit.id_column)]
     first = frame.loc[:, [*names, *id_columns]].reset_index(drop=True)

@@ -62,10 +62,7 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Candidates of choices in groups, sorted by group.
-
-    A split point is in [low, high), or is `low`; NaN where a candidate has none.
-    """
+    """Candidates of choices, sorted by group; split points are in [low, high), or NaN."""
 
     group: np.ndarray
     column: np.ndarray
@@ -178,10 +175,7 @@ class World(Noise):
 
 
 class CutWorld(World):
-    """World whose rows are limited per person: `people` are rows before, and persons afterwards.
-
-    Worlds share the random numbers of common rows, and later those of common persons.
-    """
+    """World whose rows are limited per person; `people` are rows before, persons afterwards."""
 
     def __init__(self, side, people, frame, unit, *, fill, **how):
         super().__init__(side, people, **how)

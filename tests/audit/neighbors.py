@@ -98,8 +98,8 @@ def random_pair(rng, schema, relation):
 def random_persons(rng, schema, relation, rows):
     """Return persons with up to a dozen rows, one of whom is added or has other rows.
 
-    At most `rows` rows of each person are to count. `people` numbers the rows; common rows have the
-    same numbers in both tables.
+    At most `rows` rows of each person count. Common rows have the same numbers in `people` in both
+    tables.
     """
     kinds = [random_row(rng, schema) for _ in range(int(rng.choice([1, 2, 5])))]
     other = mixture(rng, schema, kinds)

@@ -224,10 +224,7 @@ def test_noisy_pairs_of_12_bits_lose_six_times_what_they_claim():
 
 
 def scales_of_two_tables(rows, epsilon):
-    """Return the noise scales of x00 and x01, children of x02 in one cluster, for a claim of 2.
-
-    x02 always has entropy 1.
-    """
+    """Return the noise scales of x00 and x01, children of x02 (entropy 1), for a claim of 2."""
     how = {"mode": "published", "n_clusters": 1, "max_parents": 1, "eta": 0.0, "epsilon": epsilon}
     for seed in range(50):
         method = HMPrivBayes(**how, random_state=seed).fit(frame(rows), schema=bits(3))
@@ -272,11 +269,7 @@ SCALE = 2 * INFORMATION  # at a claimed epsilon of 1
 
 
 def event_probability(information_a, information_b, pairs, threshold):
-    """Return P[no pair of A is an edge, all pairs of B are] by the published rule.
-
-    The probability is integrated over the one noisy threshold; its margins are those of
-    `tests/methods/test_hmprivbayes.py`.
-    """
+    """Return P[no pair of A is an edge, all pairs of B are] by the published rule, integrated."""
     rho, noise = np.linspace(-15, 15, 30_001), stats.laplace(scale=SCALE)
     below, above = noise.cdf(threshold + rho - information_a), noise.sf(threshold + rho - information_b)
     return float(integrate.trapezoid(noise.pdf(rho) * below**pairs * above**pairs, rho))

@@ -1,4 +1,4 @@
-"""Arguments of every kind: NumPy's numbers are numbers, truth values are none, and what is no table is refused."""
+"""Tests of arguments: parameters of methods, numbers of NumPy, and wrong types."""
 
 import inspect
 import math
@@ -26,7 +26,7 @@ NO_TABLES = (np.zeros((4, 5)), [[1, 2]], None, {"ill": ["yes"]}, "age,ill", pd.S
 
 
 def good(parameter):
-    """Values that a declaration allows: its default, its words, its ends if they belong to it, and one between."""
+    """Return allowed values of a parameter: default, options, included ends, and one between."""
     found = [parameter.default]
     if isinstance(parameter, Choice | Whole):
         found += parameter.options if isinstance(parameter, Choice) else parameter.words
@@ -40,7 +40,7 @@ def good(parameter):
 
 
 def bad(parameter):
-    """Values that it forbids: beyond its ends, the ends that do not belong to it, and other words."""
+    """Return forbidden values of a parameter: beyond its ends, excluded ends, other texts."""
     found = [] if isinstance(parameter, UncheckedValue) else ["nonsense", "", object(), {}, [], pd.NA, np.array([1, 2])]
     if isinstance(parameter, Whole | Number):
         found += [parameter.least - 1, parameter.most + 1, float("nan"), True, np.True_]
@@ -54,7 +54,7 @@ def bad(parameter):
 
 
 def refused(kind, word, frame, schema, **parameters):
-    """Before anything is charged, in words that name the parameter and a remedy."""
+    """Assert that a fit is refused before any charge, naming the parameter and a remedy."""
     ledger, case = Ledger(kind().relation), (kind.title, parameters)
     with pytest.raises(DPCoreError, match=word) as caught:
         kind(**parameters).fit(frame, schema=schema, ledger=ledger)
@@ -167,7 +167,7 @@ def test_sizes_by_the_number_of_rows_need_a_public_bound(small_frame, small_sche
 
 
 def test_pages_have_controls_for_declared_parameters_only():
-    """What a control offers is in the parameter's range, and what it hangs on are parameters."""
+    """A control's values are in the parameter's range, and it depends on parameters only."""
     for title, kind in METHODS.items():
         known = kind.parameters()
         for parameter, control in kind.control_map().items():
@@ -246,7 +246,7 @@ PUBLIC = (dp, dp.audit, dp.datasets, dp.evaluate, dp.experiment, dp.export, dp.r
 
 
 def called(found, value):
-    """A call with a value in place of each argument that it needs, or of its first one."""
+    """Call a function with a value for each argument without default, or for its first one."""
     known = inspect.signature(found).parameters.values()
     needed = [each for each in known if each.default is each.empty] or [*known][:1]
     words = [value for each in needed if each.kind is not each.KEYWORD_ONLY]

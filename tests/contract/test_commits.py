@@ -1,4 +1,4 @@
-"""Commits say where and what in one line: CONTRIBUTING.md, Commits. The body is for reviewers."""
+"""Test that commit subjects name an area and an action (CONTRIBUTING.md, Commits)."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ NO_VERB = re.compile(r"an?|the|it|no|not|(?!(feed|need|embed|seed|bring)$).*(ed|
 
 
 def fault(subject: str) -> str:
-    """What is wrong with a subject, in words; nothing if it is as it should be."""
+    """Return what is wrong with a commit subject; empty if nothing."""
     found = SUBJECT.fullmatch(subject)
     if found is None:
         return "write `area: what` in at most 72 characters, without a full stop"
@@ -22,7 +22,7 @@ def fault(subject: str) -> str:
 
 
 def git(*words: str) -> str:
-    """What git says; nothing if it refuses."""
+    """Return git's output; empty if git fails."""
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout
 
 

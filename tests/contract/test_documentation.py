@@ -1,4 +1,4 @@
-"""What pages show runs, commands are understood, and docs/fidelity.md names functions and tests that there are."""
+"""Test that code in pages runs, commands exist, and docs/fidelity.md names real functions."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Without the packages that are installed on demand, a sentence helps."""
+"""Test the errors without optional packages."""
 
 import io
 import sys
@@ -15,7 +15,7 @@ from dpcore.extras import EXTRAS
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch):
-    """None of the packages can be found or imported."""
+    """Make all optional packages impossible to find and import."""
     for name in EXTRAS:
         monkeypatch.setitem(sys.modules, name, None)
 

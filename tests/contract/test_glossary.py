@@ -1,4 +1,4 @@
-"""The word gate: what the glossary does not use may only become less, and whatever is new is named with its remedy."""
+"""Test the word gate: words outside the glossary may only become less frequent."""
 
 import ast
 import tomllib

@@ -1,4 +1,4 @@
-"""What every class in METHODS promises, in every mode that it has."""
+"""Contract of every method in METHODS, in each of its modes."""
 
 import json
 import math
@@ -30,14 +30,14 @@ LEARNS_THE_CLASS = {*CLASSIFIERS, "NB-Synth", "DiffGen", "DT-Diff rows"}  # how 
 
 
 def made(method, frame, rows=300):
-    """What somebody gets of a fitted method: rows, or probabilities of the classes of some rows."""
+    """Return the output of a fitted method: rows, or class probabilities of some rows."""
     if hasattr(method, "sample"):
         return method.sample(rows)
     return pd.DataFrame(method.predict_proba(frame.head(rows)), columns=method.classes_)
 
 
 def with_names(frame, persons):
-    """The rows with a column that says whose they are: of so many persons at most, the first of them with many rows."""
+    """Return the rows with a column of persons, the first of whom has many rows."""
     drawn = np.random.default_rng(len(frame)).random(len(frame))
     return frame.assign(who=[f"person {number}" for number in (persons * drawn**2).astype(int)])
 
@@ -49,13 +49,13 @@ def test_every_method_has_a_contract_case():
 
 
 def added_up(ledger):
-    """What the entries cost together: sums of questions, the dearest part where parts hold disjoint records."""
+    """Return the loss of a ledger's entries by the rules of composition."""
     own = [float(entry.epsilon_nominal) for entry in ledger.own_entries]
     return math.fsum(own) + math.fsum(cost_of(child) for child in ledger.children)
 
 
 def cost_of(child):
-    """What an account adds to the one above: by its name, as a reader would work it out."""
+    """Return the loss that a part adds to the ledger above, by the part's name."""
     if (times := re.fullmatch(r"(\d+) trees, each|up to (\d+) rows of one person", child.name)) is not None:
         many = int(times[1] or times[2])
         return (many**2 if child.delta and times[2] else many) * added_up(child)
@@ -98,7 +98,7 @@ def test_corrected_mode_spends_exactly_epsilon(name, small_frame, small_schema):
 
 @pytest.mark.parametrize("name", FOR_PERSONS)
 def test_a_person_costs_exactly_epsilon(name, small_frame, small_schema):
-    """However many rows a person has: the sum is the person's."""
+    """With any number of rows per person, the total is the person's epsilon."""
     frame = with_names(small_frame.head(40), 20)
     for relation, (rows, epsilon) in product(METHODS[name].relations, ((1, 1.7), (3, 0.1), (10, 0.0))):
         known = replace(small_schema, unit=PrivacyUnit(max_contributions=rows, id_column="who"))
@@ -156,7 +156,7 @@ def test_fit_charges_a_given_ledger_and_stops_at_its_cap(small_frame, small_sche
 
 
 def replayed(tape, frame, other, schema, case, relation, mode):
-    """Two fits that hear the same answers about very different rows learn and cost the same."""
+    """Assert that two fits with the same answers on different rows are equal, with equal losses."""
     name, extra = case
     first, second = (METHODS[name](**extra, mode=mode, relation=relation, random_state=3) for _ in "ab")
     tape.replaying = False
@@ -182,7 +182,7 @@ def test_replay_a_release_depends_on_answers_only(name, small_frame, other_frame
 
 @pytest.mark.parametrize("name", FOR_PERSONS)
 def test_replay_where_persons_are_protected(name, small_frame, other_frame, small_schema, monkeypatch):
-    """Only how many persons there are may show, and that under replace alone; never how many rows each has."""
+    """Only the number of persons may show, and only under replace; never the rows per person."""
     tape, known = Tape(monkeypatch), replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
     for relation in METHODS[name].relations:
         first = with_names(small_frame.head(90), 30)
@@ -213,7 +213,7 @@ def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_sche
 
 
 def test_unseeded_fits_do_not_repeat(small_frame, small_schema):
-    """Seeded ones do: the golden record has what they make. Small trees may be equal, 1.8% of all pairs of DTPD's."""
+    """Seeded fits do repeat (golden record). Of DTPD's small trees, 1.8% of all pairs are equal."""
     frame = small_frame.head(60)
     for name, kind in METHODS.items():
         if name == "Non-private naive Bayes":  # which has nothing to draw lots for
@@ -244,7 +244,7 @@ def test_classes_are_those_of_the_schema(small_frame):
 
 
 class Swollen(Watched):
-    """Noise that says of every count that there are a billion more."""
+    """Source of noise that adds a billion to every count."""
 
     def counts(self, counts, scale):
         return counts + 1e9
@@ -295,7 +295,7 @@ def test_edge_tables(small_frame, small_schema):
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_tiny_epsilon_raises_no_error_after_the_charge(name, small_frame, small_schema):
-    """A run that spends budget and then fails has cost what nobody can use; noise far beyond all counts did that."""
+    """Noise far wider than all counts must not make a run fail after its charge."""
     frame = small_frame.head(20)
     deltas = [{}, {"delta": 1e-9}] if "delta" in METHODS[name].parameters() else [{}]
     for epsilon, delta in product((1e-9, 1e-300), deltas):
@@ -326,7 +326,7 @@ def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(s
 
 
 def test_facts_shown_beside_run_hold_for_the_release(small_frame, small_schema):
-    """Beside Run, from public facts alone; after it, by what the ledger can prove."""
+    """Before the run from public facts only; after it, from the ledger's proven loss."""
     promised = 0
     for kind in METHODS.values():
         for offer in kind.presets:

@@ -1,4 +1,4 @@
-"""What refusals and texts say: no number of the rows but on their owners' screens, no bound or "exact" that is none."""
+"""Test that errors and texts reveal no number of the rows, and overstate no bound."""
 
 import ast
 import pickle
@@ -36,7 +36,7 @@ PUBLIC = {
 
 
 def encoding(column: Column, wrong: object, right: object) -> Callable[[int], object]:
-    """A column of which so many cells do not fit."""
+    """Return a function that encodes a column with a given number of wrong cells."""
     return lambda some: column.encode(pd.Series([wrong] * some + [right] * 9, dtype=object))
 
 
@@ -86,7 +86,7 @@ def test_commands_write_no_count_of_rows(capsys, monkeypatch):
 
 
 def numbers_told(source: str) -> Iterator[tuple[int, str]]:
-    """Numbers that refusals of data write into what is printed: into their cause or remedy, there or just before."""
+    """Return the numbers that DataErrors format into their cause or remedy."""
     for clique in ast.walk(ast.parse(source)) if "DataError(" in source else ():
         if not isinstance(clique, ast.FunctionDef):
             continue
@@ -100,7 +100,7 @@ def numbers_told(source: str) -> Iterator[tuple[int, str]]:
 
 
 def fields(told: ast.AST) -> Iterator[str]:
-    """What is formatted as a number, or is a length, and is neither public nor a constant."""
+    """Return formatted numbers and lengths that are neither public nor constant."""
     for node in ast.walk(told):
         if isinstance(node, ast.FormattedValue):
             value = ast.unparse(node.value)
@@ -160,7 +160,7 @@ KINDS = {
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """What people read, and where: screens, what files and commands say, README and documentation."""
+    """Return the texts that people read: screens, files, commands, README and documentation."""
     with (FOLDER / "zh" / "LC_MESSAGES" / "dpcore.po").open("rb") as file:
         catalog = read_po(file, locale="zh")
     for message in catalog:
@@ -174,7 +174,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def strings(source: str) -> Iterator[str]:
-    """The texts of a source file but for its docstrings; of an f-string, the parts between values."""
+    """Return the texts of a source file without docstrings; of f-strings, the constant parts."""
     nodes = list(ast.walk(ast.parse(source)))
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
@@ -183,7 +183,7 @@ def strings(source: str) -> Iterator[str]:
 
 
 def test_no_text_overstates_a_bound(parsed_once) -> None:
-    """Nor is a rule blind: it finds what texts once said."""
+    """Each rule finds an earlier text of this project."""
     found = list(texts())
     assert len(found) > 4_000
     for rule, once in KINDS.values():

@@ -1,4 +1,4 @@
-"""Gates: counts are as `scripts/size.toml` has them, no rise without an allowance, and no fewer planted faults."""
+"""Test the size gate: recorded counts, rises within allowances, and enough planted faults."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What screens say, and its translations."""
+"""Test the collected messages of screens and their translations."""
 
 import gettext
 import io
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.usefixtures("parsed_once")
 
 @pytest.mark.listed
 def test_translations_are_sound_and_lessons_have_theirs():
-    """What else is not translated is said in English, until a release demands it."""
+    """Other missing translations are allowed until a release."""
     blocking = words.blockers()
     assert not blocking, "\n".join(blocking)
 
 
 @pytest.fixture
 def catalog(tmp_path, monkeypatch):
-    """Three messages of a small code, the first of a lesson, and a catalog of its own; to change what they say."""
+    """Return a small code of three messages and its catalog; one message is a lesson's."""
     lesson, plain, counted = "Press Run.", "Another text", ("{n} row", "{n} rows")
 
     def say_now(*texts):

@@ -1,4 +1,4 @@
-"""What stands between a change and the public: `.ci/run`, the workflows that call it, and when slow tests run."""
+"""Test `.ci/run`, the workflows that call it, and the selection of slow tests."""
 
 import os
 import re
@@ -24,7 +24,7 @@ echo "1 passed in $1"
 
 
 def jobs(name: str) -> dict[str, str]:
-    """The jobs of a workflow, as they are written."""
+    """Return the jobs of a workflow file."""
     parts = re.split(r"^  (\w+):", WORKFLOWS[name].partition("\njobs:\n")[2], flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
@@ -50,7 +50,7 @@ def test_every_change_and_every_release_passes_all_checks():
 
 @pytest.fixture
 def ci(tmp_path):
-    """Runs `.ci/run` in a folder of its own, where make and apt-get only note how they are called."""
+    """Run `.ci/run` in a folder where make and apt-get only record their calls."""
     folder, programs = tmp_path / "checkout", tmp_path / "bin"
     shutil.copytree(ROOT / ".ci", folder / ".ci")
     programs.mkdir()
@@ -98,7 +98,7 @@ def test_all_packages_that_methods_import_are_audited():
 
 @pytest.fixture
 def tree(tmp_path):
-    """A tree that has just been audited, which git knows nothing of."""
+    """Return a tree that was just audited, without git."""
     files = [f"dpcore/{name}" if name.endswith(".py") else f"dpcore/{name}/code.py" for name in audits.AUDITED]
     for file in (*files, "dpcore/charts/code.py", "tests/conftest.py", "tests/audit/help.py", audits.LOCK):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
