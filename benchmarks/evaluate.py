@@ -7,6 +7,7 @@ table is an independent resample of each column: correct one-way marginals, no d
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -62,19 +63,16 @@ def main() -> None:
 
     print()
     for model in evaluate.MODELS:
-        show(
-            model,
-            best(lambda m=model: evaluate.real_data_baseline(train, test, schema, target, models=[m]))[0],
-            "target .5",
-        )
+        work = partial(evaluate.real_data_baseline, train, test, schema, target, models=[model])
+        show(model, best(work)[0], "target .5")
     args = codes, test_codes, released_codes, schema, target
     show("tstr of codes, ceiling known", best(lambda: evaluate.tstr(*args, include_real=False))[0])
     seconds, result = best(lambda: evaluate.tstr(train, test, released, schema, target))
     show("tstr of frames, ceiling included", seconds)
     label = evaluate.Label(column=target, equals=">50K")
     for protocol in ("tstr", "published"):
-        args = data.test, released, schema, label
-        seconds, _ = best(lambda p=protocol, a=args: evaluate.misclassification(*a, protocol=p), runs=1)
+        work = partial(evaluate.misclassification, data.test, released, schema, label, protocol=protocol)
+        seconds, _ = best(work, runs=1)
         show(f"misclassification, {protocol}, 50 repeats", seconds)
     print("\n" + result.drop(columns="note").round(5).to_string(index=False))
     print(

@@ -69,14 +69,7 @@ def example(name: str) -> tuple[pd.DataFrame, dp.Schema]:
     found = load_wine(as_frame=True) if name == "wine" else load_diabetes(as_frame=True, scaled=False)
     bounds = WINE if name == "wine" else PATIENTS
     columns = [
-        dp.Column(
-            name=f"c{i}",
-            kind="continuous",
-            lower=low,
-            upper=high,
-            bins=2 if high == 2 else 10,
-            outside="clip",
-        )
+        dp.Column(name=f"c{i}", kind="continuous", lower=low, upper=high, bins=2 if high == 2 else 10, outside="clip")
         for i, (low, high) in enumerate(bounds)
     ]
     label = found.target if name == "wine" else (found.target > 140).astype(int)

@@ -35,7 +35,7 @@ def print_times(name: str, work: Callable[[], object], runs: int = 5) -> None:
 
 
 def fit_and_sample(data: dp.datasets.Dataset, **parameters: object) -> pd.DataFrame:
-    """Print the times of fits and samples."""
+    """Return rows sampled from a new fit of NB-Synth."""
     return dp.NaiveBayesSynthesizer(**parameters).fit(data.train, schema=data.schema).sample(30_162)
 
 

@@ -92,8 +92,7 @@ class LossRules:
     def apply(self, totals: Totals) -> Totals:
         """Return the totals that the ledger above counts for a part with these totals."""
         rules = (self.claimed_rule, self.noise_rule, self.noise_rule)
-        pairs = zip(rules, totals, strict=True)
-        return Totals(*(loss if math.isinf(loss) else rule(loss) for rule, loss in pairs))
+        return Totals(*(loss if math.isinf(loss) else rule(loss) for rule, loss in zip(rules, totals, strict=True)))
 
 
 class HasTotals(Protocol):
@@ -162,12 +161,9 @@ class Entry:
 
     def __post_init__(self) -> None:
         """Convert both losses to exact fractions; ParameterError for invalid numbers."""
-        try:
-            for name in ("epsilon_claimed", "epsilon_nominal"):
-                object.__setattr__(self, name, exact(getattr(self, name)))
-            object.__setattr__(self, "draws", require_count(self.draws, "number of draws", least=0))
-        except ParameterError:
-            raise ParameterError("A privacy loss is negative or not a number.", "Charge a loss of 0 or more.") from None
+        for name in EPSILONS[:2]:
+            object.__setattr__(self, name, exact(getattr(self, name)))
+        object.__setattr__(self, "draws", require_count(self.draws, "number of draws", least=0))
 
     @property
     def epsilon_bound(self) -> Epsilon:
@@ -336,8 +332,7 @@ class Ledger(LossSummary):
         with lock_trees(self):
             other = next((level for level in self._ancestors() if level.unit_column not in (None, column or "")), None)
             if other is not None:
-                named = other.unit_column, column
-                units = [f"the persons of {name!r}" if name else "rows" for name in named]
+                units = [f"the persons of {name!r}" if name else "rows" for name in (other.unit_column, column)]
                 raise ParameterError(
                     f"The ledger {other.name!r} protects {units[0]}, this run protects {units[1]}.",
                     "Epsilons of different privacy units do not add up: keep a ledger for each.",
@@ -411,10 +406,9 @@ class Ledger(LossSummary):
         if not entries:
             return
         claimed, loss = (sum((getattr(entry, name) for entry in entries), start=exact(0)) for name in EPSILONS[:2])
-        cost = Totals(claimed, loss, loss)
         with lock_trees(self):
             self._require_open()
-            cost = cost._replace(bound=math.inf) if self._reasons_above() else cost
+            cost = Totals(claimed, loss, math.inf if self._reasons_above() else loss)
             self._increase_totals(Totals(*map(sum, zip(self._totals, cost, strict=True))))
             self._items += entries
 
@@ -467,8 +461,7 @@ class Ledger(LossSummary):
         group = self._make_part(name, Relation.ADD_REMOVE if twofold else self.relation)
         group._rule = "parallel"
         if twofold:  # a replaced record may leave one part and enter another
-            twice = multiples(2)
-            group._part_losses = replace(twice, claimed_rule=exact) if plainly_claimed else twice
+            group._part_losses = replace(multiples(2), claimed_rule=exact) if plainly_claimed else multiples(2)
         return self._join(group)
 
     def part(self, name: str) -> Ledger:
@@ -588,8 +581,7 @@ class Ledger(LossSummary):
             """Return the loss on all rows of a loss on the sample."""
             return cost * loss / inside if inside else exact(loss)
 
-        sample = Ledger(Relation.ADD_REMOVE, plan=inside, name=name)
-        return self._join(sample, LossRules(outside, outside))
+        return self._join(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), LossRules(outside, outside))
 
     def bootstrap(self, name: str, rows: int) -> Ledger:
         """Open a part for queries about a bootstrap sample.
@@ -792,7 +784,7 @@ class Ledger(LossSummary):
         totals. `path` and `times` are those of this ledger, for the recursion.
         """
         rows, void, parts = [], bool(self._reasons_above()), self.children
-        both = range(2 if self.in_parallel and parts else 0)  # the claimed and the nominal loss
+        both = range(2 if self.in_parallel and parts else 0)  # claimed, nominal
         largest = [max(parts, key=lambda part: part.totals_above[i]) for i in both]
         for item in self._items:
             if isinstance(item, Ledger):

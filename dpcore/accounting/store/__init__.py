@@ -59,7 +59,6 @@ from dpcore.accounting.store.file import (
 from dpcore.arguments import check_arguments
 from dpcore.errors import BudgetError, LedgerError, ParameterError
 
-SESSION = "session"
 NOTHING: tuple[Cell, ...] = ("0", "0", "0", 0, "")  # claimed, nominal, proven loss; looks; void
 
 
@@ -339,7 +338,7 @@ def ledger_path() -> Path | None:
     With "session" no file outlives the session.
     """
     path = os.environ.get("DPCORE_LEDGER", "")
-    return None if path == SESSION else Path(path) if path else usual_path()
+    return None if path == "session" else Path(path) if path else usual_path()
 
 
 def usual_path() -> Path:
