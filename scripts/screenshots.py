@@ -62,12 +62,12 @@ FOLLOW = """(() => {
     const [RERUN, FILES, BEGUN, ENDED, FOR_ANOTHER] = [0x5a, 0x82, 4, 6, 2];
     const waits = window.waits = {run: false, begun: false, uploads: 0, timers: new Set()};
     const plain = {set: setTimeout.bind(window), clear: clearTimeout.bind(window), open: XMLHttpRequest.prototype.open};
-    const told = bytes => {
+    const parse = bytes => {
         let at = 0;
         const number = () => {
             let found = 0;
-            for (let place = 1; ; place *= 128) {
-                found += (bytes[at] & 127) * place;
+            for (let factor = 1; ; factor *= 128) {
+                found += (bytes[at] & 127) * factor;
                 if (bytes[at++] < 128) return found;
             }
         };
@@ -82,7 +82,7 @@ FOLLOW = """(() => {
         constructor(...given) {
             super(...given);
             waits.run = false;
-            this.addEventListener('message', event => told(new Uint8Array(event.data)));
+            this.addEventListener('message', event => parse(new Uint8Array(event.data)));
         }
         send(bytes) {
             if (bytes[0] === RERUN) Object.assign(waits, {run: true, begun: false});

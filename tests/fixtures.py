@@ -115,7 +115,7 @@ def quick_pictures(monkeypatch):
 
 
 @pytest.fixture
-def told(monkeypatch):
+def recorded(monkeypatch):
     """Record from now on, in order, "written" to the ledger file and "drawn" by the door."""
     found, opened = [], []  # what is unprotected, only published mode may ask for
     add, answer = LedgerStore.add, Door.answer

@@ -76,8 +76,8 @@ def test_composition_odd_shares_and_infinity_reach_the_file(store):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_answer_is_written_down_before_it_is_drawn(store, told, small_schema, name):
-    kind, (happened, opened) = METHODS[name], told
+def test_every_answer_is_charged_before_it_is_drawn(store, recorded, small_schema, name):
+    kind, (happened, opened) = METHODS[name], recorded
     for mode in kind.modes:
         method = kind(mode=mode)
         run = new_run(store, method.check(small_schema))
@@ -88,7 +88,7 @@ def test_every_answer_is_written_down_before_it_is_drawn(store, told, small_sche
         opened.clear()
 
 
-def test_nothing_is_charged_or_drawn_if_the_file_cannot_be_written(store, told, monkeypatch, small_frame, small_schema):
+def test_nothing_is_charged_or_drawn_if_a_write_fails(store, recorded, monkeypatch, small_frame, small_schema):
     def refused(*_, **__):
         raise LedgerError("no", "no")
 
@@ -96,7 +96,7 @@ def test_nothing_is_charged_or_drawn_if_the_file_cannot_be_written(store, told, 
     monkeypatch.setattr(LedgerStore, "add", refused)
     with pytest.raises(LedgerError):
         NaiveBayesSynthesizer().fit(small_frame, schema=small_schema, ledger=run)
-    assert told[0] == run.entries == []
+    assert recorded[0] == run.entries == []
     assert run.epsilon_bound == 0
 
 
@@ -130,7 +130,7 @@ def test_totals_stay_proven_beside_runs_with_a_void_guarantee(store):
     assert store.account(SHA, ADD).totals.bound == 2
 
 
-def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(store, told, monkeypatch):
+def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(store, recorded, monkeypatch):
     """Stopped in the third draw: it is charged for the release's data, and not shown."""
 
     def progress(fraction, text):
@@ -142,7 +142,7 @@ def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(sto
     method = NaiveBayesSynthesizer(x_source="model", epsilon=1.0).fit(data.train.head(90), schema=data.schema)
     release = export.make_release(method, "NB-Synth", method.sample(50), data_name=data.name)
     on_a_page, spending = session.ShownRelease(release, data), session.Spending(store, {})
-    told[0].clear()
+    recorded[0].clear()
     with pytest.raises(InterruptedError):
         redraw.run_redraws(on_a_page, spending, progress)
     (found,) = store.accounts()
@@ -151,7 +151,7 @@ def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(sto
     store.set_cap(SHA, "people.csv", ADD, 4.0)
     with pytest.raises(BudgetError):
         redraw.run_redraws(on_a_page, spending, no_progress)
-    assert told[0] == ["written", "drawn"] * 4
+    assert recorded[0] == ["written", "drawn"] * 4
     assert store.account(SHA, ADD).looks == 4
 
 

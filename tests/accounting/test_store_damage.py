@@ -199,15 +199,15 @@ HARMS = (  # a file, what is in it afterwards (None: it is gone), and what is sa
 )
 
 
-@pytest.mark.parametrize(("name", "content", "told"), HARMS)
-def test_a_damaged_or_missing_ledger_is_no_new_one(store, name, content, told):
+@pytest.mark.parametrize(("name", "content", "problem"), HARMS)
+def test_a_damaged_or_missing_ledger_is_no_new_one(store, name, content, problem):
     """The error names the damage; the file stays, and can be set aside."""
     path = store.path.with_name(name)
     path.unlink() if content is None else path.write_bytes(content)
     for ask in (LedgerStore.secret,) if name == NAME else (LedgerStore.secret, LedgerStore.accounts, new_run):
-        with pytest.raises(LedgerError, match=rf"{told}.*\. No noise was drawn") as caught:
+        with pytest.raises(LedgerError, match=rf"{problem}.*\. No noise was drawn") as caught:
             ask(store)
-        assert isinstance(caught.value, IncompleteError) == ("changes" in told)
+        assert isinstance(caught.value, IncompleteError) == ("changes" in problem)
     assert content == (path.read_bytes() if path.exists() else None)
     if content == b"xxx":
         path.unlink()  # which no program made

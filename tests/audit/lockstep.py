@@ -91,7 +91,7 @@ class World(Noise):
         self.side, self.people = side, people
         self.coins, self.samples = coins, 0
         self.each_paid, self.paid = each_paid, deque()
-        self.asked, self.told = SimpleQueue(), SimpleQueue()
+        self.queries, self.answers = SimpleQueue(), SimpleQueue()
         self.offered, self._cuts = [], np.empty(0)
 
     def pays(self, ledger, entries):
@@ -110,8 +110,8 @@ class World(Noise):
             if not self.paid:
                 raise LossError(f"Noise is drawn on {kind} that nobody charged for.")
             spent = self.paid.popleft()
-        self.asked.put(Draw(kind, public, private, spent))
-        answer = self.told.get()
+        self.queries.put(Draw(kind, public, private, spent))
+        answer = self.answers.get()
         if answer is StoppedError:
             raise StoppedError
         return answer
@@ -219,7 +219,7 @@ class Auditor:
         futures, wanted = [], []
         for world, fit in zip(self.worlds, fits, strict=True):
             futures.append(pool.submit(in_world, world, fit))
-            wanted.append(world.asked.get())
+            wanted.append(world.queries.get())
         try:
             while (first := wanted[0]) is not None:
                 for draw in wanted:
@@ -236,13 +236,13 @@ class Auditor:
                 if lost > first.paid * (1 + ROUNDING) + ROUNDING:
                     raise LossError(f"Draw {self.draws}, {first.kind} of {first.public}: {lost:g} of {first.paid:g}.")
                 for i, (world, answer) in enumerate(zip(self.worlds, answers, strict=True)):
-                    world.told.put(answer)
-                    wanted[i] = world.asked.get()
+                    world.answers.put(answer)
+                    wanted[i] = world.queries.get()
             if any(draw is not None for draw in wanted):
                 raise LeakError(f"After draw {self.draws}, one world is done and another is not.")
         finally:
             for world in self.worlds:
-                world.told.put(StoppedError)
+                world.answers.put(StoppedError)
         return [future.exception() or future.result() for future in futures]
 
     def _rho_of(self, kind, public, private):
@@ -393,7 +393,7 @@ def in_world(world, fit):
         return fit()
     finally:
         here.world = None
-        world.asked.put(None)
+        world.queries.put(None)
 
 
 def divergence(p, q, order):

@@ -308,10 +308,10 @@ def test_a_tiny_epsilon_raises_no_error_after_the_charge(name, small_frame, smal
 
 def test_progress_increases(small_frame, small_schema):
     for name, kind in METHODS.items():
-        told = []
-        kind().fit(small_frame.head(20), schema=small_schema, progress=lambda done, _, told=told: told.append(done))
-        assert told == sorted(told), name
-        assert 0 <= told[0] <= told[-1] == 1, name
+        done = []
+        kind().fit(small_frame.head(20), schema=small_schema, progress=lambda share, _, done=done: done.append(share))
+        assert done == sorted(done), name
+        assert 0 <= done[0] <= done[-1] == 1, name
 
 
 def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(small_frame, small_schema):

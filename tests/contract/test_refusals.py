@@ -99,9 +99,9 @@ def numbers_told(source: str) -> Iterator[tuple[int, str]]:
                     yield from ((call.lineno, field) for field in fields(text))
 
 
-def fields(told: ast.AST) -> Iterator[str]:
+def fields(text: ast.AST) -> Iterator[str]:
     """Return formatted numbers and lengths that are neither public nor constant."""
-    for node in ast.walk(told):
+    for node in ast.walk(text):
         if isinstance(node, ast.FormattedValue):
             value = ast.unparse(node.value)
             names = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
