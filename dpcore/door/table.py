@@ -205,12 +205,12 @@ class PrivateTable:
 
         Public: nothing is charged.
         """
-        return self.ledger.measure.error(self._cell_scale(epsilon))
+        return self.ledger.measure.mean_abs_error(self._cell_scale(epsilon))
 
     def _cell_scale(self, epsilon: PrivacyLoss) -> float:
         """Return the scale of the noise in each cell of a marginal for `epsilon`."""
         measure = self.ledger.measure
-        return measure.scale(epsilon, measure.histogram(self.relation))
+        return measure.scale(epsilon, measure.histogram_sensitivity(self.relation))
 
     @property
     def whole_noise(self) -> bool:

@@ -294,7 +294,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         if unit is not None:
             many = unit.max_contributions
             method = self.with_row_budget(many)
-            account = run.group(many, plan=None if plan is None else plan / measure.rows(many))
+            account = run.group(many, plan=None if plan is None else plan / measure.group_factor(many))
         # the door protects rows: the schema that it sees declares no persons
         known = schema if schema.unit is None else replace(schema, unit=None)
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._published)
@@ -351,7 +351,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             The copy.
         """
         measure = PrivacyMeasure.of(self.delta)
-        share = measure.epsilon(measure.loss_of(self.epsilon) / measure.rows(rows)) if self.delta else None
+        share = measure.epsilon(measure.loss_of(self.epsilon) / measure.group_factor(rows)) if self.delta else None
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
         return copy
 

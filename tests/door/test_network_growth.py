@@ -155,7 +155,7 @@ def test_an_overdrawn_ledger_leaves_the_network_as_it_was():
     growth = table.grow_network(R(), NAMES, max_parents=2)
     growth.choose(epsilon=0.5)
     before, still_open, table._door.noise = held(growth), list(growth.open), Broken()
-    with pytest.raises(BudgetError, match="It was not answered"):
+    with pytest.raises(BudgetError, match="The query was not answered"):
         growth.choose(epsilon=1e-9)
     assert (held(growth), growth.open, len(growth.open)) == (before, still_open, 5)
     assert (table.ledger.epsilon_bound, len(table.ledger.entries)) == (0.5, 1)

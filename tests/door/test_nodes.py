@@ -136,7 +136,7 @@ def test_purity_is_for_published_mode_and_unused_queries_are_charged():
     third, fourth = Fraction(1, 3), Fraction(1, 4)
     for (table, nodes, _), bound in ((roots(), fourth), (roots(REPLACE, plainly_claimed=True), 2 * fourth)):
         nodes.charge_unused("lower levels", third, fourth)
-        assert (table.ledger.totals.claimed, table.ledger.totals.bound) == (third, bound)
+        assert (table.ledger.totals.claimed_loss, table.ledger.totals.bound) == (third, bound)
         assert (last(table).draws, last(table).mechanism, last(table).name) == (0, "none", "lower levels")
 
 
@@ -146,7 +146,7 @@ def test_what_trees_spend_costs_exactly_epsilon_and_more_for_bootstrap_samples()
         table, nodes, budget = roots(relation, trees=trees, epsilon=epsilon, resample=resample, rate=0.3, cap=epsilon)
         assert nodes.size == trees
         nodes.counts("n", epsilon=budget)
-        assert table.ledger.totals.bound == table.ledger.totals.claimed == epsilon, (trees, resample, relation)
+        assert table.ledger.totals.bound == table.ledger.totals.claimed_loss == epsilon, (trees, resample, relation)
         with pytest.raises(BudgetError):
             nodes.counts("n", epsilon=Fraction(1, 10**15))
     # Bootstrap samples are bounded by what several copies cost.
@@ -154,7 +154,7 @@ def test_what_trees_spend_costs_exactly_epsilon_and_more_for_bootstrap_samples()
         table, nodes, budget = roots(relation, trees=4, resample="bootstrap", plainly_claimed=plainly)
         assert budget == Fraction(1, 4) / (1 if plainly else moved)
         nodes.counts("n", epsilon=budget)
-        assert table.ledger.totals.claimed == 1
+        assert table.ledger.totals.claimed_loss == 1
         inside = moved * Fraction(1, 4) if plainly else Fraction(1, 4)
         assert table.ledger.totals.bound == 4 * bootstrap_loss(inside, Relation.parse(relation), len(TREES))
 

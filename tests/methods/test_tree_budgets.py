@@ -95,7 +95,7 @@ def test_paper_modes_bound_is_that_of_the_mechanism(method, how, trees, shares, 
             paper = {"mode": "published", "relation": str(relation), "epsilon": epsilon, "max_depth": LEVELS, **how}
             model = fit(method, small_frame.iloc[:rows], small_schema, **paper)
             expected = trees * bootstrap_loss(tree, relation, rows) if method is DiffPRF else tree
-            found = model.ledger_.totals.of_noise
+            found = model.ledger_.totals.nominal
             assert float(found) == pytest.approx(float(expected), rel=1e-12)
             assert found == expected or unit != 2.0 or method is DiffPRF
             depth = int(model.forest_.level.max())

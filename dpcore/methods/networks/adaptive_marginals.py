@@ -44,7 +44,7 @@ Privacy
             and never exceeded (`accounting.currency`).
   Sum       Epsilon. With a delta, the same holds of rho: s is that of an epsilon with as much noise
             in 2 d marginals, step 1 divides by the power 2/3 of the cells, and later shares are
-            larger (`PrivacyMeasure.balance`).
+            larger (`PrivacyMeasure.allocation_power`).
 
 Where it comes from   Rounds and the penalty per cell: AIM. Merging of rare values: MST. Maximum
           entropy over a junction tree: Private-PGM. Noise for several histograms at once: Hardt and
@@ -132,7 +132,7 @@ class MarginalPlan:
         `classes` is the number of classes, 0 without a class column.
         """
         columns = len(sizes)
-        noise = measure.error(measure.scale(budget / (2 * columns), measure.histogram(relation)))
+        noise = measure.mean_abs_error(measure.scale(budget / (2 * columns), measure.histogram_sensitivity(relation)))
         strength = 2 * rows / (columns * max(noise, 1 / MOST_SCALE))
         if strength < FEWEST or sum(size > 1 for size in sizes) < 2:
             return cls(Fraction(1), 0, False, 0)
@@ -140,7 +140,7 @@ class MarginalPlan:
         above = strength - 3
         later = 0.85 * above / (above + 40) if not with_class else 0.8 * above / (above + 60)
         # `later` is for pure epsilon; in rho noise falls more slowly
-        odds = (later / (1 - later)) ** (2 * measure.balance)
+        odds = (later / (1 - later)) ** (2 * measure.allocation_power)
         rounds = min(2.5, 0.12 * strength**0.55) * (0.6 if with_class else 1.0) * (columns - 1)
         of_class = min(max(round(0.4 * rounds), 1), 3) if classes > 1 and not with_class else 0
         return cls(1 - Fraction(round(100 * odds / (1 + odds)), 100), max(round(rounds), 1), with_class, of_class)
@@ -273,7 +273,7 @@ class _MeasurementRounds:
         many = [rounds for rounds in range(1, min(MOST_ROUNDS, left) + 1) for _ in once]
         merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in once]
         candidates, expected, merges = once * many[-1], self._expected(once) * many[-1], merges * many[-1]
-        balance = self.table.ledger.measure.balance
+        balance = self.table.ledger.measure.allocation_power
         costs = float(np.median([cells.size for cells in expected])) ** balance
         wrong = (2 * log(max(len(candidates), 2))) ** balance
         choosing = self.share * Fraction(round(100 * wrong / (wrong + costs)), 100)
@@ -466,7 +466,7 @@ def measure_groups(
 
 def share_weights(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
     """Return each column's weight in the split of rho: a power of its number of values."""
-    return [float(column.size) ** table.ledger.measure.balance for column in columns]
+    return [float(column.size) ** table.ledger.measure.allocation_power for column in columns]
 
 
 def average_estimates(estimates: Sequence[Estimate]) -> Estimate:

@@ -83,7 +83,7 @@ class NetworkSynthesizer(Synthesizer):
     def _cell_scale(self, share: PrivacyLoss) -> float:
         """Return the noise scale of a marginal's cells, if measured at a loss of `share`."""
         measure = PrivacyMeasure.of(self.delta)
-        return measure.scale(share, measure.histogram(Relation.parse(self.relation)))
+        return measure.scale(share, measure.histogram_sensitivity(Relation.parse(self.relation)))
 
     def _check_parents(self, schema: Schema, max_parents: int) -> None:
         """Raise ParameterError if the candidate families would not fit into memory.

@@ -80,7 +80,7 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
         caption(case.story)
         twin_worlds.draw_explanation(case)
         cost = phrase("Shown to anyone else, these results could cost up to epsilon {sum}.")
-        bound, trials = result.bound, result.trials
+        bound, trials = result.epsilon_nominal, result.trials
     if math.isinf(bound):
         cost = phrase("Shown to anyone else, these results would have no guarantee: no epsilon is proven.")
     runs = phrase("{runs:,} runs on your real rows, for your eyes only: nothing is charged.")
