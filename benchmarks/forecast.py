@@ -90,7 +90,7 @@ def share_covered(
         run.set_params(epsilon=epsilon, noise="laplace", random_state=1_000 + seed, **method.implied(rows))
         made = schema.encode(run.fit(frame, schema=schema).sample(rows))
         for degree, distances in found.items():
-            distances += marginal_avd(real, made, schema, degree, max_subsets=MOST_PAIRS)["avd"].tolist()
+            distances += marginal_avd(real, made, schema, degree, max_cliques=MOST_PAIRS)["avd"].tolist()
         for j in range(len(schema)):
             p, q = (joint_counts(codes, schema.sizes, [(j,)])[0] / len(codes) for codes in (real, made))
             large = p >= (step.group or 2.0)

@@ -37,7 +37,7 @@ DECLARED = {"Demonstration", "Preset", "both"}  # phrases but for names, which a
 NAMED, KEY, TITLE = map(re.compile, (r"(?s)[A-Z]|.* ", "/(corrected|paper)", r"^\w+\|([^|]*)"))
 NOT_TEXTS = {"color", "number", "format", "orient"}  # names in tables of which all else is texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"
-FIGURES = {"printed", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
+FIGURES = {"source_says", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
 FIGURES |= {"caption", "answers"}
 TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which texts stand there; None: all
     LESSON_FILE: {"title", "promise", "keep", "question", "literature", "text", "after", "label"},

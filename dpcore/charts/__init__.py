@@ -71,7 +71,7 @@ from dpcore.charts.trees import (
 from dpcore.charts.worlds import (
     answer_strip,
     game_scores,
-    groups_apart,
+    group_strips,
     ratio_band,
     round_worlds,
     share_found,
@@ -87,7 +87,7 @@ __all__ = [
     "choice_ratios", "claimed_vs_bound", "class_size", "classifier_scores", "coin_estimates", "comparison_chart",
     "confusion", "costs", "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split",
     "error_by_range", "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph",
-    "groups_apart", "importance", "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network",
+    "group_strips", "importance", "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network",
     "odds", "odds_icons", "on_phones", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers",
     "ratio_band", "redraws", "reported_numbers", "reported_shares", "round_worlds", "run_strips", "running_average",
     "share_found", "share_right", "specification", "split_table", "staircase", "steps", "sweep", "tails", "taxonomy",

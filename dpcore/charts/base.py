@@ -39,7 +39,7 @@ REAL_DATA = phrase("⚠ Uses real data: do not publish")
 
 
 def panels(chart: Any, field: str, names: list[str], columns: int, width: int, height: int) -> Any:
-    """One chart as wide as its container, or a panel of `width` per name."""
+    """Draw one chart as wide as its container, or a panel of `width` for each name."""
     if len(names) <= 1:
         # what fits its container counts the title as well
         return chart.properties(height=height + 150)
@@ -50,11 +50,11 @@ def panels(chart: Any, field: str, names: list[str], columns: int, width: int, h
 
 
 def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **values: Any) -> Chart:
-    """Give a chart, or its layers, its words, its size, and letters that can be read.
+    """Give a chart, or its layers, title, legends, alternative text, size and readable letters.
 
-    Title, key and alternative text (`seen`, or else title and key) are the picture's in
-    `pictures.toml`, or those that are given; behind them stands what it says `when` something is
-    so, and behind a bar when it is not. Values stand in place of names in braces.
+    Title, key and alternative text (`seen`, or else title and key) are given, or those of the
+    picture in `pictures.toml`. A case of `when` adds its texts if it is true, and those behind a
+    bar if it is false. Values replace names in braces.
     """
     own = PICTURES[picture]
     cases = [own.get(case.partition("|")[0 if so else 2], {}) for case, so in when.items()]
@@ -74,7 +74,7 @@ def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **valu
     heading = alt.TitleParams(
         wrap_text(title, LETTERS["text"][1]), subtitle=wrap_text(key, LETTERS["subtitle"][1]), **look
     )
-    margin = {"left": 4, "right": 14, "top": 4, "bottom": 8}
+    padding = {"left": 4, "right": 14, "top": 4, "bottom": 8}
     letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 320}
     letters |= {"labelColor": INK, "titleColor": FADED}  # the theme's own are too pale in the light
     # A line as a whole has no words of its own: who listens hears the description, and the marks of its points.
@@ -86,7 +86,11 @@ def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **valu
         area=alt.AreaConfig(aria=False),
     )
     presented: Chart = chart.properties(
-        title=heading, description=seen or " – ".join(filter(None, [title, key])), padding=margin, config=config, **size
+        title=heading,
+        description=seen or " – ".join(filter(None, [title, key])),
+        padding=padding,
+        config=config,
+        **size,
     )
     return presented
 
@@ -114,7 +118,7 @@ def mark_real(chart: Chart) -> Chart:
 
 
 def for_files(chart: Chart) -> Chart:
-    """The same chart with a width of its own, all that is around it included: a file is no container to be filled."""
+    """Give a chart a fixed total width, because a file has no container to fill."""
     if getattr(chart, "width", None) != "container":
         return chart
     config = chart.config.copy(deep=False)
@@ -154,9 +158,9 @@ def specification(chart: Chart) -> dict[str, Any]:
 
 
 def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
-    """Give a title, a key and legends that give way in a narrow chart, and cells without numbers.
+    """Let title, legends and numbers in cells give way where a chart is narrow.
 
-    How wide a chart is only the browser knows, so it chooses.
+    Only the browser knows how wide a chart is, so the specification has Vega choose.
 
     Parameters
     ----------
@@ -190,7 +194,7 @@ def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def by_width(*values: Any) -> dict[str, str]:
-    """A value for Vega that follows the picture's width, a page's first and a phone's last."""
+    """Return a Vega expression that picks a page's value or a phone's by the picture's width."""
     widths = (WHOLE, NARROW) if len(values) > 2 else (NARROW,)
     chosen = [f"{ROOM} >= {least} ? {json.dumps(value)} : " for least, value in zip(widths, values, strict=False)]
     return {"expr": f"{''.join(chosen)}{json.dumps(values[-1])}"}
@@ -224,7 +228,7 @@ def class_size(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def parts(node: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a specification, but for its tables."""
+    """Yield every part of a specification but its tables of data."""
     if isinstance(node, dict):
         yield node
         node = [part for name, part in node.items() if name != "datasets"]
@@ -233,14 +237,14 @@ def parts(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def channels(spec: dict[str, Any], *names: str) -> list[dict[str, Any]]:
-    """What the channels of these names, or all of them, say in any layer."""
+    """Collect the definitions of the named channels, or of all, from all layers of a chart."""
     found = [part["encoding"] for part in parts(spec) if "encoding" in part]
     each = ((name, channel) for encoding in found for name, channel in encoding.items())
     return [channel for name, channel in each if isinstance(channel, dict) and (name in names or not names)]
 
 
 def name_tables(chart: Any, tables: dict[str, pd.DataFrame]) -> Any:
-    """The same chart with names in place of its tables, which are put into `tables`."""
+    """Replace a chart's tables by names, and put the tables into `tables`."""
     copy = chart.copy(deep=False)
     if isinstance(copy.data, pd.DataFrame):
         name = "data-" + hashlib.sha256(copy.data.to_json(orient="split").encode()).hexdigest()[:32]

@@ -182,7 +182,10 @@ def sweep(frame: pd.DataFrame, *, variance: bool = False, width: int = 270, **lo
 
 
 def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | None, interval: str) -> pd.DataFrame:
-    """`series`, `panel`, `mode`, `x`, `value`; the interval `low`, `high` of a point; `aside`, in pixels."""
+    """Return the runs as `series`, `panel`, `mode`, `x`, `value`, `low`, `high` and `aside`.
+
+    `low` to `high` is the interval, and `aside` the horizontal offset in pixels.
+    """
     rows = pd.DataFrame({"series": frame["series"], "x": frame[x], "value": frame[y]})
     rows = rows.assign(panel=frame[panel] if panel else "", mode=frame[mode] if mode else "")
     names = ["series", "panel", "mode"]
@@ -198,19 +201,19 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
 
 
 def _asides(data: pd.DataFrame) -> pd.Series:
-    """By how many pixels each line goes aside: those at one x stand side by side."""
+    """Return the horizontal offset of each line in pixels, so that marks at one x do not overlap."""
     position = data.groupby(["series", "mode"], sort=False).ngroup()
     gap = min(6.0, (12 if _banded(data) else 20) / max(1, position.max())) if len(data) else 0.0
     return gap * (position - position.max() / 2)
 
 
 def _banded(data: pd.DataFrame) -> bool:
-    """Whether intervals are bands; many would hide each other."""
+    """Return whether intervals are drawn as bands; many bands would hide each other."""
     return bool(data["series"].nunique() <= 4 and data["mode"].nunique() <= 1)
 
 
 def _across(data: pd.DataFrame, title: str, log: bool) -> ChartAxis:
-    """The axis of what is set; epsilons of runs have their own, a figure of a paper has the paper's."""
+    """Return the axis of the parameter that varies; epsilons of runs have an axis of their own."""
     x_values, own = sorted(data["x"].dropna().unique()), {"title": log_title(title, log)}
     if title in map(say, AXES.values()):
         return epsilons(x_values, labelOverlap="greedy") | own
@@ -223,9 +226,10 @@ def _across(data: pd.DataFrame, title: str, log: bool) -> ChartAxis:
 def _curves(
     plot: Plot, data: pd.DataFrame, *, center: str, first: int, among: Any, banded: bool, dashed: str = PUBLISHED
 ) -> list[Any]:
-    """Lines through the centers, intervals, and a mark per row; the `first` color and shape is the claim's, or not.
+    """Draw lines through the centers, intervals, and a mark per row.
 
-    Intervals are bands or bars. Of several modes one is `dashed`, and its marks are hollow.
+    The `first` color and shape is that of the claim, if there is one. Intervals are bands or bars.
+    Of several modes one is `dashed`, and its marks are hollow.
     """
     runs, middle = data[data["rule"] < 1], f"{center}(value)"
     here, modes = in_order(runs["series"]), in_order(runs["mode"])
@@ -257,7 +261,7 @@ def _curves(
 def _level_rows(
     references: pd.DataFrame, panel: str | None, data: pd.DataFrame, *, log: bool, shared: bool, scale: Any
 ) -> pd.DataFrame:
-    """Rows for `_levels`: `panel`, `label`, `value`, `claimed`, `rule` (1), `names` and `lift`.
+    """Return the rows for `_levels`: `panel`, `label`, `value`, `claimed`, `rule`, `names`, `lift`.
 
     `references`: the column that `panel` names, `label`, `value`, and maybe `claimed`. `data`: the
     panels' rows: `panel`, `value`. `shared`: all panels have one axis, whose `scale` may be known.
@@ -284,7 +288,10 @@ def _level_rows(
 
 
 def stack_labels(down: pd.Series) -> list[int]:
-    """The pile of each line, by how far down it is in pixels, ascending: names are clear of the lines above them."""
+    """Return the row of each line's label, so that labels are clear of the lines above them.
+
+    `down` has the lines' positions in pixels from the top, ascending.
+    """
     piles: list[list[float]] = []
     for position in down:
         piles.append([position])
@@ -294,7 +301,7 @@ def stack_labels(down: pd.Series) -> list[int]:
 
 
 def _levels(plot: Plot, data: pd.DataFrame) -> tuple[Any, Any]:
-    """The lines of `_level_rows`, and their names."""
+    """Draw the level lines of `_level_rows`, and their names."""
     kinds = (None, "value", tooltips("label|reference", "value|value|.4~g")), (XValue(4), "value")
     rules, names = (plot(data, *kind).transform_filter("datum.rule > 0") for kind in kinds)
     color = alt.ColorValue(NEUTRAL, condition={"test": "datum.claimed > 0", "value": CLAIMED})
@@ -373,7 +380,7 @@ def comparison_chart(
 
 
 def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: float) -> Chart:
-    """Draw the bands of 90% of what columns and pairs are expected to be off by, against epsilon.
+    """Draw the forecast of column and pair errors, a 90% band each, against epsilon.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ MOST_ALIKE = 6  # kinds of tables that are told one by one
 
 
 def epsilon_split(frame: pd.DataFrame) -> Chart:
-    """Draw where epsilon went: what queries come to in a ledger's totals, per entry name.
+    """Draw the share of a ledger's total that each kind of query has, by entry name.
 
     Entries of one name are summed, and marginals of one loss are drawn together; the 20 largest are
     drawn, the rest summed.
@@ -101,11 +101,11 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     onward = _onward(plot(data[endless], "epsilon_nominal", "name", plot.tooltip))
     cases = {"rho|epsilon": in_rho, "claims|none": data["claims"].any()}
     layers, height = [drawn.encode(fill), onward, diamonds(claims, CLAIMED), note], step(data["name"], 30)
-    return present(layers, "epsilon_split", cases, paid=text, height=height)
+    return present(layers, "epsilon_split", cases, spent=text, height=height)
 
 
 def _alike(data: pd.DataFrame) -> pd.DataFrame:
-    """Tables and answers of one price as one entry, and all of a kind as one if they have many prices."""
+    """Combine entries of equal loss into one, and all of a kind if it has many losses."""
     heads = pd.Series([name.partition(" of ")[0] for name in data["name"]], index=data.index)
     parts = [data.head(0)]
     for head, own in data.groupby(heads, sort=False):
@@ -120,12 +120,15 @@ def _alike(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _entry(name: str) -> str:
-    """What an entry is called on a screen; columns keep their names, but for taxonomies' levels."""
+    """Return the display name of an entry; columns keep their names, taxonomies' levels do not."""
     return LEVEL.sub(lambda found: say("level {n}", n=found[1]), retold(name))
 
 
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
-    """Entries of a kind as one, which says how many there are and what each costs; one alone keeps its name."""
+    """Combine entries of a kind into one, named with their number and loss.
+
+    A single entry keeps its name.
+    """
     low, high = (limit(end) for end in own["epsilon_nominal"].agg(["min", "max"]))
     name = _entry(own["name"].iloc[0])
     if len(own) > 1:
@@ -187,7 +190,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
 
 
 def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: ChartAxis, **values: str) -> Chart:
-    """A claim, and what a run can cost, on the axis of epsilons: a point or a bar."""
+    """Draw the claimed epsilon and a run's possible loss on an axis, as points or bars."""
     names, (low, high) = [*map(say, rows)], across["scale"].domain
     data = pd.DataFrame(rows.values(), columns=["start", "stop", "text"]).fillna(math.inf).assign(row=names)
     none = data["stop"] == math.inf
@@ -214,13 +217,13 @@ def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: Char
     return present(layers, picture, {"endless": endless[1]}, **values)
 
 
-def _told(which: str, text: str) -> str:
-    """An amount, and which it is: what can cost "up to no limit" just has none."""
+def _labeled_epsilon(which: str, text: str) -> str:
+    """Return a text for an epsilon: its name and value, or "no limit" if it is infinite."""
     return text if text == limit(math.inf) else f"{which} {text}"
 
 
 def _onward(base: Any) -> Any:
-    """What points beyond the edge where bars end there."""
+    """Draw marks at bars' ends that point beyond the edge of the chart."""
     look: Any = {"shape": "triangle-right", "size": 260, "color": RELEASED, "xOffset": 9, **SILENT}
     return base.mark_point(filled=True, opacity=1, **look)
 
@@ -276,7 +279,7 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
     data = pd.concat(parts, ignore_index=True)
     edge, endless = 1.15 * largest(data["stop"], 1e-3), data["stop"].isna()
     data = data.assign(stop=data["stop"].fillna(edge), start=data["start"].fillna(edge), endless=endless)
-    data["text"] = data["total"] if same else [*map(_told, data["which"], data["total"])]
+    data["text"] = data["total"] if same else [*map(_labeled_epsilon, data["which"], data["total"])]
     shown = {say(name): color for name, color in PURPOSES.items() if name in set(data["purpose"])}
     data["purpose"], which = data["purpose"].map(say), in_order(data["which"])
     plot = Plot("forest_budget", span(0, 1.1 * edge), names_axis(data["row"], paddingInner=0.3))
@@ -291,13 +294,17 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
         _onward(plot(ends[ends["endless"]], "stop", "row", lanes)),
     ]
     sums = {name: limit(frame[column].fillna(math.inf).sum()) for column, name in called.items()}
-    said = say("epsilon {epsilon}", epsilon=sums[say(CLAIM)]) if same else ", ".join(starmap(_told, sums.items()))
+    said = (
+        say("epsilon {epsilon}", epsilon=sums[say(CLAIM)])
+        if same
+        else ", ".join(starmap(_labeled_epsilon, sums.items()))
+    )
     height = alt.Step(22 if len(which) > 1 else 34)
     return present(layers, "forest_budget", {"endless": endless.any()}, title=title, sums=said, height=height)
 
 
 def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
-    """Where the parts of every level's bar start and stop; NaN where that is infinitely far."""
+    """Return where the parts of each level's bar start and stop; NaN where that is infinite."""
     value = frame[name].fillna(math.inf).to_numpy(float)
     data = tidy(frame, ["purpose"], ["level"]).assign(which=which)
     named = {-1: say("no level"), 0: say("level 0 (root)")}
@@ -310,7 +317,7 @@ def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
 
 
 def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 0.0) -> Chart:
-    """Draw every run as a step on what was spent before it.
+    """Draw each run as a step on the loss that was spent before.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ PIECE = re.compile(f"(?:{WIDE}|(?:(?!{WIDE})\\S)+)[，。：；！？、）”�
 
 
 def texts(column: Iterable[object]) -> pd.Series:
-    """Values as text that can be seen."""
+    """Return a column's values as visible text."""
     missing = (value is None or value is pd.NA or value != value for value in column)
     shown = (" ".join(str(value).split()) or say("(empty)") for value in column)
     gone, both = say("(missing)"), zip(missing, shown, strict=True)  # a column says it in English
@@ -30,22 +30,22 @@ def texts(column: Iterable[object]) -> pd.Series:
 
 
 def short(name: str, most: int = 40) -> str:
-    """A name of at most so many characters."""
+    """Shorten a name to at most `most` characters."""
     return truncate(str(texts([name])[0]), most)
 
 
 def truncate(text: str, most: int) -> str:
-    """At most so many letters of a text."""
+    """Cut a text to at most `most` letters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def breadth(text: str) -> int:
-    """How many letters wide a text is: a Chinese one is as wide as two."""
+    """Return the width of a text in letters; a Chinese character is two letters wide."""
     return len(text) + len(re.findall(WIDE, text))
 
 
 def wrap_text(text: str, most: int) -> list[str]:
-    """A text as lines of at most so many letters."""
+    """Break a text into lines of at most `most` letters."""
     if not re.search(WIDE, text):
         return textwrap.wrap(text, most)
     lines = [""]
@@ -57,32 +57,32 @@ def wrap_text(text: str, most: int) -> list[str]:
 
 
 def labels(names: Iterable[str], most: int = LABEL) -> list[str]:
-    """Names for places along an axis: in full, as lines of at most so many letters."""
+    """Return names as axis labels, in full, broken into lines of at most `most` letters."""
     parted = (truncate(name, LONGEST).replace("_", "_ ") for name in names)  # a line may end behind one
     return ["\n".join(wrap_text(name, most)).replace("_ ", "_") for name in parted]
 
 
 def step(names: Iterable[str], least: int) -> alt.Step:
-    """The height of a row, in which each of these labels has room."""
+    """Return the height of an axis row in which each of the labels fits."""
     return alt.Step(max([least, *(LINE * name.count("\n") + LINE + 6 for name in names)]))
 
 
 def in_order(labels: Iterable[Any]) -> list[str]:
-    """Every label once, in the order in which they come."""
+    """Return every label once, in order of first appearance."""
     return list(dict.fromkeys(labels))
 
 
 def distinct(data: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Names as labels, equal ones told apart, because an axis would draw them in one place."""
+    """Number equal labels, because an axis would draw them at one position."""
     data = data.assign(**{label: pd.Series(labels(data[label]), index=data.index, dtype=object)})
     again = data.groupby(label).cumcount()
     return data.assign(**{label: data[label].where(again == 0, data[label] + " (" + (again + 1).astype(str) + ")")})
 
 
 def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str], *, said: Sequence[str] = ()) -> pd.DataFrame:
-    """These columns only, with a new index; numbers are finite or missing.
+    """Select columns of a frame with a new index; numbers become finite or missing.
 
-    Those that are to be `said` are in the language of the screen.
+    Columns in `said` are translated to the language of the screen.
     """
     values = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
     finite = {name: pd.Series(np.where(np.isfinite(value), value, np.nan)) for name, value in values.items()}
@@ -91,12 +91,12 @@ def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str], *, sa
 
 
 def percents(shares: Iterable[float]) -> list[str]:
-    """Shares as per cent of two digits; nothing where there is none."""
+    """Format shares as percentages of two digits; missing shares as an empty text."""
     return ["" if share != share else f"{100 * share:{'.0f' if abs(share) >= 0.0995 else '.2g'}}%" for share in shares]
 
 
 def largest(values: Iterable[float], at_least: float) -> float:
-    """The largest number, or `at_least`."""
+    """Return the largest of the values, or `at_least` if that is larger."""
     return float(np.nanmax([at_least, *values]))
 
 

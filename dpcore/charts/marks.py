@@ -20,9 +20,9 @@ NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is s
 
 
 class Plot:
-    """A picture's two axes, as `pictures.toml` has their titles and looks, and what it tells (`tooltip`) of its marks.
+    """A picture's two axes, with titles and styles from `pictures.toml`, and its tooltips.
 
-    An axis is given as a scale, or as an `ChartAxis`. Values stand in titles.
+    An axis is given as a scale or as a `ChartAxis`. Values stand in titles.
     """
 
     def __init__(self, picture: str, x: Any, y: Any, **values: Any) -> None:
@@ -31,10 +31,10 @@ class Plot:
         self.axes = [_axis(given, own.get(side, {}), values) for side, given in (("x", x), ("y", y))]
 
     def __call__(self, rows: Any, x: Any = "x", y: Any = "y", *channels: Any) -> Any:
-        """A chart of these rows at their fields; between two if they are a pair, of which one may be a number.
+        """Return a chart of rows at their x and y fields, or between two fields if a pair is given.
 
-        In place of a field may be None, or a channel such as `YValue`. Without a tooltip the chart
-        has none.
+        In place of a field there may be None, a number in a pair, or a channel such as `YValue`.
+        Without a tooltip the chart has none.
         """
         found: list[Any] = [] if any(isinstance(channel, list) for channel in channels) else [NO_TIP]
         for field, axis, (start, end, fixed) in zip((x, y), self.axes, CHANNELS, strict=True):
@@ -45,13 +45,13 @@ class Plot:
         return alt.Chart(rows).encode(*found, *channels)
 
     def tooltip_of(self, rows: pd.DataFrame) -> list[alt.Tooltip]:
-        """What is told of these rows, which may lack some of it."""
+        """Return the tooltips of the fields that the rows have."""
         known = {*(rows.columns[rows.notna().any()] if len(rows) else rows)}
         return [tip for tip in self.tooltip if tip.shorthand[:-2] in known]
 
 
 def _axis(given: Any, own: ChartAxis, values: dict[str, Any]) -> ChartAxis:
-    """What the two say of an axis together."""
+    """Combine an axis's given settings with those of `pictures.toml`."""
     axis: ChartAxis = {"type": "quantitative", "title": say(own.get("title", ""), **values) or None}
     axis |= given if isinstance(given, dict) else {"scale": given}
     if axis.setdefault("axis", {}) is not None:
@@ -60,18 +60,21 @@ def _axis(given: Any, own: ChartAxis, values: dict[str, Any]) -> ChartAxis:
 
 
 def canvas(width: float, height: float, picture: str = "") -> Plot:
-    """A plot of rows whose `x` and `y` (or the fields named so) are pixels from the upper left corner."""
+    """Return a plot whose fields `x` and `y` are pixels from the upper left corner."""
     across, down = (span(*ends, zero=False) for ends in ((0, width), (height, 0)))
     return Plot(picture, {"scale": across, "axis": None}, {"scale": down, "axis": None})
 
 
 def icons(picture: str) -> Plot:
-    """A plot of rows in a grid, whose `x` and `y` are whole numbers."""
+    """Return a plot of a grid of icons at whole-number positions `x` and `y`."""
     return Plot(picture, *[{"type": "ordinal", "axis": None}] * 2)
 
 
 def tooltips(*lines: str) -> list[alt.Tooltip]:
-    """A tooltip's lines, each "field|title" or "field|title|number format". The titles are always ours."""
+    """Return tooltip lines from texts "field|title" or "field|title|number format".
+
+    The titles are always texts of this package.
+    """
     parts = (f"{line}|".split("|")[:3] for line in lines)
     return [
         alt.Tooltip(f"{field}:{'Q' if number else 'N'}", title=say(title), format=number or alt.Undefined)
@@ -80,23 +83,23 @@ def tooltips(*lines: str) -> list[alt.Tooltip]:
 
 
 def legend_channel(channel: Any, field: str, names: Iterable[Any], looks: Iterable[Any], **options: Any) -> Any:
-    """A channel that tells kinds of marks apart: their names, and how each looks."""
+    """Return a channel that shows kinds of marks by name in a legend, with their looks."""
     scale = alt.Scale(type="ordinal", domain=list(names), range=list(looks))
     return channel(f"{field}:N", scale=scale, **{"title": None} | options)
 
 
 def group_colors(field: str, names: Iterable[str], colors: Any, symbol: str = "square") -> Any:
-    """The colors of two or three groups, under one legend."""
+    """Return the color channel of two or three groups, with one legend."""
     look: Any = {"symbolType": symbol, "symbolSize": 300, "symbolOpacity": 1}
     legend = alt.Legend(**look, labelFontSize=15, labelLimit=420)
     return legend_channel(alt.Color, field, names, colors, legend=legend)
 
 
 def side_by_side(data: pd.DataFrame, groups: Mapping[str, str], kept: list[str], **columns: str) -> Any:
-    """A row per group and place, which goes `from` one end `to` another.
+    """Return a row per group and position, with its bar's two ends beside the other groups' bars.
 
-    It has what is kept, and the group's own columns, which are called after it. Its bar goes from
-    `left` to `right`, beside those of the others.
+    Columns in `kept` are kept, and the group's own columns are named after it. The bar goes from
+    `left` to `right`, with its values from `from` to `to`.
     """
     start, wide, step = data["from"], data["to"] - data["from"], 0.88 / len(groups)
     parts = [
@@ -114,37 +117,38 @@ def side_by_side(data: pd.DataFrame, groups: Mapping[str, str], kept: list[str],
 def color_and_shape(
     field: str, names: list[str], colors: Sequence[str], shapes: Sequence[str], **options: Any
 ) -> list[Any]:
-    """Color and shape for a few kinds of marks, under one legend."""
+    """Return color and shape channels for a few kinds of marks, with one legend."""
     options = {"legend": alt.Legend(symbolOpacity=1)} | options  # as clear as the clearest layer
     channels: tuple[tuple[Any, Sequence[str]], ...] = ((alt.Color, colors), (alt.Shape, shapes))
     return [legend_channel(channel, field, names, looks, **options) for channel, looks in channels]
 
 
 def one_row(**values: Any) -> pd.DataFrame:
-    """A table of one row."""
+    """Return a table of one row from the named values."""
     return pd.DataFrame([values])
 
 
 def draw_rule(
     plot: Plot, at: float, label: str, name: dict[str, Any], end: Any = UPPER, tip: str = "reference", **look: Any
 ) -> list[Any]:
-    """A line through the chart at one place of an axis, and its label at the line's `end`, a channel of the other."""
+    """Draw a line across the chart at one position of an axis, with a label at the line's `end`."""
     rows, tooltip, upright = one_row(at=at, label=label), tooltips(f"label|{tip}"), isinstance(end, YValue)
     rule, text = (plot(rows, *(("at", side) if upright else (side, "at")), tooltip) for side in (None, end))
     return [rule.mark_rule(**look), words(text, "label", **name)]
 
 
 def words(base: Any, field: str, number: str = "", **look: Any) -> Any:
-    """A field's texts, or its numbers in this format, with the tooltip of what they stand on."""
+    """Draw a field's texts, or its numbers in a format, with a tooltip."""
     text = alt.Text(f"{field}:Q", format=number) if number else alt.Text(f"{field}:N")
     return base.mark_text(**{"color": INK, "fontSize": 15} | look).encode(text)
 
 
 def fit_text(base: Any, field: str, wide: float, least: str = "", room: str = "room", **look: Any) -> Any:
-    """A field's texts, cut to the pixels that another one says, on a canvas that is as `wide` until it is stretched.
+    """Draw a field's texts, cut to the width in pixels that the field `room` has.
 
-    What stands `beside` them takes as many pixels at any width. The tooltip of what they stand on
-    holds all of them. Where there is room for less than `least` pixels, an expression, is no text.
+    The canvas is `wide` pixels before it is stretched; `beside` pixels are taken by other marks at
+    any width. The tooltip has the full text. Where there is room for less than `least` pixels, no
+    text is drawn.
     """
     room = f"(datum.{room} * width / {wide} - (datum.beside || 0))"
     seen: dict[str, Any] = {"opacity": alt.ExprRef(f"{room} < {least} ? 0 : 1")} if least else {}
@@ -152,17 +156,17 @@ def fit_text(base: Any, field: str, wide: float, least: str = "", room: str = "r
 
 
 def ink_on(fill: str) -> alt.ExprRef:
-    """The color of letters on marks that are filled so, as an expression says."""
+    """Return an expression for the text color that is readable on marks of a fill color."""
     return alt.ExprRef(f"luminance({fill}) < {MIDDLE} ? '#fefefe' : '#010101'")
 
 
 def diamonds(base: alt.Chart, color: str) -> Any:
-    """What marks a true or printed value."""
+    """Draw the marks of true or published values."""
     return base.mark_point(shape="diamond", filled=True, size=150, color=color, opacity=1)
 
 
 def strokes(base: Any, looks: Mapping[str, Look], *, columns: int = 0) -> list[Any]:
-    """A line per series, each with its color, dashes and width under one legend, the first below the others."""
+    """Draw a line per series with its color, dashes and width in one legend, the first lowest."""
     size: Any = {"symbolSize": 800 if columns == 1 else 1400, "columns": columns or alt.Undefined}
     legend = alt.Legend(symbolType="stroke", symbolOpacity=1, labelFontSize=15, labelLimit=300, offset=26, **size)
     channels = zip([alt.Color, alt.StrokeDash, alt.StrokeWidth], zip(*looks.values(), strict=True), strict=False)
@@ -172,19 +176,22 @@ def strokes(base: Any, looks: Mapping[str, Look], *, columns: int = 0) -> list[A
 
 
 def level(plot: Plot, value: float, label: str, *, right: bool = False, **look: Any) -> list[Any]:
-    """A level line at a number, and its name below its left end, or above its right end."""
+    """Draw a level line at a number, with its name below its left end or above its right end."""
     name: dict[str, Any] = {"align": "right" if right else "left", "fontSize": 14, "dy": -9 if right else 14}
     rule: dict[str, Any] = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2} | look
     return draw_rule(plot, value, label, name, XValue("width" if right else 8), **rule)
 
 
 def setting_rule(plot: Plot, at: float, *tooltip: Any) -> Any:
-    """An upright line where the reader's own setting is, `at` in its tooltip."""
+    """Draw an upright line at the reader's own setting, with the setting in its tooltip."""
     return plot(one_row(at=at), "at", None, *tooltip).mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4])
 
 
 def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = False, **look: Any) -> Any:
-    """A field's texts to the right of `x`, or to its left where they have no room: `inside` a bar in white."""
+    """Draw a field's texts to the right of `x`, or to its left where they do not fit.
+
+    With `inside`, these are white, inside a bar.
+    """
     wide = f"{LETTER * look.get('fontSize', 15):.3g} * length(replace(datum.{text}, /[^ -~]/g, 'xx'))"
     far, back = f"{wide} + {dx} > width - scale('x', datum.{x})", f"{wide} - 90 - scale('x', datum.{x})"
     look |= {"color": alt.ExprRef(f"{far} ? '#ffffff' : {INK.expr}")} if inside else {}
@@ -193,7 +200,7 @@ def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = Fals
 
 
 def bars(plot: Plot, data: pd.DataFrame, name: str, value: str, **look: Any) -> list[Any]:
-    """A bar per name, in their order, and its `text` beyond its `edge`."""
+    """Draw a bar per name in the given order, with its `text` beyond its `edge`."""
     edge = "edge" if "edge" in data else value
     drawn = plot(data, value, name, plot.tooltip).mark_bar(**{"color": RELEASED, "height": {"band": 0.65}} | look)
     return [drawn, end_labels(plot(data, edge, name), edge, "text", inside=edge == value)]

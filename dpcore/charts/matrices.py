@@ -175,17 +175,16 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
 
 
 def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Each pair's cell at `x`, `y`, and the one across the diagonal."""
+    """Return each pair's cell at `x`, `y`, and the cell across the diagonal."""
     other = pairs[pairs["a"] != pairs["b"]].rename(columns={"a": "b", "b": "a"})
     return pd.concat([pairs, other], ignore_index=True).rename(columns={"a": "x", "b": "y"})
 
 
 def _matrix(picture: str, cells: Any, across: list[str], down: list[str], numbered: str, **how: Any) -> list[Any]:
-    """Cells at `x`, `y`, the stronger the nearer `shade` is to 1, and numbers of the `numbered`.
+    """Draw cells at `x`, `y`, darker for a larger `shade` up to 1, and numbers in `numbered` cells.
 
-    `pictures.toml` says how. A `power` below 1 tells small numbers apart. `gaps` of the names on
-    each side stand for nothing; cells that are not `named` are as low as fits, and otherwise have
-    `least` pixels. Letters turn as names need it.
+    Styles are in `pictures.toml`. A `power` below 1 spreads small numbers. `gaps` are blank names
+    on each side. Cells that are not `named` are as low as fits.
     """
     own = USUAL | PICTURES[picture]["matrix"] | how
     gaps, least, power, number = (own[name] for name in ("gaps", "least", "power", "number"))

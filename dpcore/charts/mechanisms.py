@@ -95,7 +95,7 @@ def election(frame: pd.DataFrame) -> Chart:
 
 
 def _pairs(frame: pd.DataFrame, first: str, color: str, title: str, tick: str, tip: str, write: Any) -> Chart:
-    """A bar per candidate for the first world, and a diamond for the other."""
+    """Draw a bar per candidate for the first world, and a diamond for the other."""
     data, second = tidy(frame, ["candidate"], [first, f"{first}_other"]).dropna(), f"{first}_other"
     data = data.assign(candidate=labels(data["candidate"].map(say)), edge=data[[first, second]].max(axis=1))
     data["text"] = data[first].map(write)

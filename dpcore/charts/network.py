@@ -71,7 +71,7 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
 
 
 def _parent_of_all(count: int, links: Links) -> list[int]:
-    """The one that is a parent of all others, of which there are several: a class, mostly."""
+    """Return the nodes that are parents of all others, if there are several others; mostly a class."""
     below = [parent for parent, _ in links]
     return [node for node in dict.fromkeys(below) if below.count(node) == count - 1 >= FEWEST]
 
@@ -115,7 +115,7 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
 
 
 def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longest: int) -> pd.DataFrame:
-    """The frame under the chart's names."""
+    """Rename a frame's columns to the chart's, with short node names."""
     maybe = ["score"] if "score" in frame else []
     data = tidy(frame, [name, "cluster"], ["cells", "epsilon", *maybe]).rename(columns={name: "name"})
     spent, measure = data["epsilon"].clip(lower=0).fillna(0), "rho" if "rho" in frame else "epsilon"
@@ -131,7 +131,7 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longes
 
 
 def _drawn(data: Any, links: Links, picture: str, cases: Any, *, arrows: bool, **values: Any) -> Chart:
-    """Nodes and links; those near a node are named in its tooltip."""
+    """Draw nodes and links; a node's tooltip names its neighbors."""
     named, clusters = len(data) <= MOST_NAMED, in_order(data["cluster"])
     headings = [short(name) for name in clusters]
     if all(name.isdecimal() for name in clusters):
@@ -180,7 +180,7 @@ def _drawn(data: Any, links: Links, picture: str, cases: Any, *, arrows: bool, *
 
 
 def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
-    """Area by epsilon, color by cells, shape by whether the table was measured."""
+    """Return the channels of nodes: area by epsilon, color by cells, shape by whether measured."""
     grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeWidth": 0}
     kinds = {say(kind): shape for kind, shape in KINDS.items() if say(kind) in set(data["kind"])}
     spent, most, least = data["epsilon"].max(), largest(data["cells"], 1), data["cells"].min()
@@ -200,9 +200,9 @@ def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
 
 
 def _upright(path: Sequence[Point], rise: float) -> list[Point]:
-    """What a spline follows from point to point: it leaves and reaches each of them upright, so near a row it is so.
+    """Return the points of a spline that leaves and reaches each row of nodes upright.
 
-    A line between two of one row goes below it.
+    A line between two nodes of one row goes below the row.
     """
     found = [path[0]]
     for (x, y), (right, below) in pairwise(path):
@@ -214,7 +214,7 @@ def _upright(path: Sequence[Point], rise: float) -> list[Point]:
 
 
 def _heads(plot: Plot, paths: list[tuple[int, Any]], radius: Any, area: int, **look: Any) -> Any:
-    """A triangle at the end of each path, just outside the node, pointing as the path arrives."""
+    """Draw an arrow head at the end of each path, just outside the node, in the path's direction."""
     rows = [(node, *way[-1], way[-2][1] < way[-1][1], radius[node] + area**0.5 / 2) for node, way in paths]
     data = pd.DataFrame(rows, columns=["node", "x", "y", "down", "gap"])
     turn: Any = {"angle": alt.ExprRef("datum.down ? 180 : 0")}
@@ -223,7 +223,7 @@ def _heads(plot: Plot, paths: list[tuple[int, Any]], radius: Any, area: int, **l
 
 
 def _arrange(links: Links, clusters: Sequence[int], left: Any, right: Any, width: float, step: float) -> Any:
-    """Places of the nodes, a path per link, boxes of the clusters (x, y, x2, y2), and the height."""
+    """Return the nodes' positions, a path per link, boxes of the clusters, and the total height."""
     order = _ranked(len(clusters), links)
     groups = [[node for node in order if clusters[node] == c] for c in range(max(clusters, default=0) + 1)]
     per_shelf = max(1, int(width // max([60, *(left + right + 24)])))
@@ -249,7 +249,10 @@ def _arrange(links: Links, clusters: Sequence[int], left: Any, right: Any, width
 
 
 def _ranked(count: int, links: Links) -> list[int]:
-    """Parents before children, in the given order otherwise. A cycle, which no family should make, starts anywhere."""
+    """Order nodes so that parents come before children, otherwise in the given order.
+
+    A cycle, which no family should make, starts anywhere.
+    """
     above: list[set[int]] = [set() for _ in range(count)]
     for parent, child in links:
         above[child].add(parent)
@@ -261,10 +264,10 @@ def _ranked(count: int, links: Links) -> list[int]:
 
 
 def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, high: float) -> Any:
-    """One cluster: where each item stands along its row, and the items on the way of each link.
+    """Place one cluster's items along their rows, and return the items on the way of each link.
 
-    An item is a node and a row: the node's own, or a row below, where the lines to its children
-    pass.
+    An item is a node and a row: the node's own, or a row below it that the lines to its children
+    cross.
     """
     rank = {node: position for position, node in enumerate(order)}
     inside = {link: sorted(link, key=rank.__getitem__) for link in links if rank.keys() >= set(link)}
@@ -301,7 +304,7 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
             if sweep < SWEEPS - 6:
                 middles = {item: wish[item] + (sides[item][1] - sides[item][0]) / 2 for item in row}
                 row.sort(key=middles.__getitem__)  # a line goes around a name on the shorter side
-            found = apart([wish[item] for item in row], [sides[item] for item in row], low, high)
+            found = spread_positions([wish[item] for item in row], [sides[item] for item in row], low, high)
             position.update(zip(row, found, strict=True))
     first = min((x - sides[item][0] for item, x in position.items()), default=low)
     last = max((x + sides[item][1] for item, x in position.items()), default=high)
@@ -311,8 +314,8 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
     return {item: start + stretch * (x - first) for item, x in position.items()}, ways
 
 
-def apart(wish: list[float], sides: list[tuple[float, float]], low: float, high: float) -> list[float]:
-    """The places nearest to the wishes that keep the order and the distances, inside low..high."""
+def spread_positions(wish: list[float], sides: list[tuple[float, float]], low: float, high: float) -> list[float]:
+    """Return the positions nearest to `wish` that keep order and distances, inside low..high."""
     from scipy.optimize import isotonic_regression  # slow, and needed nowhere else here
 
     lefts, rights = np.transpose(sides)
@@ -336,7 +339,7 @@ def trust() -> Chart:
 
 
 def frameworks() -> Chart:
-    """Draw the two settings of figures 1 and 2 of patent 002. It needs no data.
+    """Draw the two settings of figures 1 and 2 of patent 002. No data are needed.
 
     Returns
     -------
@@ -347,7 +350,7 @@ def frameworks() -> Chart:
 
 
 def _diagram(picture: str) -> Chart:
-    """Two rows of boxes, as `pictures.toml` has them; on a phone, two columns."""
+    """Draw two rows of boxes from `pictures.toml`; on a phone, two columns."""
     own = PICTURES[picture]
     held = pd.DataFrame(own["boxes"]).replace({"color": COLORS}).assign(lane=0, way=-1)
     ways = pd.DataFrame(own["arrows"]).replace({"color": COLORS})
@@ -379,7 +382,7 @@ def _diagram(picture: str) -> Chart:
 
 
 def _placed(data: pd.DataFrame, x: Any, y: Any, *channels: Any) -> Any:
-    """From `low` to `high` along a row, but for what boxes at its ends cover; of one place, a box around it."""
+    """Return the span `low` to `high` between items of a row, or a box around a single one."""
     (wide, tall), (narrow, high), way = *HALVES, data["way"]
     across, down = 0.13 + 0.74 * data[["low", "high"]], 0.24 + 0.66 * data[["low", "high"]]
     same = data["low"] == data["high"]

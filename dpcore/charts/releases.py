@@ -192,7 +192,7 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
 
 
 def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tuple[Any, Any]:
-    """The values that are frequent by one of these shares, the others as one, and what a title says of them."""
+    """Return the frequent values by one of the shares, the rest summed, and a note for the title."""
     most = data[by].max(axis=1)
     kept = most.rank(method="first", ascending=False).le(FEW) | most.ge(RARE)
     kept &= most.rank(method="first", ascending=False).le(most_drawn)
@@ -205,7 +205,7 @@ def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tupl
 
 
 class _Values:
-    """A place per value, with its shares: side by side if they are few and short, else one below the other."""
+    """Layout of a column's values: side by side if few and short, else one below the other."""
 
     def __init__(self, picture: str, data: pd.DataFrame, fields: list[str]) -> None:
         most = max(UPRIGHT // max(len(data), 1), 1)
@@ -230,23 +230,23 @@ class _Values:
         self.tooltip = self.plot.tooltip_of(data)
 
     def sides(self, name: Any, share: Any) -> tuple[Any, Any]:
-        """What is along the names, and along the shares, as what is across and what is up."""
+        """Return the axes of names and shares as horizontal and vertical axis."""
         return (name, share) if self.upright else (share, name)
 
     def __call__(self, share: Any) -> Any:
-        """A chart at these shares."""
+        """Return a chart at these shares."""
         return self.plot(self.data, *self.sides("value", share), self.tooltip)
 
     def bars(self, field: str) -> Any:
-        """What is real, from 0."""
+        """Draw bars from 0 for the shares of real rows."""
         return self(field).mark_bar(color=REAL, opacity=0.5)
 
     def interval(self, color: str, width: int, low: str, high: str) -> Any:
-        """A line from one share to another."""
+        """Draw a line from one share to another."""
         return self((low, high)).mark_rule(color=color, strokeWidth=width)
 
     def numbers(self, note: dict[str, str]) -> list[Any]:
-        """Shares in figures, a row below the names or a column beside the bars for each of these."""
+        """Draw the shares in figures: a row below the names, or a column beside the bars."""
         found: list[Any] = []
         end = YValue(alt.ExprRef("height")) if self.upright else XValue(alt.ExprRef("width"))
         for k, (field, head) in enumerate(note.items()):
@@ -264,7 +264,7 @@ class _Values:
 
 
 def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) -> Chart:
-    """Draw how true numbers spread, what people reported, and the reconstructed distribution.
+    """Draw the distributions of true numbers, of reports, and of the reconstruction.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
 
 
 def steps(frame: pd.DataFrame, *, column: str) -> Chart:
-    """Draw how likely the reports are after every step of a reconstruction: never less than before.
+    """Draw the reports' likelihood after every step of a reconstruction; it never decreases.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def steps(frame: pd.DataFrame, *, column: str) -> Chart:
 
 
 def worst_columns(frame: pd.DataFrame) -> Chart:
-    """Draw the 20 columns, or sets of columns, that the release gets most wrong.
+    """Draw the 20 columns, or sets of columns, that are furthest from the real ones.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def worst_columns(frame: pd.DataFrame) -> Chart:
 
 
 def worst_pairs(frame: pd.DataFrame) -> Chart:
-    """Draw the ten pairs of columns that the release gets most wrong.
+    """Draw the ten pairs of columns that are furthest from the real ones.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def worst_pairs(frame: pd.DataFrame) -> Chart:
 
 
 def _worst(data: pd.DataFrame, case: str, most: int) -> Chart:
-    """A bar per set of columns, largest first, with what chance alone does."""
+    """Draw a bar per set of columns, largest first, with the sampling-noise floor."""
     shown = data[["attributes", "avd", "floor"]].dropna(subset="avd")
     shown = shown.sort_values("avd", ascending=False, kind="stable").head(most)
     shown = distinct(shown.reset_index(drop=True), "attributes")
@@ -429,7 +429,7 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
 
 
 def _scored(data: Any, kinds: Any, looks: Any, majority: float, case: str, title: str | None = None) -> Chart:
-    """Scores per model and kind: a mark per run, and the mean in figures; 95% t-intervals where there are several."""
+    """Draw scores per model and kind: a mark per run, the mean in figures, 95% t-intervals."""
     across = accuracies(majority) | {"title": title}
     low = across["scale"].domain[0]
     data["model"] = labels(data["model"].map(say))
@@ -456,15 +456,15 @@ def _scored(data: Any, kinds: Any, looks: Any, majority: float, case: str, title
 
 
 def _upright(plot: Plot, majority: float) -> list[Any]:
-    """An upright rule at the accuracy of the majority class, with its name and value above it."""
+    """Draw an upright rule at the accuracy of the majority class, with its name and value above."""
     name, text = {"align": "left", "dx": 4, "baseline": "bottom"}, f"{say(MAJORITY)} {majority:.1%}"
     return draw_rule(plot, majority, text, name, **DASHED) if math.isfinite(majority) else []
 
 
 def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, small: bool = True) -> Chart:
-    """Draw the same method run again and again, to see how lucky one release is.
+    """Draw the scores of repeated runs of a method, to show how much one release depends on chance.
 
-    All stand on one axis from 0 to 1.
+    All are drawn on one axis from 0 to 1.
 
     Parameters
     ----------
@@ -515,18 +515,18 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     return present(layers, "redraws", {"known": len(known)}, **values)
 
 
-def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> str:
-    """A metric, what the release on the screen has of it, and between what the others lie."""
+def _spread(data: pd.DataFrame, metric: str, shown: Callable[[float], str]) -> str:
+    """Return a text: a metric, its value in the release shown, and the range of the repeated runs."""
     own = data[data["metric"] == metric].set_index("which")["value"]
-    here, rest = own[own.index == say(HERE)].map(told), own[own.index == say(OTHERS)]
+    here, rest = own[own.index == say(HERE)].map(shown), own[own.index == say(OTHERS)]
     others = say("no others")
     if len(rest):
-        others = say("others {low} to {high}", low=told(rest.min()), high=told(rest.max()))
+        others = say("others {low} to {high}", low=shown(rest.min()), high=shown(rest.max()))
     return say("{metric}: {values}", metric=metric, values=", ".join([*here, others]))
 
 
 def axis_of(quantity: str, title: str, values: pd.Series, references: pd.DataFrame | None) -> ChartAxis | None:
-    """The axis that a quantity has in all charts, if there is one; it holds these values, and their references."""
+    """Return the axis that a quantity has in all charts, wide enough for values; None if none."""
     if quantity == "accuracy":
         known: Any = [] if references is None else references["value"]
         return accuracies(min([*known, *(values + BELOW)], default=0)) | {"title": say(title)}
@@ -536,7 +536,7 @@ def axis_of(quantity: str, title: str, values: pd.Series, references: pd.DataFra
 def run_strips(
     frame: pd.DataFrame, *, title: str, x_title: str, quantity: str = "", references: pd.DataFrame | None = None
 ) -> Chart:
-    """Draw a mark per run in a row per method, the best median first, which is printed.
+    """Draw a mark per run in a row per method, ordered and labeled by median.
 
     Parameters
     ----------
@@ -587,7 +587,7 @@ def run_strips(
 
 
 def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
-    """Draw accuracies from noiseless trees to the released ones.
+    """Draw the accuracy that random splits and noisy counts cost, down to the released trees.
 
     They show what random choices cost, and what noise in the counts costs.
 
@@ -626,7 +626,7 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
 
 
 def importance(frame: pd.DataFrame) -> Chart:
-    """Draw the columns that the released trees lean on most (feature importance).
+    """Draw the feature importance of the released trees' columns.
 
     Parameters
     ----------

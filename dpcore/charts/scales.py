@@ -44,22 +44,25 @@ ChartAxis = dict[str, Any]  # its `scale` and look (`axis`; None: it is not draw
 
 
 def scaled_axis(scale: alt.Scale, **axis: Any) -> ChartAxis:
-    """An axis by its scale, and by how it looks where `pictures.toml` does not say it."""
+    """Return an axis with this scale and style; `pictures.toml` may override the style."""
     return {"scale": scale, "axis": axis}
 
 
 def span(low: float, high: float, **more: Any) -> alt.Scale:
-    """A scale from one end to the other."""
+    """Return a linear scale from one end to the other."""
     return alt.Scale(domain=[low, high], nice=False, **more)
 
 
 def log_scale(padding: float) -> alt.Scale:
-    """A log scale that leaves so many pixels free at its ends."""
+    """Return a log scale with `padding` pixels free at its ends."""
     return alt.Scale(type="log", nice=False, padding=padding)
 
 
 def log_axis(padding: float, numbers: pd.Series | pd.DataFrame) -> ChartAxis:
-    """A log axis with the powers of ten among these numbers; it finds its own ticks if there are few."""
+    """Return a log axis with ticks at the powers of ten among these numbers.
+
+    If there are few, Vega chooses the ticks.
+    """
     exponents = np.log10(numbers.to_numpy(dtype=float))
     low, high = np.nanmin([np.inf, *exponents.ravel()]), np.nanmax([-np.inf, *exponents.ravel()])
     powers = range(math.ceil(low), math.floor(high) + 1) if low <= high else ()
@@ -68,45 +71,48 @@ def log_axis(padding: float, numbers: pd.Series | pd.DataFrame) -> ChartAxis:
 
 
 def log_title(title: str, log: bool) -> str:
-    """What an axis or a key is called, and that it is a log scale if it is one."""
+    """Add "log scale" to the title of an axis or legend if `log`."""
     return say("{title} (log scale)", title=title) if log else title
 
 
 def names_axis(labels: Iterable[str], **scale: Any) -> ChartAxis:
-    """The axis of these names, in their order. Without it new data come into a drawn chart in the order of old ones."""
+    """Return an axis of names in their order.
+
+    Without it, a redrawn chart would keep the order of old data.
+    """
     return {"scale": alt.Scale(domain=in_order(labels) or alt.Undefined, **scale), "type": "nominal"}
 
 
 def shares(**axis: Any) -> ChartAxis:
-    """The axis of shares of people, rows or answers."""
+    """Return the axis of shares of people, rows or answers."""
     return scaled_axis(span(0, 1), **{"format": "~%", "tickCount": 5} | axis)
 
 
 def share_axis(title: str, data: pd.DataFrame) -> ChartAxis:
-    """The axis of the shares of a column's values."""
+    """Return the axis of the shares of a column's values."""
     low, high = float(np.nanmin([0.0, *data.min()])), largest(data.max(), 0.0)
     end = next((end for end in ENDS if end >= 1.02 * high), max(high, 1.0))
     return scaled_axis(span(low, end), format="~%", tickCount=6) | {"title": title}
 
 
 def distances(title: str, times: int = 1) -> ChartAxis:
-    """The axis of distances from 0 to 1, told as so many times as much.
+    """Return the axis of distances from 0 to 1, shown as multiples.
 
-    It is the same for every release, so that two can be compared at a glance; roots leave small
-    numbers to be seen.
+    It is the same for every release, so that two can be compared at a glance; a root scale keeps
+    small numbers visible.
     """
     look = {"values": ROOTS, "labelExpr": f"format({times} * datum.value, '~g')"}
     return scaled_axis(span(0, 1, type="sqrt"), **look) | {"title": say("{title} (root scale)", title=title)}
 
 
 def accuracies(majority: float = BELOW) -> ChartAxis:
-    """The axis of accuracies, from 10 points below the majority class, or where luck is."""
+    """Return the axis of accuracies, from 10 points below the majority class or from chance."""
     low = math.floor(20 * max(majority - BELOW, 0) + 1e-6) / 20 if math.isfinite(majority) else 0.0
     return scaled_axis(span(low, 1, zero=False), format="~%", tickCount=6)
 
 
 def epsilons(held: Iterable[float], **axis: Any) -> ChartAxis:
-    """The log axis of epsilons, on which these stand."""
+    """Return the log axis of epsilons, wide enough for these values."""
     logs = np.log10([value for value in held if 0 < value < math.inf] or [1.0])
     first = min(math.log10(LEAST), math.floor(logs.min() + 1e-9))
     last = next((end for end in np.log10([USUAL, MOST]) if end >= logs.max()), math.ceil(logs.max() + 0.01))
@@ -118,7 +124,10 @@ def epsilons(held: Iterable[float], **axis: Any) -> ChartAxis:
 
 
 def hatch_pattern(color: str) -> dict[str, Any]:
-    """Upright stripes with a break near the end: a bar that goes on without limit. Slanted ones, a canvas misplaces."""
+    """Return a fill of upright stripes with a break near the end, for a bar without limit.
+
+    Slanted stripes are misplaced on a canvas.
+    """
     stops, clear = [], "rgba(128, 128, 128, 0)"
     for stripe in range(STRIPES):
         own = clear if stripe in BREAK else color

@@ -109,7 +109,7 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -
 
 
 def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
-    """The nodes under the chart's names, with their texts and colors."""
+    """Rename the nodes' columns to the chart's, and add their texts and colors."""
     numbers = ["place", "parent", "level", "noisy", "counts", "share", "spent", "folded"]
     renamed = {"class": "label", "text": "asks", "side": "branch", "edge": "path"}
     data = tidy(frame, ["class", "text", "side", "edge"], numbers).rename(columns=renamed)
@@ -141,7 +141,10 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _columns(data: pd.DataFrame, width: float) -> pd.DataFrame:
-    """Per level where its branches' lines `start`, its boxes (`left`, `right`), and the next level's lines (`hang`)."""
+    """Return the horizontal layout of each level: lines, boxes, and the next level's lines.
+
+    The columns are `start`, `left`, `right` and `hang`, in pixels.
+    """
     longest = data.assign(box=data[["head", "foot"]].map(len).max(axis=1), line=data["branch"].map(len))
     needs = longest.groupby("level")[["line", "box"]].max() * ROOM + [26, 18]
     needs["line"] = needs["line"].where(needs.index > 0, 0).clip(upper=LARGEST)
@@ -160,10 +163,10 @@ def _columns(data: pd.DataFrame, width: float) -> pd.DataFrame:
 
 
 def _rows(parents: Any) -> pd.DataFrame:
-    """How far down every node stands (`y`), and its first and last child (`high`, `low`; NaN for ends).
+    """Return each node's vertical position `y`, and those of its first and last child.
 
-    Ends stand 1 apart in order, the first at 0. `parents`: an array of row numbers, the root first
-    with -1.
+    These are `high` and `low`, NaN for leaves. Leaves stand 1 apart in order, the first at 0.
+    `parents` is an array of row numbers, the root first with -1.
     """
     found, ends = np.full((len(parents), 3), math.nan), itertools.count()
 
@@ -179,7 +182,7 @@ def _rows(parents: Any) -> pd.DataFrame:
 
 
 def _lines(plot: Plot, data: pd.DataFrame) -> Any:
-    """To every node from the line that it hangs on, from a node to the line of its children, and that line.
+    """Draw the lines between each node and its parent, and from a node to its children.
 
     `data`: what `_rows` says, and along the way `start`, `left`, `right`, `hang`: from line to node
     to line.
@@ -191,7 +194,7 @@ def _lines(plot: Plot, data: pd.DataFrame) -> Any:
 
 
 def _paler(color: str, part: float) -> str:
-    """So much of a color, and pale grey, so that texts on it can be read on any page."""
+    """Blend a color with pale grey, so that text on it can be read on any page."""
     channels = np.array([[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in (color, PALE)])
     mixed = part * channels[0] + (1 - part) * channels[1]
     return "#" + "".join(f"{value:02x}" for value in mixed.round().astype(int))
@@ -237,7 +240,7 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
 
 
 def _nodes(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame under the chart's names, with each node's depth and path."""
+    """Rename a frame's columns to the chart's, and add each node's depth and path."""
     names, parents = list(texts(frame["node"])), [int(parent) for parent in frame["parent"]]
     depths: list[int] = []
     paths: list[str] = []
@@ -249,7 +252,7 @@ def _nodes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _upper(data: pd.DataFrame) -> pd.DataFrame:
-    """As many levels as leave at most 150 nodes at the right side; the first nodes if one level is too many already."""
+    """Keep as many levels as have at most 150 nodes at the right side, at least a part of one."""
     for level in range(int(data["depth"].max()), 0, -1):
         kept = data[data["depth"] <= level]
         kept = kept.assign(end=kept["end"] | (kept["depth"] == level))
@@ -265,7 +268,7 @@ def _upper(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _across(data: pd.DataFrame, letters: int, width: int) -> pd.DataFrame:
-    """Nodes with their labels and places: a column per level of groups as wide as its names, then all values."""
+    """Place nodes and their labels: a column per level, as wide as its names, then all values."""
     counts = [  # a group at the right side says how many values it holds
         f" ({leaves:,})" if end and leaves > 1 and path else ""
         for leaves, end, path in zip(data["leaves"], data["end"], data["path"], strict=True)
@@ -329,7 +332,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     Parameters
     ----------
     frame : DataFrame
-        That of `count_tree.nodes`, maybe `with_truth`. Colors are absolute errors if the
+        That of `count_tree.nodes`, maybe `add_true_counts`. Colors are absolute errors if the
         true counts are there; without them half the widths of 95% intervals, and the chart shows
         nothing private.
     width : int, default=820
@@ -378,7 +381,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
 
 
 def _level_names(data: pd.DataFrame) -> list[str]:
-    """What each row's level is called: its number, and what it divides if that is always the same."""
+    """Return each row's level name: its number, and the column that it splits if that is one."""
     alike = data.groupby("level")["divides"].transform("nunique") == 1
     return [
         f"{level:.0f}: {short(say(ALL) if name == ALL else name)}" if same else say("level {level:.0f}", level=level)

@@ -170,13 +170,13 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
 
 
 def _answers(data: pd.DataFrame, whole: bool) -> ChartAxis:
-    """The axis of answers that stacked charts share."""
+    """Return the axis of answers that stacked charts share."""
     room = 0.6 if whole else 0.0
     return _across(*([data["answer"].min() - room, data["answer"].max() + room] if len(data) else [0.0, 1.0]))
 
 
 def _across(low: float, high: float) -> ChartAxis:
-    """An axis low..high of answers with labels that stay off its ends."""
+    """Return an axis low..high of answers whose labels stay inside its ends."""
     room = 0.07 * (high - low)
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS), STEPS[-1])
     ticks = np.arange(math.ceil((low + room) / step), math.floor((high - room) / step) + 1) * step
@@ -185,12 +185,12 @@ def _across(low: float, high: float) -> ChartAxis:
 
 
 def _ratios(most: float, tick: float) -> ChartAxis:
-    """The axis of log ratios that tells the ratios."""
+    """Return the axis of log ratios, labeled with the ratios."""
     return scaled_axis(span(-most, most), **STACKED, values=[-tick, 0.0, tick], labelExpr=TIMES)
 
 
 def _band(plot: Plot, epsilon: float, color: str, opacity: float) -> Any:
-    """What an epsilon allows on an axis of log ratios."""
+    """Draw the band of log ratios that an epsilon allows."""
     band = plot(one_row(low=-epsilon, high=epsilon), None, ("low", "high"))
     return band.mark_rect(color=color, opacity=opacity, **CLIP)
 
@@ -209,7 +209,7 @@ def world_piles(
     lower: float = 0.0,
     logarithmic: bool = False,
 ) -> Chart:
-    """Draw how often the attacker's number fell where in both worlds.
+    """Draw the frequencies of the attacker's number in two neighboring worlds.
 
     It also shows the event that tells them apart, which is "at or above" or "at or below" the
     threshold.
@@ -273,13 +273,13 @@ def world_piles(
 
 
 def _numbers(data: pd.DataFrame, number: str) -> ChartAxis:
-    """The axis of the attacker's number that stacked charts share."""
+    """Return the axis of the attacker's number that stacked charts share."""
     low, high = (float(data["left"].min()), float(data["right"].max())) if len(data) else (0.0, 1.0)
     return scaled_axis(span(low, high, zero=False), grid=False, titleLimit=760) | {"title": wrap_text(number, 95)}
 
 
 def _event(plot: Plot, data: pd.DataFrame, edge: float, text: str, *, above: bool) -> list[Any]:
-    """The event's region, its edge, and what it proves."""
+    """Draw the event's region, its edge, and the epsilon that it proves."""
     low, high = float(data["left"].min()), float(data["right"].max())
     # Words go where there is more room, and not beyond the end of a narrow chart.
     rest, side, sign = ("width - ", "left", "") if edge < (low + high) / 2 else ("", "right", "-")
@@ -296,7 +296,7 @@ def _event(plot: Plot, data: pd.DataFrame, edge: float, text: str, *, above: boo
 
 
 def times(epsilon: float) -> str:
-    """The ratio of two frequencies that an epsilon allows, in words."""
+    """Return a text with the ratio of two frequencies that an epsilon allows."""
     text, ratio = epsilon_text(epsilon), math.exp(min(epsilon, TOO_MANY))
     if epsilon < TOO_MANY:
         return say("epsilon {epsilon}, at most {ratio:,.3g} times as frequent", epsilon=text, ratio=ratio)
@@ -304,7 +304,7 @@ def times(epsilon: float) -> str:
 
 
 def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: float) -> Chart:
-    """Draw how many times as frequent every bin is in world B as in world A.
+    """Draw the ratio of each bin's frequencies in world B and in world A.
 
     It also shows what the epsilons allow.
 
@@ -356,7 +356,7 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
 
 
 def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -> Chart:
-    """Draw the probabilities of what a round of the membership game can show in both worlds.
+    """Draw the probabilities of what a round of the membership game shows in both worlds.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
 
 
 def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
-    """Draw shares of rounds that were guessed right, and how many may be at most if epsilon holds.
+    """Draw the share of rounds guessed right, and the most that epsilon allows.
 
     Parameters
     ----------
@@ -468,7 +468,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
 def share_found(
     frame: pd.DataFrame, *, at: int, what: str, most: int, title: str, found: str, lowest: float = 0.0, key: str = ""
 ) -> Chart:
-    """Draw the share of people that is found out against how much is known.
+    """Draw the share of people who are identified against how much an attacker knows.
 
     Parameters
     ----------
@@ -514,7 +514,7 @@ def share_found(
     return present(layers, "share_found", {"chosen": len(chosen)}, title=title, **values)
 
 
-def groups_apart(
+def group_strips(
     frame: pd.DataFrame,
     *,
     groups: Mapping[str, str],
@@ -522,7 +522,7 @@ def groups_apart(
     title: str,
     key: str = "",
 ) -> Chart:
-    """Draw bars of where on one axis the people (or rows) of two or three groups are.
+    """Draw a strip of people (or rows) on one axis for each of two or three groups.
 
     Parameters
     ----------
@@ -550,14 +550,14 @@ def groups_apart(
     bars = side_by_side(data, groups, ["bin"], share="{}")
     bars = bars[bars["share"] > 0]
     low, high = (data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0)
-    plot = Plot("groups_apart", scaled_axis(span(float(low), float(high))) | {"title": what}, shares())
+    plot = Plot("group_strips", scaled_axis(span(float(low), float(high))) | {"title": what}, shares())
     color = group_colors("group", groups.values(), COLORS[: len(groups)])
     drawn = plot(bars, ("left", "right"), ("share", 0), plot.tooltip, color).mark_rect(opacity=0.9, clip=True)
-    return present(drawn, "groups_apart", title=title, key=key, groups=say(" and ").join(groups.values()))
+    return present(drawn, "group_strips", title=title, key=key, groups=say(" and ").join(groups.values()))
 
 
 def _shares(plot: Plot, x: str, data: pd.DataFrame, chosen: pd.DataFrame) -> list[Any]:
-    """A mark for each row, and a diamond with its share, which is bold, for what is chosen."""
+    """Draw a mark for each row, and for the chosen one a diamond with its share in bold."""
     marked = chosen.assign(text=chosen["share"].map(percent))
     return [
         plot(data, x, "share", plot.tooltip).mark_point(filled=True, size=70, color=RELEASED, opacity=1),

@@ -267,7 +267,7 @@ def in_out_advantage(
 def try_in_out(
     method: Synthesizer | PrivateClassifier, data: Dataset, schema: Schema, sensitive: str, most: int, **how: Any
 ) -> pd.DataFrame:
-    """Estimate `in_out_advantage` for at most so many training rows, which `set_apart` chooses.
+    """Estimate `in_out_advantage` for at most `most` training rows, which `split_targets` chooses.
 
     Parameters
     ----------
@@ -290,14 +290,14 @@ def try_in_out(
     Raises
     ------
     ParameterError, DataError, SchemaError
-        As for `in_out_advantage` and `set_apart`.
+        As for `in_out_advantage` and `split_targets`.
     """
-    frame, targets = set_apart(data.train_sample, schema, most)
+    frame, targets = split_targets(data.train_sample, schema, most)
     return in_out_advantage(method, frame, targets, schema, sensitive, **how)
 
 
-def set_apart(frame: pd.DataFrame, schema: Schema, most: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Choose targets at random, always the same ones, and set them apart from the rows that are always in.
+def split_targets(frame: pd.DataFrame, schema: Schema, most: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Split a frame at random, with a fixed seed, into rows that are always in and targets.
 
     If the schema's privacy unit names persons, targets are of different ones, whose other rows are
     in neither.
@@ -412,7 +412,7 @@ def pad_rows(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Gene
 def correct(
     targets: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, sensitive: str, known: Quasi, attack: str = MATCH
 ) -> Flags:
-    """Return for which targets an attack is right: about single rows, so not for showing.
+    """Return for each target whether an attack is right. Shows single rows: not for display.
 
     Parameters
     ----------
@@ -433,7 +433,7 @@ def correct(
     if attack not in ATTACKS:
         raise ParameterError(f"The attack {attack!r} is not known.", f"Choose from {', '.join(ATTACKS)}.")
     if attack == MATCH:
-        guess: NDArray[Any] = _match(targets_coded, rows)
+        guess: NDArray[Any] = _guess_by_match(targets_coded, rows)
     else:
         guess, _ = fit_predict(attack, rows, targets_coded, sizes, len(sizes) - 1)
     return np.asarray(guess == targets_coded[:, -1])
@@ -442,7 +442,7 @@ def correct(
 def _encoded(
     tables: Sequence[pd.DataFrame], schema: Schema, sensitive: str, known: Quasi
 ) -> tuple[Codes, Codes, tuple[int, ...]]:
-    """Codes of both tables and their sizes: the quasi-identifiers, then the sensitive column."""
+    """Encode both tables' quasi-identifiers, then the sensitive column; return their sizes too."""
     others = [name for name in schema.names if name != sensitive]
     names = [*(others if known is None else known), sensitive]
     if len(names) < 2:
@@ -456,14 +456,14 @@ def _encoded(
     return part.encode(tables[0]), part.encode(tables[1]), part.sizes
 
 
-def _frequencies(asked: RowIndices, known: RowIndices) -> RowIndices:
-    """How often each of `asked` occurs in `known`, shape of `asked`."""
-    return np.bincount(known, minlength=int(asked.max()) + 1)[asked]
+def _frequencies(numbers: RowIndices, known: RowIndices) -> RowIndices:
+    """Count how often each row number in `numbers` occurs in `known`; same shape as `numbers`."""
+    return np.bincount(known, minlength=int(numbers.max()) + 1)[numbers]
 
 
-def _match(asked: Codes, known: Codes) -> RowIndices:
-    """The most frequent of the matching rows' sensitive values; of all rows' where none matches."""
-    (of_target, of_row), values = row_numbers(asked[:, :-1], known[:, :-1]), known[:, -1]
+def _guess_by_match(targets: Codes, known: Codes) -> RowIndices:
+    """Guess the most frequent sensitive value among the matching rows, or among all if none match."""
+    (of_target, of_row), values = row_numbers(targets[:, :-1], known[:, :-1]), known[:, -1]
     answers = np.full(max(of_target.max(), of_row.max()) + 1, np.bincount(values).argmax())
     pairs, counts = np.unique(np.column_stack([of_row, values]), axis=0, return_counts=True)
     order = np.lexsort((-pairs[:, 1], counts))  # of equal places, what is written last stays

@@ -51,7 +51,7 @@ def marginal_avd(
     degree: int = 2,
     *,
     on: str = "columns",
-    max_subsets: int | None = None,
+    max_cliques: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Measure how far released marginals are from the real ones. Reads real rows: not private.
@@ -73,7 +73,7 @@ def marginal_avd(
     on : {"columns", "bits"}, default="columns"
         Whether the marginals are of the schema's columns or of the bits of their codes (see
         `Binarization`). Several bits may be of one column.
-    max_subsets : int, optional
+    max_cliques : int, optional
         Compare only this many marginals, drawn with `seed`. All by default.
     seed : int, default=0
         The seed of that draw.
@@ -87,7 +87,7 @@ def marginal_avd(
     Raises
     ------
     DataError, ParameterError
-        If a data set is empty or does not fit the schema, `degree` or `max_subsets` is out of
+        If a data set is empty or does not fit the schema, `degree` or `max_cliques` is out of
         range, or `on` is not known.
 
     Examples
@@ -98,15 +98,15 @@ def marginal_avd(
     >>> bool(found["avd"].max() < 0.1)
     True
     """
-    (first, second), schema = _on(on, (as_rows(real, schema), as_rows(synthetic, schema)), schema)
-    chosen = subsets(len(schema), degree, max_subsets, seed)
+    (first, second), schema = _columns_or_bits(on, (as_rows(real, schema), as_rows(synthetic, schema)), schema)
+    chosen = cliques(len(schema), degree, max_cliques, seed)
     # counts are compared as whole numbers, so equal shares differ by exactly 0
     n, m, counts = len(first), len(second), tables(chosen, first, second)
-    return _by_subset(schema, chosen, [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in counts])
+    return _by_clique(schema, chosen, [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in counts])
 
 
-def _on(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows], Schema]:
-    """Rows of the schema's columns, or of the bits of their codes, and the schema of these."""
+def _columns_or_bits(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows], Schema]:
+    """Return the tables and schema of the columns themselves, or of the bits of their codes."""
     if on not in ("columns", "bits"):
         raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
     if on == "columns":
@@ -116,7 +116,7 @@ def _on(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows]
     return [rows.recoded(binary.schema.sizes, rules) for rows in tables], binary.schema
 
 
-def _by_subset(schema: Schema, chosen: Sequence[ColumnSet], avd: Sequence[float]) -> pd.DataFrame:
+def _by_clique(schema: Schema, chosen: Sequence[ColumnSet], avd: Sequence[float]) -> pd.DataFrame:
     names = schema.names
     return pd.DataFrame({"attributes": [tuple(names[j] for j in clique) for clique in chosen], "avd": avd})
 
@@ -129,13 +129,13 @@ def noise_floor(
     on: str = "columns",
     rows: int | None = None,
     repeats: int = 5,
-    max_subsets: int | None = None,
+    max_cliques: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Measure how far resamples of the real rows are from them: the sampling-noise floor.
 
     Nothing below it can be asked of a release. Reads real rows: not private. With equal `on`,
-    `max_subsets` and `seed` the marginals are those of `marginal_avd`.
+    `max_cliques` and `seed` the marginals are those of `marginal_avd`.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def noise_floor(
     repeats : int, default=5
         The number of resamples; for rows in a folder the mean over all that there can be, which is
         known: how often a cell is drawn is binomial.
-    max_subsets, seed
+    max_cliques, seed
         As for `marginal_avd`.
 
     Returns
@@ -165,19 +165,19 @@ def noise_floor(
     if not is_whole(rows, 1) or not is_whole(repeats, 1):
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
     if not isinstance(known, HeldRows):
-        ((known,), schema) = _on(on, [known], schema)
-        chosen = subsets(len(schema), degree, max_subsets, seed)
+        ((known,), schema) = _columns_or_bits(on, [known], schema)
+        chosen = cliques(len(schema), degree, max_cliques, seed)
         shares = (p.ravel() / p.sum() for (p,) in tables(chosen, known))
-        return _by_subset(schema, chosen, [float(off_by_chance(p, rows).sum() / 2) for p in shares])
-    codes, rng = known.codes, np.random.default_rng([seed, 1])  # not the stream that draws the subsets
+        return _by_clique(schema, chosen, [float(off_by_chance(p, rows).sum() / 2) for p in shares])
+    codes, rng = known.codes, np.random.default_rng([seed, 1])  # not the stream that draws the cliques
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
-    options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed}
+    options: dict[str, Any] = {"on": on, "max_cliques": max_cliques, "seed": seed}
     frames = [marginal_avd(known, drawn, schema, degree, **options) for drawn in draws]
     return frames[0].assign(avd=np.mean([frame["avd"] for frame in frames], axis=0))
 
 
 def off_by_chance(shares: Floats, rows: int) -> Floats:
-    """How far the share of a cell is from its own in a sample of so many rows, in mean: E |X / m - p|, exactly."""
+    """Return E|X/n - p| for a binomial X: how far a share p is off in a sample of n rows."""
     pmf = binom.pmf(np.floor(rows * shares), rows - 1, shares)
     return np.asarray(2 * shares * (1 - shares) * pmf)
 
@@ -216,7 +216,7 @@ def marginals(real: TableLike | Rows, synthetic: TableLike, schema: Schema, colu
 
 
 def with_floors(frame: pd.DataFrame, rows: Any) -> Statistics:
-    """Add the 2.5% and 97.5% quantiles of the shares `real` in resamples of so many rows."""
+    """Add the 2.5% and 97.5% quantiles of the shares `real` in resamples of `rows` rows."""
     ends = {"floor_low": 0.025, "floor_high": 0.975}
     found = {end: binom.ppf(level, rows, frame["real"]) / rows for end, level in ends.items()}
     return statistics(frame.assign(**found))
@@ -255,7 +255,7 @@ def pair_marginal(real: TableLike | Rows, synthetic: TableLike, schema: Schema, 
 
 
 def value_shares(frame: pd.DataFrame, column: Column) -> Floats:
-    """The shares of one column's values; 0 where there are no rows."""
+    """Return the share of each value of one column; 0 where the frame has no rows."""
     codes = column.encode(frame[column.name])
     return np.asarray(np.bincount(codes, minlength=column.size) / max(len(codes), 1))
 
@@ -284,12 +284,12 @@ def validity(synthetic: pd.DataFrame, schema: Schema) -> float:
         If there are no rows.
     """
     require_rows(require_frame(synthetic, texts=True))
-    shares = [_inside(synthetic[c.name], c).mean() if c.name in synthetic.columns else 0.0 for c in schema]
+    shares = [_is_declared(synthetic[c.name], c).mean() if c.name in synthetic.columns else 0.0 for c in schema]
     return float(np.mean(shares))
 
 
 def _shares(real: TableLike | Rows, synthetic: TableLike, schema: Schema, names: Sequence[str]) -> list[Floats]:
-    """Shares of all cells of some columns' joint table, flat, in the real and in the released rows."""
+    """Return the shares of all cells of a joint table, flat, in the real and in the released rows."""
     shares = []
     for table in (real, synthetic):
         family = [schema.index(name) for name in names] if isinstance(table, Rows) else range(len(names))
@@ -298,28 +298,28 @@ def _shares(real: TableLike | Rows, synthetic: TableLike, schema: Schema, names:
     return shares
 
 
-def subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[ColumnSet]:
-    """All `degree`-subsets of d columns in lexicographic order, or a sample of them in the same order."""
+def cliques(d: int, degree: int, max_cliques: int | None, seed: int) -> list[ColumnSet]:
+    """List all `degree`-cliques of d columns in lexicographic order, or a sorted sample of them."""
     if not is_whole(degree, 1, d):
         raise ParameterError(f"There are no {degree!r}-way marginals of {d} columns.", f"Choose between 1 and {d}.")
     total = comb(d, degree)
-    if max_subsets is not None and not is_whole(max_subsets, 1):
-        raise ParameterError("At least one marginal must be compared.", "Give a positive number of subsets.")
-    if max_subsets is None or max_subsets >= total:
+    if max_cliques is not None and not is_whole(max_cliques, 1):
+        raise ParameterError("At least one marginal must be compared.", "Give a positive number of cliques.")
+    if max_cliques is None or max_cliques >= total:
         return list(combinations(range(d), degree))
-    ranks = np.random.default_rng(seed).choice(total, max_subsets, replace=False)
-    return [_subset(int(rank), d, degree) for rank in np.sort(ranks)]
+    ranks = np.random.default_rng(seed).choice(total, max_cliques, replace=False)
+    return [_clique_at(int(rank), d, degree) for rank in np.sort(ranks)]
 
 
 def pairs_of(schema: Schema, most: int, seed: int = 0) -> list[ColumnSet]:
-    """Pairs of columns, a sample if there are more than so many; without those of very many cells."""
-    chosen = subsets(len(schema), 2, most, seed) if len(schema) > 1 else []
+    """List at most `most` pairs of columns, sampled if there are more, without very large tables."""
+    chosen = cliques(len(schema), 2, most, seed) if len(schema) > 1 else []
     return [pair for pair in chosen if prod(schema.sizes[j] for j in pair) <= MAX_CELLS]
 
 
 @lru_cache(maxsize=1 << 14)
-def _subset(rank: int, d: int, degree: int) -> ColumnSet:
-    """The subset that `itertools.combinations` yields at place `rank`."""
+def _clique_at(rank: int, d: int, degree: int) -> ColumnSet:
+    """Return the subset of columns that `itertools.combinations` yields at index `rank`."""
     chosen: list[int] = []
     for j in range(d):
         left = degree - len(chosen)
@@ -332,7 +332,7 @@ def _subset(rank: int, d: int, degree: int) -> ColumnSet:
 
 
 def tables(chosen: Sequence[ColumnSet], *data: Rows) -> Iterator[tuple[NDArray[np.int64], ...]]:
-    """Every subset's counts in one or two data sets; of large tables, those of occupied cells."""
+    """Yield each subset's counts in one or two data sets; of large tables, occupied cells only."""
     for batch in batches(data[0].sizes, chosen):
         if prod(data[0].sizes[j] for j in batch[0]) <= MAX_CELLS:
             yield from zip(*(rows.tables(batch) for rows in data), strict=True)
@@ -341,7 +341,7 @@ def tables(chosen: Sequence[ColumnSet], *data: Rows) -> Iterator[tuple[NDArray[n
 
 
 def occupied_counts(first: Rows, second: Rows, clique: ColumnSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two tables' counts of the cells that occur in either."""
+    """Count two data sets' rows in each cell of a clique's table that occurs in either."""
     sizes = [first.sizes[j] for j in clique]
     if prod(sizes) >= 2**63:  # too many for numbers that name each
         both = [
@@ -356,7 +356,7 @@ def occupied_counts(first: Rows, second: Rows, clique: ColumnSet) -> tuple[NDArr
 
 
 def _cells(rows: Rows, clique: ColumnSet, sizes: Sequence[int]) -> pd.Series[int]:
-    """The counts of a flat table's occupied cells, in order; block by block."""
+    """Count the rows in each occupied cell of a clique's table, sorted by cell."""
     parts: list[pd.Series[int]] = []
     for block in rows.blocks(clique):
         flat = np.ravel_multi_index([codes.astype(np.intp) for codes in block], sizes)
@@ -367,7 +367,10 @@ def _cells(rows: Rows, clique: ColumnSet, sizes: Sequence[int]) -> pd.Series[int
 
 
 def batches(sizes: Sequence[int], chosen: Sequence[ColumnSet]) -> Iterator[list[ColumnSet]]:
-    """Consecutive subsets whose tables together have at most `MAX_CELLS` cells; a larger table is alone."""
+    """Group consecutive cliques so that the tables of a group have at most `MAX_CELLS` cells.
+
+    A larger table is a group of its own.
+    """
     batch: list[ColumnSet] = []
     held = 0
     for clique in chosen:
@@ -382,14 +385,14 @@ def batches(sizes: Sequence[int], chosen: Sequence[ColumnSet]) -> Iterator[list[
 
 
 def row_numbers(first: Codes, second: Codes) -> tuple[CellIndices, CellIndices]:
-    """Numbers of two tables' rows, equal if and only if the rows are equal."""
+    """Number the rows of two tables so that two rows are equal if and only if their numbers are."""
     both = pd.DataFrame(np.concatenate([first, second]))
     numbers = np.asarray(both.groupby(list(both), sort=False).ngroup(), dtype=np.int64)
     return numbers[: len(first)], numbers[len(first) :]
 
 
-def _inside(values: pd.Series[Any], column: Column) -> Flags:
-    """Which cells hold a declared value, shape (n,)."""
+def _is_declared(values: pd.Series[Any], column: Column) -> Flags:
+    """Return whether each cell of a column holds a declared value, shape (n,)."""
     absent = values.isna().to_numpy(dtype=bool)
     if column.numeric:
         numbers = column.to_numbers(values)
@@ -405,28 +408,29 @@ def _inside(values: pd.Series[Any], column: Column) -> Flags:
 
 @dataclass(frozen=True)
 class Tie:
-    """Two columns, how far from independent they are in the real rows, and how much of that a release has."""
+    """The dependence of two columns in the real rows, and how much of it a release has."""
 
     first: str
     second: str
-    real: float
-    released: float
+    real_strength: float
+    released_strength: float
 
     @property
     def verdict(self) -> Verdict:
-        """Whether a release has at least half of it; of one weaker than `TIED`, nobody can tell."""
-        if self.real < TIED:
+        """Return whether the release has at least half of the tie; unknown for one below `TIED`."""
+        if self.real_strength < TIED:
             return Verdict.OPEN
-        return Verdict.HOLDS if self.released >= HALF * self.real else Verdict.FAILS
+        return Verdict.HOLDS if self.released_strength >= HALF * self.real_strength else Verdict.FAILS
 
 
 @dataclass(frozen=True)
 class Center:
-    """Where the numbers of a column lie, whatever its bins: two means, and the released median.
+    """The means of a numeric column in the real and released rows, and the released median.
 
-    They are written as the column writes numbers. `share_below` is the share of real rows below
-    that median, those at it taken as they suit; no number of a real row is kept. `distant` says
-    whether it is further from the real median than chance explains.
+    They are written in the column's own number format. `share_below` is the share of real rows
+    below that median; rows at the median are counted on the side that suits the release. No number
+    of a real row is kept. `distant` says whether the median is further from the real one than
+    chance explains.
     """
 
     column: str
@@ -439,7 +443,7 @@ class Center:
 
 @dataclass(frozen=True)
 class Group:
-    """The rows with one value of a column: their share, and how far off all other columns are among them, in mean."""
+    """The rows with one value of a column: their share, and the mean distance of all other columns."""
 
     column: str
     value: str
@@ -449,19 +453,17 @@ class Group:
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How many columns and pairs are close to the real ones; how many are tied, and which ties were lost; groups.
+    """How many columns and pairs are close to the real ones, the lost ties, and the worst group.
 
-    The strongest lost ties come first.
-
-    `worst` is the group that the release is furthest off for, beside the `largest` group of the
-    same column; None if no column has groups.
+    The strongest lost ties come first. `worst` is the group with the largest distance, and
+    `largest` is the largest group of the same column; both are None if no column has groups.
     """
 
     columns: int
     close_columns: int
     pairs: int
     close_pairs: int
-    lost: tuple[Tie, ...]
+    lost_ties: tuple[Tie, ...]
     worst: Group | None = None
     largest: Group | None = None
     ties: int = 0
@@ -469,7 +471,7 @@ class Fidelity:
 
 
 def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple[Center, ...]:
-    """Compare the numbers of each numeric column, without its bins; what is missing is left out.
+    """Compare the means and medians of each numeric column, without its bins and missing cells.
 
     A median is off if it lies more than `OFF` of the interquartile range from the real one, and if
     the share of real rows between the two is more than `OFF_SHARE`, and than two standard errors of
@@ -533,7 +535,7 @@ def fidelity(
         for group, joint, released in ((a, p, q), (b, p.T, q.T)):
             if group in grouped:
                 shares[group] = joint.sum(axis=1)
-                within.setdefault(group, []).append(apart_within(joint, released, *n))
+                within.setdefault(group, []).append(row_distances(joint, released, *n))
     groups = [
         Group(names[j], schema[names[j]].labels[code], float(shares[j][code]), float(np.mean(found, axis=0)[code]))
         for j, found in within.items()
@@ -547,7 +549,7 @@ def fidelity(
         close_columns=sum(one <= CLOSE for one in alone),
         pairs=len(pairs),
         close_pairs=sum(one <= CLOSE for one in pairs),
-        lost=tuple(sorted(lost, key=lambda tie: tie.released - tie.real)),
+        lost_ties=tuple(sorted(lost, key=lambda tie: tie.released_strength - tie.real_strength)),
         worst=worst,
         largest=max(alike, key=lambda group: group.share, default=None),
         ties=sum(tie.verdict is not Verdict.OPEN for tie in ties),
@@ -556,15 +558,15 @@ def fidelity(
 
 
 def total_variation(p: Floats, q: Floats) -> float:
-    """½ Σ |P - Q|."""
+    """Return the total variation distance ½ Σ |P - Q| of two marginals."""
     return float(np.abs(p - q).sum() / 2)
 
 
-def apart_within(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Floats:
-    """The same for every row of joint shares by itself, as shares of the row; 1 where only one of the two has any.
+def row_distances(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Floats:
+    """Return the total variation distance between each row of `p` and `q` after scaling rows to 1.
 
-    Less what two samples of these sizes would have by chance: a share x is off by sqrt(2 x (1 - x)
-    (1/n + 1/m) / pi).
+    The distance that two samples of these sizes have by chance is subtracted: a share x is off by
+    sqrt(2 x (1 - x) (1/n + 1/m) / pi). A row that is empty in one of the two has distance 1.
     """
     rows = [part.sum(axis=1, keepdims=True) for part in (p, q)]
     first, second = (
@@ -578,7 +580,7 @@ def apart_within(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Flo
 
 
 def dependence(p: Floats, rows: int) -> float:
-    """How far joint shares are from the product of their margins, beyond what chance gives so many rows."""
+    """Return how far joint shares are from independence, less what `rows` rows have by chance."""
     alone = np.outer(p.sum(axis=1), p.sum(axis=0))
     mean = alone * rows  # of a Poisson number, E |X - m| = 2 m P(X = k), with k the whole part of m
     k = np.floor(mean)
@@ -587,6 +589,6 @@ def dependence(p: Floats, rows: int) -> float:
 
 
 def kept_tie(p: Floats, q: Floats) -> float:
-    """How much of the dependence in real joint shares released ones have, in the direction of each cell."""
+    """Return how much of the real shares' dependence the released shares have, cell by cell."""
     real, released = (shares - np.outer(shares.sum(axis=1), shares.sum(axis=0)) for shares in (p, q))
     return max(float((np.sign(real) * released).sum() / 2), 0.0)

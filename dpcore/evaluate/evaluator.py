@@ -28,9 +28,9 @@ from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import Center, Fidelity, centers, fidelity, marginal_avd, noise_floor, off_by_chance
 from dpcore.evaluate.learners import (
-    ASKED,
     MAJORITY,
     MODELS,
+    TESTED_ON,
     Assessment,
     Label,
     PredictFunction,
@@ -69,7 +69,7 @@ RANGE_ERROR = phrase("range-query error")
 MEASURES = (*SCORES, *AVDS, RANGE_ERROR, *PROTOCOLS)  # of synthesizers
 CLASSIFIER_MEASURES = tuple(SCORES)
 FRESH = 5  # samples of the real rows that a noise floor is the mean of
-MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more; Adult's 15 have 455 triples
+MOST_CLIQUES = 1_000  # of columns, drawn at random where there are more; Adult's 15 have 455 triples
 QUERIES = {"count": 200, "max_columns": 3, "seed": 0}  # a public workload
 
 REAL, FLOOR = phrase("trained on real rows"), phrase("a fresh sample of the real rows")
@@ -81,13 +81,13 @@ TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would 
 
 
 def undefined_measures(methods: Mapping[str, Method], measures: Sequence[str]) -> dict[str, list[str]]:
-    """Which of some measures which methods cannot have; methods that can have all of them are not named."""
-    found = {label: [name for name in measures if name not in known_to(method)] for label, method in methods.items()}
+    """Return, for each method that lacks some of the measures, the names of those it lacks."""
+    found = {label: [name for name in measures if name not in measures_of(method)] for label, method in methods.items()}
     return {label: names for label, names in found.items() if names}
 
 
-def known_to(method: Method) -> Sequence[str]:
-    """The measures of a method's kind."""
+def measures_of(method: Method) -> Sequence[str]:
+    """Return the measures that a method's kind has: of classifiers, or of synthetic data."""
     return CLASSIFIER_MEASURES if isinstance(method, PrivateClassifier) else MEASURES
 
 
@@ -100,13 +100,13 @@ def check_measures(
     *,
     skip: bool = False,
 ) -> list[MetricModel]:
-    """What a method is measured by, if it and the data can give that; ParameterError otherwise.
+    """Return the (measure, model) pairs to score a method by; ParameterError if one is impossible.
 
     With `skip`, measures that exist but are not of the method's kind are left out, as
     `undefined_measures` names them.
     """
     classifies = isinstance(method, PrivateClassifier)
-    known = known_to(method)
+    known = measures_of(method)
     unknown = [measure for measure in measures if measure not in known]
     if unknown and classifies and unknown[0] in MEASURES and not skip:
         raise ParameterError(
@@ -135,11 +135,10 @@ def check_measures(
 
 
 class Evaluator:
-    """The real rows that runs are measured against; what every run needs of them is worked out once.
+    """Real rows to measure runs against, with everything cached that several runs need.
 
-    `label` is what a linear SVM is to tell. Counts are of all training rows; what learns, or is
-    asked, row by row gets `Dataset.train` and `test`, which are uniform samples if the rows are in
-    a folder.
+    `label` is what a linear SVM predicts. Counts are over all training rows. Classifiers learn from
+    `Dataset.train` and are tested on `test`, which are uniform samples if the rows are in a folder.
     """
 
     def __init__(self, data: Dataset, label: Label | None = None) -> None:
@@ -147,39 +146,40 @@ class Evaluator:
 
     @cached_property
     def train(self) -> Codes:
-        """The training rows' codes."""
+        """Codes of the training rows."""
         return self.data.schema.encode(self.data.train_sample)
 
     @cached_property
     def test(self) -> Codes:
-        """The test rows' codes."""
+        """Codes of the test rows."""
         return self.data.schema.encode(self.data.test_sample)
 
     @cached_property
     def rows(self) -> Rows:
-        """All training rows, to be counted wherever they are."""
+        """All training rows as a source of counts, in memory or in a folder."""
         data, schema = self.data, self.data.schema
         return HeldRows(self.train, schema.sizes) if data.held else as_rows(data.train, schema)
 
     def first_rows(self, names: Sequence[str], most: int) -> pd.DataFrame:
-        """Some columns of the first training rows, which are for the screen of their owner alone."""
+        """Return some columns of the first training rows. Only for the screen of the rows' owner."""
         return self.data.train_sample[list(names)].head(most)
 
     def class_rows(self, target: str) -> Ints:
-        """How many training rows have each class: for the screen of their owner alone."""
+        """Count the training rows of each class. Only for the screen of the rows' owner."""
         column = self.data.schema[target]
         codes = self.train[:, self.data.schema.index(target)]
         return np.bincount(codes, minlength=column.size)[: len(column.categories)]
 
     def people(self, unit: PrivacyUnit) -> int:
-        """How many persons the training rows are of."""
+        """Return how many persons the training rows belong to."""
         return int(unit.persons(self.data.train_sample).max(initial=-1)) + 1
 
-    def contributed(self, unit: PrivacyUnit | None, *, fill: bool) -> Ints:
-        """Positions of training rows that are compared with a release: all, or those that a unit keeps of each person.
+    def compared_rows(self, unit: PrivacyUnit | None, *, fill: bool) -> Ints:
+        """Return the positions of the training rows that a release is compared with.
 
-        They are chosen at random like those of the release, but not with it: which ones it is of is
-        secret.
+        Without a privacy unit these are all rows; with one, those that it keeps of each person. The
+        rows are chosen at random like those of the release, but independently: the release's choice
+        is secret.
         """
         rows = self.data.train_sample
         if unit is None:
@@ -188,45 +188,45 @@ class Evaluator:
 
     @cached_property
     def _queries(self) -> tuple[list[Any], Any]:
-        """The workload, and the shares of the training rows that are its true answers."""
+        """The public range queries, and their true answers as shares of the training rows."""
         queries = random_queries(self.data.schema, **QUERIES)
         return queries, self.answers(queries) / len(self.rows)
 
-    def judged(self, model: PredictFunction, target: str) -> Assessment:
-        """How well a model tells the class of the test rows."""
+    def assess_model(self, model: PredictFunction, target: str) -> Assessment:
+        """Score a model's predicted classes of the test rows."""
         schema = self.data.schema
         return assess_probabilities(
             model(self.data.test_sample), self.test[:, schema.index(target)], schema[target].size
         )
 
-    def truthful(self, target: str, schema: Schema, *, normal: bool) -> NonPrivateNaiveBayes:
-        """Naive Bayes from the true rows, with normal distributions of numbers or their bins."""
+    def fit_true_naive_bayes(self, target: str, schema: Schema, *, normal: bool) -> NonPrivateNaiveBayes:
+        """Fit naive Bayes to the true rows; numbers are normally distributed, or binned."""
         method = NonPrivateNaiveBayes(numbers="moments" if normal else "bins", target=target)
         return method.fit(self.data.train_sample, schema=schema, ledger=Ledger(method.relation))
 
     def scores(self, models: Mapping[str, PredictFunction], target: str) -> Statistics:
-        """`model`, `accuracy` and `balanced_accuracy` of models on the test rows."""
-        rows = [(name, *self.judged(model, target)[:2]) for name, model in models.items()]
+        """Return `model`, `accuracy` and `balanced_accuracy` of models on the test rows."""
+        rows = [(name, *self.assess_model(model, target)[:2]) for name, model in models.items()]
         return statistics(pd.DataFrame(rows, columns=["model", *SCORES.values()]))
 
-    def of_classifier(self, fitted: PrivateClassifier, asked: Sequence[MetricModel]) -> list[float]:
-        """Some `CLASSIFIER_MEASURES` of a released classifier on the test rows."""
-        found = self.judged(fitted.predict_proba, fitted.target_)
-        return [float(getattr(found, SCORES[metric])) for metric, _ in asked]
+    def score_classifier(self, fitted: PrivateClassifier, measured: Sequence[MetricModel]) -> list[float]:
+        """Return a classifier's scores on the test rows, one for each pair in `measured`."""
+        found = self.assess_model(fitted.predict_proba, fitted.target_)
+        return [float(getattr(found, SCORES[metric])) for metric, _ in measured]
 
-    def of_rows(self, fitted: Synthesizer, synthetic: pd.DataFrame, asked: Sequence[MetricModel]) -> list[float]:
-        """Some `MEASURES` of a release of rows; NaN where nothing could be learned from them.
+    def score_rows(self, fitted: Synthesizer, synthetic: pd.DataFrame, measured: Sequence[MetricModel]) -> list[float]:
+        """Return the scores of released rows, one per pair in `measured`; NaN where none exists.
 
-        Distances are means over the subsets of columns. The range-query error is the mean over a
-        public workload of range queries on 1 to 3 columns (`QUERIES`) of how far the answers are
-        off, as a share of all rows. A release that is a tree of counts answers by it, any other by
-        the shares of its rows.
+        Distances are means over the subsets of columns. The range-query error is the mean, over a
+        public workload of range queries on 1 to 3 columns (`QUERIES`), of the absolute error as a
+        share of all rows. A release that is a tree of counts answers by its counts, any other by
+        its rows.
         """
         codes = self.data.schema.encode(synthetic)
         learned = pd.DataFrame()
-        if models := list(dict.fromkeys(model for metric, model in asked if metric in SCORES)):
-            learned = self.learned(codes, models=models, include_real=False).set_index("model")
-        mistaken = self._mistaken(synthetic) if any(metric in PROTOCOLS for metric, _ in asked) else {}
+        if models := list(dict.fromkeys(model for metric, model in measured if metric in SCORES)):
+            learned = self.train_and_test(codes, models=models, include_real=False).set_index("model")
+        mistaken = self._mistaken(synthetic) if any(metric in PROTOCOLS for metric, _ in measured) else {}
 
         def value(metric: str, model: str) -> Any:
             if metric in SCORES:
@@ -235,28 +235,28 @@ class Evaluator:
                 return self.distances(codes, *AVDS[metric])["avd"].mean()
             return self._range_error(fitted, codes) if metric == RANGE_ERROR else mistaken[PROTOCOLS[metric]]
 
-        return [float(value(*pair)) for pair in asked]
+        return [float(value(*pair)) for pair in measured]
 
-    def learned(self, released: TableLike, target: str | None = None, **how: Any) -> Statistics:
-        """`tstr` on the test rows, of some rows."""
+    def train_and_test(self, released: TableLike, target: str | None = None, **how: Any) -> Statistics:
+        """Return the frame of `tstr` for released rows, tested on the test rows."""
         schema, train, test = self.data.schema, self.train, self.test
         found = tstr(train, test, released, schema, target or schema.target or "", **how)
         sizes = {"real": (len(train), len(self.rows))}
         return statistics(add_sample_notes(found, sizes, (len(test), self.data.sizes[1])))
 
     @property
-    def asked(self) -> str:
-        """That models are asked about some test rows of a folder, in a sentence; empty if it is about all."""
-        return sample_note(len(self.data.test_sample), self.data.sizes[1], ASKED)
+    def test_rows_note(self) -> str:
+        """A sentence that says how many of a folder's test rows are used; empty if all are."""
+        return sample_note(len(self.data.test_sample), self.data.sizes[1], TESTED_ON)
 
     def distances(
-        self, released: TableLike, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS
+        self, released: TableLike, degree: int, on: str = "columns", most: int | None = MOST_CLIQUES
     ) -> pd.DataFrame:
-        """`marginal_avd` of some rows from the training rows, in at most so many subsets."""
-        return marginal_avd(self.rows, released, self.data.schema, degree, on=on, max_subsets=most)
+        """Return `marginal_avd` between released and training rows, on at most `most` subsets."""
+        return marginal_avd(self.rows, released, self.data.schema, degree, on=on, max_cliques=most)
 
-    def beside_floors(self, released: TableLike, degree: int, most: int | None) -> Statistics:
-        """`distances` and, as `floor`, `floors` of as many rows; of pairs, their columns `a` and `b` as well."""
+    def distances_with_floors(self, released: TableLike, degree: int, most: int | None) -> Statistics:
+        """Return `distances` with the column `floor`, the noise floor of equally many rows."""
         floor = self.floors(degree, most=most, rows=len(released)).rename(columns={"avd": "floor"})
         found = self.distances(released, degree, most=most).merge(floor, on="attributes")
         if degree == 2:
@@ -264,21 +264,21 @@ class Evaluator:
         return statistics(found.assign(attributes=found["attributes"].map(" × ".join)))
 
     def fidelity(self, released: TableLike) -> Fidelity:
-        """`fidelity` of some rows."""
+        """Return the `Fidelity` of released rows to the training rows."""
         distant = tuple(center for center in self.centers(released) if center.distant)
         return fidelity(self.rows, released, self.data.schema, distant=distant)
 
     def centers(self, released: TableLike) -> tuple[Center, ...]:
-        """`centers` of some rows; none where codes alone are at hand."""
+        """Compare means and medians of released and training rows; empty if only codes are given."""
         rows, schema = self.data.train_sample, self.data.schema
         return centers(rows, released, schema) if isinstance(released, pd.DataFrame) else ()
 
-    def floors(self, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS, **how: Any) -> pd.DataFrame:
-        """`noise_floor` of the same subsets."""
-        return noise_floor(self.rows, self.data.schema, degree, on=on, max_subsets=most, **how)
+    def floors(self, degree: int, on: str = "columns", most: int | None = MOST_CLIQUES, **how: Any) -> pd.DataFrame:
+        """Return the `noise_floor` of the subsets of columns that `distances` measures."""
+        return noise_floor(self.rows, self.data.schema, degree, on=on, max_cliques=most, **how)
 
     def floor(self, metric: str) -> float:
-        """A distance or range-query error of fresh samples of the training rows, as many rows as they are."""
+        """Return the distance or range-query error of fresh samples of the training rows."""
         if metric in AVDS:
             return float(self.floors(*AVDS[metric], repeats=FRESH)["avd"].mean())
         rng, n = np.random.default_rng(0), len(self.rows)
@@ -287,7 +287,7 @@ class Evaluator:
         return float(np.mean([self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(FRESH)]))
 
     def answers(self, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
-        """How many training rows some range queries ask for."""
+        """Count the training rows that match each range query."""
         return true_answers(self.rows, self.data.schema, queries)
 
     def _range_error(self, fitted: Synthesizer | None, codes: Codes) -> float:
@@ -299,7 +299,7 @@ class Evaluator:
         return float(np.abs(answers - truth).mean())
 
     def _mistaken(self, synthetic: pd.DataFrame) -> Mapping[str, float]:
-        """The SVM's errors by protocol; it learns once for both."""
+        """Return the linear SVM's error by protocol; one fit serves both protocols."""
         data, label = self.data, cast(Label, self.label)  # which `check_measures` asks for
         protocol = "both" if len(data.test_sample) else "published"
         found = misclassification(data.test_sample, synthetic, data.schema, label, protocol=protocol, repeats=1)
@@ -376,7 +376,7 @@ def baselines(
         real = real_data_baseline(train, test, schema, target, models=models if REAL in kinds else ())
         found: dict[str, list[tuple[str, Any]]] = {MAJORITY: [("", real.iloc[-1])]}
         found[REAL] = [(str(one["model"]), one) for _, one in real.iloc[:-1].iterrows()]
-        found[PLAIN] = [("", evaluator.judged(plain, target))] if plain else []
+        found[PLAIN] = [("", evaluator.assess_model(plain, target))] if plain else []
         for kind in {*kinds} & {*forests} if len(schema) > 1 else ():
             grown = forests[kind].fit(inputs(data.train_sample, train, schema, index), train[:, index])
             predicted = grown.predict(inputs(data.test_sample, test, schema, index))

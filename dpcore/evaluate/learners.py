@@ -51,7 +51,7 @@ BAYES_NET = phrase("Bayes net")
 MODELS = (*LINEAR, BAYES_NET)
 MAJORITY = phrase("majority class")
 SAMPLED = phrase("Learned from {some:,} rows, a uniform sample of {all:,}.")
-ASKED = phrase("All are asked about {some:,} test rows, a uniform sample of {all:,}.")
+TESTED_ON = phrase("All are asked about {some:,} test rows, a uniform sample of {all:,}.")
 TableLike = pd.DataFrame | Codes | Folder
 """Rows of a schema; or their codes, for callers who encode once; or a folder of these, larger than memory."""
 PredictFunction = Callable[[pd.DataFrame], Floats]
@@ -126,16 +126,16 @@ def tstr(
 def add_sample_notes(
     found: pd.DataFrame, trained: Mapping[str, tuple[int, int]], tested: tuple[int, int]
 ) -> pd.DataFrame:
-    """Say in notes which models learned from some of so many rows of a folder, or are asked about some."""
+    """Add notes on which models were trained or tested on a sample of a folder's rows."""
     notes = [
-        (note, sample_note(*trained.get(source, (0, 0))) * (model != MAJORITY), sample_note(*tested, ASKED))
+        (note, sample_note(*trained.get(source, (0, 0))) * (model != MAJORITY), sample_note(*tested, TESTED_ON))
         for model, source, note in found[["model", "trained_on", "note"]].itertuples(index=False)
     ]
     return found.assign(note=[" ".join(filter(None, parts)) for parts in notes])
 
 
 def sample_note(some: int, every: int, text: str = SAMPLED) -> str:
-    """That a model learned from some rows, a sample of a folder's; empty if it did from all."""
+    """Return a sentence that `some` of `every` rows were sampled; empty if all rows were used."""
     return text.format(some=some, all=every) if every > some else ""
 
 
@@ -177,9 +177,10 @@ def _scores(
     models: Sequence[str],
     progress: Progress,
 ) -> pd.DataFrame:
-    """The frame of `tstr` for models trained on each of `tables`, with the majority class of the one called "real".
+    """Return the frame of `tstr` for models trained on each of `tables`, and the majority class.
 
-    Each is fitted once, and has a row for every one of the tests.
+    Each model is fitted once and has a row for each table in `tests`. The majority class is that of
+    the table called "real".
     """
     position, classes = schema.index(target), schema[target].size
     unknown = [model for model in models if model not in MODELS]
@@ -205,7 +206,7 @@ def _scores(
 
 
 class Assessment(NamedTuple):
-    """How good some predictions are; rows of the confusion matrix are true classes, columns predicted ones."""
+    """The accuracy of predictions, with the confusion matrix: a row for each true class."""
 
     accuracy: float
     balanced_accuracy: float  # the mean recall of the classes that occur
@@ -213,7 +214,7 @@ class Assessment(NamedTuple):
 
 
 def assess(truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> Assessment:
-    """Compare codes below `classes`, one per row, of which there are some."""
+    """Compare true and predicted class codes, one per row; there must be at least one row."""
     cells = truth.astype(np.intp) * classes + predicted
     confusion = np.bincount(cells, minlength=classes**2).reshape(classes, classes)
     rows, hits = confusion.sum(axis=1), confusion.diagonal()
@@ -222,7 +223,7 @@ def assess(truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> Assess
 
 
 def assess_probabilities(probability: Floats, truth: NDArray[Any], classes: int) -> Assessment:
-    """Probabilities, shape (n, classes), against class codes; the most probable class counts, the first of several."""
+    """Compare the most probable class of each row with its true code; ties take the first class."""
     if probability.shape != (len(truth), classes):
         raise ParameterError("There is not one probability per row and class.", "Pass an array (rows, classes).")
     if not len(truth):
@@ -231,7 +232,10 @@ def assess_probabilities(probability: Floats, truth: NDArray[Any], classes: int)
 
 
 def confusion_frame(confusion: Ints, labels: Sequence[str]) -> Statistics:
-    """`truth`, `predicted`, `count`, and `share` of the true class's rows (NaN if it has none); true classes first."""
+    """Return a confusion matrix as rows: `truth`, `predicted`, `count`, `share` of the truth.
+
+    `share` is the share of the true class's rows, NaN if it has none.
+    """
     pairs = pd.MultiIndex.from_product([list(labels), list(labels)], names=["truth", "predicted"])
     rows = confusion.sum(axis=1, keepdims=True)
     shares = np.divide(confusion, rows, out=np.full(confusion.shape, np.nan), where=rows > 0)
@@ -239,7 +243,7 @@ def confusion_frame(confusion: Ints, labels: Sequence[str]) -> Statistics:
 
 
 def one_hot(codes: Codes, sizes: Sequence[int]) -> csr_matrix:
-    """Indicators of codes, sparse, shape (n, sum(sizes)); every row holds exactly one 1 per column of `codes`."""
+    """Return sparse indicators of codes, shape (n, sum(sizes)), with one 1 per row and column."""
     (rows, columns), starts = codes.shape, np.cumsum([0, *sizes])
     index, ends = (codes + starts[:-1]).ravel(), np.arange(rows + 1) * columns
     return csr_matrix((np.ones(rows * columns), index, ends), shape=(rows, starts[-1]))
@@ -266,7 +270,10 @@ def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -
 
 
 def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], target: int) -> tuple[NDArray[Any], str]:
-    """Predicted class codes of the test rows, whose own are not looked at, and a remark ("" if there is none).
+    """Train a model and return the predicted class codes of the test rows, and a remark or "".
+
+    The test rows' own classes are not read. DataError if there are no rows or no columns to learn
+    from.
 
     DataError if there are no rows or no columns to learn from.
     """
@@ -294,7 +301,7 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
 
 
 def as_rows(table: TableLike | Rows, schema: Schema, names: Sequence[str] = ()) -> Rows:
-    """A table's rows, to be counted wherever they are; DataError if there are none.
+    """Return a table as a source of counts for the named columns, or for all; DataError if empty.
 
     They are of some of the schema's columns, or of all; `Rows` are of all.
     """
@@ -309,9 +316,10 @@ def as_rows(table: TableLike | Rows, schema: Schema, names: Sequence[str] = ()) 
 
 
 def as_codes(table: TableLike, schema: Schema) -> Codes:
-    """A table's codes, or the table if it is some; DataError if it does not fit the schema.
+    """Return a table's codes; a table that holds codes is returned as it is.
 
-    Of a folder those of at most `MOST_DRAWN` rows, a uniform sample.
+    Of a folder, a uniform sample of at most `MOST_DRAWN` rows is encoded. DataError if the table
+    does not fit the schema.
     """
     if isinstance(table, Folder):
         rows_of(table, schema, {})
@@ -323,13 +331,13 @@ def as_codes(table: TableLike, schema: Schema) -> Codes:
 
 
 def again(method: M, repeat: int) -> M:
-    """The same method unfitted; a `random_state` s becomes s + repeat, so that repeats differ and the whole repeats."""
+    """Return an unfitted copy of a method; a `random_state` s becomes s + `repeat`."""
     copy: M = clone(method)
     return copy if method.random_state is None else copy.set_params(random_state=method.random_state + repeat)
 
 
 def require_rows(*tables: TableLike | Rows) -> None:
-    """Raise DataError if a table is none, or empty: its shares are not defined."""
+    """Raise DataError if a table is not a table, or has no rows: its shares are undefined."""
     for table in tables:
         if not isinstance(table, np.ndarray | Folder | Rows):
             require_frame(table)
@@ -339,11 +347,11 @@ def require_rows(*tables: TableLike | Rows) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """Whether a row's cell has a category, or is a number below a threshold; a missing cell is neither.
+    """A yes/no label: whether a cell has a category, or is a number below a threshold.
 
-    In a release made of codes, numbers are drawn uniformly inside their bins. Where a threshold
-    cuts a bin, its rows thus get each label in proportion to the two parts; real rows are labeled
-    by their own numbers.
+    A missing cell is neither. In a release made of codes, numbers are drawn uniformly inside their
+    bins. Where a threshold splits a bin, the bin's rows thus get each label in proportion to the
+    two parts; real rows are labeled by their own numbers.
 
     Parameters
     ----------
@@ -369,14 +377,14 @@ class Label:
 
     @property
     def threshold(self) -> float:
-        """What cells are compared with: a number, or the days of a date since 1970-01-01."""
+        """The threshold as a number; of dates, the days since 1970-01-01."""
         found = day_of(self.below) if isinstance(self.below, str) else self.below
         assert found is not None  # such rules compare with `equals`
         assert not isinstance(found, date)  # `__post_init__` has made a text of it
         return float(found)
 
     def check(self, schema: Schema) -> None:
-        """Check that the label fits its column and decides something.
+        """Raise ParameterError if the label does not fit its column or decides nothing.
 
         Parameters
         ----------
@@ -408,7 +416,7 @@ class Label:
             )
 
     def of(self, frame: pd.DataFrame, column: Column | None = None) -> Flags:
-        """Return the label of every row.
+        """Return the label of every row, shape (n,).
 
         Parameters
         ----------

@@ -66,7 +66,7 @@ def range_answers(release: Synthesizer | pd.DataFrame, queries: Sequence[RangeQu
 
 
 def true_answers(rows: Rows, schema: Schema, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
-    """How many of some rows each query matches, shape (len(queries),): block by block, wherever they are."""
+    """Count the rows that each query matches, shape (len(queries),); rows are read block by block."""
     truth = np.zeros(len(queries), dtype=np.int64)
     for block in rows.blocks(range(len(schema))):
         truth += exact_answers(np.column_stack(block), schema, queries)
@@ -135,7 +135,7 @@ def uniform_baseline_answers(
 
 
 def cells_covered(query: RangeQuery, schema: Schema) -> int:
-    """How many cells of the domain a query covers."""
+    """Return how many cells of the domain a query covers."""
     sets = query.sets(schema)
     return prod(int(sets[column.name].sum()) if column.name in sets else column.size for column in schema)
 
@@ -198,17 +198,17 @@ def range_queries(
 
 
 def one_answer(answers: Sequence[tuple[str, float, float]], true: int) -> Statistics:
-    """Names of releases, their answers to one query with half the widths of their intervals, and the true count."""
-    frame = pd.DataFrame(answers, columns=["release", "estimate", "margin"])
-    low, high = frame["estimate"] - frame["margin"], frame["estimate"] + frame["margin"]
-    return statistics(frame.drop(columns="margin").assign(low=low, high=high, true=true))
+    """Return each release's answer to one query, half its interval's width, and the truth."""
+    frame = pd.DataFrame(answers, columns=["release", "estimate", "item_marginal"])
+    low, high = frame["estimate"] - frame["item_marginal"], frame["estimate"] + frame["item_marginal"]
+    return statistics(frame.drop(columns="item_marginal").assign(low=low, high=high, true=true))
 
 
 def errors_by_query_size(frame: pd.DataFrame) -> Statistics:
-    """Average errors by how much of the domain a query covers.
+    """Average the errors of queries by the share of the domain that they cover.
 
-    Several runs, told apart by a column `repeat`, have intervals. `EDGES` are where bins of the
-    share of the domain meet; the last bin is 25% and more.
+    Several runs, which a column `repeat` tells apart, give confidence intervals. `EDGES` are the
+    edges of the bins of that share; the last bin is 25% and more.
 
     Parameters
     ----------

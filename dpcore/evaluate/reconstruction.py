@@ -30,9 +30,10 @@ TAIL = 0.01  # of the reports, on each side of what is drawn
 
 
 class Truth:
-    """The true rows behind some reports, for evaluation to read: training rows, or the bits of them that DTPD asks for.
+    """The true rows behind local reports, or the bits of these rows that DTPD asks for.
 
-    `positions` are those of the rows; `bits_for` is the target of DTPD.
+    Only evaluation reads them. `positions` are the positions of the rows; `bits_for` is the target
+    of DTPD.
     """
 
     def __init__(self, data: Dataset, schema: Schema, positions: Ints, bits_for: str | None = None) -> None:
@@ -41,13 +42,17 @@ class Truth:
 
 
 def columns(reports: Reports) -> list[str]:
-    """The columns that people reported, in the schema's order."""
+    """List the columns that people reported, in the schema's order."""
     reported = {name for family in reports.channels for name in family}
     return [name for name in reports.schema.names if name in reported]
 
 
 def families_of(reports: Reports, column: str) -> list[Item]:
-    """The reports that tell of a column: its own; one in which it is the last; or all in which it is another."""
+    """List the items whose reports tell something about a column.
+
+    These are its own item, or else one in which it is the last column, or else all in which it is
+    another.
+    """
     if (column,) in reports.channels:
         return [(column,)]
     last = [family for family in reports.channels if family[-1] == column]
@@ -55,23 +60,24 @@ def families_of(reports: Reports, column: str) -> list[Item]:
 
 
 def family_of(reports: Reports, column: str) -> Item:
-    """The first of `families_of`."""
+    """Return the first item of `families_of`."""
     return families_of(reports, column)[0]
 
 
 def is_number(reports: Reports, column: str) -> bool:
-    """Whether a column was reported as a number."""
+    """Return whether a column was reported as a number."""
     return not isinstance(reports.channels[family_of(reports, column)], CategoryChannel)
 
 
 def shares_of_column(reports: Reports, frame: pd.DataFrame | Truth | None, column: str) -> Statistics:
-    """A column of categories: how often each value is true, reported, and reconstructed.
+    """Return the true, reported and reconstructed share of each value of a column of categories.
 
-    By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if reports are no
-    values), `reconstructed` (unbiased: it can be below 0 or above 1), and `low` to `high`, its 95%
-    interval for the share of these people: luck is in their lots, and in who was asked.
+    By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if reports are not
+    values) and `reconstructed` (unbiased: it can be below 0 or above 1), and `low` to `high`, its
+    95% interval for the share among these people. The interval covers the random reports and the
+    random choice of who was asked.
     """
-    reported = (margin(reports, family, column) for family in families_of(reports, column))
+    reported = (item_marginal(reports, family, column) for family in families_of(reports, column))
     people, said, found, spread = (np.array(each, dtype=float) for each in zip(*reported, strict=True))
     sure = np.isfinite(spread).all(axis=1)  # the others tell nothing
     if sure.any():
@@ -88,8 +94,8 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame | Truth | None, colum
     return statistics(pd.DataFrame(shares))
 
 
-def margin(reports: Reports, family: Item, column: str) -> tuple[int, Floats, Floats, Floats]:
-    """What one kind of report tells of a column: so many people; by value what they said, shares and variances."""
+def item_marginal(reports: Reports, family: Item, column: str) -> tuple[int, Floats, Floats, Floats]:
+    """Estimate a column's marginal from one item: people, reported counts, shares and variances."""
     channel, shape, axis = reports.category(family), reports.shape(family), family.index(column)
     people = len(reports.values[family])
     others = tuple(i for i in range(len(shape)) if i != axis)
@@ -107,12 +113,12 @@ def margin(reports: Reports, family: Item, column: str) -> tuple[int, Floats, Fl
 
 
 def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) -> Floats:
-    """The variance of estimated shares, among people who reported, of values that stand in `cells` cells each.
+    """Return the variance of the estimated `shares` of values with `cells` cells each.
 
-    A report that is a value supports one of the cells or none: a yes or no, whose probability is
-    known for those who have the value and for those who have not. Other reports support each cell
-    on its own, whether or not they support another. Of people drawn from a population, share
-    (1 - share) / people is to be added.
+    It is over the random reports of `people` persons. A report that is a value supports one of the
+    cells or none: a yes or no, whose probability is known for those who have the value and for
+    those who have not. Other reports support each cell independently. For people sampled from a
+    population, add share (1 - share) / people.
     """
     if not channel.gain or not people:
         return np.full(len(shares), np.inf)
@@ -129,12 +135,12 @@ def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) 
 def densities(
     reports: Reports, frame: pd.DataFrame | Truth | None, column: str, bayes: Bayes | None = None
 ) -> Statistics:
-    """A column that was reported as a number: how true numbers, reports, and what is made of them spread.
+    """Return the distributions of true numbers, of their reports, and of what is reconstructed.
 
-    By interval: `x` (its middle), `width`, and the shares `real`, `reported` and `reconstructed`:
-    by the normal distributions of naive Bayes, weighted by the classes' shares; otherwise as DTCRD
-    has it, for all classes together, and NaN outside the public range. The intervals cover that
-    range, and at least all reports but the outermost hundredth on either side.
+    By interval: `x` (its middle), `width`, and the shares `real`, `reported` and `reconstructed`.
+    With `bayes`, these are the normal distributions of naive Bayes, weighted by the classes'
+    shares. Otherwise DTCRD's reconstruction is used for all classes together; its shares are NaN
+    outside the public range.
     """
     known, said = reports.schema[column], reports.values[family_of(reports, column)]
     cells = intervals_to_draw(reports, column)
@@ -166,13 +172,13 @@ def densities(
 
 
 def normal_shares(moments: Floats, edges: Floats) -> Floats:
-    """What normal distributions of these means and variances have between edges, a row for each."""
+    """Return the probability of each interval between edges, a row per normal distribution."""
     below = ndtr((edges - moments[:, :1]) / np.sqrt(moments[:, 1:]))
     return np.diff(below, axis=1)
 
 
 def intervals_to_draw(reports: Reports, column: str) -> Cells:
-    """Intervals to draw; each has as many whole numbers as any other, and the last may go beyond the public range."""
+    """Return intervals of equally many whole numbers; the last may end beyond the public range."""
     known = reports.schema[column]
     cells = interval_grid(known, reports.channels[family_of(reports, column)], INTERVALS)
     if not known.whole:
@@ -184,20 +190,20 @@ def intervals_to_draw(reports: Reports, column: str) -> Cells:
 
 
 def deconvolve(reports: Reports, column: str) -> Distribution:
-    """The distribution of a number over `INTERVALS` intervals of its range, for all classes together, and the steps."""
+    """Estimate a number's distribution over `INTERVALS` intervals of its range, and the steps."""
     cells, said = intervals_to_draw(reports, column), reports.values[family_of(reports, column)]
     return reconstruct(cells.counts(said, np.zeros(len(said), dtype=np.intp), 1), cells.kernel)
 
 
 def steps(reports: Reports, column: str) -> pd.DataFrame:
-    """By step of the reconstruction, from 0: the log of how much likelier reports are than at the start, per person."""
+    """Return, for each iteration from 0, the gain in log-likelihood of the reports per person."""
     likelihood = deconvolve(reports, column).likelihood[:, 0]
     gain = (likelihood - likelihood[0]) / max(len(reports.values[family_of(reports, column)]), 1)
     return pd.DataFrame({"step": np.arange(len(gain)), "gain": gain})
 
 
 def as_bits(frame: pd.DataFrame, schema: Schema, target: str) -> pd.DataFrame:
-    """True rows as the bits that DTPD asks for, the class's included; the class as it is stands beside them."""
+    """Return true rows as the bits that DTPD asks for, with the class as bits and as it is."""
     bits, codes = BitEncoding(schema, target), schema.encode(frame)
     found = {
         column.name: np.array(column.labels, dtype=object)[rule[codes[:, schema.index(source)]]]
@@ -207,7 +213,7 @@ def as_bits(frame: pd.DataFrame, schema: Schema, target: str) -> pd.DataFrame:
 
 
 def boolean_data(data: Dataset, target: str) -> Dataset:
-    """A data set whose columns are DTPD's bits, with the class as it is, and whose row it is."""
+    """Return a data set of DTPD's bits, with the class column and the person column as they are."""
     bits = BitEncoding(data.schema, target)
     kept = [column for column, (source, _) in zip(bits.schema, bits.rules, strict=True) if source != target]
     schema = replace(data.schema, columns=(*kept, data.schema[target]), target=target, rules=())

@@ -24,7 +24,7 @@ ROUNDING = 1e-3  # of shares of intervals, where these are narrow and far from 0
 
 
 class Statistics(pd.DataFrame):
-    """Counts and means of real rows by `statistics`; what is chosen of them, or joined to them, is some as well."""
+    """A frame of counts and means of real rows; slices and joins of it are of this type as well."""
 
     @property
     def _constructor(self) -> Any:
@@ -32,7 +32,7 @@ class Statistics(pd.DataFrame):
 
 
 def statistics(frame: pd.DataFrame) -> Statistics:
-    """The same table as one of `Statistics`; TypeError if a column's cells are none that its name allows."""
+    """Return a frame as `Statistics`; TypeError if a column's cells do not fit its name."""
     for name, column in frame.items():
         kind = infer_dtype(column.astype(object))
         numbers = column.dropna().to_numpy(dtype=float) if kind in NUMBERS else np.empty(0)

@@ -28,7 +28,7 @@ STEPS = ("released", "same trees, noiseless counts", "noiseless trees")
 
 
 def true_counts(tree: ReleasedTree, rows: Rows) -> list[Floats]:
-    """What the tree's counts would be without noise, per level."""
+    """Return the counts that a released tree would have without noise, one array per level."""
     counts = np.zeros(tree.leaves.size, dtype=np.int64)
     for block in rows.blocks(range(len(rows.sizes))):
         cells = np.zeros(len(block[0]), dtype=np.intp)
@@ -38,17 +38,17 @@ def true_counts(tree: ReleasedTree, rows: Rows) -> list[Floats]:
     return tree.tree.sums(counts.astype(float))
 
 
-def with_truth(frame: pd.DataFrame, truth: Sequence[Floats]) -> Statistics:
-    """`nodes` with the true counts (`true`) and what the noise added to them (`noise`)."""
+def add_true_counts(frame: pd.DataFrame, truth: Sequence[Floats]) -> Statistics:
+    """Return `nodes` with the true counts (`true`) and what the noise added to them (`noise`)."""
     true = np.array([truth[level][index] for level, index in zip(frame["level"], frame["place"], strict=True)])
     return statistics(frame.assign(true=true, noise=frame["noisy"] - true))
 
 
 def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> Statistics:
-    """How far a tree's counts are from the true ones, level by level.
+    """Return the mean absolute error of a tree's counts, level by level.
 
-    `level`, `divides`, `nodes`, `which` ("noisy" for measured levels; "consistent") and `error`,
-    the mean absolute one of the level's nodes.
+    The columns are `level`, `divides`, `nodes`, `which` ("noisy" for measured levels; "consistent")
+    and `error`, the mean over the level's nodes.
     """
     rows = []
     for level, (divides, true) in enumerate(zip(level_names(tree), truth, strict=True)):
@@ -62,7 +62,7 @@ def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> Statistics:
 
 
 def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> Statistics:
-    """What noisy counts in leaves cost, apart from what noisily chosen divisions cost. Not private.
+    """Return how much accuracy is lost to noisy leaves and to noisily chosen splits. Not private.
 
     `step`, `accuracy`, `balanced_accuracy`, one row for each of `STEPS`: the release; its trees
     with the true numbers of all training rows by class in their leaves; and `plain`, what the same
@@ -75,7 +75,7 @@ def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> Stati
 
 
 def with_true_counts(forest: Forest, train: pd.DataFrame) -> Forest:
-    """The same trees with the true numbers of rows by class in all nodes; every row is in every tree. Not private.
+    """Return the trees with the true class counts of all rows in every node. Not private.
 
     A node without rows takes after its parent, as in a release.
     """
@@ -88,7 +88,7 @@ def with_true_counts(forest: Forest, train: pd.DataFrame) -> Forest:
 
 
 def model_marginals(model: Forest | Bayes, data: Dataset) -> Statistics:
-    """Compare what a classifier knows of single columns with the real rows that it learned from. Not private.
+    """Compare a classifier's single-column shares with its real training rows'. Not private.
 
     Parameters
     ----------
@@ -111,14 +111,14 @@ def model_marginals(model: Forest | Bayes, data: Dataset) -> Statistics:
 
 
 def model_distances(frame: Statistics) -> pd.DataFrame:
-    """The total variation distance of every column of `model_marginals`: `attributes` and `avd`, the worst first."""
+    """Return the total variation distance of every column of `model_marginals`, the worst first."""
     gaps = (frame["real"] - frame["released"]).abs() / 2
     found = gaps.groupby(frame["attributes"]).sum().rename("avd").reset_index()
     return pd.DataFrame(found).sort_values("avd", ascending=False, ignore_index=True)
 
 
 def split_shares(forest: Forest, data: Dataset) -> ColumnShares:
-    """Of each column that splits a node, the branches of its first split."""
+    """Return, for each column that splits a node, the shares of the branches of its first split."""
     real = with_true_counts(forest, data.train_sample)
     found: ColumnShares = []
     for column in np.unique(forest.column[~forest.leaf]).tolist():
@@ -136,7 +136,7 @@ def split_shares(forest: Forest, data: Dataset) -> ColumnShares:
 
 
 def column_shares(model: Bayes, data: Dataset) -> ColumnShares:
-    """Of each column that the model knows, all values, over all classes."""
+    """Return, for each column that the model knows, the shares of its values over all classes."""
     schema, train = model.schema, data.train_sample
     found: ColumnShares = []
     for name in model.columns:
@@ -148,7 +148,7 @@ def column_shares(model: Bayes, data: Dataset) -> ColumnShares:
 
 
 def bin_shares(model: Bayes, name: str) -> Floats:
-    """The probabilities of a column's bins by class, where the model knows means and variances; no value is missing."""
+    """Return the probabilities of a column's bins by class, from the model's means and variances."""
     column, moments = model.schema[name], model.normals[name]
     edges = np.array([-np.inf, *column.edges[1:-1], np.inf])
     shares = np.zeros((len(moments), column.size))

@@ -165,9 +165,9 @@ class Expectation:
 def expect_errors(
     method: PrivateEstimator, schema: Schema, rows: int, *, steps: Sequence[float] = STEPS
 ) -> Expectation:
-    """Work out what to expect of a run on a data set of a schema and so many rows.
+    """Predict the errors of a method's run from the schema and a number of rows.
 
-    At no privacy loss: it sees no row.
+    It costs no privacy: no row is read.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def expect_errors(
 
 
 def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: float) -> Expectation:
-    """What to expect at an epsilon, but for what is enough."""
+    """Predict a run's errors at an epsilon, without the epsilon that would be enough."""
     method = clone(method).set_params(epsilon=epsilon)
     if schema.persons is not None:
         method = method.for_rows(schema.persons.max_contributions)
@@ -233,7 +233,7 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
 
 
 def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> PrivateTable:
-    """A table of which all that is public is known; its rows are made up, all of them alike."""
+    """Return a table of made-up, identical rows that has all public facts of a real one."""
     measure, published = PrivacyMeasure.of(method.delta), method.mode == "published"
     plan = None if published else measure.loss_of(method.epsilon)
     ledger = Ledger(Relation.parse(method.relation), plan=plan, delta=method.delta)
@@ -243,7 +243,7 @@ def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> Private
 
 
 def column_error(measured: Sequence[Measurement], column: int, size: int, rows: int) -> float:
-    """The expected distance of one column's shares."""
+    """Return the expected total variation distance between one column's shares."""
     one, groups, noise = noise_of_value(measured, column)
     if one is None:
         return distance(size, 1)
@@ -256,7 +256,10 @@ def column_error(measured: Sequence[Measurement], column: int, size: int, rows: 
 
 
 def noise_of_value(measured: Sequence[Measurement], column: int) -> tuple[Measurement | None, int, float]:
-    """What tells most values of a column apart, how many, and the standard deviation of the noise on one's rows."""
+    """Return the measurement, group count and noise that most of a column's values rest on.
+
+    The noise is the standard deviation of the number of rows with one value.
+    """
     of_it = [one for one in measured if one.for_columns and column in one.columns]
     groups = max((values(one, column) for one in of_it), default=1)
     finest = [one for one in of_it if values(one, column) == groups]
@@ -265,7 +268,7 @@ def noise_of_value(measured: Sequence[Measurement], column: int) -> tuple[Measur
 
 
 def values(one: Measurement, column: int) -> int:
-    """How many values of a column are told apart."""
+    """Return how many values of a column a measurement tells apart."""
     return one.sizes[one.columns.index(column)]
 
 
@@ -273,9 +276,10 @@ def values(one: Measurement, column: int) -> int:
 def distance(
     size: int, groups: int, noise: float = 0.0, added: float = 0.0, *, clips: bool = False, merges: bool = False
 ) -> float:
-    """The expected distance from usual shares of what noise of that size leaves of them.
+    """Return the expected total variation distance that noise of a given size causes in a column.
 
-    So many groups of values are told apart; so many rows, as a share of all, are added evenly.
+    `groups` of values are told apart, and `added` rows, as a share of all, are added evenly. The
+    shares are `usual_shares`.
     """
     shares, group = usual_shares(size), np.arange(size) * groups // size
     noisy = np.bincount(group, shares) + noise * fixed_draws(groups)
@@ -292,13 +296,13 @@ def distance(
 
 @lru_cache(maxsize=256)
 def fixed_draws(values: int) -> Floats:
-    """Standard Laplace noise, the same every time."""
+    """Return standard Laplace noise, the same in every call."""
     return np.random.default_rng(0).laplace(0, sqrt(1 / 2), (max(DRAWS // values, 4), values))
 
 
 @lru_cache(maxsize=256)
 def usual_shares(size: int) -> Floats:
-    """The shares of a usual column's values: a hill, the steeper the more there are."""
+    """Return the assumed shares of a column's values: a hill, steeper with more values."""
     away = np.abs(np.arange(size) + 0.5 - size / 3)
     ranks = np.argsort(np.argsort(away, kind="stable"))
     shares = (1.0 + ranks) ** -(STEEP[0] + STEEP[1] * log2(size))
@@ -306,14 +310,14 @@ def usual_shares(size: int) -> Floats:
 
 
 def measurable_pairs(one: Measurement, rows: int) -> set[tuple[int, int]]:
-    """The pairs of a clique whose marginal's noise is at most `TIED`, as a distance."""
+    """List the pairs of a clique whose marginal's noise is at most `TIED`, as a distance."""
     sizes = sorted((j, size) for j, size in zip(one.columns, one.sizes, strict=True) if size > 1)
     noise = sqrt(one.variance * one.cells / (2 * pi)) / rows  # by the root of a pair's cells
     return {(a, b) for (a, m), (b, k) in combinations(sizes, 2) if noise * sqrt(m * k) <= TIED}
 
 
 class Band(NamedTuple):
-    """Where nine of ten distances lie, as shares, and the one in the middle."""
+    """The median of some distances, as shares, and the range that holds nine of ten."""
 
     low: float
     middle: float
@@ -321,33 +325,32 @@ class Band(NamedTuple):
 
     @classmethod
     def of(cls, distances: Sequence[float]) -> Band:
-        """The quantiles of some distances."""
+        """Return the quantiles of some distances."""
         return cls(*map(float, np.quantile(distances, BAND)))
 
     def towards(self, other: Band, part: float) -> Band:
-        """The band on the way to another one."""
+        """Interpolate between this band and another one."""
         return Band(*(interpolate(own, theirs, part) for own, theirs in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
 class ExpectedUtility:
-    """What to expect of a run at one epsilon.
+    """Expected distances, kept ties and smallest visible group of a run at one epsilon.
 
-    `pairs` is None where there is one column; `group` is the smallest group that stands out, as a
-    share of all rows, or None if none does; `kept` has the share of trials in which a pair's tie
-    was kept.
+    `pairs` is None if there is one column; `group` is the smallest group that is visible, as a
+    share of all rows, or None; `kept_ties` has the share of trials in which a pair's tie was kept.
     """
 
     epsilon: float
     columns: Band
     pairs: Band | None
     group: float | None
-    kept: Mapping[ColumnPair, float]
+    kept_ties: Mapping[ColumnPair, float]
 
     @property
-    def lost(self) -> tuple[ColumnPair, ...]:
-        """The pairs that are lost even if one column is a function of the other."""
-        return tuple(pair for pair, share in self.kept.items() if share < HALF)
+    def lost_ties(self) -> tuple[ColumnPair, ...]:
+        """The pairs whose tie is lost even if one column is a function of the other."""
+        return tuple(pair for pair, share in self.kept_ties.items() if share < HALF)
 
 
 @dataclass(frozen=True)
@@ -369,7 +372,7 @@ class Forecast:
     noiseless: ExpectedUtility
 
     def at(self, epsilon: float) -> ExpectedUtility:
-        """Return what to expect at an epsilon.
+        """Return the expected utility at an epsilon, interpolated between the simulated ones.
 
         Parameters
         ----------
@@ -391,11 +394,11 @@ class Forecast:
         pairs = before.pairs.towards(after.pairs, part) if before.pairs and after.pairs else None
         group = near.group if None in (before.group, after.group) else interpolate(before.group, after.group, part)
         columns = before.columns.towards(after.columns, part)
-        return ExpectedUtility(epsilon, columns, pairs, group, near.kept)
+        return ExpectedUtility(epsilon, columns, pairs, group, near.kept_ties)
 
 
 def interpolate(first: float | None, second: float | None, part: float) -> float:
-    """A value between two others, on a line of logarithms."""
+    """Interpolate between two values on a logarithmic scale; linearly if one of them is 0."""
     return float(max(first or 0.0, LEAST_DISTANCE) ** (1 - part) * max(second or 0.0, LEAST_DISTANCE) ** part)
 
 
@@ -457,12 +460,12 @@ def forecast(
             text = AT.format(epsilon=epsilon) if epsilon < NO_NOISE else phrase("without noise")
             progress((step + part) / (len(epsilons) + 1), text)
 
-        steps.append(stage.expected(epsilon, within))
+        steps.append(stage.simulate(epsilon, within))
     return Forecast(rows, tuple(steps[:-1]), steps[-1])
 
 
 class Stage:
-    """The made-up tables of a schema, and the method's rehearsals on them."""
+    """Made-up tables of a schema on which a method's runs are simulated."""
 
     def __init__(self, method: Synthesizer, schema: Schema, rows: int, made: int, seed: int) -> None:
         self.method, self.schema, self.rows, self.made, self.seed = method, schema, rows, made, seed
@@ -471,39 +474,42 @@ class Stage:
         chosen = np.random.default_rng([seed, 1]).permutation(len(rounds))[:TRIALS]
         self.rounds = [rounds[i] for i in np.sort(chosen)]
         self.tables = [
-            made_up(schema, self.size(ROWS), strength, self.lots(2, i)) for i, strength in enumerate(STRENGTHS)
+            made_up(schema, self.size(ROWS), strength, self.rng(2, i)) for i, strength in enumerate(STRENGTHS)
         ]
         self.trials = [
-            functions(schema, self.size(TRIAL_ROWS), round, self.lots(3, i)) for i, round in enumerate(self.rounds)
+            functions(schema, self.size(TRIAL_ROWS), round, self.rng(3, i)) for i, round in enumerate(self.rounds)
         ]
 
-    def lots(self, *step: int) -> np.random.Generator:
-        """Lots of their own for every place."""
+    def rng(self, *step: int) -> np.random.Generator:
+        """Return a random generator of its own for each sequence of indices."""
         return np.random.default_rng([self.seed, *step])
 
     def size(self, most: int) -> int:
-        """How many rows are rehearsed, at most so many."""
+        """Return how many rows to simulate, at most `most`."""
         # Where rows are bought one by one, fewer of them would be another method.
         return self.rows if "rows" in self.method.implied(self.made) else min(self.rows, most)
 
-    def run(self, codes: Codes, epsilon: float, place: int) -> Codes:
-        """Codes of the rows that the method makes of a table's, at an epsilon for a table of all rows."""
+    def run(self, codes: Codes, epsilon: float, index: int) -> Codes:
+        """Run the method on a table's codes and return the codes of its release.
+
+        `epsilon` is that for a table of all rows.
+        """
         share, count = len(codes) / self.rows, max(round(self.made * len(codes) / self.rows), 1)
         bound = replace(
             self.schema, unit=None, max_rows=max(round((self.schema.max_rows or self.rows) * share), len(codes))
         )
-        method = clone(self.method).set_params(noise="laplace", random_state=self.seed + place)
+        method = clone(self.method).set_params(noise="laplace", random_state=self.seed + index)
         noiseless = epsilon == NO_NOISE  # of the sizes that it has at an epsilon of 1
         # noise is as large beside this share of the rows as it is beside all of them
         method.set_params(epsilon=PrivacyMeasure.of(method.delta).for_rows(1.0 if noiseless else epsilon, 1 / share))
         method = method.at_epsilon(NO_NOISE) if noiseless else method
         method.set_params(**method.implied(count))
-        frame = bound.decode(codes, self.lots(4, place))
+        frame = bound.decode(codes, self.rng(4, index))
         method.fit(frame, schema=bound, ledger=Ledger(method.relation, delta=method.delta))
         return bound.encode(method.sample(count))
 
-    def expected(self, epsilon: float, progress: Callable[[float], None] = lambda _: None) -> ExpectedUtility:
-        """What the rehearsals at an epsilon come to."""
+    def simulate(self, epsilon: float, progress: Callable[[float], None] = lambda _: None) -> ExpectedUtility:
+        """Return the utility of the simulated runs at an epsilon."""
         alone: list[float] = []
         pairs: list[float] = []
         groups: list[Floats] = []
@@ -529,11 +535,11 @@ class Stage:
             Band.of(alone),
             Band.of(pairs) if pairs else None,
             smallest_group(np.concatenate(groups, axis=1)),
-            self.kept(tried),
+            self.kept_shares(tried),
         )
 
-    def kept(self, tried: Mapping[tuple[int, int], bool]) -> dict[ColumnPair, float]:
-        """For every pair whether its tie was kept, or how often those of the pairs that are most like it were."""
+    def kept_shares(self, tried: Mapping[tuple[int, int], bool]) -> dict[ColumnPair, float]:
+        """Return for every pair of columns how often its tie was kept, or that of similar pairs."""
         if not tried:
             return {}
         schema = self.schema
@@ -556,13 +562,13 @@ class Stage:
 def shares(
     first: Codes, second: Codes, schema: Schema, families: Sequence[tuple[int, ...]]
 ) -> list[tuple[Floats, Floats]]:
-    """The joint shares of some columns in two tables."""
+    """Return the joint shares of each clique of columns in two tables."""
     tables = zip(*(joint_counts(codes, schema.sizes, families) for codes in (first, second)), strict=True)
     return [(p / len(first), q / len(second)) for p, q in tables]
 
 
 def smallest_group(found: Floats) -> float | None:
-    """The least size from which on nine of ten shares are off by half at most; `found` has shares and how far off."""
+    """Return the least group size from which nine of ten shares are off by half at most."""
     size, off = found[:, found[0] > 0]
     steps = np.ceil(-np.log2(size))
     least = None
@@ -576,7 +582,7 @@ def smallest_group(found: Floats) -> float | None:
 
 
 def matchings(columns: int) -> Iterator[list[tuple[int, int]]]:
-    """Ways to put columns two by two, in which every pair is in one: the circle of a tournament."""
+    """Yield pairings of the columns such that each pair occurs once: a round-robin tournament."""
     quantiles = list(range(columns + columns % 2))
     for _ in quantiles[1:]:
         pairs = zip(quantiles[: len(quantiles) // 2], reversed(quantiles), strict=False)
@@ -585,7 +591,10 @@ def matchings(columns: int) -> Iterator[list[tuple[int, int]]]:
 
 
 def functions(schema: Schema, rows: int, pairs: Sequence[tuple[int, int]], rng: np.random.Generator) -> Codes:
-    """Codes of rows in which one column of every pair is a function of the other, and all values are as frequent."""
+    """Return codes of rows in which one column of each pair is a function of the other.
+
+    All values are equally frequent.
+    """
     codes = uniform_codes(schema.sizes, rows, rng)
     for pair in pairs:
         few, many = sorted(pair, key=lambda j: schema.sizes[j])
@@ -595,7 +604,7 @@ def functions(schema: Schema, rows: int, pairs: Sequence[tuple[int, int]], rng: 
 
 
 def made_up(schema: Schema, rows: int, strength: float, rng: np.random.Generator) -> Codes:
-    """Codes of rows that chance made up: columns of all shapes, which hang on common factors."""
+    """Return codes of random rows whose columns have varied shapes and depend on common factors."""
     factors = rng.standard_normal((rng.integers(1, max(len(schema) // 3, 1) + 1), rows))
     codes = np.empty((rows, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
     for j, column in enumerate(schema):
@@ -606,7 +615,7 @@ def made_up(schema: Schema, rows: int, strength: float, rng: np.random.Generator
 
 
 def marginal_of(column: Column, rng: np.random.Generator) -> Floats:
-    """The shares of a column's values: a hill for what has an order, steps for what has none, of any steepness."""
+    """Draw the shares of a column's values: a hill if it has an order, else random steps."""
     size = column.size - column.missing
     if column.kind == "categorical":
         shares = rng.permutation((1.0 + np.arange(size)) ** -rng.uniform(0, MOST_STEEP))

@@ -44,7 +44,7 @@ THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL
 
 @dataclass(frozen=True)
 class Run:
-    """An unfitted method that is to be fitted once, and what tells its rows from others.
+    """One run to make: an unfitted method, and the labels of its rows in the results.
 
     Parameters
     ----------
@@ -52,57 +52,57 @@ class Run:
         The method, with its epsilon and seed.
     labels : mapping, optional
         Columns that all of its rows in the frame have, with their values.
-    told : str, optional
-        What texts of progress call it.
+    title : str, optional
+        The name of the run in progress texts.
     """
 
     method: Method
     labels: Mapping[str, Any] = field(default_factory=dict)
-    told: str = ""  # in the text of progress
+    title: str = ""
 
     @property
-    def shared(self) -> dict[str, Any]:
-        """What all of its rows in the frame have in common from the start."""
+    def shared_labels(self) -> dict[str, Any]:
+        """The columns that all of the run's rows in the results share."""
         return {**self.labels, "relation": str(self.method.relation)}
 
 
 @dataclass
 class Study:
-    """Runs on some data, and how each is fitted, sampled and scored; workers are sent it once."""
+    """Runs on one data set, and how each is fitted, sampled and scored; sent once to each worker."""
 
     data: Dataset
     runs: Sequence[Run] = ()
     rows: int | None = None  # to sample; by default what each method gives, and with 0 none
     # measures, by the runs' methods
-    asked: Mapping[str, Sequence[MetricModel]] = field(default_factory=dict)
+    measures: Mapping[str, Sequence[MetricModel]] = field(default_factory=dict)
     label: Label | None = None  # what an SVM is to tell
 
     @cached_property
     def evaluator(self) -> Evaluator:
-        """What the runs are measured against, worked out once per process."""
+        """The evaluator of the data set, made once per process."""
         return Evaluator(self.data, self.label)
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
-        """Fit the run's method, and draw its rows; a classifier has none."""
+        """Fit the run's method and sample its rows; a classifier has none."""
         fitted = run.method.fit(self.data.train, schema=self.data.schema, ledger=ledger, progress=progress)
         return pd.DataFrame() if self.rows == 0 or isinstance(fitted, PrivateClassifier) else fitted.sample(self.rows)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """The run's rows, but for its labels and what it cost: `metric`, `model`, `value`."""
+        """Return the run's scores as rows `metric`, `model`, `value`, without labels and costs."""
         pairs, fitted = self.pairs(run), run.method
         if not pairs:
             return table_of(pairs, ())
         if isinstance(fitted, PrivateClassifier):
-            return table_of(pairs, self.evaluator.of_classifier(fitted, pairs))
-        return table_of(pairs, self.evaluator.of_rows(fitted, synthetic, pairs))
+            return table_of(pairs, self.evaluator.score_classifier(fitted, pairs))
+        return table_of(pairs, self.evaluator.score_rows(fitted, synthetic, pairs))
 
     def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
-        """The same of a run that could not be made; or `reason`, raised, if nothing is to go on without it."""
+        """Return rows without values for a run that failed, or raise `reason` to end the loop."""
         return table_of(self.pairs(run), np.nan)
 
     def pairs(self, run: Run) -> Sequence[MetricModel]:
-        """What a run is scored by."""
-        return self.asked.get(run.labels.get("method", ""), ())
+        """Return the (measure, model) pairs that a run is scored by."""
+        return self.measures.get(run.labels.get("method", ""), ())
 
     def stream(
         self,
@@ -111,16 +111,18 @@ class Study:
         n_jobs: int = 1,
         progress: Progress = no_progress,
     ) -> Generator[tuple[int, pd.DataFrame]]:
-        """The place of a run among all, and its rows, as they finish.
+        """Make all runs, and yield the index of each with its rows, as they finish.
 
-        Closing it kills its workers, and nobody else's. `ledgers` gives, when a run is handed out,
-        what makes the ledger that it charges: picklable, if there are workers. The rows are those
-        of `values`, with the run's labels, `relation`, `seconds` and `cpu_seconds` (of fit and
-        sampling, by the clock and of the processor), what it cost and `error`: why it could not be
-        made, or "". What cannot be scored ends the loop, before more is spent. With one job at a
-        time everything is done here, and `progress` is told of it; else it is called twice a
-        second, so that whoever raises in it does not wait for a run to end. joblib's own workers
-        are shared by all threads of a process: who stops waiting for them stops them for everybody.
+        Closing the generator kills its workers, and no others. `ledgers` is called when a run is
+        handed out; what it returns makes the ledger that the run charges, and must be picklable if
+        there are workers. The rows are those of `values`, with the run's labels, `relation`,
+        `seconds` and `cpu_seconds` (of fit and sampling), the losses, and `error`: the reason of a
+        failed run, or "". A run that cannot be scored ends the loop before more budget is spent.
+
+        With one job all is done in this process, and `progress` follows each run; else `progress`
+        is called twice a second, so that raising in it stops the loop without waiting for a run.
+        joblib's shared workers are not used: stopping them would stop those of all threads of the
+        process.
         """
         jobs = ((index, run, ledgers(run)) for index, run in enumerate(self.runs))
         count = len(self.runs)
@@ -128,8 +130,8 @@ class Study:
         if wanted <= 1:
             for index, run, new_ledger in jobs:
 
-                def within(part: float, text: str, index: int = index, told: str = run.told) -> None:
-                    progress((index + part) / count, ": ".join(filter(None, (told, text))))
+                def within(part: float, text: str, index: int = index, title: str = run.title) -> None:
+                    progress((index + part) / count, ": ".join(filter(None, (title, text))))
 
                 within(0.0, "")
                 yield one_run(self, index, run, new_ledger, within)
@@ -152,7 +154,7 @@ class Study:
 
 
 def table_of(pairs: Sequence[MetricModel], values: Sequence[float] | float) -> pd.DataFrame:
-    """What was scored, as rows; one row of nothing if nothing was."""
+    """Return scores as rows `metric`, `model`, `value`; one empty row if nothing was scored."""
     found = pd.DataFrame(pairs, columns=["metric", "model"]).assign(value=values)
     return found if pairs else pd.DataFrame(index=[0])
 
@@ -164,7 +166,7 @@ _sent: list[Study] = []  # to a worker, with what it has worked out for it
 
 @contextmanager
 def hire(wanted: int) -> Iterator[int]:
-    """How many workers a loop may have: what it wants, and less, down to one, while others have some."""
+    """Reserve up to `wanted` worker processes, fewer while other loops of this process hold some."""
     global _hired
     with _hiring:
         count = max(1, min(wanted, max(wanted, cpu_count()) - _hired))
@@ -177,13 +179,13 @@ def hire(wanted: int) -> Iterator[int]:
 
 
 def failed_runs(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The first row of each run that failed."""
+    """Return the first row of each run that failed."""
     firsts = pd.concat([frame.head(1) for frame in frames])
     return firsts[firsts["error"] != ""]
 
 
 def begin(study: Study) -> None:
-    """What a worker does first: keep the study, and see to it that it ends when its parent does.
+    """Prepare a worker: keep the study, and end the worker when its parent process ends.
 
     A worker whose parent was killed would finish its run, and wait for its next order for ever,
     with the real rows in its memory.
@@ -205,20 +207,22 @@ def begin(study: Study) -> None:
 
 
 def work(index: int, run: Run, new_ledger: NewLedger | None) -> tuple[int, pd.DataFrame]:
-    """One run in a worker."""
+    """Make one run in a worker process."""
     return one_run(_sent[0], index, run, new_ledger)
 
 
 def one_run(
     study: Study, index: int, run: Run, new_ledger: NewLedger | None, progress: Progress = no_progress
 ) -> tuple[int, pd.DataFrame]:
-    """Fit, sample and score once; the run's index and its rows."""
+    """Fit, sample and score a run once; return its index and its rows."""
     run = replace(run, method=clone(run.method))  # what it learns is not kept beyond this run
     start = np.array([time.perf_counter(), time.process_time()])
     try:
         synthetic = study.release(run, None if new_ledger is None else new_ledger(), progress)
     except DPCoreError as reason:
         lost = dict.fromkeys((*TIMES, *EPSILONS), np.nan)
-        return index, study.lost(run, reason).assign(**run.shared, **lost, void="", error=str(reason))
+        return index, study.lost(run, reason).assign(**run.shared_labels, **lost, void="", error=str(reason))
     times = dict(zip(TIMES, [time.perf_counter(), time.process_time()] - start, strict=True))
-    return index, study.values(run, synthetic).assign(**run.shared, **times, **run.method.ledger_.epsilons, error="")
+    return index, study.values(run, synthetic).assign(
+        **run.shared_labels, **times, **run.method.ledger_.epsilons, error=""
+    )

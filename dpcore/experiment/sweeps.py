@@ -58,14 +58,14 @@ NUMBERS = ("seconds", *EPSILONS)
 VALUES = ["metric", "model", "value"]
 
 RUN = phrase("run {run:,}")
-PURPOSE = "Comparison"  # what books call its runs
+PURPOSE = "Comparison"  # of its runs, in the ledger file
 ORDER = ["method", "epsilon", "repeat", "metric", "model"]
 COLUMNS = [*ORDER, "value", *EPSILONS, "void", "relation", "seconds", "error"]
 
 
 @dataclass(frozen=True, eq=False)
 class Config:
-    """All arguments of `sweep` but the data; `sweep(data=data, **config.asked)` runs it.
+    """All arguments of `sweep` but the data; `sweep(data=data, **config.arguments)` runs it.
 
     Parameters
     ----------
@@ -87,13 +87,13 @@ class Config:
     skip: bool = False
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """The arguments of `sweep`."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def runs(self) -> list[Run]:
-        """The runs, repeats outermost, so that a sweep that is cut short has whole curves.
+        """The runs, repeats outermost, so that an interrupted sweep has whole curves.
 
         A method with a `random_state` s gets s + repeat: repeats differ, and the sweep repeats.
         """
@@ -110,7 +110,7 @@ class Config:
         ]
 
     def pairs(self, data: Dataset) -> dict[str, list[MetricModel]]:
-        """Return what each method is scored by.
+        """Return the (measure, model) pairs that each method is scored by.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Config:
         return {name: check(method=method) for name, method in self.methods.items()}
 
     def study(self, data: Dataset) -> Study:
-        """Return the runs on a data set, and what scores them.
+        """Return the study that makes the sweep's runs on a data set.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Config:
         return Study(data, self.runs, self.rows, self.pairs(data), self.label)
 
     def to_dict(self, data: Dataset) -> dict[str, Any]:
-        """Return what would run on a data set as JSON-ready values, and nothing of its rows.
+        """Return the settings of a sweep on a data set as JSON-ready values, without its rows.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Config:
             "dpcore": str(vars(sys.modules["dpcore"])["__version__"]),
             "data": {"name": data.name},
             "schema": json.loads(data.schema.to_json()),
-            **self.asked,
+            **self.arguments,
             "methods": {label: parameters_of(method) for label, method in self.methods.items()},
             "epsilons": [float(epsilon) for epsilon in self.epsilons],
             "measures": list(self.measures),
@@ -244,7 +244,7 @@ class Config:
 
 @contextmanager
 def refuse_faults(cause: str, remedy: str) -> Iterator[None]:
-    """Refuse a document of which a part is not what it should be: ParameterError."""
+    """Turn errors from a malformed settings document into a ParameterError."""
     try:
         yield
     except DPCoreError:
@@ -254,7 +254,7 @@ def refuse_faults(cause: str, remedy: str) -> Iterator[None]:
 
 
 def label_of(raw: Any) -> Label:
-    """A label out of a document."""
+    """Read a label from a settings document."""
     equals, below = raw["equals"], raw["below"]
     if type(equals) not in (str, type(None)) or type(below) not in (int, float, str, type(None)):
         raise TypeError
@@ -262,7 +262,7 @@ def label_of(raw: Any) -> Label:
 
 
 def some_of(given: Any, known: Sequence[str]) -> list[str]:
-    """Names out of a document, if they are known; ParameterError otherwise."""
+    """Read a list of names from a settings document; ParameterError if one is not known."""
     if not isinstance(given, list) or not given or not all(isinstance(name, str) and name in known for name in given):
         raise ParameterError("A measure or model in these settings is not known.", f"Known: {', '.join(known)}.")
     return list(dict.fromkeys(given))
@@ -300,7 +300,7 @@ def parameters_of(method: Method) -> dict[str, Any]:
 
 
 def method_of(raw: Any) -> Method:
-    """An unfitted method from what `parameters_of` wrote; its own checks come when it is fitted."""
+    """Return the unfitted method that `parameters_of` wrote; it checks its parameters when fitted."""
     kind: Any = METHODS.get(LABELS.get(raw["method"], raw["method"]))
     if kind is None:
         raise ParameterError(
@@ -318,21 +318,21 @@ def method_of(raw: Any) -> Method:
 
 
 def tuples(value: Any) -> Any:
-    """JSON's lists as tuples, which parameters are."""
+    """Convert JSON's lists to tuples, nested ones as well."""
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 def digest(document: Any) -> str:
-    """The SHA-256 of a JSON-ready value, whatever the order of its keys."""
+    """Return the SHA-256 of a JSON-ready value, independent of the order of keys."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def yardstick_of(config: Config, data: Dataset, location: Location) -> str:
-    """A hash of all that a run's values depend on besides its method, epsilon and repeat.
+    """Hash everything that a run's values depend on but its method, epsilon and repeat.
 
     The training and test rows, in this order, are keyed with the folder's secret. In memory the
-    data's token stands for them: nobody else looks there.
+    data's token stands for them, because no one else reads it.
     """
     document, rows = config.to_dict(data), data.token
     if isinstance(location, Path) and data.held:
@@ -344,14 +344,14 @@ def yardstick_of(config: Config, data: Dataset, location: Location) -> str:
 
 
 class Store:
-    """The finished runs that a place holds of sweeps with the same data and measures.
+    """The saved runs of sweeps with the same data and measures, in a folder or a dict.
 
-    A folder is made if there is none, and only its owner may read its files; a dict is for what
-    must not outlive it.
+    A missing folder is made, and only its owner may read its files; a dict is for what must not
+    outlive the session.
 
     Parameters
     ----------
-    place : Path or dict
+    location : Path or dict
         The folder, or the dict of bytes by file name.
     config : Config
         What is measured.
@@ -364,15 +364,15 @@ class Store:
         If the folder cannot be read or written.
     """
 
-    def __init__(self, place: Location, config: Config, data: Dataset) -> None:
-        self.place = place
-        with refuse_unusable(place):
-            self.name = f"{yardstick_of(config, data, place)}.jsonl"
+    def __init__(self, location: Location, config: Config, data: Dataset) -> None:
+        self.location = location
+        with refuse_unusable(location):
+            self.name = f"{yardstick_of(config, data, location)}.jsonl"
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Return what is finished, by key: a dict of numbers and values for each run.
+        """Return the finished runs by key: a dict of numbers and values for each.
 
-        A line that is torn, or holds something else, is as good as none.
+        A line that is torn, or holds something else, is skipped.
         """
         found = {}
         for line in self._content().splitlines():
@@ -386,16 +386,16 @@ class Store:
         return found
 
     def _content(self) -> bytes:
-        if isinstance(self.place, dict):
-            return self.place.get(self.name, b"")
-        path = self.place / self.name
+        if isinstance(self.location, dict):
+            return self.location.get(self.name, b"")
+        path = self.location / self.name
         with refuse_unusable(path):
             return path.read_bytes() if path.exists() else b""
 
     def add(self, key: str, frame: pd.DataFrame) -> None:
-        """Write down a finished run.
+        """Save a finished run.
 
-        One that failed is left out, because it may succeed another time.
+        A failed run is left out, because it may succeed another time.
 
         Parameters
         ----------
@@ -418,10 +418,10 @@ class Store:
             "values": [[*map(finite_or_text, row)] for row in frame[VALUES].itertuples(index=False)],
         }
         line = json.dumps(record, allow_nan=False).encode() + b"\n"
-        if isinstance(self.place, dict):
-            self.place[self.name] = self._content() + line
+        if isinstance(self.location, dict):
+            self.location[self.name] = self._content() + line
             return
-        path = self.place / self.name
+        path = self.location / self.name
         with refuse_unusable(path):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
@@ -436,7 +436,7 @@ class Store:
 
 @contextmanager
 def refuse_unusable(path: Location) -> Iterator[None]:
-    """Refuse a folder that fails: DataError."""
+    """Turn an OSError of a folder of saved runs into a DataError."""
     try:
         yield
     except OSError as error:
@@ -445,7 +445,7 @@ def refuse_unusable(path: Location) -> Iterator[None]:
 
 
 def sound(record: Mapping[str, Any]) -> bool:
-    """Whether a record's numbers are numbers."""
+    """Return whether a saved run has all its numbers, and only numbers in range."""
 
     def number(value: Any, instead: Any) -> bool:
         return value == instead or (is_number(value) and 0 <= value < MOST)
@@ -457,9 +457,9 @@ def sound(record: Mapping[str, Any]) -> bool:
     return all(isinstance(one, list) and len(one) == 3 and number(one[2], None) for one in values)
 
 
-def restore(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequence[MetricModel]) -> pd.DataFrame | None:
-    """The rows of a finished run; None if they are not those that are asked for."""
-    if [tuple(one[:2]) for one in record["values"]] != list(asked):
+def restore(record: Mapping[str, Any], shared: Mapping[str, Any], pairs: Sequence[MetricModel]) -> pd.DataFrame | None:
+    """Return the rows of a saved run; None if its measures are not the `pairs` to score."""
+    if [tuple(one[:2]) for one in record["values"]] != list(pairs):
         return None
     numbers = {name: math.inf if record[name] == INFINITY else float(record[name]) for name in NUMBERS}
     rows = pd.DataFrame(record["values"], columns=VALUES).astype({"value": float})
@@ -467,7 +467,10 @@ def restore(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequenc
 
 
 def keys_of(runs: Sequence[Run]) -> list[str]:
-    """By what a store knows runs: all about them but their labels. Equal unseeded methods are told apart by number."""
+    """Return a key for each run from its method, epsilon and repeat, without its labels.
+
+    Equal unseeded methods are told apart by a number.
+    """
     seen: Counter[str] = Counter()
     keys = []
     for run in runs:
@@ -478,14 +481,14 @@ def keys_of(runs: Sequence[Run]) -> list[str]:
 
 
 def find_finished_runs(config: Config, data: Dataset, store: Location) -> dict[int, pd.DataFrame]:
-    """The rows of those runs of a sweep that a place holds already, by their places in its plan."""
+    """Return the rows of a sweep's runs that are saved already, by their index in the sweep."""
     study, records = config.study(data), Store(store, config, data).read()
     found = {
-        location: restore(records[key], run.shared, study.pairs(run))
-        for location, (run, key) in enumerate(zip(study.runs, keys_of(study.runs), strict=True))
+        index: restore(records[key], run.shared_labels, study.pairs(run))
+        for index, (run, key) in enumerate(zip(study.runs, keys_of(study.runs), strict=True))
         if key in records
     }
-    return {location: frame for location, frame in found.items() if frame is not None}
+    return {index: frame for index, frame in found.items() if frame is not None}
 
 
 def stream(
@@ -499,7 +502,7 @@ def stream(
     progress: Progress = no_progress,
     **how: Any,
 ) -> Generator[tuple[float, pd.DataFrame]]:
-    """Run a sweep, and yield its runs as they finish. Closing it stops the workers.
+    """Make a sweep's runs, and yield their rows as they finish. Closing it stops the workers.
 
     Parameters
     ----------
@@ -523,7 +526,7 @@ def stream(
     ParameterError, SchemaError, DataError
         As for `sweep`.
     """
-    config, books = Config(methods, epsilons, **how), ledgers or {}
+    config, ledgers = Config(methods, epsilons, **how), ledgers or {}
     study = config.study(data)
     runs, keys = study.runs, keys_of(study.runs)
     for table in (data.train_sample, data.test_sample):
@@ -534,7 +537,7 @@ def stream(
         yield done / len(runs), frame
     missing = [index for index in range(len(runs)) if index not in earlier]
     rest = replace(study, runs=[runs[index] for index in missing])
-    how = {"ledgers": lambda run: books.get(run.labels["method"]), "n_jobs": n_jobs, "progress": progress}
+    how = {"ledgers": lambda run: ledgers.get(run.labels["method"]), "n_jobs": n_jobs, "progress": progress}
     with closing(rest.stream(**how)) as found:
         for done, (index, frame) in enumerate(found, len(earlier) + 1):
             kept.add(keys[missing[index]], frame)
@@ -635,12 +638,12 @@ def sweep(
 
 
 def join_runs(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Runs in a fixed order, whatever the order in which they finished."""
+    """Concatenate runs' rows in a fixed order, whatever the order in which they finished."""
     return pd.concat(frames, ignore_index=True)[COLUMNS].sort_values(ORDER, ignore_index=True)
 
 
 def entry_of(frame: pd.DataFrame) -> Entry:
-    """Return one run's rows as an entry for a list of what was spent.
+    """Return one run's rows as an entry for a list of charges.
 
     The run's own ledger has stayed in its process.
 

@@ -48,7 +48,7 @@ TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
 CELL = re.compile(r"^# %%(?: \[markdown\])?\n", re.MULTILINE)
 
 
-def bundle(release: Release, *, table: TableFormat = "csv", told: Report | None = None) -> bytes:
+def bundle(release: Release, *, table: TableFormat = "csv", report: Report | None = None) -> bytes:
     """Return a release as the bytes of a zip file.
 
     It holds what was released, the schema, the configuration, the ledger, a script and a notebook
@@ -60,7 +60,7 @@ def bundle(release: Release, *, table: TableFormat = "csv", told: Report | None 
         The release.
     table : {"csv", "parquet"}, default="csv"
         The format of rows.
-    told : Report, optional
+    report : Report, optional
         The HTML report, if `make_report` made it before.
 
     Returns
@@ -87,11 +87,11 @@ def bundle(release: Release, *, table: TableFormat = "csv", told: Report | None 
     """
     if table not in ("csv", "parquet"):
         raise ParameterError("The table format is not known.", "Choose csv or parquet.")
-    told = make_report(release) if told is None else told
+    report = make_report(release) if report is None else report
     known = facts(release)
     files = release.artifact.files(table)
     if (reports := release.table_of_reports) is not None:
-        files |= Collection(reports, release.about).files()
+        files |= Collection(reports, release.origin).files()
     files |= {
         "schema.json": release.schema.to_json(),
         "config.json": json_text(release.config(), 2),
@@ -99,10 +99,10 @@ def bundle(release: Release, *, table: TableFormat = "csv", told: Report | None 
         "ledger.csv": spreadsheet_csv(release.ledger.to_frame()),
         "replay.py": script_of(known, table),
         "replay.ipynb": make_notebook(release, table),
-        "report.html": told.html,
+        "report.html": report.html,
         "card.md": render("card.md", facts=known),
     }
-    files["README.md"] = readme(known, table, told, files)
+    files["README.md"] = readme(known, table, report, files)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -111,7 +111,7 @@ def bundle(release: Release, *, table: TableFormat = "csv", told: Report | None 
 
 
 def settings_of_release(raw: bytes, cause: str, remedy: str, name: str = "config.json") -> Any:
-    """A JSON document of a release, out of its zip, or as it is; DataError with this cause and remedy if it is none."""
+    """Read a JSON document from a release's zip, or from its own file; DataError if it is none."""
     try:
         if zipfile.is_zipfile(io.BytesIO(raw)):
             with zipfile.ZipFile(io.BytesIO(raw)) as archive:
@@ -157,14 +157,14 @@ def file_name(release: Release, *, real: bool = False, ending: str = "zip") -> s
 
 
 def readme(known: Facts, table: TableFormat, report: Report, files: Iterable[str] = ()) -> str:
-    """What the zip says of itself; `files` are those beside it."""
+    """Return the README of a release's zip; `files` are the other files in it."""
     release, artifact = known.release, known.release.artifact
     cells = spreadsheet_safe(artifact.synthetic)[1] if isinstance(artifact, SyntheticRows) and table == "csv" else 0
     return render("README.md", facts=known, release=release, table=table, report=report, files={*files}, escaped=cells)
 
 
 class ReplayStep(NamedTuple):
-    """A part of a replay: what it does, in a sentence of Markdown, and its code."""
+    """One step of a replay: a Markdown sentence on what it does, and its code."""
 
     text: str
     code: str
@@ -194,10 +194,10 @@ def show_code(release: Release, *, data: str = DATA, table: TableFormat | None =
 
 
 def script_of(known: Facts, table: TableFormat = "csv") -> str:
-    """The same for a command line that names the file; what came out is told in a sentence.
+    """Return the replay as a script for the command line, which takes the name of the rows' file.
 
-    Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends
-    with code 2.
+    Without a name, or with a wrong one, the script prints its usage and ends with exit code 2. It
+    prints in a sentence whether it made the same release.
     """
     _, rows, fit, *last = steps(known, "file", table, screen=False)
     rest = "\n".join(step.code for step in last)
@@ -207,9 +207,10 @@ def script_of(known: Facts, table: TableFormat = "csv") -> str:
 
 
 def steps(known: Facts, file: str, table: TableFormat | None, **shown: bool) -> list[ReplayStep]:
-    """The parts of a replay, imports first; `file` is how the rows' file is told in Python.
+    """Return the steps of a replay, imports first.
 
-    `screen` is whether a person looks at it, and `notebook` whether they see charts.
+    `file` is the Python expression for the rows' file, `screen` is whether a person looks at the
+    output, and `notebook` whether charts can be shown.
     """
     release = known.release
     reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
@@ -249,7 +250,7 @@ def make_notebook(release: Release, table: TableFormat = "csv") -> str:
 
 
 def cell(kind: str, source: str, index: int) -> dict[str, Any]:
-    """A cell that was never run."""
+    """Return a notebook cell without output."""
     lines = source.rstrip("\n").splitlines(keepends=True)
     unrun: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return {"cell_type": kind, "id": f"cell-{index}", "metadata": {}, **unrun, "source": lines}

@@ -49,12 +49,12 @@ ABOUT: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Artifact(ABC):
-    """What was released of one run: rows, a network, counts, or a classifier.
+    """What one run released: rows, a network, a tree of counts, or a classifier.
 
     Parameters
     ----------
     released : mapping
-        It, by its names in files (`PrivateEstimator.released`).
+        The released values by their names in files (`PrivateEstimator.released`).
     reports : Reports, optional
         The randomized answers that it was learned from, where people randomize their own.
     """
@@ -66,21 +66,21 @@ class Artifact(ABC):
 
     @property
     def structure(self) -> dict[str, Any]:
-        """`released` as JSON-ready values, for files."""
+        """Return `released` as JSON-ready values, for files."""
         return {name: json_ready(part) for name, part in self.released.items()}
 
     @property
     @abstractmethod
     def size(self) -> tuple[str, str]:
-        """How much was released, for a headline: of what, and how many."""
+        """What was released and how much, as two texts for a headline."""
 
     @abstractmethod
     def config(self) -> dict[str, Any]:
-        """Return what `config.json` says of it."""
+        """Return the artifact's entries of `config.json`."""
 
     @abstractmethod
     def files(self, table: TableFormat) -> dict[str, str | bytes]:
-        """Return the files that hold it.
+        """Return the contents of the artifact's files, by name.
 
         Parameters
         ----------
@@ -96,7 +96,10 @@ class Artifact(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SyntheticRows(Artifact):
-    """Synthetic rows; a replay makes `replay_rows`, or as many as it says itself."""
+    """Released synthetic rows.
+
+    A replay makes `replay_rows` rows, or by default as many as the method chooses.
+    """
 
     title = phrase("Synthetic data")
 
@@ -121,13 +124,14 @@ class SyntheticRows(Artifact):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Network(SyntheticRows):
-    """Synthetic rows, and the network that they were drawn from."""
+    """Released synthetic rows, and the Bayesian network that they were sampled from."""
 
     @cached_property
     def families(self) -> pd.DataFrame:
-        """The families, a row each; noiseless tables, which have no finite price, count as free.
+        """The network's families, one row each, with the loss `epsilon` that each was charged.
 
-        `epsilon` is what each was charged, which is of rho where there is a column `rho`.
+        The loss is rho where there is a column `rho`. Noiseless marginals, whose loss is infinite,
+        count as 0.
         """
         frame = pd.DataFrame(self.released["families"])
         losses = pd.to_numeric(frame["rho" if "rho" in frame else "epsilon"], errors="coerce")
@@ -135,24 +139,27 @@ class Network(SyntheticRows):
 
     @property
     def clusters(self) -> list[list[str]]:
-        """The clusters' columns, or bits; empty if one network holds all columns."""
+        """The columns, or bits, of each cluster; empty if one network holds all columns."""
         found: list[list[str]] = self.released["clusters"]
         return found
 
     @property
     def similarity(self) -> pd.DataFrame:
-        """The noisy scores (`score`) of pairs (`a`, `b`) that the clusters come from; empty without any."""
+        """The noisy similarity `score` of pairs `a`, `b` that the clusters are made from.
+
+        The frame is empty if the method makes no clusters.
+        """
         names, scores = (self.released.get("similarity", {}).get(key, []) for key in ("names", "scores"))
         pairs = [(a, b, scores[i][j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j]
         return pd.DataFrame(pairs, columns=["a", "b", "score"])
 
     @property
     def junction_tree(self) -> bool:
-        """Whether the families are cliques, and a tree connects them."""
+        """Whether the families are cliques that a junction tree connects."""
         return "edges" in self.released
 
     def picture(self, longest: int = 40) -> Picture:
-        """The graph, with names of at most so many letters, and the families behind it."""
+        """Return the network's graph, with names of at most `longest` letters, and its families."""
         frame = self.families
         if not self.junction_tree:
             return charts.network(frame, longest), frame
@@ -168,11 +175,11 @@ class Network(SyntheticRows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CountTree(SyntheticRows):
-    """Synthetic rows, and the tree of noisy counts that they were drawn from."""
+    """Released synthetic rows, and the tree of noisy counts that they were sampled from."""
 
     @property
     def tree(self) -> ReleasedTree:
-        """The tree."""
+        """The released tree of noisy counts."""
         found: ReleasedTree = self.released["tree"]
         return found
 
@@ -183,30 +190,30 @@ class CountTree(SyntheticRows):
         return found
 
     @cached_property
-    def generalized(self) -> pd.DataFrame:
+    def generalized_rows(self) -> pd.DataFrame:
         """The generalized rows with their counts."""
         return self.tree.rows(self.leaf_counts)
 
     def files(self, table: TableFormat) -> dict[str, str | bytes]:
-        own = {"structure.json": json_text(self.structure), "generalized.csv": spreadsheet_csv(self.generalized)}
+        own = {"structure.json": json_text(self.structure), "generalized.csv": spreadsheet_csv(self.generalized_rows)}
         return super().files(table) | own
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model(Artifact):
-    """A classifier that was released, and what is said of it.
+    """A released classifier, and the facts about its training that its file holds.
 
     Parameters
     ----------
     released : mapping, optional
-        What predicts, by its name in files (`PrivateEstimator.released`).
+        The predictor by its name in files (`PrivateEstimator.released`).
     reports : Reports, optional
         The randomized answers that it was learned from.
     schema : Schema
         The schema of rows to predict.
     target : str
         The class column.
-    about : mapping, optional
+    origin : mapping, optional
         `method`, `mode`, `relation`, `unit` (whom it protects, in words, if one is declared),
         `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved) and
         `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
@@ -218,12 +225,12 @@ class Model(Artifact):
 
     schema: Schema
     target: str
-    about: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)  # parameters that were left to a rule, and what it gave
 
     @property
     def predictor(self) -> Forest | Bayes:
-        """What predicts: trees, or the counts and normal distributions of naive Bayes."""
+        """The classifier: a forest, or the counts and normal distributions of naive Bayes."""
         found: Forest | Bayes = next(self.released[name] for name in PREDICTORS if name in self.released)
         return found
 
@@ -334,7 +341,7 @@ class Model(Artifact):
             "format": FORMAT,
             "target": self.target,
             "classes": self.classes_.tolist(),
-            "about": {key: finite_or_text(value) for key, value in self.about.items()},
+            "about": {key: finite_or_text(value) for key, value in self.origin.items()},
             "schema": json.loads(self.schema.to_json()),
             "structure": self.structure,
         }
@@ -369,7 +376,7 @@ class Model(Artifact):
                 name: PREDICTORS[name].from_dict(schema, part) if name in PREDICTORS else part
                 for name, part in document["structure"].items()
             }
-            found = cls(schema=schema, target=str(document["target"]), released=released, about=values)
+            found = cls(schema=schema, target=str(document["target"]), released=released, origin=values)
             predictor = found.predictor
             deep = isinstance(predictor, Forest) and predictor.level.max() >= len(predictor.level)
             if predictor.target != found.target or schema[found.target].numeric or deep:
@@ -380,7 +387,10 @@ class Model(Artifact):
 
 
 def values_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file says of how something was made; ValueError, KeyError or TypeError if it does not."""
+    """Read how a model or report was made from its file; an error if something is missing or wrong.
+
+    The error is a ValueError, KeyError or TypeError.
+    """
     kinds = ABOUT | {"unit": str} if "unit" in document else ABOUT
     values: dict[str, Any] = {key: math.inf if document[key] == "infinity" else document[key] for key in kinds}
     if not all(isinstance(values[key], kind) and not isinstance(values[key], bool) for key, kind in kinds.items()):

@@ -49,18 +49,18 @@ NARROWEST, ROUNDING = 1e-100, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Reports, and what is said of how they were made.
+    """Local reports, with the facts on how they were made.
 
     Parameters
     ----------
     reports : Reports
         The randomized answers.
-    about : mapping
+    origin : mapping
         As of a `Model`.
     """
 
     reports: Reports
-    about: Mapping[str, Any]
+    origin: Mapping[str, Any]
 
     def files(self) -> dict[str, str]:
         """Return the contents of the two files by name: reports.csv and rules.json.
@@ -79,7 +79,7 @@ class Collection:
             raise ParameterError("These reports have no finite epsilon.", "Keep them secret: they hold true answers.")
         document = {
             "format": FORMAT,
-            "about": {key: finite_or_text(value) for key, value in self.about.items()},
+            "about": {key: finite_or_text(value) for key, value in self.origin.items()},
             "class": made.target,
             "rows": json.loads(made.source.to_json()),
             "answers": json.loads(made.schema.to_json()),
@@ -119,7 +119,7 @@ class Collection:
         """
         document = json_value(source_bytes(rules), SchemaError, CAUSE, REMEDY)
         try:
-            reports, about = reports_of(document), values_of(document["about"])
+            reports, origin = reports_of(document), values_of(document["about"])
             many = [rule["people"] for rule in document["questions"]]
         except DPCoreError as error:
             raise SchemaError(f"{CAUSE}: {error.cause[:1].lower()}{error.cause[1:]}", REMEDY) from None
@@ -129,10 +129,10 @@ class Collection:
         if [len(own) for own in found.values.values()] != many:
             raise DataError("The reports in the table do not belong to these rules.", MEND)
         epsilon = found.price() * rows_per_person(found.source)
-        if epsilon > about["epsilon_bound"] * (1 + ROUNDING):
+        if epsilon > origin["epsilon_bound"] * (1 + ROUNDING):
             text = f"By these rules a person's answers can cost epsilon {number(epsilon)}"
             raise SchemaError(f"{text}, and the file says less.", REMEDY)
-        return cls(found, about)
+        return cls(found, origin)
 
     @property
     def learners(self) -> list[str]:
@@ -161,17 +161,20 @@ class Collection:
             If the method cannot learn from them.
         """
         fitted = method.learn(self.reports, progress=progress)
-        about = {**self.about, "method": f"{fitted.title}, from reports of people", "mode": fitted.mode}
-        return Model(released=fitted.released(), schema=fitted.schema_, target=fitted.target_, about=about)
+        origin = {**self.origin, "method": f"{fitted.title}, from reports of people", "mode": fitted.mode}
+        return Model(released=fitted.released(), schema=fitted.schema_, target=fitted.target_, origin=origin)
 
 
 def rows_per_person(rows: Schema) -> int:
-    """How many rows of reports a person has, one below another: one for every place of their rows."""
+    """Return the number of reports' rows per person: one for each of the person's own rows."""
     return 1 if rows.persons is None else rows.persons.max_contributions
 
 
 def reports_of(document: Mapping[str, Any]) -> Reports:
-    """What people were asked, and by which rules they answer; nobody has yet. ValueError if it contradicts itself."""
+    """Read a questionnaire and its randomizers from a document, as `Reports` without answers.
+
+    ValueError if it contradicts itself.
+    """
     if document["format"] != FORMAT or not 0 < len(document["questions"]) <= MOST_QUESTIONS:
         raise ValueError
     rows, schema = (Schema.from_json(json.dumps(document[name])) for name in ("rows", "answers"))
@@ -194,7 +197,7 @@ def reports_of(document: Mapping[str, Any]) -> Reports:
 
 
 def channel_of(rule: Mapping[str, Any], columns: Sequence[Column]) -> Channel:
-    """The rule of one question about some columns; ValueError or TypeError if there is none of a finite epsilon."""
+    """Return the randomizer of one item; ValueError or TypeError if it has no finite epsilon."""
     name, given = rule["rule"], dict(rule["given"])
     if "epsilon" in given:
         if not FRACTION.fullmatch(given["epsilon"]):  # an exponent may ask for gigabytes of digits
@@ -215,21 +218,21 @@ def channel_of(rule: Mapping[str, Any], columns: Sequence[Column]) -> Channel:
 
 
 def first_of(reports: Reports) -> str:
-    """What the column of people's numbers is called, unlike all others."""
+    """Return the name of the column with people's numbers, different from all other names."""
     taken, name = {bare(own) for own in reports.names}, PERSON
     while name in taken:
         name += " number"
     return name
 
 
-def header_of(asked: Reports) -> list[str]:
-    """How the columns of the table are called in its file."""
-    named = spreadsheet_safe(pd.DataFrame(columns=[first_of(asked), *asked.names]))[0].columns
+def header_of(reports: Reports) -> list[str]:
+    """Return the names of the columns in the file of reports."""
+    named = spreadsheet_safe(pd.DataFrame(columns=[first_of(reports), *reports.names]))[0].columns
     return [str(name).strip() for name in named]
 
 
 def read_reports(table: str | PathLike[str] | bytes, name: str, header: Sequence[str], **limits: Any) -> pd.DataFrame:
-    """The table of reports as texts: as it was written, or as a spreadsheet has saved it again."""
+    """Read the table of reports as texts, as dpcore or a spreadsheet has written it."""
     for delimiter in (",", None):  # names of columns may hold what divides other files
         with suppress(DataError) if delimiter else nullcontext():
             frame = read_frame(table, name, missing=("",), decimal=".", delimiter=delimiter, **limits)
@@ -238,11 +241,11 @@ def read_reports(table: str | PathLike[str] | bytes, name: str, header: Sequence
     raise DataError("The columns of the table are not those of its rules.", MEND)
 
 
-def fill_reports(asked: Reports, frame: pd.DataFrame) -> Reports:
-    """The reports in a table with a row per person, to what was asked."""
+def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
+    """Return the questionnaire's reports from a table with a row per person."""
     values: dict[Item, NDArray[Any]] = {}
     chosen: dict[Item, Ints] = {}
-    for question, (family, channel) in enumerate(asked.channels.items(), 1):
+    for question, (family, channel) in enumerate(questionnaire.channels.items(), 1):
         cells = frame.iloc[:, question]
         said = cells.dropna().map(as_text)
         if len(said) < len(frame):
@@ -251,7 +254,7 @@ def fill_reports(asked: Reports, frame: pd.DataFrame) -> Reports:
             if isinstance(channel, CategoryChannel):
                 if not isinstance(channel, KeepOrDraw) and len(said) * channel.size > MOST_CELLS:
                     raise DataError("The reports have too many people and values.", "Learn from fewer people.")
-                labels = spreadsheet_safe(pd.DataFrame({"": asked.labels(family)}))[0][""]
+                labels = spreadsheet_safe(pd.DataFrame({"": questionnaire.labels(family)}))[0][""]
                 values[family] = channel.read(said.tolist(), [label.strip() for label in labels])
             else:
                 values[family] = numbers(said, channel)
@@ -259,11 +262,11 @@ def fill_reports(asked: Reports, frame: pd.DataFrame) -> Reports:
             raise DataError(
                 f"A cell of {frame.columns[question]!r} is no report that its rule can make.", MEND
             ) from None
-    return replace(asked, people=len(frame), values=values, asked=chosen)
+    return replace(questionnaire, people=len(frame), values=values, asked=chosen)
 
 
 def numbers(said: pd.Series, channel: Channel) -> Floats:
-    """Reports that are numbers, with a decimal point or comma; ValueError if noise of that scale cannot make one."""
+    """Convert reports to numbers, with decimal point or comma; ValueError if one is impossible."""
     assert isinstance(channel, TRR)
     found: Floats = said.str.replace(",", ".").to_numpy().astype(float)
     room = FURTHEST * channel.scale if math.isfinite(channel.scale) else 0.0

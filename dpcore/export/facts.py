@@ -50,7 +50,9 @@ MOST = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What is said of a release, in the language that is spoken; names of users are quoted for Markdown.
+    """The facts on a release that the card and the report state, in the spoken language.
+
+    Users' names are quoted for Markdown.
 
     Parameters
     ----------
@@ -85,17 +87,17 @@ class Facts:
     release: Release
 
     def __getitem__(self, what: str) -> str:
-        """What a line of the card says, by its English name."""
+        """Return a line of the card by its English name."""
         return dict(self.card)[say(what)]
 
     @property
     def is_bundled(self) -> bool:
-        """Whether dpcore knows the data set."""
+        """Whether dpcore ships the data set."""
         return self.release.data_name in DATASETS
 
 
 def facts(release: Release) -> Facts:
-    """Return what is said of a release of rows or of a classifier.
+    """Collect the facts on a release of rows or of a classifier.
 
     Parameters
     ----------
@@ -110,10 +112,10 @@ def facts(release: Release) -> Facts:
     ledger, local, unit = release.ledger, is_local(release), release.schema.unit
     proved, data = ledger.epsilon_bound, repr(plain(release.data_name))
     where = "local" if local else "central"
-    who, as_read = sentence("against", where), "as_read" if release.reconstructed else "claimed"
-    claimed = sentence("card", as_read, why=say(release.reconstructed))
+    who, as_read = sentence("against", where), "as_read" if release.reading_note else "claimed"
+    claimed = sentence("card", as_read, why=say(release.reading_note))
     (size, many), method = release.artifact.size, plain(release.method)
-    mode, work = sentence("card", release.parameters["mode"]), source(release.registered)
+    mode, work = sentence("card", release.parameters["mode"]), source(release.method_key)
     seed = sentence("card", "no_seed") if release.seed is None else str(release.seed)
     noise, fit = retold(release.noise_label), "void" if release.guarantee_void else "sound"
     sure = in_odds(release, who)
@@ -151,14 +153,14 @@ def facts(release: Release) -> Facts:
 
 
 def mostly_missing(release: Release) -> str:
-    """The columns of released rows in which many cells are missing, and which share; rare values count so, too."""
+    """Name the released columns with many missing cells, and their share; merged rare values count."""
     shares = release.synthetic.isna().mean() if isinstance(release.artifact, SyntheticRows) else pd.Series(dtype=float)
     many = shares[shares >= LEAST_MISSING].sort_values(ascending=False)
     return in_short([f"{name} ({share:.0%})" for name, share in many.items()])
 
 
 def verdict(release: Release, sure: str) -> str:
-    """Claimed and proven epsilon in a sentence."""
+    """Return a sentence with the claimed and the proven epsilon."""
     if release.guarantee_void:
         return release.guarantee_void
     proved = sentence("card", "verdict", epsilon=epsilon_sentence(release, release.ledger.epsilon_bound))
@@ -166,7 +168,7 @@ def verdict(release: Release, sure: str) -> str:
 
 
 def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) -> list[tuple[str, str]]:
-    """What a release rests on besides its proof: four lines, each true by itself, and none in place of another."""
+    """Return four lines on what a guarantee rests on besides its proof; each is true by itself."""
     return [
         (say("Noise"), say(noise)),
         (say("Schema"), provenance(schema)),
@@ -176,13 +178,13 @@ def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) 
 
 
 def grounds_of(release: Release) -> list[tuple[str, str]]:
-    """These lines of a release."""
+    """Return the lines of `grounds` for a release."""
     noise = parameters.grade(release.noiseless, release.exactly_sampled, release.parameters["mode"])
     return grounds(release.schema, release.ledger.relation, release.ledger.delta, noise)
 
 
 def rules_kept(release: Release) -> str:
-    """The rules that released rows keep; empty if there are none."""
+    """Return a sentence on the schema's rules that released rows keep; empty if there are none."""
     if not (release.schema.rules and isinstance(release.artifact, SyntheticRows)):
         return ""
     rules = [plain(rule.replace(ORDER, "≤")) for rule in release.schema.rules]
@@ -194,7 +196,10 @@ def rules_kept(release: Release) -> str:
 
 
 def provenance(schema: Schema) -> str:
-    """Who says what a schema says, and how many of its lines were first said by a document, or by the program."""
+    """Return a sentence on who declared the schema.
+
+    It also says how many entries a document or dpcore proposed.
+    """
     if schema.source == "declared" and {*schema.origins} == {"declared"}:
         return sentence("schema", "as_declared")
     found = schema.origins.items()
@@ -203,12 +208,12 @@ def provenance(schema: Schema) -> str:
 
 
 def is_local(release: Release) -> bool:
-    """Whether people randomize their own answers."""
-    return issubclass(METHODS.get(release.registered, object), LocalClassifier)
+    """Return whether people randomize their own answers."""
+    return issubclass(METHODS.get(release.method_key, object), LocalClassifier)
 
 
 def guarantee(release: Release, proved: float) -> str:
-    """Which kind of privacy is promised, in a sentence."""
+    """Return a sentence on the kind of privacy that is guaranteed."""
     if math.isinf(proved):
         return sentence("guarantee", "none")
     kind = "rho" if release.ledger.delta else "local" if is_local(release) else "pure"
@@ -218,21 +223,24 @@ def guarantee(release: Release, proved: float) -> str:
 
 
 def bound(release: Release) -> str:
-    """The epsilon that can be proved; where there is none, also what the noise alone would give."""
+    """Return the proven epsilon as text, or if there is none, the nominal one as well."""
     ledger = release.ledger
     proved, of_noise = (epsilon_sentence(release, each) for each in (ledger.epsilon_bound, ledger.epsilon_nominal))
     return proved if proved == of_noise else sentence("guarantee", "unbounded", epsilon=of_noise)
 
 
 def epsilon_sentence(release: Release, epsilon: float) -> str:
-    """An epsilon of a release in a sentence."""
+    """Return a sentence with an epsilon of a release."""
     if math.isinf(epsilon):
         return sentence("guarantee", "nothing")
     return protection.headline(release.schema.unit, epsilon, release.ledger.delta)
 
 
 def in_odds(release: Release, who: str) -> str:
-    """What the most that log-odds move means, in the worst case but for a chance of delta."""
+    """Return a sentence on the largest change of the odds that someone is in the data.
+
+    With a delta, that probability is excepted.
+    """
     unit, ledger = release.schema.unit, release.ledger
     sure = odds(protection.log_odds_gained(unit, ledger.measure, ledger.totals.bound))
     values = {"whom": sentence("odds", "row" if unit is None else "person"), "who": who}
@@ -243,14 +251,14 @@ def in_odds(release: Release, who: str) -> str:
 
 
 def against_whom(release: Release, who: str) -> str:
-    """Whom a guarantee holds against."""
+    """Return a sentence on whom a guarantee protects against."""
     case = "exact" if release.attackable else "all"
     case = "none" if math.isinf(release.ledger.epsilon_bound) else case
     return sentence("against", case, who=who.rstrip(",，"), why=release.attackable)
 
 
 def not_protected(release: Release, *, local: bool) -> list[str]:
-    """What the guarantee leaves open, even where it holds."""
+    """List what the guarantee does not protect, even where it holds."""
     reports = release.artifact.reports
     clear = [] if reports is None else [plain(name) for family in reports.clear for name in family]
     groups = protection.groups(release.schema.unit, release.ledger.delta)
@@ -263,7 +271,7 @@ def not_protected(release: Release, *, local: bool) -> list[str]:
 
 
 def source(method: str) -> str:
-    """The publication that a method is from, as its module names it; empty if the method is not known."""
+    """Return the publication of a method, as its module names it; empty if the method is not known."""
     if method not in METHODS:
         return ""
     text = (inspect.getmodule(METHODS[method]) or object).__doc__ or ""
@@ -274,7 +282,7 @@ def source(method: str) -> str:
 
 
 class NoisyTable(NamedTuple):
-    """Noisy counts of a clique: how many values are told apart of each column, and the noise's standard deviations.
+    """Noisy counts of a clique: values told apart per column, and standard deviations of the noise.
 
     Of columns that the rows were split by, one value is in each table.
     """
@@ -293,7 +301,7 @@ class NoisyTable(NamedTuple):
 
 
 def limits(release: Release) -> tuple[tuple[str, str], tuple[str, str]]:
-    """How far noise moves what was released, and which relations were measured."""
+    """Return sentences on the size of the noise, and on the relations that were measured."""
     artifact, tables, entries = release.artifact, noisy_tables(release), release.ledger.entries
     if isinstance(artifact, Model):
         noise = noise_of_counts(release) if artifact.reports is None else noise_of_reports(artifact.reports)
@@ -309,7 +317,7 @@ def limits(release: Release) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def noisy_tables(release: Release) -> list[NoisyTable]:
-    """The tables that were counted with noise, by the schema's columns."""
+    """Return the cliques that were counted with noise, in the schema's columns."""
     found = []
     for entry, relation in zip(release.ledger.entries, release.ledger.to_frame()["relation"], strict=True):
         cells = [math.prod(size for _, size in table) for table in entry.tables if entry.scale <= WIDEST]
@@ -326,7 +334,7 @@ def noisy_tables(release: Release) -> list[NoisyTable]:
 
 
 def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
-    """How far noise moves the share of one value of a column."""
+    """Return a sentence on how far noise moves the share of one value of a column."""
     if not tables:
         return sentence("noise", "unknown")
     if release.parameters.get("x_source") == "uniform":  # the class follows from values that are drawn
@@ -345,7 +353,7 @@ def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
 
 
 def noise_and(noise: str, unknown: Iterable[str] = (), guesses: Iterable[str] = (), clear: Iterable[str] = ()) -> str:
-    """What is said of noise, and then of columns that it says nothing of."""
+    """Join a sentence on noise with sentences on columns whose noise is unknown, guessed or zero."""
     more = {"unknown_columns": unknown, "guessed_columns": guesses, "clear_columns": clear}
     named = {case: in_short(sorted(columns)) for case, columns in more.items()}
     said = [sentence("noise", case, columns=names) for case, names in named.items() if names]
@@ -353,7 +361,7 @@ def noise_and(noise: str, unknown: Iterable[str] = (), guesses: Iterable[str] = 
 
 
 def in_points(found: Mapping[str, float]) -> str:
-    """Noise in percentage points, of the column in the middle and of the noisiest."""
+    """Return a text with the noise in percentage points, of the median column and the noisiest."""
     noisiest = max(found, key=lambda name: found[name])
     middle = format_points(float(np.median([*found.values()])))
     values = {"most": format_points(found[noisiest]), "column": plain(noisiest)}
@@ -361,12 +369,12 @@ def in_points(found: Mapping[str, float]) -> str:
 
 
 def format_points(points: float) -> str:
-    """Percentage points, of which a share has no more than 100."""
+    """Format noise as percentage points, at most 100."""
     return sentence("noise", "over") if points > 100 else number(points)
 
 
 def noise_of_counts(release: Release) -> str:
-    """How far noise moves a count that a model is made of."""
+    """Return a sentence on how far noise moves a count that a model is made of."""
     noisy = [one for one in release.ledger.entries if one.mechanism in VARIANCES and 0 < one.scale < math.inf]
     if not noisy:
         return sentence("noise", "unknown")
@@ -375,7 +383,7 @@ def noise_of_counts(release: Release) -> str:
 
 
 def noise_of_reports(reports: Reports) -> str:
-    """How far randomizing moves the share of people with one value."""
+    """Return a sentence on how far randomized response moves the share of people with one value."""
     found, names = dict[str, float](), {family: " × ".join(family) for family in reports.channels}
     clear = {names[family] for family in reports.clear}
     for family, channel in reports.channels.items():
@@ -387,19 +395,19 @@ def noise_of_reports(reports: Reports) -> str:
 
 
 def relations_of_rows(release: Release, tables: list[NoisyTable]) -> str:
-    """Which pairs of columns were counted together."""
+    """Return a sentence on which pairs of columns were counted together."""
     pairs = sorted({pair for table in tables for pair in combinations(sorted(columns_of([table])), 2)})
     shown, many = in_short([" × ".join(pair) for pair in pairs]), math.comb(len(release.schema), 2)
     return sentence("relations", "some" if pairs else "none", n=len(pairs), m=many, pairs=shown)
 
 
 def columns_of(tables: list[NoisyTable]) -> set[str]:
-    """The columns that were counted."""
+    """Return the columns that were counted."""
     return {name for table in tables for name in (*table.sizes, *table.strata)}
 
 
 def relations_of_model(model: Model, tables: list[NoisyTable]) -> str:
-    """Which columns a classifier predicts by."""
+    """Return a sentence on which columns a classifier predicts by."""
     columns: Iterable[str] = sorted(columns_of(tables))
     if isinstance(model.predictor, Bayes):
         columns = model.predictor.columns
@@ -411,7 +419,7 @@ def relations_of_model(model: Model, tables: list[NoisyTable]) -> str:
 
 
 def in_short(names: list[str]) -> str:
-    """The first of several names, and how many more there are."""
+    """Join the first names, and say how many more there are."""
     first = ", ".join(map(plain, names[:MOST]))
     more = len(names) - MOST
     return sentence("relations", "more", names=first, more=more) if more > 0 else first

@@ -11,7 +11,7 @@ UNITS = (phrase("row"), phrase("person"))  # as screens say them
 
 
 def protects(declared: unit.PrivacyUnit | None) -> ProtectedUnit:
-    """What runs with this unit protect."""
+    """Return what runs with this privacy unit protect: a row or a person."""
     return "row" if declared is None or declared.id_column is None else "person"
 
 
@@ -32,25 +32,28 @@ def headline(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0
 
 
 def of_delta(delta: float) -> str:
-    """What a delta means."""
+    """Return a sentence on what a delta means."""
     return say(DELTA, **describe_measure(delta))
 
 
 def of_one(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> float:
-    """What a run's epsilon is for one person: of rho, k rows cost k^2 as much."""
+    """Return a run's epsilon for one person; with rho, k rows cost k^2 as much."""
     if declared is None or declared.id_column is not None:
         return epsilon
     return PrivacyMeasure.of(delta).for_rows(epsilon, declared.max_contributions)
 
 
 def log_odds_gained(declared: unit.PrivacyUnit | None, measure: PrivacyMeasure, budget: PrivacyLoss) -> float:
-    """The most that a run moves the log-odds of whether one person is in the data, but for a chance of its delta."""
+    """Return the most that a run moves the log-odds that someone is in the data.
+
+    Events of probability delta are excepted.
+    """
     rows = 1 if declared is None or declared.id_column is not None else declared.max_contributions
     return measure.log_odds_gained(budget * measure.rows(rows))
 
 
 def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> str:
-    """What the epsilon of one row is for a person, in a few words; empty where it is the person's own already."""
+    """Return a few words on a row's epsilon for a person; empty if a row is a person."""
     if declared is None or declared.id_column is not None:
         return ""
     values = {"epsilon": number(epsilon), "whole": number(of_one(declared, epsilon, delta))}
@@ -59,7 +62,7 @@ def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float =
 
 
 def describe_unit(declared: unit.PrivacyUnit | None, relation: Relation | str, delta: float = 0.0) -> str:
-    """The unit of protection, in a sentence or two."""
+    """Return a sentence or two on the privacy unit."""
     if declared is None:
         return sentence("unit", "none")
     case = str(Relation.parse(relation)) if declared.id_column else "rho" if delta else "rows"
@@ -68,12 +71,12 @@ def describe_unit(declared: unit.PrivacyUnit | None, relation: Relation | str, d
 
 
 def neighbors(declared: unit.PrivacyUnit | None, relation: Relation | str) -> str:
-    """Which two tables must be hard to tell apart."""
+    """Return a sentence on which two data sets must be hard to distinguish."""
     known, what = Relation.parse(relation), protects(declared)
     values = {"short": say(known.short_for(what)), "sentence": say(known.sentence_for(what))}
     return sentence("epsilon", "neighbors", **values)
 
 
 def groups(declared: unit.PrivacyUnit | None, delta: float = 0.0) -> str:
-    """Who is protected less than a unit is."""
+    """Return a sentence on who is protected less than a single privacy unit."""
     return sentence("groups", "rho" if delta else protects(declared))

@@ -63,7 +63,7 @@ class Release:
         `encoded` of rows in a folder. How a file is written is never handed on, whatever is in it:
         one row may decide whether a person has to declare that. None if it is not known; of no use
         for the data sets of `datasets.load`.
-    reconstructed : str, optional
+    reading_note : str, optional
         As published, why that is our reading of the method's source, in a sentence; otherwise
         empty.
     rows : float, optional
@@ -84,7 +84,7 @@ class Release:
     data_name: str
     seconds: float
     reading: Mapping[str, Any] | None = None
-    reconstructed: str = ""  # in published mode, why that is our reading of the method's source, in a sentence
+    reading_note: str = ""  # in published mode, why that is our reading of the method's source, in a sentence
     rows: float = 0.0  # of the data set: public, or estimated with noise; 0 if not known
     page: Mapping[str, Any] = field(default_factory=dict)  # of the dashboard, if it is from there: `name`, `settings`
 
@@ -92,10 +92,10 @@ class Release:
         return f"Release({self.method!r}, {self.parameters['mode']}, {self.ledger.epsilon_text})"
 
     def _repr_html_(self) -> str:
-        about, (what, many) = self.about, self.artifact.size
-        facts = {"method": self.method, "version": about["mode"], say(what).lower(): many}
-        facts |= {"privacy loss": self.ledger.epsilon_text, "guarantee void": about["guarantee_void"]}
-        facts |= {"relation": about["relation"], "noise": about["noise"], "data": self.data_name}
+        origin, (what, many) = self.origin, self.artifact.size
+        facts = {"method": self.method, "version": origin["mode"], say(what).lower(): many}
+        facts |= {"privacy loss": self.ledger.epsilon_text, "guarantee void": origin["guarantee_void"]}
+        facts |= {"relation": origin["relation"], "noise": origin["noise"], "data": self.data_name}
         return html_table("Release", (), [fact for fact in facts.items() if fact[1]])
 
     @property
@@ -105,12 +105,12 @@ class Release:
         return seed
 
     @property
-    def registered(self) -> str:
-        """Its method's name in `METHODS`, whatever the title is; empty for any other method."""
+    def method_key(self) -> str:
+        """The method's name in `METHODS`, independent of its title; empty for other methods."""
         return METHODS.name_of(self.class_name, "")
 
     def artifact_as(self, kind: type[Kind]) -> Kind:
-        """Return the artifact, if it is of a kind.
+        """Return the artifact if it is of this class; otherwise raise an error.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class Release:
 
     @property
     def model(self) -> Model:
-        """What predicts, of a release of a classifier."""
+        """The released classifier."""
         return self.artifact_as(Model)
 
     @property
@@ -148,41 +148,41 @@ class Release:
 
     @property
     def table_of_reports(self) -> Reports | None:
-        """The reports that are handed on with a model.
+        """The local reports that may be handed on with a model; None if they may not.
 
-        Not without a finite epsilon, for some of them are true answers; nor with a known seed,
-        which undoes them all.
+        Reports without a finite epsilon include true answers, and those with a known seed can be
+        undone.
         """
         return self.artifact.reports if math.isfinite(self.ledger.epsilon_nominal) and self.seed is None else None
 
     @property
     def noiseless(self) -> bool:
-        """Whether there is no noise at all: for comparison on a screen, never to be published."""
+        """Whether the release has no noise: for comparison on a screen, never to be published."""
         return self.noise_label == NOISELESS
 
     @property
     def guarantee_void(self) -> str:
-        """Why no guarantee holds, in a sentence; empty if one does."""
+        """A sentence on why no guarantee holds; empty if one does."""
         if self.ledger.guarantee_void:
             return say(self.ledger.guarantee_void)
         if math.isinf(self.ledger.epsilon_bound):
             return say("No finite epsilon can be proved for this run.")
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
             claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
-            case = f"{'read' if self.reconstructed else 'printed'}_{self.ledger.relation}"
+            case = f"{'read' if self.reading_note else 'printed'}_{self.ledger.relation}"
             values = {"claimed": number(claimed), "bound": number(bound)}
-            return sentence("refuted", case, why=say(self.reconstructed), **values)
+            return sentence("refuted", case, why=say(self.reading_note), **values)
         return ""
 
     @property
     def attackable(self) -> str:
-        """What has to be said where a proof holds but for the arithmetic of the noise; empty elsewhere."""
+        """A warning where the proof holds except for floating-point noise; empty elsewhere."""
         proved = math.isfinite(self.ledger.epsilon_bound) and not self.ledger.guarantee_void
         return say(TEACHING) if proved and not self.exactly_sampled else ""
 
     @property
-    def about(self) -> dict[str, Any]:
-        """What a file of a model says of how it was made."""
+    def origin(self) -> dict[str, Any]:
+        """The facts on how a model was made that its file holds."""
         unit = self.schema.unit
         return {
             "method": self.method,
@@ -197,7 +197,7 @@ class Release:
         }
 
     def config(self) -> dict[str, Any]:
-        """Return what ran, as JSON-ready values."""
+        """Return the settings of the run as JSON-ready values."""
         return {
             "format": "dpcore release 1",
             "method": self.method,
@@ -272,19 +272,19 @@ def make_release(
         data_name=writable(data_name),
         seconds=seconds,
         reading=reading,
-        reconstructed=fitted.reconstructed if fitted.mode == "published" else "",
+        reading_note=fitted.reconstructed if fitted.mode == "published" else "",
         rows=fitted._estimate,
     )
     if not isinstance(made.artifact, Model):
         return made
-    return replace(made, artifact=replace(made.artifact, about=made.about))
+    return replace(made, artifact=replace(made.artifact, origin=made.origin))
 
 
 release_of = make_release  # as scripts call it that were taken home with a classifier
 
 
 def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Artifact:
-    """What a fitted method released."""
+    """Return the artifact that a fitted method released."""
     released = fitted.released()
     if isinstance(fitted, PrivateClassifier):
         sizes = {name: int(getattr(fitted, f"{name}_")) for name in SIZES if hasattr(fitted, f"{name}_")}

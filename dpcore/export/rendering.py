@@ -32,7 +32,7 @@ NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 @lru_cache(maxsize=1)
 def templates() -> Environment:
-    """The template files."""
+    """Return the environment of the template files."""
     found = Environment(
         loader=PackageLoader("dpcore.export"),
         autoescape=lambda name: str(name).endswith(".html"),
@@ -46,17 +46,17 @@ def templates() -> Environment:
 
 
 def sentence(part: str, name: str, /, **values: Any) -> str:
-    """A sentence of `sentences.toml`, in the language that is spoken."""
+    """Return a sentence of `sentences.toml` in the spoken language, filled with values."""
     return say(SENTENCES[part][name], **values)
 
 
 def render(template: str, **values: Any) -> str:
-    """A template filled with values."""
+    """Fill a template with values."""
     return templates().get_template(template).render(values)
 
 
 def part(name: str, *values: Any) -> str:
-    """A part of an HTML page: a macro of `parts.html`, whose values are escaped, and which is safe as it is."""
+    """Return a part of an HTML page from a macro of `parts.html`, which escapes its values."""
     made: str = getattr(templates().get_template("parts.html").module, name)(*values)  # marked as safe
     return made
 
@@ -81,7 +81,7 @@ def plain(text: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """A plain value as Python source of ASCII characters on one line, which reads back as an equal value."""
+    """Return Python source of a plain value, on one line in ASCII."""
     if isinstance(value, np.generic):
         return literal(value.item())
     if isinstance(value, float) and not math.isfinite(value):
@@ -154,5 +154,5 @@ def spreadsheet_csv(frame: pd.DataFrame, **how: Any) -> str:
 
 
 def runs_as_formula(text: str) -> bool:
-    """Whether a spreadsheet may run a cell with this text."""
+    """Return whether a spreadsheet may run a cell with this text."""
     return text.startswith(FORMULA_STARTS) and NUMBER.fullmatch(text) is None

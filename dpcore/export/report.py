@@ -51,11 +51,11 @@ FONT = re.compile(r'font-(size|weight)="([^"]+)"')
 
 @dataclass(frozen=True)
 class Report:
-    """A report as HTML: whether it holds comparisons with real rows, and its charts or only what they were drawn of."""
+    """An HTML report, with flags for comparisons with real rows and for charts that are drawn."""
 
     html: str
     real: bool
-    drawn: bool = True
+    has_charts: bool = True
 
 
 def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
@@ -73,7 +73,7 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
     -------
     Report
         `html`, and whether it is `real` (has comparisons with real rows) and its charts are
-        `drawn`.
+        `has_charts`.
     """
     known, artifact, ledger, drawn = facts(release), release.artifact, release.ledger, is_installed("vl_convert")
     both = charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound, delta=ledger.delta)
@@ -111,7 +111,7 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
 
 
 def entries_of(release: Release) -> pd.DataFrame:
-    """The ledger's entries, equal ones once."""
+    """Return the ledger's entries without duplicates."""
     ledger, frame = release.ledger, release.ledger.to_frame()
     words = LEDGER | (IN_RHO if ledger.delta else IN_EPSILON)
     if ledger.guarantee_void:
@@ -121,7 +121,7 @@ def entries_of(release: Release) -> pd.DataFrame:
 
 
 def pictures_of(release: Release) -> Iterable[Picture]:
-    """The charts of what was released besides rows."""
+    """Yield the charts of what was released besides rows."""
     artifact = release.artifact
     if isinstance(artifact, Network):
         yield artifact.picture(LONGEST)
@@ -143,7 +143,7 @@ def pictures_of(release: Release) -> Iterable[Picture]:
 
 
 def columns_of(release: Release) -> list[str]:
-    """Shares of the synthetic rows' values, the class first; or what a naive Bayes classifier predicts by."""
+    """Return HTML of the synthetic rows' shares, the class first, or of a naive Bayes classifier."""
     artifact, schema = release.artifact, release.schema
     if isinstance(artifact, Model):
         return tables_of(artifact.predictor) if isinstance(artifact.predictor, Bayes) else []
@@ -160,7 +160,7 @@ def columns_of(release: Release) -> list[str]:
 
 
 def tables_of(bayes: Bayes) -> list[str]:
-    """What a naive Bayes classifier says: the classes' shares, and each column's distribution by class."""
+    """Return HTML of a naive Bayes classifier: shares of classes, and columns by class."""
     classes = list(bayes.schema[bayes.target].labels)
     found = [shares(f"{bayes.target}: the classes", classes, {"share": bayes.prior})]
     for name in bayes.columns:
@@ -176,26 +176,29 @@ def tables_of(bayes: Bayes) -> list[str]:
 
 
 def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> str:
-    """Shares as bars with their numbers: the 40 largest, in their order; beside each other those of 10 at most."""
-    untold = rest(len(parts) - MOST_CLASSES, "more classes are in model.json")
+    """Return HTML bars of shares with their numbers: the first 40 of many, in their order."""
+    left_out = rest(len(parts) - MOST_CLASSES, "more classes are in model.json")
     parts = dict(list(parts.items())[:MOST_CLASSES])
     most = np.max([np.asarray(part, dtype=float) for part in parts.values()], axis=0)
     kept = np.sort(np.argsort(-most, kind="stable")[:MOST_VALUES])
     longest = max(float(most.max(initial=0.0)), 1e-9) if len(parts) <= MOST_BARS else 0
     lines = [(str(labels[index]), [float(part[index]) for part in parts.values()]) for index in kept]
-    more = [rest(len(labels) - len(kept), "rarer values are not drawn"), untold]
+    more = [rest(len(labels) - len(kept), "rarer values are not drawn"), left_out]
     return part("shares", title, list(parts), lines, longest, more)
 
 
-def rest(many: int, told: str) -> str:
-    """How many are left out, if any, and where they are."""
+def rest(many: int, text: str) -> str:
+    """Return a sentence on how many items are left out and where they are; empty if none."""
     if many == 1:
-        told = re.sub("((?<=class)es|s)? are", " is", told, count=1)
-    return f"{many:,} {told}." if many > 0 else ""
+        text = re.sub("((?<=class)es|s)? are", " is", text, count=1)
+    return f"{many:,} {text}." if many > 0 else ""
 
 
 def figure(chart: Any, frame: pd.DataFrame | None, index: int) -> str:
-    """A chart, and the table behind it; without a renderer what the chart shows in words, and the table open."""
+    """Return HTML of a chart with its table.
+
+    Without a renderer, the chart's description is shown, and the table is open.
+    """
     drawn = is_installed("vl_convert")
     seen = svg(chart, index) if drawn else part("caption", chart.description)
     if frame is None:
@@ -205,7 +208,7 @@ def figure(chart: Any, frame: pd.DataFrame | None, index: int) -> str:
 
 
 def svg(chart: Any, index: int) -> str:
-    """A chart as an SVG element on white, as wide as the page; its names are its own in a page of several."""
+    """Return a chart as an SVG element on white, as wide as the page, with unique element names."""
     import vl_convert
 
     spec = charts.specification(for_files(chart))
@@ -222,7 +225,7 @@ def svg(chart: Any, index: int) -> str:
 
 
 def as_wide_as_measured(drawn: str) -> str:
-    """The same image, its texts as wide as what room was made for: a reader's font may be wider, and would be cut."""
+    """Set each text's length in an SVG, because a reader's font may be wider and be cut."""
     import vl_convert
 
     outer: dict[str, str] = {}
@@ -240,19 +243,19 @@ def as_wide_as_measured(drawn: str) -> str:
 
 
 def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:
-    """A frame as an HTML table, numbers to the right, and the columns of epsilons as these are everywhere."""
+    """Return a frame as an HTML table, with numbers aligned right and epsilons formatted."""
     heads = [(str(name), pd.api.types.is_numeric_dtype(column)) for name, column in frame.items()]
     columns = [map(epsilon_text if name in epsilons else cell_text, column) for name, column in frame.items()]
     return part("table", heads, zip(*columns, strict=True))
 
 
 def epsilon_text(epsilon: float) -> str:
-    """An epsilon's text; nothing where there is none."""
+    """Return an epsilon as text; empty if there is none."""
     return "" if math.isnan(epsilon) else number(epsilon)
 
 
 def cell_text(value: Any) -> str:
-    """A cell's text; nothing where it is missing."""
+    """Return a cell as text; empty if it is missing."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if pd.isna(value):

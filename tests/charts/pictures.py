@@ -446,7 +446,7 @@ LESSONS: dict[str, Picture] = {
         found_out,
         lambda data: charts.share_found(data, at=2, what="questions", most=9, title="T", found="right", lowest=0.4),
     ),
-    "groups_apart": (scored, lambda f: charts.groups_apart(f, **GROUPS)),
+    "group_strips": (scored, lambda f: charts.group_strips(f, **GROUPS)),
 }
 PICTURES = RESULTS | LESSONS
 

@@ -242,7 +242,7 @@ def test_an_attack_stands_beside_a_coin_noiseless_numbers_and_the_most_that_epsi
     assert rows_of(chart, "label", "at")["at"].tolist() == [0.5, 0.98]
     curve = rows_of(chart, "epsilon", "at")
     assert curve["at"][(curve["epsilon"] - 1).abs().idxmin()] == pytest.approx(math.e / (1 + math.e), abs=1e-3)
-    bars = rows_of(charts.groups_apart(frames.scored(), **frames.GROUPS), "group")
+    bars = rows_of(charts.group_strips(frames.scored(), **frames.GROUPS), "group")
     assert bars.groupby("group")["share"].sum().tolist() == pytest.approx([1.0, 1.0])
 
 

@@ -9,7 +9,7 @@ from small_tables import frame_of, random_codes, schema_of
 
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
-from dpcore.evaluate.disclosure import ATTACKS, OWN_ANSWER, advantage, correct, in_out_advantage, set_apart
+from dpcore.evaluate.disclosure import ATTACKS, OWN_ANSWER, advantage, correct, in_out_advantage, split_targets
 from dpcore.methods import METHODS, NaiveBayesSynthesizer
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import choice, number, text
@@ -156,15 +156,15 @@ def test_of_a_classifier_the_attack_is_its_own_answer():
 
 
 def test_rows_that_are_set_apart_are_in_one_table_only(small_frame, small_schema):
-    frame, targets = set_apart(small_frame, small_schema, 60)
+    frame, targets = split_targets(small_frame, small_schema, 60)
     assert (len(frame), len(targets)) == (len(small_frame) - 60, 60)
     assert not set(frame.index) & set(targets.index)
-    assert len(set_apart(small_frame.head(30), small_schema, 60)[1]) == 6  # a quarter, and an even number
+    assert len(split_targets(small_frame.head(30), small_schema, 60)[1]) == 6  # a quarter, and an even number
     with pytest.raises(ParameterError, match="too few"):
-        set_apart(small_frame.head(7), small_schema, 60)
+        split_targets(small_frame.head(7), small_schema, 60)
     named = small_frame.assign(who=[f"p{i // 3}" for i in range(len(small_frame))])
     persons = dataclasses.replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
-    frame, targets = set_apart(named, persons, 40)
+    frame, targets = split_targets(named, persons, 40)
     assert targets["who"].nunique() == len(targets) == 40
     assert not set(frame["who"]) & set(targets["who"])
     assert len(frame) == len(named) - 3 * 40

@@ -61,7 +61,7 @@ def test_a_sample_of_subsets_is_seeded_distinct_and_in_order():
     codes = random_codes(np.random.default_rng(0), schema, 20)
 
     def sample(count, seed=0):
-        return evaluate.marginal_avd(codes, codes, schema, 4, max_subsets=count, seed=seed)["attributes"].tolist()
+        return evaluate.marginal_avd(codes, codes, schema, 4, max_cliques=count, seed=seed)["attributes"].tolist()
 
     everything = list(combinations(schema.names, 4))
     assert sample(None) == sample(126) == sample(10**9) == everything
@@ -70,7 +70,7 @@ def test_a_sample_of_subsets_is_seeded_distinct_and_in_order():
     assert some == [clique for clique in everything if clique in some]
     assert some == sample(20) != sample(20, seed=1)
     for d, degree in [(1, 1), (6, 3), (6, 6)]:
-        listed = [distances._subset(rank, d, degree) for rank in range(math.comb(d, degree))]
+        listed = [distances._clique_at(rank, d, degree) for rank in range(math.comb(d, degree))]
         assert listed == list(combinations(range(d), degree))
 
 
@@ -78,7 +78,7 @@ def test_a_sample_of_subsets_is_seeded_distinct_and_in_order():
 def test_noise_floor_is_seeded_falls_with_rows_and_matches_the_sampled_subsets(on):
     schema = schema_of(3, 4, 5, 2)
     codes = random_codes(np.random.default_rng(0), schema, 400)
-    how = {"max_subsets": 4, "on": on}
+    how = {"max_cliques": 4, "on": on}
     few, many = (evaluate.noise_floor(codes, schema, rows=rows, **how)["avd"].mean() for rows in (50, 5_000))
     assert many < few
     first, again, other = (evaluate.noise_floor(codes, schema, **how, seed=seed) for seed in (7, 7, 8))

@@ -72,9 +72,9 @@ RANGES = partial(evaluate.range_queries, ROW, schema=TWO)
 REFUSED = [  # what is called with what, and words of the message
     (partial(AVD, degree=3), None),
     (partial(AVD, on="rows"), None),
-    (partial(AVD, degree=1, max_subsets=0), None),
+    (partial(AVD, degree=1, max_cliques=0), None),
     *((partial(FLOOR, rows=wrong), None) for wrong in (0, True, 1.5, "2", np.array([2]))),
-    *((partial(FLOOR, **{name: 1.5}), None) for name in ("degree", "repeats", "max_subsets")),
+    *((partial(FLOOR, **{name: 1.5}), None) for name in ("degree", "repeats", "max_cliques")),
     (partial(evaluate.pair_marginal, ROW, ROW, TWO, "x0", "x0"), None),
     *((partial(CAP, known), None) for known in ([], ["x1"], ["x0", "x0"])),
     *((partial(CAP, ["x0"], tau=tau), "tau") for tau in (0, 1.01, math.nan)),

@@ -25,10 +25,10 @@ def fitted(data):
 def test_distances_are_those_of_direct_calls_first_and_later(data, fitted):
     yardstick, released = Evaluator(data), fitted.sample()
     for degree, on in ((1, "columns"), (3, "columns"), (2, "bits")):
-        found = evaluate.marginal_avd(data.train, released, data.schema, degree, on=on, max_subsets=1_000)
+        found = evaluate.marginal_avd(data.train, released, data.schema, degree, on=on, max_cliques=1_000)
         metric = f"{degree}-way AVD" + (" on bits" if on == "bits" else "")
         for _ in range(2):  # the second time, the real rows' counts are remembered
-            assert yardstick.of_rows(fitted, released, [(metric, "")]) == [found["avd"].mean()]
+            assert yardstick.score_rows(fitted, released, [(metric, "")]) == [found["avd"].mean()]
 
 
 def test_range_errors_are_shares_of_the_rows_whatever_their_number(data, fitted):
@@ -45,9 +45,9 @@ def test_range_errors_are_shares_of_the_rows_whatever_their_number(data, fitted)
     ):
         answers = evaluate.range_answers(answered, queries, data.schema) * scale
         direct = evaluate.range_queries(data.train, {"it": answers}, data.schema, queries)["absolute"].mean()
-        (found,) = yardstick.of_rows(method, rows, [(RANGE_ERROR, "")])
+        (found,) = yardstick.score_rows(method, rows, [(RANGE_ERROR, "")])
         assert found == pytest.approx(direct / len(data.train), rel=1e-12)
-    assert yardstick.of_rows(fitted, data.train, [(RANGE_ERROR, "")]) == [0.0]
+    assert yardstick.score_rows(fitted, data.train, [(RANGE_ERROR, "")]) == [0.0]
 
 
 def test_both_accuracies_of_rows_and_of_a_classifier(data, fitted):
@@ -57,9 +57,9 @@ def test_both_accuracies_of_rows_and_of_a_classifier(data, fitted):
     fields = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
     expected = [direct.loc[model, fields[metric]] for metric, model in wanted]
     assert len(wanted) == 4
-    assert yardstick.of_rows(fitted, released, wanted) == expected
+    assert yardstick.score_rows(fitted, released, wanted) == expected
     forest = FOREST.fit(data.train, schema=data.schema)
-    (own,) = yardstick.of_classifier(forest, [("accuracy", "")])
+    (own,) = yardstick.score_classifier(forest, [("accuracy", "")])
     assert own == forest.score(data.test)
 
 

@@ -98,7 +98,7 @@ def test_models_learn_from_a_sample_and_say_so(both):
     assert (found.loc[real, "accuracy"] > 0.7).all()
     as_release = evaluate.tstr(held.train, held.test, folder.train, SMALL, "ill")
     assert as_release["note"].str.contains(text, regex=False).any()
-    pd.testing.assert_frame_equal(Evaluator(folder).learned(RELEASED), found)
+    pd.testing.assert_frame_equal(Evaluator(folder).train_and_test(RELEASED), found)
 
 
 def test_runs_are_fitted_on_all_rows_and_compared_with_their_floor(both):

@@ -32,20 +32,20 @@ def test_a_function_of_another_column_is_named_when_it_is_lost():
     assert found.ties == 1
     # 1/2 (|1/2 - 1/4| + |0 - 1/4|) 2 = 1/2, less what chance gives: 4 cells of 250 expected rows, each off by about
     # sqrt(2 x 250 / pi) = 12.6, and so 4 x 12.6 / 2,000 = .0252.
-    (tie,) = found.lost
-    assert (tie.first, tie.second, tie.released) == ("ward", "cause", 0.0)
-    assert tie.real == pytest.approx(0.4748, abs=1e-4)
+    (tie,) = found.lost_ties
+    assert (tie.first, tie.second, tie.released_strength) == ("ward", "cause", 0.0)
+    assert tie.real_strength == pytest.approx(0.4748, abs=1e-4)
     # Among ward a the real cause is always x, the released one x for half: off by 1/2, of which two samples of 500 give
     # sqrt(2 x 3/4 x 1/4 x 2/500 / pi) = .0219; age is not off at all.
     assert found.worst == Group("ward", "a", 0.5, pytest.approx((0.5 - 0.02185) / 2, abs=1e-4))
-    assert fidelity(real, real, SCHEMA).lost == ()
+    assert fidelity(real, real, SCHEMA).lost_ties == ()
 
 
 def test_a_tie_of_which_more_than_half_is_left_is_not_lost():
     real = rows({("a", "x", 10): 500, ("b", "y", 10): 500})
     for same, other, lost in ((390, 110, 0), (350, 150, 1)):
         counts = {("a", "x", 10): same, ("b", "y", 10): same, ("a", "y", 10): other, ("b", "x", 10): other}
-        assert len(fidelity(real, rows(counts), SCHEMA).lost) == lost
+        assert len(fidelity(real, rows(counts), SCHEMA).lost_ties) == lost
 
 
 def test_groups_are_of_few_values_and_many_rows_and_one_that_is_gone_is_off_by_all():
@@ -76,7 +76,7 @@ def test_edges():
     one = Schema(columns=(WARD,))
     frame = pd.DataFrame({"ward": ["a", "b"]})
     found = fidelity(frame, frame, one)
-    assert (found.columns, found.close_columns, found.pairs, found.lost, found.worst) == (1, 1, 0, (), None)
+    assert (found.columns, found.close_columns, found.pairs, found.lost_ties, found.worst) == (1, 1, 0, (), None)
     with pytest.raises(DataError):
         fidelity(frame.head(0), frame, one)
 
@@ -88,7 +88,7 @@ def test_dependence_that_noise_makes_keeps_no_tie():
     other = real.assign(after=np.roll(values, 200))
     columns = tuple(Column(name, "categorical", categories=("a", "b", "c")) for name in real)
     schema = Schema(columns=columns)
-    assert fidelity(real, real, schema).lost == ()
-    (tie,) = fidelity(real, other, schema).lost
-    assert tie.real > 0.3
-    assert tie.released == 0
+    assert fidelity(real, real, schema).lost_ties == ()
+    (tie,) = fidelity(real, other, schema).lost_ties
+    assert tie.real_strength > 0.3
+    assert tie.released_strength == 0

@@ -179,22 +179,22 @@ def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
     assert found.at(0.2).group is None
     assert found.at(0.5).group == 0.5
     assert (found.at(0.0001), found.at(1e6)) == (found.steps[0], found.steps[-1])
-    assert (found.at(2).lost, found.at(5).lost, found.at(2).pairs) == ((("a", "b"),), (), None)
+    assert (found.at(2).lost_ties, found.at(5).lost_ties, found.at(2).pairs) == ((("a", "b"),), (), None)
 
 
 def test_the_pair_that_cannot_be_measured_is_named_before_and_after_the_run() -> None:
     frame, schema = hospital()
     pair, method = ("department", "diagnosis_code"), MARGINS(epsilon=1.0, random_state=0)
     text = front(method, schema, len(frame), epsilons=[1.0]).at(1.0)
-    assert pair in text.lost
-    assert len(text.lost) == len(list(combinations(schema.names, 2)))
+    assert pair in text.lost_ties
+    assert len(text.lost_ties) == len(list(combinations(schema.names, 2)))
     made = method.fit(frame, schema=schema).sample(len(frame))
-    assert [(tie.first, tie.second) for tie in fidelity(frame, made, schema).lost] == [pair]
+    assert [(tie.first, tie.second) for tie in fidelity(frame, made, schema).lost_ties] == [pair]
 
 
 def test_a_pair_that_is_measured_is_not_lost() -> None:
     text = front(dp.NaiveBayesSynthesizer(x_source="model"), SMALL, 1_000, epsilons=[10.0]).steps[0]
-    assert all(("ill" in pair) == (pair not in text.lost) for pair in combinations(SMALL.names, 2))
+    assert all(("ill" in pair) == (pair not in text.lost_ties) for pair in combinations(SMALL.names, 2))
 
 
 def test_what_has_no_forecast_is_refused() -> None:

@@ -93,7 +93,7 @@ def test_rows_are_passed_on_and_the_callers_methods_left_as_they_were(data):
     assert mine["C1"].get_params() == before
     assert not [name for name in vars(mine["C1"]) if name.endswith("_")]
     method = clone(mine["C1"]).set_params(epsilon=1.0).fit(data.train, schema=data.schema)
-    assert found["value"].tolist() == Evaluator(data).of_rows(method, method.sample(40), [("1-way AVD", "")])
+    assert found["value"].tolist() == Evaluator(data).score_rows(method, method.sample(40), [("1-way AVD", "")])
 
 
 def failing():
@@ -293,7 +293,7 @@ def test_a_finished_run_is_shown_for_nothing_but_itself(data, tmp_path, small_fr
     forest = DiffPRFs(n_trees=2, max_depth=2, noise="laplace", random_state=3)
     how = {"epsilons": [0.5], "repeats": 1}
     config = config_of({"forest": forest}, **how)
-    experiment.sweep(data=data, n_jobs=1, store=tmp_path, **config.asked)
+    experiment.sweep(data=data, n_jobs=1, store=tmp_path, **config.arguments)
     assert len(sweeps.find_finished_runs(config, data, tmp_path)) == 1
     for change in (
         {"epsilons": [1.0]},

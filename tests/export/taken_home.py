@@ -40,9 +40,9 @@ TOWNS = Schema(
 FOR_READERS = ["replay.py", "replay.ipynb", "report.html", "card.md", "README.md"]
 
 
-def members(made, table="csv", told=None):
+def members(made, table="csv", report=None):
     """The files of the zip; `told` may stand in for the report, whose charts take longer than all the rest."""
-    with zipfile.ZipFile(io.BytesIO(bundle(made, table=table, told=told))) as archive:
+    with zipfile.ZipFile(io.BytesIO(bundle(made, table=table, report=report))) as archive:
         assert archive.testzip() is None
         return {name: archive.read(name) for name in archive.namelist()}
 

@@ -57,7 +57,7 @@ def test_every_rule_and_every_report_comes_back():
     wanted = {family: np.array(who) for family, (_, _, who) in text.items() if who}
     reports = Reports(SCHEMA, 3, channels, values, wanted, target="y")
     found = read(Collection(reports, ABOUT).files())
-    assert found.about == ABOUT
+    assert found.origin == ABOUT
     made = found.reports
     assert (made.people, made.target, made.source, made.schema) == (3, "y", SCHEMA, SCHEMA)
     for family, channel in channels.items():
@@ -83,7 +83,7 @@ def test_reports_teach_elsewhere_what_they_taught_here(name, given, able):
     model = found.learn(METHODS[name](mode=fitted.mode))
     rows = data.test.head(500)
     np.testing.assert_allclose(model.predict_proba(rows), fitted.predict_proba(rows), atol=1e-12)
-    assert (model.about["epsilon_claimed"], model.about["mode"]) == (6, fitted.mode)
+    assert (model.origin["epsilon_claimed"], model.origin["mode"]) == (6, fitted.mode)
     assert (type(model).from_json(model.to_json()).predict(rows) == model.predict(rows)).all()
     with pytest.raises(ParameterError, match="cannot learn from these"):
         found.learn(METHODS["Non-private naive Bayes"]())
@@ -98,12 +98,12 @@ def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name):
     frame = sample.train.head(400).assign(who=[f"{i // 4:03}" for i in range(400)])
     fitted = METHODS[name](epsilon=6, random_state=1).fit(frame, schema=schema)
     release = make_release(fitted, name, data_name="a")
-    about = release.about | {"epsilon_bound": release.ledger.epsilon_nominal}
+    about = release.origin | {"epsilon_bound": release.ledger.epsilon_nominal}
     files = Collection(release.artifact.reports, about).files()
     persons = [line.split(",")[0] for line in files["reports.csv"].splitlines()[1:]]
     assert persons == [str(i // 3 + 1) for i in range(300)]
     found = read(files)
-    assert (found.reports.people, found.reports.source, found.about["unit"]) == (300, schema, about["unit"])
+    assert (found.reports.people, found.reports.source, found.origin["unit"]) == (300, schema, about["unit"])
     assert 3 * found.reports.price() == pytest.approx(about["epsilon_bound"])
     assert found.learn(METHODS[name](mode=fitted.mode)).schema.unit == schema.unit
     less = json.loads(files["rules.json"])

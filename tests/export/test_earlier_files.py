@@ -66,7 +66,7 @@ def made(name):
 
 def texts(name):
     """The files of a release's zip that are read again, or run."""
-    return {file: raw.decode() for file, raw in members(made(name), told=NO_REPORT).items() if file in OPENED}
+    return {file: raw.decode() for file, raw in members(made(name), report=NO_REPORT).items() if file in OPENED}
 
 
 def near(found, kept):
@@ -151,7 +151,7 @@ def test_schemas_settings_and_models_open_with_current_names():
     assert isinstance(rows, dp.AdaptiveMarginals)
     assert answers.n_questions == 1
     model = Model.from_json(FORMER["forest"]["model.json"])
-    assert (model.about["mode"], model.predictor.children) == ("published", "one_vs_rest")
+    assert (model.origin["mode"], model.predictor.children) == ("published", "one_vs_rest")
     assert Model.from_json(model.to_json()).to_json() == model.to_json()
 
 

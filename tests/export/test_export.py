@@ -98,7 +98,7 @@ def test_tables_keep_their_values():
     made = seeded()
     back = pd.read_parquet(io.BytesIO(members(made, "parquet", NO_REPORT)["synthetic.parquet"]))
     pd.testing.assert_frame_equal(back, made.synthetic)
-    files = members(made, told=NO_REPORT)
+    files = members(made, report=NO_REPORT)
     back = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype={"town": "object"})
     np.testing.assert_allclose(back["pay"], made.synthetic["pay"])
     assert set(back["town"].dropna()) == {"'=Oslo", "-2", "Bergen", "'@home"}
@@ -113,7 +113,7 @@ def test_numbers_of_numpy_and_without_end_are_written_so_that_they_can_be_read()
     assert type(made.parameters["random_state"]) is int
     assert "np." not in show_code(made)
     made.parameters.update(bound=math.inf, least=-math.inf, epsilon=math.nan)
-    config = strict(members(made, told=NO_REPORT)["config.json"])["parameters"]
+    config = strict(members(made, report=NO_REPORT)["config.json"])["parameters"]
     assert (config["bound"], config["epsilon"]) == ("infinity", None)
     compile(show_code(made), "replay.py", "exec")
     assert "private = dp.datasets.load('adult')\n" in show_code(replace(made, data_name="adult"))
@@ -130,7 +130,7 @@ def test_a_release_of_a_file_whose_name_is_no_text_is_charged_and_exported(raw, 
     method = NaiveBayesSynthesizer().fit(data.train, schema=PRIVATE, ledger=ledger)
     assert [account.name for account in books.accounts()] == [data.name] == [f"{shown}.csv"]
     made = make_release(method, os.fsdecode(raw), method.sample(9), data_name=os.fsdecode(raw))
-    config = strict(members(made, told=NO_REPORT)["config.json"])
+    config = strict(members(made, report=NO_REPORT)["config.json"])
     assert (config["method"], config["data"]["name"]) == (shown, shown)
 
 
@@ -175,7 +175,7 @@ def test_one_row_decides_on_nothing_that_files_say_of_how_the_table_is_written(t
         folder = FolderData.open(encode_folder(path, tmp_path / name, schema=PRIVATE, **how), **split)
         several = [replace(made, reading=reading) for reading in (data.reading, folder.reading, {**split, **how})]
         several += [unseeded(each) for each in several]
-        found.append([*(members(each, told=NO_REPORT) for each in several), make_report(several[0])])
+        found.append([*(members(each, report=NO_REPORT) for each in several), make_report(several[0])])
     assert found[0] == found[1]
 
 

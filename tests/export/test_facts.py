@@ -58,7 +58,7 @@ def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
     assert text["Guarantee"].endswith("epsilon 1 at delta 1e-09.")
     assert text["Epsilon claimed by the method's source"] == text["Epsilon that can be proved"] == "1 at delta 1e-09"
     assert "pure" not in render("card.md", facts=card)
-    assert made.about["delta"] == 1e-9
+    assert made.origin["delta"] == 1e-9
     several = facts(rows(delta=1e-9, schema=SEVERAL))
     assert several["Epsilon that can be proved"] == "1 per row, 3.19 per person with 3 rows at delta 1e-09"
 

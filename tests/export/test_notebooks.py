@@ -114,7 +114,7 @@ def test_a_model_from_a_file_predicts_as_the_method_does(name):
     for model in (made.model, again):
         np.testing.assert_allclose(model.predict_proba(rows), method.predict_proba(rows))
         assert (model.predict(rows) == method.predict(rows)).all()
-    assert (list(again.classes_), again.about) == (["no", "yes"], made.model.about)
+    assert (list(again.classes_), again.origin) == (["no", "yes"], made.model.origin)
     assert Model.from_json(again.to_json()).structure == again.structure
     assert len(set(method.predict(rows))) == 2  # the test has something to tell apart
 
@@ -189,8 +189,8 @@ def test_what_a_rule_found_and_infinite_prices_survive_the_file():
     assert made.model.sizes == {"n_trees": method.n_trees_, "max_depth": method.max_depth_} == made.config()["sizes"]
     made, _ = model_release("Non-private forest")
     again = Model.from_json(made.model.to_json())
-    assert again.about["epsilon_bound"] == again.about["epsilon_claimed"] == math.inf
-    assert made.guarantee_void == again.about["guarantee_void"] != ""
+    assert again.origin["epsilon_bound"] == again.origin["epsilon_claimed"] == math.inf
+    assert made.guarantee_void == again.origin["guarantee_void"] != ""
 
 
 def test_replay_makes_the_same_model(tmp_path, monkeypatch, capsys):

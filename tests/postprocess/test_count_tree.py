@@ -191,7 +191,7 @@ def test_nodes_by_hand():
     assert frame["noisy_margin"].dropna().unique() == pytest.approx(SURE * np.sqrt([1, 4, 2]))
     expected = SURE * math.sqrt(released.consistent.variances[1][0])
     assert frame["consistent_margin"][1] == pytest.approx(expected)
-    found = tree_errors.with_truth(frame, tree_errors.true_counts(released, ROWS))
+    found = tree_errors.add_true_counts(frame, tree_errors.true_counts(released, ROWS))
     assert found["true"].tolist() == [11, 8, 3, 8, 0, 0, 3, 5, 3, 0, 0, 0, 0, 2, 1]
     np.testing.assert_allclose(found["noise"], frame["noisy"] - found["true"])
     both = count_tree.nodes(ReleasedTree([WHOLE, FINEST], [np.ones(1), np.ones(8)], [1.0, 1.0]))

@@ -71,7 +71,7 @@ def release_note(shown: ShownRelease) -> str:
 
 def of_test_rows(shown: ShownRelease) -> None:
     """Of test rows in a folder, that some of them are asked about."""
-    if text := evaluator(shown).asked:
+    if text := evaluator(shown).test_rows_note:
         st.caption(escape(retold(text)))
 
 
@@ -94,7 +94,7 @@ def compared_rows(shown: ShownRelease) -> Ints:
     They are cut as the release was, by other lots: its own are secret.
     """
     unit, fill = shown.release.schema.persons, shown.release.ledger.relation is Relation.REPLACE
-    return remember(shown, "likened", partial(evaluator(shown).contributed, unit, fill=fill))
+    return remember(shown, "likened", partial(evaluator(shown).compared_rows, unit, fill=fill))
 
 
 def of_persons(shown: ShownRelease) -> str:
@@ -129,7 +129,7 @@ def centers(shown: ShownRelease) -> tuple[Center, ...]:
 
 def distances(shown: ShownRelease, degree: int) -> pd.DataFrame:
     """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
-    return evaluator(shown).beside_floors(shown.release.synthetic, degree, MOST_PAIRS)
+    return evaluator(shown).distances_with_floors(shown.release.synthetic, degree, MOST_PAIRS)
 
 
 def real(

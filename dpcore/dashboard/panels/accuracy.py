@@ -84,7 +84,7 @@ def learners(page: str, shown: ShownRelease, target: str) -> None:
     known = frame["model"] != MAJORITY
     majority = float(frame.loc[~known, metric].iloc[0])
     real(charts.accuracy, frame, of=known, majority=majority, metric=metric)
-    notes = frame["note"].fillna("").str.removesuffix(evaluator(shown).asked).str.strip()
+    notes = frame["note"].fillna("").str.removesuffix(evaluator(shown).test_rows_note).str.strip()
     for note in notes[notes != ""].unique():
         st.caption(escape(retold(note)))
 
@@ -96,11 +96,11 @@ def accuracies(shown: ShownRelease, target: str, progress: Progress) -> pd.DataF
     is the price of privacy: noise, and whatever a method leaves out because its epsilon is small.
     """
     release, measured = shown.release, evaluator(shown)
-    found = [measured.learned(release.synthetic, target, progress=progress)]
+    found = [measured.train_and_test(release.synthetic, target, progress=progress)]
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.5, phrase("the same method without noise"))
         rows = noiseless(shown).sample(len(release.synthetic))
-        scores = measured.learned(rows, target, include_real=False)
+        scores = measured.train_and_test(rows, target, include_real=False)
         found.append(scores.assign(trained_on="same method, no noise"))
     return pd.concat(found, ignore_index=True)
 

@@ -67,7 +67,7 @@ def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFr
     release, data, model = shown.release, shown.data, shown.release.model
     evaluator, models, costs = panels.evaluator(shown), {RELEASED: model.predict_proba}, None
     progress(0.0, phrase("judging the release"))
-    confusion = evaluator.judged(model.predict_proba, model.target).confusion
+    confusion = evaluator.assess_model(model.predict_proba, model.target).confusion
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.1, phrase("the same method without noise"))
         plain = panels.noiseless(shown)
@@ -77,7 +77,7 @@ def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFr
     progress(0.6, phrase("learning from the real rows"))
     if model.reports is not None and not release.noiseless:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
-        truthful = evaluator.truthful(model.target, release.schema, normal=normal)
+        truthful = evaluator.fit_true_naive_bayes(model.target, release.schema, normal=normal)
         models[TRUTHFUL] = truthful.predict_proba
     given = release.parameters
     size: Any = {"n_trees": max(given.get("n_trees") or 0, TREES), "tree_depth": given.get("max_depth") or DEPTH}

@@ -52,7 +52,7 @@ def download(page: str, shown: ShownRelease) -> None:
         return
     # Bytes, made once per release and choice: a deferred download is lost if the page reruns under the click.
     with use_language(ENGLISH):  # as all files are
-        packed = remember(shown, f"zip {html_report.real}", partial(bundle, release, told=html_report))
+        packed = remember(shown, f"zip {html_report.real}", partial(bundle, release, report=html_report))
         notebook = remember(shown, "notebook", partial(make_notebook, release))
     zipped, html = (file_name(release, real=html_report.real, ending=ending) for ending in ("zip", "html"))
     with first:

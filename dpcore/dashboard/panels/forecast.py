@@ -85,12 +85,12 @@ def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
         columns=points(found.noiseless.columns),
         pairs=points(found.noiseless.pairs),
     )
-    names = [f"{escape(first)} × {escape(second)}" for first, second in at.lost]
+    names = [f"{escape(first)} × {escape(second)}" for first, second in at.lost_ties]
     markdown(
         "**Lost**, {lost:,} of {pairs:,} pairs: {names}. Where one column determined the other, less than half of "
         "that was left.",
         lost=len(names),
-        pairs=len(at.kept),
+        pairs=len(at.kept_ties),
         names=", ".join([*names[:MOST_NAMED], *["…"] * (len(names) > MOST_NAMED)]) or "–",
     )
 

@@ -62,7 +62,7 @@ def figures(page: str, data: Dataset, paper: str) -> None:
     titles = {each.title: each for each in of_paper(paper)}
     figure = titles[one_of(say("Figure"), f"{page}.figure", {each: say(each) for each in titles})]
     with st.popover(say("What the paper prints")):
-        st.markdown(retold(figure.printed))
+        st.markdown(retold(figure.source_says))
         st.caption(source(OWN[paper]))
     if missing := figure.lacks(data):
         st.info(say("No such figure of {data}: {missing}", data=escape(data.name), missing=retold(missing)))

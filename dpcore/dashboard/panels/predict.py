@@ -40,7 +40,7 @@ def drawer(page: str) -> None:
         if model is None:
             caption("A model is enough: no private row is needed, and nothing is spent.")
         else:
-            its_privacy(model.about)
+            its_privacy(model.origin)
             predict(f"{page}.saved", model)
 
 
@@ -102,7 +102,7 @@ def answers(page: str, found: FilePredictions) -> None:
         "privacy is yours to keep.",
         rows=len(rows),
         file=escape(found.file),
-        method=escape(str(model.about["method"])),
+        method=escape(str(model.origin["method"])),
     )
     if target in rows.columns:
         known = rows[target].dropna().map(canonical)

@@ -136,14 +136,14 @@ def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
     """A model's accuracies; or distances of rows, and the accuracy that they teach."""
     target, found = target_of(release), {}
     if isinstance(release.artifact, Model):
-        judged = real.judged(made.predict_proba, release.model.target)
+        judged = real.assess_model(made.predict_proba, release.model.target)
         found = {"accuracy": judged.accuracy, "balanced accuracy": judged.balanced_accuracy}
     else:
         codes = release.schema.encode(made)
         for k, name in enumerate(DISTANCES[: len(release.schema)], 1):
             found[name] = float(real.distances(codes, k, most=None)["avd"].mean())
         if target is not None and len(real.test):
-            learned = real.learned(codes, target, models=evaluate.MODELS[:1], include_real=False)
+            learned = real.train_and_test(codes, target, models=evaluate.MODELS[:1], include_real=False)
             found[LEARNED] = float(learned["accuracy"].iloc[0])
     return pd.DataFrame(found.items(), columns=["metric", "value"])
 

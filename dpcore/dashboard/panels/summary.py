@@ -63,7 +63,7 @@ def summary(page: str, shown: ShownRelease, remark: str = "") -> None:
     distant: Sequence[Center] = ()
     if isinstance(release.artifact, Model):
         what, many = release.artifact.size
-        found = [*of_classifier(page, shown), (say(what), many, "")]
+        found = [*score_classifier(page, shown), (say(what), many, "")]
     else:
         judge = partial(evaluator(shown).fidelity, release.synthetic)
         verdict = jobs.count_rows(page, shown, "verdict", judge)
@@ -117,7 +117,7 @@ def worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
     draw_column(shown, name, title=title, most=MOST_VALUES)
 
 
-def of_classifier(page: str, shown: ShownRelease) -> list[Tile]:
+def score_classifier(page: str, shown: ShownRelease) -> list[Tile]:
     """The accuracy of a released classifier, or, without test rows, its worst column."""
     if not len(shown.data.test_sample):
         caption("No rows were set apart for testing: choose it on Data.")

@@ -18,7 +18,7 @@ Tile = tuple[str, str, str]  # label, value, and what it means
 
 def verdict_tiles(found: Fidelity) -> list[Tile]:
     """What was kept, what was lost, and who is served worst."""
-    held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("no pair to keep")
+    held = f"{found.ties - len(found.lost_ties):,}/{found.ties:,}" if found.ties else say("no pair to keep")
     tiles = [
         close_columns(found.close_columns, found.columns),
         (say("⚠ Relations kept"), held, lost_relations(found)),
@@ -49,11 +49,11 @@ def describe_centers(found: Iterable[Center]) -> str:
 def lost_relations(found: Fidelity) -> str:
     """Which columns depend on each other in the real data, and hardly in the synthetic data."""
     text = say("Of columns that depend on each other in the real rows: at least half is left.")
-    if not found.lost:
+    if not found.lost_ties:
         return text
-    first = found.lost[:MOST_NAMED]
+    first = found.lost_ties[:MOST_NAMED]
     names = ", ".join(f"{escape(tie.first)} × {escape(tie.second)}" for tie in first)
-    more = " …" * (len(found.lost) > MOST_NAMED)
+    more = " …" * (len(found.lost_ties) > MOST_NAMED)
     return f"{text} {say('**Lost:** {names}.', names=names + more)}"
 
 

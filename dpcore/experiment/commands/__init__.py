@@ -39,7 +39,7 @@ CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise 
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """The parser of a command, as `commands.toml` has it."""
+    """Return the argument parser of a command, from `commands.toml`."""
     own = TABLES[name]
     words = {"datasets": "; ".join(DATASETS), "methods": ", ".join(METHODS), "figures": ", ".join(all_figures())}
     parser = argparse.ArgumentParser(
@@ -63,12 +63,12 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
-    """How the text file is written, as far as that is given: arguments of `datasets.read`."""
+    """Return the given options on a text file's format, as arguments of `datasets.read`."""
     return {name: value for name in READING if (value := getattr(options, name)) is not None}
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Carry out a command, which is a module here; the exit code, with the reason on stderr if it cannot be done."""
+    """Run a command, which is a module of this package; return the exit code, errors on stderr."""
     parser = parser_of(name)
     options = parser.parse_intermixed_args(arguments)
     try:
@@ -82,41 +82,41 @@ def main(name: str, arguments: Sequence[str]) -> int:
     return 1
 
 
-def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
-    """The rows that a command is given: a table, or a data set that is known here, by default the one that is `named`.
+def rows_of(options: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
+    """Load the rows that a command names: a table's path, or a data set's name, by default `named`.
 
-    `held` is the schema of the settings, which `--schema` goes before. None is ever read off rows
-    unless that is asked for; DPCoreError if there is none.
+    `held` is the schema of the settings; `--schema` overrides it. A schema is inferred from rows
+    only with `--infer-schema`. DPCoreError if there is no schema.
     """
-    schema = None if asked.infer_schema else held
-    if asked.schema:
-        schema = schema_formats.read(source_bytes(asked.schema, MAX_BYTES))[0].schema()
-    source = asked.data or named
+    schema = None if options.infer_schema else held
+    if options.schema:
+        schema = schema_formats.read(source_bytes(options.schema, MAX_BYTES))[0].schema()
+    source = options.data or named
     if source in DATASETS:
-        if asked.infer_schema:
+        if options.infer_schema:
             raise ParameterError(f"The data set {source!r} has a declared schema.", "Leave out --infer-schema.")
         data = datasets.load(source)
         schema = data.schema if schema is None else schema
-        return replace(data, schema=replace(schema, target=asked.target or schema.target))
-    if not asked.data:
+        return replace(data, schema=replace(schema, target=options.target or schema.target))
+    if not options.data:
         raise DataError(f"The settings do not hold the rows of {named!r}.", "Name their file after the settings.")
-    if schema is None and not asked.infer_schema:
+    if schema is None and not options.infer_schema:
         raise SchemaError(
             "No schema says what is public about these rows.",
             "Give --schema FILE: `dpcore schema TABLE` proposes one, for you to declare.",
         )
-    how = {"target": asked.target, "test_share": asked.test_share, **reading_options(asked)}
-    data = datasets.read(asked.data, schema=schema, **how)
+    how = {"target": options.target, "test_share": options.test_share, **reading_options(options)}
+    data = datasets.read(options.data, schema=schema, **how)
     if data.schema.source == "inferred":
         sys.stderr.write("The schema was read off the rows: no guarantee holds.\n")
     return data
 
 
-def affordable(books: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
-    """BudgetError if a cap would stop some of these runs halfway: what they ask before that would be lost.
+def affordable(store: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
+    """Raise BudgetError if a cap would stop one of these runs halfway, wasting what it spent.
 
-    Runs of which less than their epsilon, or nothing, can be proved are left to the ledger, which
-    asks at every charge.
+    Runs whose epsilon, or a part of it, cannot be proved are left to the ledger, which checks every
+    charge.
     """
     needs: dict[tuple[str, float], Any] = {}
     for method in methods:
@@ -124,11 +124,11 @@ def affordable(books: LedgerStore, data: Dataset, methods: Iterable[Method]) -> 
             arguments = method.relation, method.delta
             needs[arguments] = needs.get(arguments, 0) + exact(method.epsilon)
     for (relation, delta), epsilon in needs.items():
-        books.require_room(data, relation, float(epsilon), delta)
+        store.require_room(data, relation, float(epsilon), delta)
 
 
 def room(path: Path, *, force: bool) -> None:
-    """Whether a file can be written there, before anything is spent; DataError if not."""
+    """Raise DataError if a file cannot be written at `path`; called before anything is spent."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise DataError(f"{path} is a folder, or its folder does not exist.", "Name a file in an existing folder.")
     if path.exists() and not force:
@@ -138,7 +138,7 @@ def room(path: Path, *, force: bool) -> None:
 
 
 def write(path: Path, content: bytes, *, force: bool) -> None:
-    """Write a file so that others see all of it or nothing, and not over one that is there, unless with force."""
+    """Write a file atomically; an existing file is replaced only with `force`."""
     part = path.with_name(f".{path.name}.{token_hex(4)}")
     with part.open("xb") as file:
         file.write(content)
@@ -149,16 +149,16 @@ def write(path: Path, content: bytes, *, force: bool) -> None:
     part.replace(path)
 
 
-def summary(asked: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
-    """Say what was done: as one JSON object, or in lines."""
-    if asked.json:
+def summary(options: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
+    """Print what was done: as one JSON object with `--json`, or as lines."""
+    if options.json:
         plain = {key: finite_or_text(value) for key, value in done.items()}
         lines = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(f"{lines}\n")
 
 
 class ProgressLine:
-    """How far it is: one line that changes on a terminal; in a log a line per tenth."""
+    """Progress on stderr: one line that changes on a terminal, a line per tenth in a log."""
 
     def __init__(self) -> None:
         self.tenth = -1
@@ -172,4 +172,4 @@ class ProgressLine:
         sys.stderr.flush()
 
 
-told = ProgressLine()
+progress_line = ProgressLine()

@@ -12,10 +12,10 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import require_rows
 from dpcore.experiment.commands import (
     affordable,
+    progress_line,
     room,
     rows_of,
     summary,
-    told,
     write,
 )
 from dpcore.experiment.sweeps import ORDER, PURPOSE, Config, Location, find_finished_runs, sweep
@@ -24,41 +24,41 @@ from dpcore.export.rendering import spreadsheet_csv
 CAUSE, REMEDY = "This file holds no settings of a comparison", "Choose one that a comparison saved."
 
 
-def make(asked: argparse.Namespace) -> int:
-    """The comparison's table, written; DPCoreError if it is refused."""
-    room(asked.out, force=asked.force)
-    raw = source_bytes(asked.config, MAX_BYTES)
+def make(options: argparse.Namespace) -> int:
+    """Run a comparison from its settings and write its table; return the exit code."""
+    room(options.out, force=options.force)
+    raw = source_bytes(options.config, MAX_BYTES)
     config = Config.from_json(raw)
     document = json_value(raw, ParameterError, CAUSE, REMEDY)
     name = document["data"].get("name") if isinstance(document.get("data"), dict) else None
     held = Schema.from_document(document["schema"]) if "schema" in document else None
-    data = rows_of(asked, str(name or ""), held)
+    data = rows_of(options, str(name or ""), held)
     require_rows(data.train_sample, data.test_sample)  # before anything is spent
-    books = LedgerStore(ledger_path())
-    location: Location = books.sweeps or {}
+    store = LedgerStore(ledger_path())
+    location: Location = store.sweeps or {}
     earlier = find_finished_runs(config, data, location)
-    affordable(books, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
-    ledgers = books.open_runs(config.methods, data, PURPOSE)
-    how: dict[str, Any] = {"ledgers": ledgers, "store": location, "n_jobs": asked.jobs, "progress": told}
-    table = sweep(data=data, **how, **config.asked)
-    write(asked.out, spreadsheet_csv(table).encode(), force=asked.force)
+    affordable(store, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
+    ledgers = store.open_runs(config.methods, data, PURPOSE)
+    how: dict[str, Any] = {"ledgers": ledgers, "store": location, "n_jobs": options.jobs, "progress": progress_line}
+    table = sweep(data=data, **how, **config.arguments)
+    write(options.out, spreadsheet_csv(table).encode(), force=options.force)
     runs = table.drop_duplicates(ORDER[:3])
     failed = runs[runs["error"] != ""]
     for run in failed.itertuples():
         sys.stderr.write(f"{run.method}, epsilon {run.epsilon:g}, failed: {run.error}\n")
     summary(
-        asked,
+        options,
         {
             "command": "compare",
-            "out": str(asked.out),
+            "out": str(options.out),
             "data": data.name,
             "runs": len(runs),
             "runs_kept_from_earlier": len(earlier),
             "runs_failed": len(failed),
             "guarantee_void": " ".join(dict.fromkeys(text for text in table["void"] if text)),
             "uses_real_data": True,
-            "ledger": str(books.path) if books.kept else "session",
+            "ledger": str(store.path) if store.kept else "session",
         },
-        f"{asked.out}: {len(runs):,} runs, {len(failed):,} failed. Measured on real rows: do not publish.",
+        f"{options.out}: {len(runs):,} runs, {len(failed):,} failed. Measured on real rows: do not publish.",
     )
     return int(bool(len(failed)))

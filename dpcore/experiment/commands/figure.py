@@ -9,7 +9,7 @@ import pandas as pd
 from dpcore import datasets
 from dpcore.charts.base import REAL_DATA
 from dpcore.errors import DataError
-from dpcore.experiment.commands import room, summary, told, write
+from dpcore.experiment.commands import progress_line, room, summary, write
 from dpcore.experiment.figures import MadeFigure, find_figure, stream
 from dpcore.experiment.study import failed_runs
 from dpcore.export import report
@@ -17,31 +17,33 @@ from dpcore.export.rendering import render, spreadsheet_csv
 from dpcore.extras import need
 
 
-def make(asked: argparse.Namespace) -> int:
-    """The figure's files, written; DPCoreError if it is refused."""
+def make(options: argparse.Namespace) -> int:
+    """Make a figure of a paper and write its files; return the exit code."""
     need("vl_convert", "Drawing charts as files")  # before anything is spent
-    find_figure(asked.name)
-    data = datasets.load(asked.data)
-    stem = re.sub(r"\W+", "-", f"{asked.name} {data.name}{' all rows' * (asked.rows == 'all')}").strip("-")
-    if asked.out:
-        room(asked.out, force=asked.force)
+    find_figure(options.name)
+    data = datasets.load(options.data)
+    stem = re.sub(r"\W+", "-", f"{options.name} {data.name}{' all rows' * (options.rows == 'all')}").strip("-")
+    if options.out:
+        room(options.out, force=options.force)
     else:
-        asked.to.mkdir(parents=True, exist_ok=True)
-        if (there := sorted(asked.to.glob(f"{stem}-*"))) and not asked.force:
+        options.to.mkdir(parents=True, exist_ok=True)
+        if (there := sorted(options.to.glob(f"{stem}-*"))) and not options.force:
             raise DataError(f"{there[0]} is there already.", "Choose another folder, or replace it with --force.")
     frames: list[pd.DataFrame] = []
     try:
-        frames.extend(stream(asked.name, data, repeats=asked.repeats, rows=asked.rows, durable=True, progress=told))
+        frames.extend(
+            stream(options.name, data, repeats=options.repeats, rows=options.rows, durable=True, progress=progress_line)
+        )
     except KeyboardInterrupt:
         if not frames:
             raise
         sys.stderr.write(f"\nStopped: {len(frames):,} runs are finished, and are written.\n")
-    figure = MadeFigure(find_figure(asked.name), pd.concat(frames, ignore_index=True))
-    files = {asked.out: page(figure, f"{asked.name}, {data.name}").encode()} if asked.out else {
-        asked.to / f"{stem}{ending}": content for ending, content in parts(figure).items()
+    figure = MadeFigure(find_figure(options.name), pd.concat(frames, ignore_index=True))
+    files = {options.out: page(figure, f"{options.name}, {data.name}").encode()} if options.out else {
+        options.to / f"{stem}{ending}": content for ending, content in parts(figure).items()
     }  # fmt: skip
     for path, content in files.items():
-        write(path, content, force=asked.force)
+        write(path, content, force=options.force)
     failed = failed_runs(frames)
     for (series, mode, reason), lost in failed.groupby(["series", "mode", "error"], sort=False):
         sys.stderr.write(f"{len(lost):,} runs of {series}, {mode}, failed: {reason}\n")
@@ -54,18 +56,18 @@ def make(asked: argparse.Namespace) -> int:
         "verdicts": figure.verdicts,
         "uses_real_data": True,
     }
-    summary(asked, done, "\n".join([*map(str, files), *figure.verdicts]))
+    summary(options, done, "\n".join([*map(str, files), *figure.verdicts]))
     return int(bool(len(failed)))
 
 
 def parts(figure: MadeFigure) -> dict[str, bytes]:
-    """Its charts and numbers, by the ends of their files' names."""
+    """Return a figure's charts and numbers as files, by the endings of their names."""
     files = {f"-{count}.svg": report.svg(chart, count).encode() for count, chart in enumerate(figure.charts(), 1)}
     return {**files, "-do-not-publish.csv": spreadsheet_csv(figure.frame).encode()}
 
 
 def page(figure: MadeFigure, title: str) -> str:
-    """All of it as one HTML file, which opens without a network."""
+    """Return a figure as one HTML page, which opens without a network."""
     charts = [report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1)]
     shown = {"charts": charts, "verdicts": figure.verdicts, "numbers": report.table(figure.frame)}
     return render("figure.html", title=title, mark=REAL_DATA, **shown)

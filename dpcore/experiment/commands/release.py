@@ -21,10 +21,10 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import Method
 from dpcore.experiment.commands import (
     affordable,
+    progress_line,
     room,
     rows_of,
     summary,
-    told,
     write,
 )
 from dpcore.experiment.sweeps import method_of, refuse_faults
@@ -44,7 +44,7 @@ MOST_ROWS = 100_000_000
 
 
 def make(options: argparse.Namespace) -> int:
-    """The release, written; DPCoreError if it is refused."""
+    """Fit a method, write its release and return the exit code."""
     if options.method is None and options.set:
         raise argparse.ArgumentTypeError("parameters need --method: saved settings have their own")
     if options.method is not None:
@@ -67,12 +67,12 @@ def make(options: argparse.Namespace) -> int:
         raise ParameterError(f"{name} cannot make {rows:,} rows.", "Leave out --rows, or lower it.")
     if options.rows is not None and "rows" in method.implied(options.rows):
         method.set_params(rows=rows)  # which it labels while it learns
-    books = LedgerStore(ledger_path())
-    affordable(books, data, [method])
-    ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
-    fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=told)
+    store = LedgerStore(ledger_path())
+    affordable(store, data, [method])
+    ledger = store.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
+    fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress_line)
     copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows or min(fitted.estimated_rows(), most))]
-    told(1.0, "")
+    progress_line(1.0, "")
     release = make_release(fitted, name, *copy, data_name=data.name, reading=data.reading)
     release = replace(release, page=config.get("page", {}))
     if isinstance(release.artifact, Model) and release.noiseless:
@@ -90,14 +90,14 @@ def make(options: argparse.Namespace) -> int:
         {
             "command": "release",
             "out": str(out),
-            **release.about,
+            **release.origin,
             "noise": release.noise_label,
             "delta": ledger.delta,
             "data": data.name,
             "rows": len(copy[0]) if copy else None,
             "exactly_sampled": release.exactly_sampled,  # the noise alone
             "grounds": {what.lower().replace(" ", "_"): about for what, about in grounds},
-            "ledger": str(books.path) if books.kept else "session",
+            "ledger": str(store.path) if store.kept else "session",
         },
         f"{out}: {name}, {cost}. {release.guarantee_void or release.attackable}".rstrip()
         + "".join(f"\n{what}: {about}" for what, about in grounds),
@@ -106,7 +106,10 @@ def make(options: argparse.Namespace) -> int:
 
 
 def new_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Settings as a release's zip has them; ParameterError if a name or value is not known."""
+    """Return settings for a new run, in the form of a release's zip.
+
+    ParameterError if a name or value is not known.
+    """
     titles = {name.casefold(): name for name in METHODS}
     titles |= {kind.casefold(): METHODS.name_of(kind, "") for kind in METHODS.classes}
     title = titles.get(options.method.casefold())
@@ -126,7 +129,7 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def value_of(text: str, parameter: Parameter | None) -> Any:
-    """The value that a text says: a word, a number, or a tuple of them; the method checks it."""
+    """Convert a parameter's text to a word, a number or a tuple; the method checks it later."""
     if getattr(parameter, "kind", "") == "str" or text in getattr(parameter, "options", ()):
         return text
     try:
@@ -137,7 +140,7 @@ def value_of(text: str, parameter: Parameter | None) -> Any:
 
 
 def method_of_release(config: Any) -> Method:
-    """The method of a release's settings, unfitted; ParameterError if they are none."""
+    """Return the unfitted method of a release's settings; ParameterError if they name none."""
     with refuse_faults(CAUSE, REMEDY):
         given = {name: math.inf if value == "infinity" else value for name, value in config["parameters"].items()}
         epsilon, rows, page = given.pop("epsilon"), config.get("rows"), config.get("page", {})

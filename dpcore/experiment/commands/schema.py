@@ -21,7 +21,7 @@ from dpcore.text import canonical
 
 
 def make(options: argparse.Namespace) -> int:
-    """The schema, written; DPCoreError if none can be proposed."""
+    """Propose a schema for a table and write it; return the exit code."""
     if options.unit is not None and options.max_contributions is None:
         raise argparse.ArgumentTypeError("--unit needs --max-contributions, a public number")
     if options.out is not None:
@@ -42,7 +42,7 @@ def make(options: argparse.Namespace) -> int:
 
 
 def propose(frame: pd.DataFrame, target: str | None, unit: PrivacyUnit | None) -> Schema:
-    """The schema that rows suggest; no value is listed that few rows, or persons, have."""
+    """Return the schema that rows suggest, without values that few rows or persons have."""
     if unit is None or unit.id_column is None:
         return replace(Schema.infer(frame, target=target), unit=unit)
     unit.persons(frame)  # whether the column is there, and names the person of every row

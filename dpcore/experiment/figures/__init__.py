@@ -25,19 +25,19 @@ TABLES: list[dict[str, Any]] = read_toml(Path(__file__).with_name("figures.toml"
 
 
 def all_figures() -> dict[str, Figure]:
-    """All figures, by the paper's number and what the paper calls them, such as "001 Fig. 5"."""
+    """Return all figures by name: the paper's number and its label, such as "001 Fig. 5"."""
     from dpcore.experiment.figures.figure import Figure
 
     return {one.name: one for one in (Figure(**table) for table in TABLES)}
 
 
 def of_paper(paper: str) -> list[Figure]:
-    """All figures of a paper."""
+    """Return all figures of a paper."""
     return [one for one in all_figures().values() if one.paper == paper]
 
 
 def find_figure(name: str) -> Figure:
-    """The figure of that name; ParameterError with all names if there is none."""
+    """Return the figure of that name; ParameterError with all names if there is none."""
     if name not in (all_of_them := all_figures()):
         raise ParameterError(f"There is no figure {name!r}.", f"Choose one of {', '.join(map(repr, all_of_them))}.")
     return all_of_them[name]
@@ -45,22 +45,22 @@ def find_figure(name: str) -> Figure:
 
 @dataclass(frozen=True)
 class MadeFigure:
-    """A figure that was made.
+    """A figure of a paper with the results of its runs.
 
-    `frame` has all runs: what was set, what was measured on real rows, what it cost, and `error`,
-    if a run failed.
+    `frame` has all runs: settings, values measured on real rows, costs, and `error` for a run that
+    failed.
     """
 
-    figure: Figure  # with what the paper `printed`, and the `choices` of what is drawn
+    figure: Figure  # with `source_says`, the paper's statement, and the `choices` of what is drawn
     frame: pd.DataFrame
 
     @property
     def verdicts(self) -> list[str]:
-        """What the paper says of the figure, and whether it came out in these runs: a sentence each."""
+        """A sentence for each claim of the paper: what it says, and whether the runs agree."""
         return [*self.figure.verdicts(self.frame)]
 
     def charts(self, **chosen: str) -> list[Chart]:
-        """The figure's charts, of Altair. They show what was measured on real rows: do not publish them.
+        """Return the figure's Altair charts, which show real data: do not publish them.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ def stream(
     n_jobs: int = -1,
     progress: Progress = no_progress,
 ) -> Iterator[pd.DataFrame]:
-    """The runs of `figure` as they finish."""
+    """Make the runs of `figure`, and yield their rows as they finish."""
     from dpcore.experiment.figures.studies import whole
 
     data = whole(data) if rows == "all" else data
@@ -148,6 +148,6 @@ def stream(
 
 
 def ledgers_in_file(store: LedgerStore, data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
-    """Ledgers of runs in a file: one line per series, that of a comparison."""
+    """Return what opens the ledgers of runs in the user's ledger file, one line per series."""
     open_once = cache(partial(store.open_run, data))
     return lambda run: open_once(str(run.method.relation), f"{purpose}: {run.labels['method']}").ledger

@@ -40,9 +40,10 @@ POINTS = {"": "", "depth": "depth {:g}"}
 
 
 class Finding(NamedTuple):
-    """Whether something is so in the means of a part of a figure, at one point ("": all of them), and how surely.
+    """Whether a statement holds for one part of a figure at one point ("": at all), and a p-value.
 
-    `p` is how probable so clear an answer is, either way, if the truth lies between the two.
+    `p` is the probability of so clear an answer, in either direction, if the truth lies between the
+    two.
     """
 
     part: str
@@ -59,10 +60,10 @@ Verdicts = Mapping[tuple[str, str], Verdict]
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of a paper about a figure, and the rule that judges it, as our `note` has it.
+    """One sentence of a paper about a figure, and the rule that judges it, explained in `note`.
 
-    Judged are the runs that did not fail; each part of the figure by itself, one for each value of
-    the `columns`.
+    Failed runs are left out. Each part of the figure, one for each value of the `columns`, is
+    judged separately.
     """
 
     says: str
@@ -72,14 +73,14 @@ class Claim:
     columns: Sequence[str] = ("data",)
 
     def verdicts(self, frame: pd.DataFrame) -> Verdicts:
-        """What the runs say of it, by part of the figure and place; empty if nothing that was run bears on it."""
+        """Judge the claim by the runs, by part and point; empty if no run bears on it."""
         found: dict[tuple[str, str], Verdict] = {}
         for name, part in parts(frame, *self.columns):
             found |= judge(RULES[self.rule](name, part, **self.arguments))
         return found
 
     def line(self, frame: pd.DataFrame, source: str = PAPER) -> str:
-        """What the source says, and what came out here; empty if nothing that was run bears on it."""
+        """Return what the source says and what the runs show; empty if no run bears on it."""
         if not (found := self.verdicts(frame)):
             return ""
         sentence = say(
@@ -93,7 +94,7 @@ class Claim:
 
 
 def judge(findings: Iterable[Finding]) -> Verdicts:
-    """What is said of each part and place by all its numbers together: all have to lie inside, or one does not."""
+    """Combine findings by part and point: all must hold, and one that fails decides."""
     together: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         together.setdefault((finding.part, finding.point), []).append(finding)
@@ -111,7 +112,7 @@ def judge(findings: Iterable[Finding]) -> Verdicts:
 
 
 def in_words(found: Verdicts) -> str:
-    """The answer, or which parts and places have which; how many, if they are too many to read."""
+    """Return the answer in words, or which parts and points have which answer."""
     answers = [answer for answer in Verdict if answer in found.values()]
     if len(answers) == 1:
         return say(answers[0])
@@ -128,7 +129,7 @@ def in_words(found: Verdicts) -> str:
 
 
 def list_where(part: str, found: Verdicts, answer: Verdict) -> str:
-    """Where in a part of the figure this is the answer; empty if it is nowhere."""
+    """Name the points of a part that have this answer; empty if there are none."""
     answers = {point: one for (own, point), one in found.items() if own == part}
     good = [point for point, one in answers.items() if one is answer]
     where = say("at {places}", places=", ".join(good)) if 0 < len(good) < len(answers) else ""
@@ -136,16 +137,16 @@ def list_where(part: str, found: Verdicts, answer: Verdict) -> str:
 
 
 def parts(frame: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:
-    """The parts of a figure by some columns, and what they are called: only by those that have several values."""
+    """Split a figure's rows by columns with several values; return each part with its name."""
     names = [name for name in columns if frame[name].nunique() > 1]
     found = frame.groupby(names, sort=False) if names else [((), frame)]
     return [(", ".join(map(str, key)), part) for key, part in found]
 
 
 def curves(frame: pd.DataFrame, x: str, *, mode: str = PUBLISHED, value: str = "value", **only: str) -> Curves:
-    """Of a mode, or of all: by series, a row per place, with the `mean`, `var`iance and `count` of its runs.
+    """Return by series the `mean`, `var` and `count` of the runs at each point.
 
-    `only` chooses rows.
+    The runs are those of one mode, or of all; `only` selects rows.
     """
     for name, chosen in (only | ({"mode": mode} if mode else {})).items():
         frame = frame[frame[name] == chosen]
@@ -155,9 +156,9 @@ def curves(frame: pd.DataFrame, x: str, *, mode: str = PUBLISHED, value: str = "
 
 
 def curves_of(frame: pd.DataFrame, x: str, each: str = "", **how: Any) -> Iterator[tuple[str, Curves]]:
-    """The curves at each place of another number, and what it is called; or all of them.
+    """Yield the curves for each value of a second column with that value's name, or all at once.
 
-    Depths are no part of a series then, but a column.
+    Depths are then a column and no part of the series' names.
     """
     if "depth" in (x, each):
         series = frame["series"].str.partition(": depth ")
@@ -167,16 +168,17 @@ def curves_of(frame: pd.DataFrame, x: str, each: str = "", **how: Any) -> Iterat
 
 
 def format_point(name: str, point: Any) -> str:
-    """A point of an axis as people read it."""
+    """Return a point of an axis as text for people."""
     return POINTS.get(name, "{:g}").format(point)
 
 
 def finding(
     part: str, point: str, value: float, error: float, freedom: float, *, low: float = 0.0, high: float = inf
 ) -> Finding:
-    """Whether a number lies between two others, of an estimate with its standard error and the freedom of that.
+    """Judge whether an estimate lies in [low, high], from its standard error.
 
-    An error that is not a number, of too few runs, tells nothing.
+    `freedom` has the error's degrees of freedom. An error that is NaN, from too few runs, gives no
+    answer.
     """
     far = min(abs(value - low), abs(value - high))
     p = 2 * student.sf(far / error, freedom) if error > 0 else float(np.isnan(error))
@@ -184,10 +186,9 @@ def finding(
 
 
 def weighted_sum(*terms: tuple[Any, pd.DataFrame]) -> tuple[float, float, float]:
-    """A weighted sum of means of independent runs, its standard error, and the degrees of freedom of that.
+    """Return a weighted sum of runs' means, its standard error and degrees of freedom.
 
-    That runs are all the same proves something if there are `REPEATS` of each: fewer agree by
-    chance.
+    Runs that are all equal prove something if there are `REPEATS` of each: fewer agree by chance.
     """
     points = pd.concat([curve for _, curve in terms])
     weights = np.concatenate([np.broadcast_to(weight, len(curve)) for weight, curve in terms])
@@ -200,7 +201,7 @@ def weighted_sum(*terms: tuple[Any, pd.DataFrame]) -> tuple[float, float, float]
 
 
 def line_weights(curve: pd.DataFrame) -> Any:
-    """Weights of the places of a curve: what they sum is how far its straight line rises, from first place to last."""
+    """Return weights by which a curve's values sum to the rise of its least-squares line."""
     order = np.arange(len(curve)) - (len(curve) - 1) / 2
     return order * (len(curve) - 1) / (order**2).sum()
 
@@ -216,11 +217,11 @@ def rises(
     least: float = 0.0,
     **how: Any,
 ) -> Findings:
-    """Curves of printed methods rise, or fall; or that of `own` does: the straight line through their points, in order.
+    """Judge whether curves rise, or fall, by the least-squares lines through their points.
 
-    A curve may fluctuate; one that rises by less than `least`, surely, does not rise. With
-    `REPEATS` repeats of 6 points a rise by 2.2 times the deviation of a run is told in 95 of 100
-    tries: the line's standard error is .53 deviations.
+    `own` names one curve. A curve may fluctuate; one that rises by less than `least`, surely, does
+    not rise. With `REPEATS` repeats of 6 points a rise by 2.2 times the deviation of a run is
+    recognized in 95 of 100 tries: the line's standard error is .53 deviations.
     """
     for where, found in curves_of(part, x, each, **how):
         for series, curve in found.items():
@@ -232,7 +233,7 @@ def rises(
 
 
 def steadies(name: str, part: pd.DataFrame, *, x: str, own: str) -> Findings:
-    """A series' variance falls: the straight line through the logarithms of its points' variances.
+    """Judge whether a series' variance falls, by a line through the logarithms of its variances.
 
     Of normal runs, the logarithm of a variance is off by psi((n - 1) / 2) - log((n - 1) / 2) in the
     mean, and has the variance psi'((n - 1) / 2): .64 for 5 repeats. A fall of 7.5 times half-way
@@ -249,7 +250,7 @@ def steadies(name: str, part: pd.DataFrame, *, x: str, own: str) -> Findings:
 
 
 def hardly_rises(name: str, part: pd.DataFrame, *, x: str, factor: float) -> Findings:
-    """The last point of a curve is below so many times the first, by curve of any mode.
+    """Judge whether each curve's last point is below `factor` times its first.
 
     With `REPEATS` repeats whose deviation is a tenth of their mean, a curve that rises by .7 times
     the factor, or by 1.35 times it, is told in 95 of 100 tries.
@@ -261,7 +262,7 @@ def hardly_rises(name: str, part: pd.DataFrame, *, x: str, factor: float) -> Fin
 
 
 def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str = "", factor: float = 1.0) -> Findings:
-    """From small queries to large, errors of some releases grow by less than a factor, or than so many times another's.
+    """Judge whether errors grow less from small to large queries than a factor, or than another's.
 
     The logarithm of the growth is one number of each repeat, and told as a single one is.
     """
@@ -287,7 +288,7 @@ def grows_by(
     high: float = inf,
     **how: Any,
 ) -> Findings:
-    """Curves grow by a factor between two from a place to the next; or that of `own` does, or its ratio to another's.
+    """Judge whether curves, or their ratio to another's, grow by `low` to `high` per step.
 
     It is the factor of the straight line through the logarithms of the runs, in order. With
     `REPEATS` repeats of 4 places whose logarithms deviate by .1, a factor that is 10% from an end
@@ -317,7 +318,7 @@ def lies_below(
     where: Mapping[str, Sequence[float]] | None = None,
     **how: Any,
 ) -> Findings:
-    """In the mean of all points, a series lies below each of some others (all, if none are named), or above.
+    """Judge whether a series lies below, or above, each of some others in the mean of all points.
 
     `level`: it is a line with one point, and lies so at every point of theirs. `where`: at every
     point above one up to another, by data set, and at no other. With `REPEATS` repeats of 6 points
@@ -339,7 +340,7 @@ def lies_below(
 
 
 def nears(name: str, part: pd.DataFrame, *, x: str, own: Sequence[str], level: str, **how: Any) -> Findings:
-    """Curves are nearer to a series' last point at their own last place than at their first, on whichever side.
+    """Judge whether curves end nearer to a series' last point than they begin, on either side.
 
     With `REPEATS` repeats a place that is nearer by 2.8 times the deviation of a run is told in 95
     of 100 tries, if both are on one side of the level and a deviation or more from it; in 60, if
@@ -356,7 +357,7 @@ def nears(name: str, part: pd.DataFrame, *, x: str, own: Sequence[str], level: s
 def nearly_best(
     name: str, part: pd.DataFrame, *, x: str, own: str, span: Sequence[float], within: float, **how: Any
 ) -> Findings:
-    """In the mean from one place to another, curves lose less than so much against their best place.
+    """Judge whether a curve's mean over a span is within a margin of its best point.
 
     `below`: at each place below the first they lose more than that against this mean. Where less is
     more private, no more private place does as well then. With `REPEATS` repeats of 8 places in the
@@ -387,7 +388,7 @@ def alike(
     signed: bool = False,
     **how: Any,
 ) -> Findings:
-    """A series differs by less than so much from another in the mean over all places; if `signed`, it may be higher.
+    """Judge whether two series differ by less than `within` in the mean over all points.
 
     With `REPEATS` repeats of 6 places two samples of one thing are told to be alike in 90 of 100
     tries, if a run's deviation is `within` or less, and not to be if they are twice as far apart.
@@ -402,7 +403,7 @@ def alike(
 
 
 def dips(name: str, part: pd.DataFrame, *, x: str, own: str, at: float, other: str = "", **how: Any) -> Findings:
-    """A curve is lower about a place than at its first and its last; or less so than another's, in the mean of both."""
+    """Judge whether a curve is lower at `at` than at both ends, or dips less than another does."""
     found, terms = curves(part, x, **how), []
     for series in filter(None, (own, other)):
         if series not in found:
@@ -424,7 +425,7 @@ def dips(name: str, part: pd.DataFrame, *, x: str, own: str, at: float, other: s
 def reaches(
     name: str, part: pd.DataFrame, *, x: str, own: str, level: str, within: float, below: float = 0.0, **how: Any
 ) -> Findings:
-    """At its last place, a series is less than so much below a baseline.
+    """Judge whether a series ends less than `within` below a baseline.
 
     `below`: at each place, it is below the baseline by this share of it, give or take so much.
     """
@@ -434,8 +435,10 @@ def reaches(
         yield finding(name, format_point(x, at) if below else "", *lost, low=-within if below else -inf, high=within)
 
 
-def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float, low: float, high: float) -> Findings:
-    """All of paper 000's `REPEATS` runs of a data set and a model at an epsilon lie between two values.
+def lies_between(
+    _: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float, low: float, high: float
+) -> Findings:
+    """Judge whether all runs of paper 000 with one model and epsilon lie in [low, high].
 
     It holds if all of as many runs do so here; it does not by Fisher's exact test of the two
     shares.
@@ -449,6 +452,7 @@ def between(_: str, part: pd.DataFrame, *, data: str, model: str, epsilon: float
 
 
 RULES: Mapping[str, Callable[..., Findings]] = {rule.__name__: rule for rule in (
-    rises, steadies, hardly_rises, grows_less, grows_by, lies_below, nears, nearly_best, alike, dips, reaches, between,
+    rises, steadies, hardly_rises, grows_less, grows_by, lies_below, nears, nearly_best, alike, dips, reaches,
+    lies_between,
 )}  # fmt: skip
 """What judges one part of a figure, by its name and its runs."""

@@ -30,7 +30,7 @@ References = Callable[[pd.DataFrame], Mapping[str, Any]]
 
 
 def has_classes(data: Dataset) -> bool:
-    """Whether there is a class column with categories."""
+    """Return whether the data have a class column with categories."""
     return data.schema.target is not None and not data.schema[data.schema.target].numeric
 
 
@@ -47,12 +47,12 @@ CHECKS: Mapping[str, Callable[[Dataset], bool]] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure, as the head of `figures.toml` explains it."""
+    """One figure of a paper: settings, claims and chart; see the head of `figures.toml`."""
 
     paper: str
     key: str
     title: str
-    printed: str
+    source_says: str
     settings: Mapping[str, Any]
     chart: Mapping[str, Any]
     needs: Mapping[str, str] = field(default_factory=dict)
@@ -61,20 +61,20 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """What the paper calls it, such as "001 Fig. 5"."""
+        """The paper's label of the figure, such as "001 Fig. 5"."""
         return f"{self.paper} {self.title.partition(':')[0]}"
 
     @property
-    def beside(self) -> dict[str, str]:
-        """The baselines, by what charts call them."""
+    def baselines(self) -> dict[str, str]:
+        """The baselines of the figure, by their labels in charts."""
         return {one["label"]: one["baseline"] for one in self.settings.get("beside", ())}
 
     def lacks(self, data: Dataset) -> str:
-        """Why these data have none, in a sentence; empty if they do."""
+        """Return a sentence on why the figure cannot be made of these data; empty if it can."""
         return next((text for name, text in self.needs.items() if not CHECKS[name](data)), "")
 
     def runs(self, data: Dataset, repeats: int) -> list[Run]:
-        """All runs on one data set, repeats outermost."""
+        """Return all runs on one data set, repeats outermost."""
         made = self.settings
         name, values = data.name.removesuffix(f", {ALL}"), made.get("values", [None])
         values = made.get("values_of", {}).get(name, values)
@@ -91,7 +91,7 @@ class Figure:
         return [self.run(*point, repeat) for repeat in range(repeats) for point in points]
 
     def run(self, line: Mapping[str, Any], point: Mapping[str, Any], repeat: int) -> Run:
-        """A run of a method of the settings, at a point of the axes."""
+        """Return the run of one line of the settings at one point of the axes."""
         x, depth, axis = point["x"], point.get("depth"), self.settings.get("axis", "epsilon")
         series = line["series"] if depth is None else f"{line['series']}: depth {depth}"
         method = method_of_line(line, point)
@@ -102,7 +102,7 @@ class Figure:
         return Run(again(method, repeat), labels, series if x is None else f"{series}, {axis} {x:,g}")
 
     def study(self, data: Dataset, repeats: int) -> Study:
-        """The runs on one data set, and what scores them."""
+        """Return the study that makes and scores the figure's runs on one data set."""
         made = self.settings
         data = boolean_data(data, data.schema.target or "") if made.get("bits") else data
         runs = self.runs(data, repeats)
@@ -118,12 +118,12 @@ class Figure:
         return Study(data, runs, rows, config.pairs(data), label)
 
     def references(self, data: Dataset) -> References:
-        """Some of `evaluate.baselines`, by what columns call them; real rows are read once."""
+        """Return what adds columns of baselines to each run's rows; real rows are read once."""
         models, plain = (self.settings.get(name, {}) for name in ("models", "plain"))
         fitted = None
         if plain:
             fitted = method_of_line(plain, {}).fit(data.train_sample, schema=data.schema).predict_proba
-        kinds = [kind for kind in self.beside.values() if kind != PLAIN]
+        kinds = [kind for kind in self.baselines.values() if kind != PLAIN]
         found = evaluate.baselines(data, kinds, models=[*models], plain=fitted)
         values = found.set_index(["reference", "metric", "model"])["value"]
 
@@ -131,7 +131,7 @@ class Figure:
             pairs = [*zip(frame["metric"], frame["model"], strict=True)]
             return {
                 label: [values[kind, metric, model if kind == REAL else ""] for metric, model in pairs]
-                for label, kind in self.beside.items()
+                for label, kind in self.baselines.items()
             }
 
         return columns
@@ -139,28 +139,26 @@ class Figure:
     def stream(
         self, data: Dataset, repeats: int, n_jobs: int = -1, progress: Progress = no_progress, **how: Any
     ) -> Generator[tuple[float, pd.DataFrame]]:
-        """All runs on one data set as they finish: the fraction done, and the rows of one.
+        """Make all runs on one data set; yield the fraction done and a run's rows, as runs finish.
 
-        They have `series`, `mode`, `data`, what the run was set to, what was scored, what it cost,
-        and `error`.
+        They have `series`, `mode`, `data`, the settings, the scores, the costs and `error`.
         """
         study = self.study(data, repeats)
-        if self.beside:
+        if self.baselines:
             progress(0.0, f"learning from the real rows of {data.name}")
-        add = self.references(study.data) if self.beside else dict
+        add = self.references(study.data) if self.baselines else dict
         more = {"rows": study.rows} if study.rows else {}
         with closing(study.stream(n_jobs=n_jobs, progress=progress, **how)) as found:
             for done, (_, frame) in enumerate(found, 1):
                 series, mode = frame["method"].iloc[0].split(" | ")
                 frame = frame.drop(columns="method").assign(series=series, mode=mode, data=data.name)
-                yield done / len(study.runs), frame.assign(**(add(frame) if self.beside else {}), **more)
+                yield done / len(study.runs), frame.assign(**(add(frame) if self.baselines else {}), **more)
 
     def pictures(self, frame: pd.DataFrame, **chosen: str) -> Drawn:
-        """What is drawn of all runs so far, marked as what reads real rows; what is not `chosen` is the first option.
+        """Draw the runs made so far, with the mark that they read real rows.
 
-        Series of which runs failed say so in their names.
-
-        ParameterError if a choice or an option is not known.
+        Of each choice, the option in `chosen` is drawn, by default the first. The names of series
+        with failed runs say so. ParameterError if a choice or an option is not known.
         """
         firsts = {name: next(iter(choice["options"])) for name, choice in self.choices.items()}
         for name, option in chosen.items():
@@ -170,18 +168,18 @@ class Figure:
         good = with_failures(frame)
         if len(good):
             draw = {"draw": "curves", **self.chart}
-            found = DRAWS[draw.pop("draw")](good, self.beside, **draw, **firsts | chosen)
+            found = DRAWS[draw.pop("draw")](good, self.baselines, **draw, **firsts | chosen)
             for part in found:
                 yield part if isinstance(part, str) else (charts.mark_real(part[0]), part[1])
 
     def verdicts(self, frame: pd.DataFrame) -> Iterator[str]:
-        """What the paper or the patent says of the figure, and whether it came out in these runs."""
+        """Yield a sentence for each claim: what the source says, and whether the runs agree."""
         good, source = frame[frame["error"] == ""], PATENT if self.paper == "002" else PAPER
         yield from filter(None, (Claim(**claim).line(good, source) for claim in self.claims if len(good)))
 
 
 def method_of_line(line: Mapping[str, Any], point: Mapping[str, Any]) -> Method:
-    """The method of a line of settings: "{x}" is what `point` says of x, and "none" is None."""
+    """Return the method of a settings line; "{x}" is replaced by the point's x, "none" by None."""
     words = {"none": None} | {f"{{{name}}}": value for name, value in point.items()}
     given = {name: value for name, value in line.items() if name not in NAMES}
     parameters = {name: words.get(str(value), value) for name, value in given.items()}
@@ -189,14 +187,14 @@ def method_of_line(line: Mapping[str, Any], point: Mapping[str, Any]) -> Method:
 
 
 def answer_epsilon(line: Mapping[str, Any], x: float) -> Any:
-    """The epsilon of one answer with two values, if a method is set to x."""
+    """Return the epsilon of one binary answer when the method's parameter is x."""
     if "p0" in line:
         return RRPH(p0=x).epsilon
     return Warner(p=x).epsilon if "theta" in line else x
 
 
 def with_failures(frame: pd.DataFrame) -> pd.DataFrame:
-    """The runs that did not fail; of a series of which some did, as printed or corrected, its name says how many."""
+    """Drop failed runs, and add to the names of series and modes how many of their runs failed."""
     runs = frame.drop_duplicates(sorted({"data", "series", "mode", "repeat", "error", *AXES} & set(frame)))
     counts = runs["error"].ne("").groupby([runs["series"], runs["mode"]], sort=False).agg(["sum", "size"])
     text: dict[str, list[str]] = {}

@@ -31,10 +31,10 @@ def curves(
     caption: str = "",
     **look: Any,
 ) -> Drawn:
-    """A chart of runs, or one for `each` data set, and the table behind it; then a caption.
+    """Draw a chart of runs, or one for `each` data set, the table behind it, and a caption.
 
-    `others` are the columns of baselines, `view` a metric, and `data` a table that has more; `look`
-    is what `charts.curves` takes besides.
+    `others` are the columns of baselines, `view` is a metric, and `data` is a table with more
+    columns; all else is passed to `charts.curves`.
     """
     frame = frame[frame["metric"] == view] if view else frame
     words = {"measure": say(view), "setting": say(look["x_title"])}
@@ -49,12 +49,12 @@ def curves(
 
 
 def lines(frame: pd.DataFrame, panel: str, labels: Iterable[str]) -> pd.DataFrame:
-    """References of runs as those of a chart: the panel's column, `label`, `value`."""
+    """Return runs' baselines for a chart: the panel's column, `label` and `value`."""
     return frame[[panel, *labels]].drop_duplicates(panel).melt(panel, var_name="label")
 
 
 def curves_by_depth(frame: pd.DataFrame, others: Iterable[str], view: str, **chart: Any) -> Drawn:
-    """A panel per score, and a curve per depth."""
+    """Draw a panel per score with a curve per depth."""
     parts = frame["series"].str.partition(": depth ")
     chosen = [say("Chosen by {score}", score=say(score)) for score in parts[0]]
     depths = [say("depth {depth}", depth=depth) for depth in parts[2]]
@@ -64,7 +64,7 @@ def curves_by_depth(frame: pd.DataFrame, others: Iterable[str], view: str, **cha
 def curves_by_answer(
     frame: pd.DataFrame, others: Any, view: str, axis: str = "x", answers: str = "", **chart: Any
 ) -> Drawn:
-    """Against what is set, or against the epsilon of one answer, about which `answers` says."""
+    """Draw curves against the parameter, or against the epsilon of one answer."""
     if axis == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
         low = frame["series"].str.startswith("DTPD") & (frame["x"] < 0.5)
         frame = frame.assign(series=frame["series"].where(~low, phrase("DTPD, theta below 1/2")))
@@ -73,9 +73,9 @@ def curves_by_answer(
 
 
 def utility(frame: pd.DataFrame, _: Iterable[str], view: str, views: Any, **chart: Any) -> Drawn:
-    """Panels of distances and errors, three per data set.
+    """Draw distances and errors, three panels per data set.
 
-    The paper does not say of what its distances are.
+    The paper does not say which rows its distances compare.
     """
     frame = frame[frame["metric"].isin(views[view])]
     names = zip(frame["metric"].str.split(" on ").str[0], frame["data"], strict=True)
@@ -87,7 +87,7 @@ def utility(frame: pd.DataFrame, _: Iterable[str], view: str, views: Any, **char
 
 
 def error_by_range(frame: pd.DataFrame, _: Iterable[str], *, title: str) -> Drawn:
-    """One chart per data set."""
+    """Draw a chart of errors by the size of queries, per data set."""
     for name, part in frame.groupby("data", sort=False):
         binned = evaluate.errors_by_query_size(part)
         binned["baseline"] = binned["release"].str.startswith((phrase("leaves only"), "DiffGen"))
@@ -95,9 +95,9 @@ def error_by_range(frame: pd.DataFrame, _: Iterable[str], *, title: str) -> Draw
 
 
 def accuracies(frame: pd.DataFrame, others: Iterable[str], stated: Any, texts: Mapping[str, str], **look: Any) -> Drawn:
-    """Mean and variance of the accuracy against epsilon, per data set, and what all of it cost.
+    """Draw mean and variance of the accuracy against epsilon, per data set, and the total cost.
 
-    `stated` is what the paper states of Adult.
+    `stated` has the values that the paper states for Adult.
     """
     look["y_title"] = say(look["y_title"])
     frame = frame.sort_values(["mode", "series", "epsilon", "repeat", "model"])

@@ -27,9 +27,10 @@ DEEPEST = 3  # columns that are divided more and more often
 
 
 def whole(data: Dataset) -> Dataset:
-    """All rows of some data to learn from, as table 1 and figure 4 of paper 001 have it; in the same books.
+    """Return the data with the test rows as training rows, as figures of paper 001 need them.
 
-    A public bound that is too small for them is doubled: their number would be private.
+    They are charged to the same ledger. A public `max_rows` that is too small for them is doubled,
+    because their exact number would be private.
     """
     rows, bound = pd.concat([data.train_sample, data.test_sample], ignore_index=True), data.schema.max_rows
     while bound and bound < len(rows):
@@ -41,7 +42,7 @@ def whole(data: Dataset) -> Dataset:
 
 
 def label_of(data: Dataset) -> evaluate.Label | None:
-    """What the paper's classifier tells: an income above 50k, an age below 50; else the last class of the target."""
+    """Return the paper's yes/no label: income above 50k, age below 50, else the last class."""
     if data.name == "big5":
         return evaluate.Label(column="age", below=50)
     target = data.schema.target
@@ -52,10 +53,10 @@ def label_of(data: Dataset) -> evaluate.Label | None:
 
 @dataclass
 class RangeErrors(Study):
-    """How far the answers of a release's tree to range queries are off.
+    """Study of how far the answers of a released count tree to range queries are off.
 
-    Columns take turns, so that the groups are public and the same for all but DiffGen: the queries
-    are sums of them.
+    Columns take turns in splitting, so that the groups are public and equal for all methods but
+    DiffGen: the queries are sums of these groups.
     """
 
     rows: int | None = 0
@@ -63,18 +64,18 @@ class RangeErrors(Study):
 
     @cached_property
     def queries(self) -> list[RangeQuery]:
-        """Sums of the public groups, the same in every process."""
+        """Range queries: sums of the public groups, the same in every process."""
         schema, nobody = self.data.schema, self.data.train_sample.head(0)
         public = TaxonomyRelease(with_class=False, **self.public).fit(nobody, schema=schema).tree_
         return count_tree.group_queries(public, QUERIES)
 
     @cached_property
     def codes(self) -> Codes:
-        """The training rows' codes, once for all runs."""
+        """The training rows' codes, encoded once for all runs."""
         return self.data.schema.encode(self.data.train_sample)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """`evaluate.range_queries` on the training rows."""
+        """Return `evaluate.range_queries` on the training rows."""
         schema, series = self.data.schema, run.labels["method"].split(" | ")[0]
         answers = {series: evaluate.range_answers(run.method, self.queries, schema)}
         return evaluate.range_queries(self.codes, answers, schema, self.queries)
@@ -82,10 +83,10 @@ class RangeErrors(Study):
 
 @dataclass
 class MeanError(RangeErrors):
-    """How far the answers to range queries are off on average, in rows, in the columns of the deepest taxonomies.
+    """Study of the mean error of range queries, in rows, on the most deeply divided columns.
 
     The queries are sums of the groups at the least depth of the runs, and so of leaves at every
-    other.
+    other depth.
     """
 
     def __post_init__(self) -> None:
@@ -96,14 +97,14 @@ class MeanError(RangeErrors):
         self.public = {"max_per_attribute": least}
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """`metric` and `value`."""
+        """Return the mean error as `metric` and `value`."""
         found = super().values(run, synthetic)
         return pd.DataFrame([{"metric": "mean error", "value": found["absolute"].mean()}])
 
 
 @dataclass
 class Risk(Study):
-    """What a release of some of the rows, padded with random ones, betrays of the real ones."""
+    """Study of how much a release of padded rows discloses about the real ones."""
 
     def __post_init__(self) -> None:
         schema, most = self.data.schema, max(run.labels["rows"] for run in self.runs)
@@ -115,12 +116,12 @@ class Risk(Study):
         self.padded = padded.astype(dict.fromkeys(padded.select_dtypes(object), "category"))
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """`metric` and `value` of `disclosure.cap`."""
+        """Return the share of real rows that `disclosure.cap` gives, as `metric` and `value`."""
         found = disclosure.cap(self.data.train_sample, synthetic, self.schema, self.target, self.known)
         return pd.DataFrame([{"metric": "CAP", "value": found}])
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
-        """As many rows as the run says, learned from as many of the padded ones, in an order of the repeat."""
+        """Fit the method on as many padded rows as the run says, and sample as many."""
         rows, order = run.labels["rows"], np.random.default_rng([run.labels["repeat"], 0]).permutation(len(self.padded))
         frame = self.padded.iloc[order[:rows]].reset_index(drop=True)
         return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
@@ -128,9 +129,10 @@ class Risk(Study):
 
 @dataclass
 class Fit(Study):
-    """What a fit takes: on so many rows, the first of some drawn from the real ones, or on a share of the columns.
+    """Study of the run time of a fit by the number of rows, or by the share of the columns.
 
-    People stand several times among rows that are drawn: of methods without a finite bound only.
+    Rows are drawn with replacement if there are not enough, so only methods without a finite bound
+    may be studied by rows.
     """
 
     def __post_init__(self) -> None:
@@ -139,7 +141,7 @@ class Fit(Study):
             self.data = replace(self.data, train=rows, schema=replace(self.data.schema, max_rows=most))
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
-        """Nothing but the fit, whose times are what counts."""
+        """Fit the method, and return no rows: only the time of the fit counts."""
         names, rows = self.data.schema.names, self.data.train
         schema = self.data.schema.select(names[: ceil(run.labels.get("share", 1) * len(names))])
         rows = rows.iloc[: run.labels["rows"]] if "rows" in run.labels else rows

@@ -58,7 +58,7 @@ def attack(degree: int, people: int, epsilon: float | None, seed: int) -> tuple[
     look["what"] = say("score (0: like others; 1: as far off as others usually are)")
     look["title"] = say("Who fits the published averages better than others do")
     look["key"] = say("What is beyond an end of the axis stands in the last bar.")
-    picture = charts.groups_apart(bins, **look)
+    picture = charts.group_strips(bins, **look)
     values: Any = {"people": people, "count": count, "epsilon": epsilon, "scale": scale, "studies": STUDIES}
     lead = phrase(
         "A study of {people:,} people publishes **averages alone: {count:,} shares**. Each "

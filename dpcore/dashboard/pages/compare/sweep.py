@@ -13,7 +13,7 @@ from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
-from dpcore.evaluate.evaluator import RANGE_ERROR, known_to, undefined_measures
+from dpcore.evaluate.evaluator import RANGE_ERROR, measures_of, undefined_measures
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.language import phrase, retold, say
@@ -155,7 +155,7 @@ def plan_of(
         except ParameterError as error:
             left_out[label] = str(error)
             continue
-        if {*how["measures"]} & {*known_to(method)}:
+        if {*how["measures"]} & {*measures_of(method)}:
             found[label] = method
         else:
             left_out[label] = phrase("it has none of the chosen measures.")

@@ -130,7 +130,7 @@ def work(config: Config, data: Dataset) -> jobs.Work:
             progress(len(made.frames) / made.planned, SPENT.format(**values))
 
         how: dict[str, Any] = {"ledgers": spending.books.open_runs(config.methods, data, PURPOSE), "store": kept}
-        with closing(experiment.stream(data=data, progress=tell, **how, **config.asked)) as found:
+        with closing(experiment.stream(data=data, progress=tell, **how, **config.arguments)) as found:
             for count, (_, frame) in enumerate(found, 1):
                 made.frames.append(frame)
                 store_key["shown"] = made

@@ -80,12 +80,12 @@ def draw_facts(found: Collection) -> None:
         epsilon=number(made.price()),
     )
     st.markdown(f"{text} {reports.clear(made)}")
-    predict.its_privacy(found.about)
+    predict.its_privacy(found.origin)
 
 
 def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
     """The classifier that a method learns from the reports; its settings cost nothing to try."""
-    said, able = found.about, found.learners
+    said, able = found.origin, found.learners
     if not able:
         st.info(say("No method of this program can learn from these reports."))
         return None

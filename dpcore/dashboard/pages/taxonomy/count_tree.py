@@ -98,12 +98,12 @@ def tree(shown: ShownRelease) -> None:
         st.selectbox(label, options, options.index(at), name_of, key)
     if private:
         truth = remember(shown, "true tree", lambda: true_counts(shown))
-        panels.real(charts.count_tree, tree_errors.with_truth(frame, truth), width=WIDTH)
+        panels.real(charts.count_tree, tree_errors.add_true_counts(frame, truth), width=WIDTH)
     else:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
         caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
-    forest.largest_groups(released_tree(shown).generalized)
+    forest.largest_groups(released_tree(shown).generalized_rows)
 
 
 def errors(shown: ShownRelease) -> None:
