@@ -323,6 +323,7 @@ class GeneralizingSynthesizer(Synthesizer):
         return self.tree_.rows(self.leaf_counts_)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Return `n` rows drawn from the leaves in proportion to their published counts."""
         weights = self.leaf_counts_
         if (weights < 0).any():
             weights = project(weights, weights.sum())
@@ -356,10 +357,12 @@ class Specializer(PrivateEstimator):
     steps_: list[tuple[str, str]] = fitted_field()
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return the counts of the groups, as if columns were specialized in turn."""
         target = self._target(table.schema, self.target)
         return [round_robin_leaves(table, exact(self.epsilon) / 2, target, self.rounds, self.max_leaves)]
 
     def _check(self, schema: Schema) -> None:
+        """Check that the class's values fit into `max_leaves`."""
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _release_groups(self, table: PrivateTable, rated_by: SplitScore, progress: Progress) -> ReleasedTree:
@@ -401,6 +404,7 @@ class SpecializingSynthesizer(Specializer, GeneralizingSynthesizer):
     score: str = choice(default="Max", options=SCORES)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Release counts of the specialized groups, and store them for sampling."""
         self._store_tree(self._release_groups(table, SCORES[self.score], progress))
 
 
@@ -430,6 +434,7 @@ class GroupClassifier(Specializer, PrivateClassifier):
     classifier_: GroupTree = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Release counts of the specialized groups, and learn the decision tree from them."""
         self.tree_ = tree = self._release_groups(table, CRITERIA[self.criterion], progress)
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
         progress(0.9, phrase("Learning a tree from the groups"))

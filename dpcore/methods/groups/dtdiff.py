@@ -70,6 +70,7 @@ class OneChoiceSpecializer(Specializer):
     )
 
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
+        """Choose among values with children and split points of intervals, and specialize."""
         schema, values = descent.table.schema, list(descent.candidates())
         numeric = [name for name in descent.numeric_columns if descent.fits_leaf_cap(name, 2)]
         intervals = [(name, value) for name in numeric for value in descent.frontier[name] if len(value.codes) > 1]

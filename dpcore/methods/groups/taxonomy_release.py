@@ -191,12 +191,14 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     level_epsilons_: list[float] = fitted_field()
 
     def _check(self, schema: Schema) -> None:
+        """Check the class column's size, and that the score has its public bound on rows."""
         target = self._class(schema)
         if target is not None:
             check_leaves(self.max_leaves, schema[target].size)
             self._check_score(CRITERIA[self.score], schema)
 
     def _class(self, schema: Schema) -> str | None:
+        """Return the class column that guides the choices; None if columns take turns."""
         known = schema.target if self.target is None else self.target
         return self._target(schema, self.target) if self.with_class and known is not None else None
 
@@ -207,6 +209,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         return inf if most == "levels" else float(most)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Split columns, count the cells of the levels, and make the counts consistent."""
         schema, total = table.schema, exact(self.epsilon)
         self.target_ = self._class(schema)
         progress(0.0, phrase("Splitting columns"))
@@ -224,6 +227,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         self._store_tree(tree, consistency=self.consistency, non_negative=self.non_negative)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return the counts of the leaves, as if columns were split in turn."""
         target = self._class(table.schema)
         share = exact(self.epsilon) * (1 if target is None else 1 - exact(self.selection_share))
         return [round_robin_leaves(table, share, target, self.iterations, self.max_leaves, self._max_splits)]
@@ -240,6 +244,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         claimed = 1.0 if self._published and self.score == "Max" else None
 
         def choose(names: list[str]) -> str:
+            """Return the column to split, by the exponential mechanism, and add its epsilon."""
             nonlocal spent
             done = len(walk.steps)
             progress(0.7 * done / self.iterations, DONE.format(done=done, iterations=self.iterations))

@@ -69,6 +69,7 @@ class LocalClassifier(PrivateClassifier):
     reports_: Reports = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Collect the randomized reports, and learn from them."""
         progress(0.0, phrase("Collecting randomized reports"))
         self.reports_ = self._collect(table)
         self.noise_label_ = self._noise_label()
@@ -92,6 +93,7 @@ class LocalClassifier(PrivateClassifier):
         """
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        """Return the marginals that the reports of categories estimate, with their variances."""
         questions, _, schema, _ = self._survey(table)
         found, rows = list[Measurement](), table.public_rows or 1
         for item, channel in questions.channels.items():

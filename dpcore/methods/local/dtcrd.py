@@ -136,6 +136,7 @@ class DTCRD(LocalTree):
     distributions_: dict[str, list[list[float]]] = fitted_field()
 
     def _survey(self, table: PrivateTable) -> Survey:
+        """Return questions for all numbers with a range, and for the class."""
         schema, paper = table.schema, self._published
         target = self._target(schema, self.target)
         ends = {c.name: (float(c.lower or 0.0), float(c.upper or 0.0)) for c in schema if c.numeric}
@@ -151,12 +152,14 @@ class DTCRD(LocalTree):
         return Questionnaire(channels), reasons, schema, ()
 
     def incompatibility(self, reports: Reports) -> str:
+        """Return why the reports lack a class, or numbers with added noise; empty if neither."""
         label, numbers = reports.channels.get((reports.target,)), noisy_numbers(reports)
         if reports.recoded or reports.asked or not isinstance(label, KeepOrDraw) or not numbers:
             return "The method needs the class of every person, and numbers with added noise."
         return ""
 
     def _learn(self, progress: Progress) -> None:
+        """Reconstruct the distributions of numbers, and build the tree."""
         builder = IntervalTreeBuilder(self.reports_, self.reports_.target, self.variant, self.intervals)
         self.distributions_ = {name: shares.tolist() for name, shares in builder.distributions.items()}
         self.forest_ = builder.build(self._stop_rule(), progress)
@@ -171,7 +174,7 @@ class NodePeople:
 
 
 class IntervalTreeBuilder:
-    """Builds a decision tree from reports of a class and of numbers that are assigned to intervals.
+    """Builder of a decision tree from reports of a class, and of numbers assigned to intervals.
 
     Numbers are reported by `TRR` with Laplace noise or by `AdditiveNoise`, the class by a channel
     whose reports are classes. `distributions` has the shares of each column's intervals among all

@@ -123,11 +123,13 @@ class DTPD(LocalTree):
     certainty: float = number(default=3.0)
 
     def _check(self, schema: Schema) -> None:
+        """Check the schema, and that `theta` is not 1/2."""
         super()._check(schema)
         if self.theta == 0.5:
             raise ParameterError("'theta' must not be 1/2, where reports carry no information.", "Try 0.7.")
 
     def _survey(self, table: PrivateTable) -> Survey:
+        """Return one question per bit, and the rules that turn columns into bits."""
         schema = table.schema
         encoding = BitEncoding(schema, self._target(schema, self.target))
         items, paper = families(encoding.schema.names), self._published
@@ -138,6 +140,7 @@ class DTPD(LocalTree):
         return questions, reasons, encoding.schema, encoding.rules
 
     def incompatibility(self, reports: Reports) -> str:
+        """Return why the reports are not one randomized bit per column; empty if they are."""
         encoding = BitEncoding(reports.source, reports.target)
         thetas = {channel.p if isinstance(channel, Warner) else None for channel in reports.channels.values()}
         items, pairs = families(encoding.schema.names), zip(encoding.rules, reports.recoded, strict=False)
@@ -152,6 +155,7 @@ class DTPD(LocalTree):
         return "" if fits else "The method needs one randomized bit for every column."
 
     def _learn(self, progress: Progress) -> None:
+        """Estimate shares of conjunctions of bits, and grow the tree by ID3."""
         reports, paper = self.reports_, self._published
         encoding, items = BitEncoding(reports.source, reports.target), [*reports.channels]
         channel = reports.channels[items[0]]
@@ -260,12 +264,14 @@ def id3(shares: ConjunctionShares, encoding: BitEncoding, stop: StopRule, progre
     """
 
     def class_shares(literals: Mapping[int, int]) -> Floats:
+        """Return the share of people of each class among all for whom `literals` hold."""
         return np.clip([shares.share({**literals, **own}) for own in encoding.classes], 0.0, 1.0)
 
     # of two classes, both have the same certainty
     tested = encoding.classes[:1] if len(encoding.classes) == 2 else encoding.classes
 
     def best_split(node: Node) -> LocalSplit | None:
+        """Return the split by the bit of largest information gain; None for a leaf."""
         best, most = None, 0.0
         for position, bit in encoding.bit_of.items():
             if bit in node.state:

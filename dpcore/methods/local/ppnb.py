@@ -224,11 +224,13 @@ class PPNB(LocalClassifier):
     bayes_: Bayes = fitted_field()
 
     def _check(self, schema: Schema) -> None:
+        """Check the schema, and that `pairs` and `numbers` fit together."""
         super()._check(schema)
         if self._paired and self.numbers == "moments":
             raise ParameterError("With 'pairs', numbers must be reported as bins.", "Use numbers='bins'.")
 
     def _survey(self, table: PrivateTable) -> Survey:
+        """Return the questions of the mode, for columns with merged bins in corrected mode."""
         schema = table.schema
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
@@ -242,6 +244,7 @@ class PPNB(LocalClassifier):
         return questions, reasons, merged, [*rules.items()]
 
     def incompatibility(self, reports: Reports) -> str:
+        """Return why the reports are not of the columns and the class; empty if they are."""
         target, rules = reports.target, dict(reports.recoded)
         if reports.recoded and (
             [name for name, _ in reports.recoded] != [*reports.source.names]
@@ -259,6 +262,7 @@ class PPNB(LocalClassifier):
         return ""
 
     def _learn(self, progress: Progress) -> None:
+        """Estimate distributions by class from the reports."""
         check_channels(self.reports_.channels, self.reconstruction)
         progress(0.5, phrase("Estimating distributions from reports"))
         reconstruction = self.reconstruction or ("clip" if self._published else "shrink")
@@ -358,11 +362,13 @@ class NonPrivateNaiveBayes(LocalClassifier):
     bayes_: Bayes = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Learn from the true answers, which are not stored."""
         progress(0.0, phrase("Counting values by class"))
         reports = self._collect(table)  # true answers, not stored
         self.bayes_ = fit_bayes(reports, reconstruction="clip", alpha=self.alpha, as_published=False)
 
     def _survey(self, table: PrivateTable) -> Survey:
+        """Return questions that everyone answers truthfully."""
         channels: dict[Item, Channel] = {}
         for column in table.schema:
             number = self.numbers == "moments" and column.numeric
@@ -371,4 +377,4 @@ class NonPrivateNaiveBayes(LocalClassifier):
         return Questionnaire(channels), dict.fromkeys(channels, REASONS["truth"]), table.schema, ()
 
     def measurements(self, table: PrivateTable) -> None:
-        return None
+        """Return None, because the baseline adds no noise."""

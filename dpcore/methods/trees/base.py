@@ -78,6 +78,7 @@ class TreeClassifier(PrivateClassifier):
     forest_: Forest = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Grow the trees, charge the levels that no tree reached, and store the forest."""
         schema, paper = table.schema, self._published
         target, attributes = self._target(schema, self.target), self._attributes(schema)
         sampling = self._sampling(table)
@@ -154,10 +155,12 @@ class TreeClassifier(PrivateClassifier):
         return attributes_of(schema, self._target(schema, self.target), **self._splits)
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
+        """Return, by column position, the rule that maps numbers to steps of the split grid."""
         attributes = self._attributes(schema).items()
         return {index: one.steps for index, one in attributes if isinstance(one, NumberSplit)}
 
     def _check(self, schema: Schema) -> None:
+        """Check the schema, and that the score has its public bound on rows."""
         super()._check(schema)
         criterion = self.get_params().get("criterion")
         if criterion in CRITERIA:
@@ -249,16 +252,19 @@ class ForestClassifier(TreeClassifier):
     max_depth_: int = fitted_field()
 
     def _check(self, schema: Schema) -> None:
+        """Check the schema, and that the shares of epsilon leave some for choosing splits."""
         super()._check(schema)
         if self.count_share + self.leaf_share >= 1:
             raise ParameterError("The sum of 'count_share' and 'leaf_share' must be below 1.", "Lower one.")
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
+        """Set `n_trees_` and `max_depth_`, and return the arguments of `PrivateTable.trees`."""
         trees, depth = self._sizes(table)
         self.n_trees_, self.max_depth_ = self.n_trees or trees, self.max_depth or depth
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}
 
     def foretold(self, rows: int | None) -> str:
+        """Return a sentence with the sizes by `sizes_for`; empty if `sizes_for` is not used."""
         if self._published or (self.n_trees and self.max_depth):
             return ""
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
@@ -280,6 +286,7 @@ class ForestClassifier(TreeClassifier):
         return sizes_for(table.public_rows, self.epsilon, self.n_trees)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
+        """Return the plan of corrected mode: shares of epsilon by parameter, scores by level."""
         depth, counts, leaves = self.max_depth_, self.count_share, self.leaf_share
         return GrowthPlan(
             choosers=[ExponentialChooser(score=score, selection=self.split_selection) for score in self._scores(depth)],

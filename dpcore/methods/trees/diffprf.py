@@ -92,9 +92,11 @@ class DiffPRF(TreeClassifier):
     vote: str = choice(default="majority", options=VOTES)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
+        """Return the arguments of `PrivateTable.trees`; bootstrap samples as published."""
         resample = "bootstrap" if self._published else self.resample
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
+        """Return the plan of equal levels, with some random columns at each node."""
         columns = self._columns_per_node(table.schema)
         return self._equal_plan(budget, self.max_depth, columns_per_node=columns, noisy_stop=not self._published)

@@ -115,12 +115,14 @@ class DiffPRFs(ForestClassifier):
 
     @property
     def _splits(self) -> dict[str, str]:
+        """The arguments of `attributes_of`; as published, numbers are split by length."""
         if not self._published:
             return super()._splits
         children = "values" if self.categorical_splits == "grouped" else self.categorical_splits
         return {"cuts": "lengths", "children": children}
 
     def _check(self, schema: Schema) -> None:
+        """Check the schema, and that published mode has a criterion of the paper."""
         super()._check(schema)
         if self._published and self.criterion not in (None, *CRITERIA):
             raise ParameterError(
@@ -128,12 +130,15 @@ class DiffPRFs(ForestClassifier):
             )
 
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
+        """Return the paper's 25 trees of depth 5 as published, and the sizes by rule otherwise."""
         return (25, 5) if self._published else super()._sizes(table)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
+        """Return the arguments of `PrivateTable.trees`; bootstrap samples as published."""
         return super()._sampling(table) | ({"resample": "bootstrap"} if self._published else {})
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
+        """Return the paper's plan of equal levels as published, and the base's plan otherwise."""
         if not self._published:
             return super()._plan(table, budget)
         chooser = ExponentialChooser(score=CRITERIA[self.criterion or "InfoGain"], selection="two_stage", standard=True)
