@@ -98,7 +98,7 @@ class DTDiff(OneChoiceSpecializer, GroupClassifier):
 
     title = "DT-Diff"
     survey_row = SURVEY_ROW
-    best_for = "a tree, one choice per round"
+    best_for = "a tree from one-step choices"
     presets = presets_of(PAGES, "DTDiff")
 
 
@@ -108,5 +108,5 @@ class DTDiffRows(OneChoiceSpecializer, SpecializingSynthesizer):
     Zhu et al. 2013, reconstructed: as claimed, and corrected. See the module for steps and privacy.
     """
 
-    best_for = "generalized rows, one choice per round"
+    best_for = "rows from one-step choices"
     presets = presets_of(PAGES, "DTDiffRows")

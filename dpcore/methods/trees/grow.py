@@ -323,7 +323,7 @@ def choose_splits(
     if not kinds.any():
         return chooser.choose(name, nodes, offered, real, low, high, epsilon)
     groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
-    parts = nodes.parts({f"level {level}, group {i + 1}": at for i, at in enumerate(groups)})
+    parts = nodes.parts({f"level {level}, lot {i + 1}": at for i, at in enumerate(groups)})
     column, point = np.empty(nodes.size, dtype=np.intp), np.empty(nodes.size)
     for part, at in zip(parts, groups, strict=True):
         found = chooser.choose(name, part, offered[at], real, low[at], high[at], epsilon)

@@ -31,7 +31,7 @@ from dpcore.methods.trees.base import (
     ForestClassifier,
 )
 
-REASON = phrase("This forest is the non-private baseline.")
+REASON = phrase("This is the reference without privacy.")
 
 
 class NonPrivateForest(ForestClassifier):
