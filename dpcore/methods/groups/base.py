@@ -104,6 +104,7 @@ class Descent:
     """
 
     def __init__(self, table: PrivateTable, target: str, rated_by: SplitScore, *, max_leaves: int, paper: bool) -> None:
+        """Start from the most general values of all columns but the class."""
         self.table, self.target, self.max_leaves, self.paper = table, target, max_leaves, paper
         self.frontier = {column.name: most_general_values(column) for column in table.schema if column.name != target}
         # columns and the names of their values that were specialized
@@ -184,6 +185,7 @@ class PartitionWalk:
     def __init__(
         self, schema: Schema, target: str | None, *, max_leaves: int, fanout: int = 2, max_splits: float = inf
     ) -> None:
+        """Start from a partition with one cell that holds all rows."""
         self.schema, self.target = schema, target
         self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
         if target is not None:  # one level below the root, whatever its taxonomy

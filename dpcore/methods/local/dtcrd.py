@@ -188,6 +188,7 @@ class IntervalTreeBuilder:
     """
 
     def __init__(self, reports: Reports, target: str, variant: str, intervals: int | None = None) -> None:
+        """Reconstruct the distributions of all numbers, and assign people to intervals."""
         schema = reports.schema
         self.schema, self.target, self.variant, self.people = schema, target, variant, reports.people
         self.label, self.channel = reports.values[(target,)].astype(np.intp), reports.category((target,))

@@ -176,6 +176,7 @@ class BitEncoding:
     """
 
     def __init__(self, source: Schema, target: str) -> None:
+        """Derive the bits of all columns but `target`, and the bits that encode its classes."""
         self.source, self.target, columns = source, target, list[Column]()
         self.rules: list[tuple[str, NDArray[np.int64]]] = []
         self.bit_of: dict[int, int] = {}
@@ -208,6 +209,7 @@ class ConjunctionShares:
     """
 
     def __init__(self, bits: NDArray[Any], groups: Sequence[Sequence[int]], theta: float) -> None:
+        """Count the distinct records among the reported `bits`."""
         packed = np.packbits(bits.astype(bool), axis=1)
         _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
         self.people = len(bits)
