@@ -84,7 +84,7 @@ def codes_by_value(values: Frontier, size: int) -> Ints:
 
 
 def most_general_values(column: Column) -> Frontier:
-    """Return a column's most general values, from which a descent starts.
+    """Return a column's most general values, from which top-down specialization starts.
 
     A categorical column has its taxonomy's root. A numeric column has one interval of all bins,
     whatever its taxonomy, and "missing" as a second value if the column has missing values.
@@ -126,7 +126,7 @@ class Descent:
         return cells // values * (values - 1 + parts) <= self.max_leaves
 
     def candidates(self) -> Iterator[tuple[str, TreeValue]]:
-        """Yield each column and value that may be specialized next within `max_leaves`."""
+        """Yield each (column, value) that may be specialized next within `max_leaves`."""
         for name, values in self.frontier.items():
             for value in values:
                 if value.children and self.fits_leaf_cap(name, len(value.children)):
@@ -212,7 +212,7 @@ class PartitionWalk:
         return found
 
     def _next_level(self, name: str) -> int:
-        """Return the next level of a column's taxonomy that has more nodes; else the present level."""
+        """Return the column's next taxonomy level with more nodes; else the present level."""
         tree, level = self.trees[name], self._level[name]
         finer = (t for t in tree.levels if t > level and len(tree.level(t)) > len(tree.level(level)))
         return next(finer, level)
@@ -229,7 +229,7 @@ class PartitionWalk:
             self.split(self.target)
 
     def clique_after(self, name: str) -> tuple[str, ...]:
-        """Return the columns of `recode_levels`, class included, that make the cells if `name` is split."""
+        """Return the recoded columns whose values make the cells once `name` is split."""
         others = [(other, level) for other, level in self._level.items() if level and other not in (name, self.target)]
         last = [(self.target, 1)] if self.target else []
         return tuple(level_column(*step) for step in [*others, (name, self._next_level(name)), *last])
@@ -267,7 +267,7 @@ class PartitionWalk:
         return len(tree.level(level)) / len(tree.level(level - 1))
 
     def recode_levels(self, table: PrivateTable, steps: Sequence[LevelStep]) -> PrivateTable:
-        """Return the private rows recoded: per step, a column with the taxonomy node of the row's value.
+        """Return recoded private rows: per step, a column with the taxonomy node of each value.
 
         Each step names a column and a level of its taxonomy.
         """
@@ -279,7 +279,7 @@ class PartitionWalk:
 
 
 def level_column(name: str, level: int) -> str:
-    """Return the name of a column at a level of its taxonomy, for `recode_levels` and the ledger."""
+    """Return the name of a column at a taxonomy level, for `recode_levels` and the ledger."""
     return f"{name} (level {level})"
 
 
@@ -359,12 +359,12 @@ class Specializer(PrivateEstimator):
     steps_: list[tuple[str, str]] = fitted_field()
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        """Return the counts of the groups, as if columns were specialized in turn."""
+        """Return the shape and variance of the groups' counts, as if columns were split in turn."""
         target = self._target(table.schema, self.target)
         return [round_robin_leaves(table, exact(self.epsilon) / 2, target, self.rounds, self.max_leaves)]
 
     def _check(self, schema: Schema) -> None:
-        """Check that the class's values fit into `max_leaves`."""
+        """Raise ParameterError if the class has more values than `max_leaves` allows."""
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _release_groups(self, table: PrivateTable, rated_by: SplitScore, progress: Progress) -> ReleasedTree:
@@ -470,7 +470,10 @@ def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
 def round_robin_leaves(
     table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int, max_splits: float = inf
 ) -> Measurement:
-    """Return the measurement of the leaves at epsilon `share`, as if columns were split in turn."""
+    """Return the shape and variance of the leaves' counts at epsilon `share`, for a forecast.
+
+    The shape is as if columns were split in turn, because the real splits are not known.
+    """
     shape = leaf_shape(table.schema, target, rounds, max_leaves, max_splits)
     return Measurement(tuple(range(len(shape))), shape, table.cell_variance(share), prod(shape), merges=True)
 

@@ -97,7 +97,10 @@ class TopDownSpecializer(Specializer):
         return share
 
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
-        """Choose a value to specialize; for an interval, also choose split points of its halves."""
+        """Specialize one chosen value, and choose split points of an interval's halves.
+
+        Returns False if no value is left.
+        """
         candidates, schema = list(descent.candidates()), descent.table.schema
         if candidates:
             splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in candidates]

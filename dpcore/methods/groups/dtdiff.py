@@ -70,7 +70,10 @@ class OneChoiceSpecializer(Specializer):
     )
 
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
-        """Choose among values with children and split points of intervals, and specialize."""
+        """Specialize by one choice among values with children and split points of intervals.
+
+        Returns False if no candidate is left.
+        """
         schema, values = descent.table.schema, list(descent.candidates())
         numeric = [name for name in descent.numeric_columns if descent.fits_leaf_cap(name, 2)]
         intervals = [(name, value) for name in numeric for value in descent.frontier[name] if len(value.codes) > 1]

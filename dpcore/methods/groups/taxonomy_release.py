@@ -191,7 +191,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     level_epsilons_: list[float] = fitted_field()
 
     def _check(self, schema: Schema) -> None:
-        """Check the class column's size, and that the score has its public bound on rows."""
+        """Raise ParameterError if the class or the score does not fit the schema."""
         target = self._class(schema)
         if target is not None:
             check_leaves(self.max_leaves, schema[target].size)
@@ -204,7 +204,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
 
     @property
     def _max_splits(self) -> float:
-        """The most splits of one column, inf for no limit."""
+        """Largest number of splits of one column; inf without a limit."""
         most = self.max_per_attribute or (1 if self._published else "levels")
         return inf if most == "levels" else float(most)
 
@@ -227,13 +227,13 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         self._store_tree(tree, consistency=self.consistency, non_negative=self.non_negative)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        """Return the counts of the leaves, as if columns were split in turn."""
+        """Return the shape and variance of the leaves' counts, as if columns were split in turn."""
         target = self._class(table.schema)
         share = exact(self.epsilon) * (1 if target is None else 1 - exact(self.selection_share))
         return [round_robin_leaves(table, share, target, self.iterations, self.max_leaves, self._max_splits)]
 
     def _split_all(self, walk: PartitionWalk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
-        """Split columns in turn, or with a class by exponential mechanisms; return the epsilon spent.
+        """Split columns in turn, or with a class by private choices; return the epsilon spent.
 
         A single candidate needs no choice and costs nothing.
         """

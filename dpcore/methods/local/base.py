@@ -176,13 +176,13 @@ class LocalClassifier(PrivateClassifier):
         return f"{mechanisms[:1].upper()}{mechanisms[1:]}; {source}"
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
-        """Return, by column position, the rule that replaces missing numbers by the range's middle."""
+        """Return, by column position, a rule that replaces missing numbers by the middle."""
         found: dict[int, NumberRule] = {}
         for position, column in enumerate(schema):
             if column.numeric:
                 low, high = float(column.lower or 0.0), float(column.upper or 0.0)
                 if high - low > WIDEST:
-                    raise ParameterError(f"The bounds of {column.name!r} are too far apart.", "Declare narrower ones.")
+                    raise ParameterError(f"The bounds of {column.name!r} are too wide.", "Declare narrower bounds.")
                 found[position] = partial(np.nan_to_num, nan=(low + high) / 2)
         return found
 

@@ -152,7 +152,7 @@ class DTCRD(LocalTree):
         return Questionnaire(channels), reasons, schema, ()
 
     def incompatibility(self, reports: Reports) -> str:
-        """Return why the reports lack a class, or numbers with added noise; empty if neither."""
+        """Return a sentence if `reports` lack the class or noisy numbers; else an empty text."""
         label, numbers = reports.channels.get((reports.target,)), noisy_numbers(reports)
         if reports.recoded or reports.asked or not isinstance(label, KeepOrDraw) or not numbers:
             return "The method needs the class of every person, and numbers with added noise."

@@ -123,7 +123,7 @@ class DTPD(LocalTree):
     certainty: float = number(default=3.0)
 
     def _check(self, schema: Schema) -> None:
-        """Check the schema, and that `theta` is not 1/2."""
+        """Raise ParameterError if the schema does not fit, or `theta` is 1/2."""
         super()._check(schema)
         if self.theta == 0.5:
             raise ParameterError("'theta' must not be 1/2, where reports carry no information.", "Try 0.7.")
@@ -140,7 +140,7 @@ class DTPD(LocalTree):
         return questions, reasons, encoding.schema, encoding.rules
 
     def incompatibility(self, reports: Reports) -> str:
-        """Return why the reports are not one randomized bit per column; empty if they are."""
+        """Return a sentence if `reports` are not one bit per column; else an empty text."""
         encoding = BitEncoding(reports.source, reports.target)
         thetas = {channel.p if isinstance(channel, Warner) else None for channel in reports.channels.values()}
         items, pairs = families(encoding.schema.names), zip(encoding.rules, reports.recoded, strict=False)
@@ -209,7 +209,7 @@ class ConjunctionShares:
     """
 
     def __init__(self, bits: NDArray[Any], groups: Sequence[Sequence[int]], theta: float) -> None:
-        """Count the distinct records among the reported `bits`."""
+        """Count distinct records of `bits`; `groups` were kept with probability `theta`."""
         packed = np.packbits(bits.astype(bool), axis=1)
         _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
         self.people = len(bits)
@@ -233,7 +233,7 @@ class ConjunctionShares:
         return found
 
     def share(self, literals: Mapping[int, int]) -> float:
-        """Return the unbiased share of people for whom a conjunction holds, perhaps outside [0, 1]."""
+        """Return the unbiased share of people with given bits (bit: value), maybe below 0."""
         return self.mean(self.weights(literals))
 
     def mean(self, weights: Floats) -> float:

@@ -135,9 +135,9 @@ def answer_epsilon_note(method: Any, schema: Schema) -> str:
 
 
 def n_questions_names(method: Any, schema: Schema) -> dict[int, str]:
-    """Return the texts of the options for `n_questions`, the columns that a person reports; 0: all."""
+    """Return the texts of the options for `n_questions`, columns that a person reports; 0: all."""
     most = len(schema) - ((method.target or schema.target) is not None)
-    some = {m: say("{m:,} of {most:,}", m=m, most=most) for m in range(1, min(most - 1, 6) + 1)}
+    some = {m: say("{m:,} of {most:,} columns", m=m, most=most) for m in range(1, min(most - 1, 6) + 1)}
     return {**some, 0: phrase("All columns")}
 
 
@@ -224,7 +224,7 @@ class PPNB(LocalClassifier):
     bayes_: Bayes = fitted_field()
 
     def _check(self, schema: Schema) -> None:
-        """Check the schema, and that `pairs` and `numbers` fit together."""
+        """Raise ParameterError if the schema does not fit, or `pairs` and `numbers` conflict."""
         super()._check(schema)
         if self._paired and self.numbers == "moments":
             raise ParameterError("With 'pairs', numbers must be reported as bins.", "Use numbers='bins'.")
@@ -244,7 +244,7 @@ class PPNB(LocalClassifier):
         return questions, reasons, merged, [*rules.items()]
 
     def incompatibility(self, reports: Reports) -> str:
-        """Return why the reports are not of the columns and the class; empty if they are."""
+        """Return a sentence if `reports` lack the class or the columns; else an empty text."""
         target, rules = reports.target, dict(reports.recoded)
         if reports.recoded and (
             [name for name, _ in reports.recoded] != [*reports.source.names]
@@ -304,7 +304,7 @@ class PPNB(LocalClassifier):
         return Questionnaire(channels)
 
     def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
-        """Return the questions of corrected mode; all reports of one person spend epsilon together."""
+        """Return the questions of corrected mode; a person's reports spend epsilon together."""
         n_columns = min(self.n_questions or len(names), len(names))
         paired = self._paired and bool(names)
         own, each = self._shares(n_columns, paired)
@@ -322,7 +322,10 @@ class PPNB(LocalClassifier):
         return Questionnaire(channels, optional, n_columns if optional else 0)
 
     def _shares(self, n_columns: int, paired: bool) -> tuple[Epsilon, Epsilon]:
-        """Return the epsilon of the class's report, and of each of a person's `n_columns` reports."""
+        """Return the epsilon of the class's report, and of each of a person's `n_columns` reports.
+
+        If class and column are `paired`, the class has no report of its own, and epsilon 0.
+        """
         if paired:
             return exact(0), shares_of(self.epsilon, n_columns)[0]
         whole, share = exact(self.epsilon), self.class_share

@@ -92,7 +92,7 @@ class TreeClassifier(PrivateClassifier):
         self.forest_ = make_forest(levels, schema, target, **self._splits, vote=vote, consistent=self._consistent)
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
-        """Return the measurement of the leaves' class counts, as if every level were split."""
+        """Return number and variance of the leaves' class counts, as if every level were split."""
         sampling, schema, rows = self._sampling(table), table.schema, table.public_rows or 1
         trees, resample, rate = (sampling.get(name, 1.0) for name in ("trees", "resample", "rate"))
         options = trees, exact(self._tree_epsilon), resample, rate, rows
@@ -109,7 +109,7 @@ class TreeClassifier(PrivateClassifier):
 
     @abstractmethod
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return the plan of growth, for a record's path of epsilon `budget` through one tree."""
+        """Return the rules by which trees grow; a record's path through one tree costs `budget`."""
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
         """Return arguments of `PrivateTable.trees`: the number of trees, and the rows of each."""
@@ -122,7 +122,7 @@ class TreeClassifier(PrivateClassifier):
 
     @property
     def _splits(self) -> dict[str, str]:
-        """The arguments of `attributes_of`: how numbers and categories are split.
+        """Arguments of `attributes_of`, by the parameters: how numbers and categories are split.
 
         A method without such parameters has one child per value.
         """
@@ -160,7 +160,7 @@ class TreeClassifier(PrivateClassifier):
         return {index: one.steps for index, one in attributes if isinstance(one, NumberSplit)}
 
     def _check(self, schema: Schema) -> None:
-        """Check the schema, and that the score has its public bound on rows."""
+        """Raise ParameterError if the schema or the split score does not fit this method."""
         super()._check(schema)
         criterion = self.get_params().get("criterion")
         if criterion in CRITERIA:
@@ -252,10 +252,10 @@ class ForestClassifier(TreeClassifier):
     max_depth_: int = fitted_field()
 
     def _check(self, schema: Schema) -> None:
-        """Check the schema, and that the shares of epsilon leave some for choosing splits."""
+        """Raise ParameterError if the schema does not fit, or no epsilon is left for splits."""
         super()._check(schema)
         if self.count_share + self.leaf_share >= 1:
-            raise ParameterError("The sum of 'count_share' and 'leaf_share' must be below 1.", "Lower one.")
+            raise ParameterError("The sum of 'count_share' and 'leaf_share' must be below 1.", "Lower one of the two.")
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
         """Set `n_trees_` and `max_depth_`, and return the arguments of `PrivateTable.trees`."""
@@ -286,7 +286,7 @@ class ForestClassifier(TreeClassifier):
         return sizes_for(table.public_rows, self.epsilon, self.n_trees)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return the plan of corrected mode: shares of epsilon by parameter, scores by level."""
+        """Return the plan with the parameters' shares of epsilon, and with each level's score."""
         depth, counts, leaves = self.max_depth_, self.count_share, self.leaf_share
         return GrowthPlan(
             choosers=[ExponentialChooser(score=score, selection=self.split_selection) for score in self._scores(depth)],
@@ -295,7 +295,7 @@ class ForestClassifier(TreeClassifier):
         )
 
     def _scores(self, depth: int) -> list[SplitScore]:
-        """Return the split score of every level but the last."""
+        """Return the split score of each of the `depth` levels, from the root on."""
         if self.criterion is not None and self.criterion != MIXED:
             return [CRITERIA[self.criterion]] * depth
         first = max(1, depth - 2)

@@ -81,7 +81,7 @@ class DiffPRF(TreeClassifier):
     provable_published = phrase("more than epsilon")
     presets = presets_of(PAGES, "DiffPRF")
     reconstructed = phrase(
-        "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) have it."
+        "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) describe it."
     )
     n_trees: int = whole(default=25, most=MOST_TREES)
     max_depth: int = whole(default=5, most=MOST_DEPTH)
@@ -97,6 +97,6 @@ class DiffPRF(TreeClassifier):
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return the plan of equal levels, with some random columns at each node."""
+        """Return rules of growth with equal levels, and random columns at each node."""
         columns = self._columns_per_node(table.schema)
         return self._equal_plan(budget, self.max_depth, columns_per_node=columns, noisy_stop=not self._published)

@@ -122,7 +122,7 @@ class DiffPRFs(ForestClassifier):
         return {"cuts": "lengths", "children": children}
 
     def _check(self, schema: Schema) -> None:
-        """Check the schema, and that published mode has a criterion of the paper."""
+        """Raise ParameterError if the schema or, as published, the criterion does not fit."""
         super()._check(schema)
         if self._published and self.criterion not in (None, *CRITERIA):
             raise ParameterError(
@@ -138,7 +138,7 @@ class DiffPRFs(ForestClassifier):
         return super()._sampling(table) | ({"resample": "bootstrap"} if self._published else {})
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return the paper's plan of equal levels as published, and the base's plan otherwise."""
+        """Return rules of growth: the paper's as published, else those of the parameters."""
         if not self._published:
             return super()._plan(table, budget)
         chooser = ExponentialChooser(score=CRITERIA[self.criterion or "InfoGain"], selection="two_stage", standard=True)

@@ -37,7 +37,7 @@ class SplitChooser(ABC):
     """Private mechanism that chooses how nodes are split."""
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
-        """Return each node's kind, shape (nodes,); only nodes of one kind can choose splits together.
+        """Return each node's kind, shape (nodes,); nodes of one kind choose splits together.
 
         `offered` marks the columns that each node may choose from, and `real` the columns with split
         points. Nodes of different kinds divide their epsilon differently.
@@ -118,6 +118,7 @@ class NoisyGainChooser(SplitChooser):
     ) -> Split:
         """Choose the column of largest V = sum_jc N_jc log2(N_jc / N_j) for every node.
 
+        N_j is the noisy number of records with value j of the column, and N_jc of those in class c.
         Terms with a noisy count of 0 or less are left out. All nodes have the same columns.
         """
         positions = np.flatnonzero(offered[0])
@@ -165,7 +166,7 @@ class PathBudget:
 
     @classmethod
     def equal(cls, total: Epsilon, depth: int, *, steps: int = 1, refund: bool) -> PathBudget:
-        """Divide `total` equally among all levels' counts, steps of choices, and leaves' classes."""
+        """Divide `total` equally among the levels' counts, steps of choices, and leaves."""
         part = Fraction(1, (1 + steps) * depth + 2)
         return cls.from_shares(total, depth, counts=(depth + 1) * part, leaves=part, refund=refund)
 

@@ -73,7 +73,7 @@ class NonPrivateForest(ForestClassifier):
 
     @property
     def _tree_epsilon(self) -> float:
-        """An epsilon that the queries need; noiseless answers do not use it."""
+        """Epsilon 1, which queries must name; noiseless answers do not use it."""
         return 1.0  # queries need an epsilon, which noiseless answers do not use
 
     @property
