@@ -1,5 +1,5 @@
 """The dashboard, which the command `dpcore` serves."""
 
-from dpcore.dashboard.shell import run
+from dpcore.dashboard.shell import run_app
 
-run()
+run_app()

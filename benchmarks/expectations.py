@@ -84,7 +84,7 @@ def runs(method: Synthesizer, frame: pd.DataFrame, schema: dp.Schema, many: int)
     real, distances, seconds = schema.encode(frame), list[float](), list[float]()
     while len(distances) < many and max(seconds, default=0.0) <= LONG:
         start = time.perf_counter()
-        method.set_params(noise="laplace", random_state=len(distances), **method.implied(len(frame)))
+        method.set_params(noise="laplace", random_state=len(distances), **method.implied_parameters(len(frame)))
         made = method.fit(frame, schema=schema).sample(len(frame))
         seconds.append(time.perf_counter() - start)
         distances.append(float(marginal_avd(real, schema.encode(made), schema, 1)["avd"].mean()))
@@ -103,7 +103,7 @@ def main() -> None:
         frame, schema = example(name) if name in ("wine", "patients") else table(name, EVERY)
         for label, method in synthesizers(every=True).items():
             for epsilon in chosen.epsilons:
-                method.set_params(epsilon=epsilon, **method.implied(len(frame)))
+                method.set_params(epsilon=epsilon, **method.implied_parameters(len(frame)))
                 start = time.perf_counter()
                 expected = expect_errors(method, schema, len(frame))
                 took = 1_000 * (time.perf_counter() - start)

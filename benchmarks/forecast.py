@@ -87,7 +87,7 @@ def share_covered(
     stands: list[bool] = []
     for seed in range(runs):
         run = METHODS[method.title](**method.get_params())
-        run.set_params(epsilon=epsilon, noise="laplace", random_state=1_000 + seed, **method.implied(rows))
+        run.set_params(epsilon=epsilon, noise="laplace", random_state=1_000 + seed, **method.implied_parameters(rows))
         made = schema.encode(run.fit(frame, schema=schema).sample(rows))
         for degree, distances in found.items():
             distances += marginal_avd(real, made, schema, degree, max_cliques=MOST_PAIRS)["avd"].tolist()

@@ -21,7 +21,7 @@ import pandas as pd
 from benchmarks.evaluate import best
 from dpcore import datasets, evaluate
 from dpcore.datasets import Dataset
-from dpcore.domain.range_query import exact_answers, random_queries
+from dpcore.domain.range_query import count_matches, random_queries
 from dpcore.evaluate import tree_errors
 from dpcore.methods import DiffGen, TaxonomyRelease
 from dpcore.postprocess import count_tree
@@ -60,7 +60,7 @@ def errors(data: Dataset) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Frames of `evaluate.range_queries` per run: all of the error, the noise's part, that of the published leaves."""
     schema, queries = data.schema, random_queries(data.schema, 1_000)
     codes = schema.encode(data.train)
-    truth = exact_answers(codes, schema, queries)
+    truth = count_matches(codes, schema, queries)
     total, noise, published = [], [], []
     for run in range(RUNS):
         flat = evaluate.uniform_baseline_answers(truth, queries, schema, epsilon=1.0, relation="add_remove", seed=run)

@@ -12,7 +12,7 @@ def server() -> None:
     """Who runs a server for visitors, what it keeps, and what it lets them do."""
     most = hosting.limits()
     with st.expander(say("Who runs this server")):
-        who = shell.escape(hosting.operator())
+        who = shell.escape(hosting.operator_name())
         st.markdown(who or say("The operator did not say who they are."))
         markdown(
             "**You have to trust the operator**, who could read the server’s memory and log, and "
@@ -34,13 +34,13 @@ def server() -> None:
             most=most,
         )
         files = phrase("It takes no files: all is done with the tables that come with dpcore.")
-        if hosting.takes_files():
+        if hosting.accepts_uploads():
             files = phrase("Tables: {most.rows:,} rows, {most.columns:,} columns, {size} MB at most.")
         markdown(files, most=most, size=st.get_option("server.maxUploadSize"))
 
 
 about = say("Version {version} · Apache License 2.0", version=__version__)
-shell.frame(say("About dpcore"), about)
+shell.draw_frame(say("About dpcore"), about)
 markdown(
     "**What it is**: a tool to teach and explain differentially private data release. Methods run "
     "as published, and corrected so that the guarantee is proved.\n\n**What it is not**: a "

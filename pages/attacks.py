@@ -9,7 +9,7 @@ from dpcore.language import phrase, say
 
 PAGE = "attacks"
 
-shell.frame(say("Attacks"), say("Why removing names is not enough. All people are made up."))
+shell.draw_frame(say("Attacks"), say("Why removing names is not enough. All people are made up."))
 panels.draw_open(
     PAGE,
     {

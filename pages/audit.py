@@ -7,7 +7,7 @@ from dpcore.language import phrase, say
 PAGE = "audit"
 
 lead = say("Can an attacker tell twin worlds (neighboring data sets) apart?")
-place = shell.frame(say("Audit"), lead).empty()
+place = shell.draw_frame(say("Audit"), lead).empty()
 data = session.dataset()
 panels.draw_open(
     PAGE,

@@ -2,28 +2,28 @@
 
 import streamlit as st
 
-from dpcore.dashboard import controls, jobs, session, shell, unproved, widgets, workbench
+from dpcore.dashboard import controls, jobs, session, shell, void_guarantee, widgets, workbench
 from dpcore.dashboard.pages.compare import settings, sweep, sweep_results, sweep_runs
 from dpcore.language import phrase, say
 
 PAGE, TITLE = "compare", phrase("Comparing")
 
-corner = shell.frame(say("Compare"), workbench.data_in_use(session.dataset()))
+corner = shell.draw_frame(say("Compare"), workbench.describe_data(session.dataset()))
 data, requested = session.dataset(), jobs.waiting_run(PAGE)
 presets = {key: sweep.preset(question, data) for key, question in sweep.QUESTIONS.items()}
 row = st.empty()
-jobs.answer(row, PAGE, TITLE)
+jobs.show_start(row, PAGE, TITLE)
 if (question := presets.get(requested)) is not None:  # its settings are those of the page
     st.session_state[f"{PAGE}.tab"] = "Answer"
     sweep.restore(PAGE, question)
-unproved.agree(PAGE, requested, data)
+void_guarantee.record_agreement(PAGE, requested, data)
 st.session_state.pop(f"{PAGE}.lacks", None)
 settings.draw_settings(PAGE, data, presets["keeps"])
-jobs.end_in_page(PAGE)
+jobs.finish_in_page(PAGE)
 chosen = st.session_state[f"{PAGE}.chosen"]
 if sweep.lacks(chosen):
     session.waiting_runs().pop(PAGE, None)
-working = jobs.run(TITLE, PAGE, sweep_runs.work(chosen, data), place=row)
+working = jobs.run(TITLE, PAGE, sweep_runs.work(chosen, data), area=row)
 if not working:
     with row.container():
         settings.draw_questions(PAGE, data, presets)

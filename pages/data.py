@@ -8,11 +8,11 @@ from dpcore.datasets.proposals import undeclared_columns
 from dpcore.errors import DPCoreError
 from dpcore.language import say
 
-rows = intake.current()
-button = shell.frame(say("Data"), intake.summary(rows))
+rows = intake.current_intake()
+button = shell.draw_frame(say("Data"), intake.describe_intake(rows))
 bar = st.container(horizontal=True, vertical_alignment="center", key="data.bar")
 unit, change, another = bar.container(), bar.container(width="content"), bar.container(width="content")
-intake.choose(another)
+intake.choose_table(another)
 doubts, codes = st.container(), st.container()
 
 key = f"data.editor:{rows.token}:{rows.version}"  # another file or schema: other widgets
@@ -24,7 +24,7 @@ try:
     back = {*lines.new_columns(table, rows.schema), *rows.changes.pop("columns", ())}
     person = {public["unit"] and public["unit"].id_column} & {*used} & {*rows.schema.names}  # in use until chosen
     schema = lines.schema_of(table[~table["name"].isin(back | person)], rows.schema, **public)
-    left = undeclared_columns(schema, rows.schema, rows.read_off, ())
+    left = undeclared_columns(schema, rows.schema, rows.inferred_columns, ())
     if back or person or rows.changes:
         declaration.take_in(rows, schema, left, back)
     lines.settle(key, lines.origins(rows, schema, left))
@@ -40,16 +40,16 @@ try:
         st.session_state[intake.HANDED] = None
         st.rerun()
 except DPCoreError as error:
-    shell.forget(intake.USE)  # a press that came with it has not seen what it would declare
+    shell.drop_waiting_runs(intake.USE)  # a press that came with it has not seen what it would declare
     shell.show_error(error)
     button.button(say("Use this table"), disabled=True, width="stretch", key="data.blocked")
 
-with st.expander(say("First rows (real)") if rows.fixed is None else say("First rows")):
+with st.expander(say("First rows (real)") if rows.dataset is None else say("First rows")):
     st.dataframe(rows.preview(), hide_index=True)
 with st.expander(say("How it was read")):
     st.markdown(shell.escape(rows.read_as))
     if st.session_state.get("data.source") in intake.OWN:
-        intake.how_to_read("data")
+        intake.choose_reading("data")
 with st.expander(say("Load or save a schema")), shell.mendable():
     schema_files.load(rows)
     if schema is not None:

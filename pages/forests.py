@@ -11,5 +11,5 @@ Workbench(
     model=forests.model,
     variants=forests.survey,
     drawers=forests.drawers,
-    explained=forests.more_trees,
+    explain=forests.more_trees,
 ).draw()

@@ -6,14 +6,14 @@ from dpcore.dashboard import session, shell
 from dpcore.dashboard.pages.ledger import ledger
 from dpcore.language import say
 
-shell.frame(
-    say("This lesson's ledger") if session.laid_aside() else say("Ledger"),
+shell.draw_frame(
+    say("This lesson's ledger") if session.is_set_aside() else say("Ledger"),
     say("Every run on real rows is charged here. Epsilons of the same rows add up."),
 )
 accounts = ledger.read_accounts()
 if accounts == []:
     st.info(say("This ledger has nothing on it yet. Make a release first."), icon=":material/receipt_long:")
-    st.page_link(shell.page("naive_bayes"))
+    st.page_link(shell.find_page("naive_bayes"))
 if accounts is not None:
     with shell.mendable():
         for account in accounts:

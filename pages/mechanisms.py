@@ -17,7 +17,7 @@ COMPOSITION = {
     phrase("Disjoint groups"): composition.groups,
 }
 
-shell.frame(say("Mechanisms"), say("Tools to play with. No data are read: all of it is made up."))
+shell.draw_frame(say("Mechanisms"), say("Tools to play with. No data are read: all of it is made up."))
 panels.draw_open(
     "mechanisms",
     {

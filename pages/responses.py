@@ -10,5 +10,5 @@ Workbench(
     "004",
     model=responses.model,
     drawers=responses.drawers,
-    explained=responses.draw_explanation,
+    explain=responses.draw_explanation,
 ).draw()

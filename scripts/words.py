@@ -33,7 +33,7 @@ ROOT = FOLDER.parent.parent
 FOLDERS = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
 SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
-DECLARED = {"Demonstration", "Preset", "both"}  # phrases but for names, which are one small word
+DECLARED = {"Demonstration", "Preset", "presets_for_both_modes"}  # phrases but for names, which are one small word
 NAMED, KEY, TITLE = map(re.compile, (r"(?s)[A-Z]|.* ", "/(corrected|paper)", r"^\w+\|([^|]*)"))
 NOT_TEXTS = {"color", "number", "format", "orient"}  # names in tables of which all else is texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"

@@ -34,7 +34,7 @@ def random_chain(seed):
     last = Partition.whole(schema)
     for column in schema:
         blocks = np.unique(rng.integers(column.size, size=column.size), return_inverse=True)[1]
-        last = last.refined(column.name, blocks, [f"leaf {i}" for i in range(blocks.max() + 1)])
+        last = last.refine(column.name, blocks, [f"leaf {i}" for i in range(blocks.max() + 1)])
     chain = [last]
     for level in range(3):
         coarser = chain[0]
@@ -42,7 +42,7 @@ def random_chain(seed):
             kept = len(axis.names)
             joined = np.unique(rng.integers(kept, size=kept), return_inverse=True)[1]
             names = [f"{level} {i}" for i in range(joined.max() + 1)]
-            coarser = coarser.refined(column.name, joined[axis.blocks], names)
+            coarser = coarser.refine(column.name, joined[axis.blocks], names)
         chain.insert(0, coarser)
     return schema, [Partition.whole(schema), *chain], rng
 

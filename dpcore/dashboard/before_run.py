@@ -1,4 +1,4 @@
-"""The line *Before you run*: what a run will be good for, and what it lacks, by public facts."""
+"""The line *Before you run*: the expected errors of a run, and its guarantee, from public facts."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,51 +25,51 @@ from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import Preset
 from dpcore.text import number
 
-CHARGED = phrase("charged to your budget")
-USUAL = 10_000  # rows of a forecast, where nobody says how many there are
-SIZES = (100, 1_000, USUAL)  # for which an expectation is said then
-MOST_EXPECTED = 100_000  # rows of a forecast that nobody asked to be longer
-SLOW = 2.0  # seconds that are worth a word
+CHARGED = phrase("the run is charged to your privacy budget")
+USUAL = 10_000  # rows of a forecast, if no number is known
+SIZES = (100, 1_000, USUAL)  # for which errors are estimated then
+MOST_EXPECTED = 100_000  # rows of a forecast, unless the user expects more
+SLOW = 2.0  # seconds from which on the time is shown
 ABOUT = phrase(
-    "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
-    "distance of a column from the real one, in percentage points; the worst column is often twice as far off. "
-    "Relations: pairs of columns whose marginal can be told from noise; all others come as if they were independent, "
-    "but for what follows from those. Within a bin, values are spread evenly: days of a quarter, and frequent numbers, "
-    "are not kept. With fewer rows, errors are larger."
+    "Estimated from your schema and the number of rows; no row is read. Shares: the mean total "
+    "variation distance of a column from the real one, in percentage points; the worst column may "
+    "be twice as far off. Relations: pairs of columns whose marginal stands out of the noise; other "
+    "pairs look independent, but for what follows from those. Within a bin, values are spread "
+    "evenly: days of a quarter, and frequent numbers, are lost. Fewer rows have larger errors."
 )
 ASSUMED = phrase(
-    "How many rows there are is private here. Say on Data how many there are at most, or in Advanced how many you "
-    "expect."
+    "The number of rows is private here. On Data, declare the most rows that there may be; or "
+    "enter in Advanced how many you expect."
 )
-COARSE = phrase("spread evenly in bins ({bin})")
+COARSE = phrase("numbers are spread evenly within bins ({bin})")
 
 
-def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True) -> None:
-    """Say whether a guarantee holds and, while a run `waits`, what is expected of it; it reads no row.
+def draw_line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool) -> None:
+    """Draw whether a guarantee holds and, while a run `waits`, its expected errors; reads no row.
 
-    `rows` is how many there are where that is public, and None where it stays private.
+    `rows` is the number of rows if it is public, and None if it is private.
     """
     with st.container(key="before" if waits else "claim"):
         if waits:
-            known = rows or rows_said(page, schema)
+            known = rows or expected_rows(page, schema)
             sizes = (known,) if known else SIZES
             title = say("Before you run") if known else say("Before you run, with {rows} rows", rows=sizes_text(sizes))
-            if known and not rows:  # a bound, or what somebody expects
+            if known and not rows:  # a bound, or a number that the user expects
                 title = say("Before you run, :orange[if there are {rows:,} rows]", rows=known)
             parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED)])]
-            with suppress(DPCoreError):  # it would not run: the page says why
-                parts += words([expectation(method, schema, some) for some in sizes], method.epsilon)
-                parts += coarse(method, schema) if known else []
+            with suppress(DPCoreError):  # the run would be refused: the page says why
+                parts += describe_errors([expected_errors(method, schema, some) for some in sizes], method.epsilon)
+                parts += describe_wide_bins(method, schema) if known else []
             st.markdown(" · ".join(parts), help=" ".join(about))
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         if why := parameters.void_reason(method, schema):
             st.markdown(bad.format(say("Guarantee: {why}", why=escape(say(why)))))
         elif method.mode == "published":
-            st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
+            st.markdown((good if preset.proof_holds else bad).format(retold(preset.remark)))
 
 
-def terms(method: Any, schema: Schema) -> None:
-    """Say on which terms a run is made: neighbors, delta, noise, a person's epsilon, and that it is charged."""
+def draw_terms(method: Any, schema: Schema) -> None:
+    """Draw the terms of a run: its neighbors, delta, noise, a person's epsilon, and its charge."""
     unit = schema.unit
     parts = [say(controls.relation_words(method.relation, schema.persons is not None)).lower()]
     if method.delta:
@@ -81,52 +81,59 @@ def terms(method: Any, schema: Schema) -> None:
     st.caption(" · ".join([*parts, say(CHARGED)]))
 
 
-def odds(method: Any, preset: Preset, schema: Schema) -> None:
-    """Show what the run's epsilon means for one person, or why there is no limit."""
-    if "epsilon" not in method.asks() or not method.asks()["epsilon"].wanted(method):
+def draw_odds(method: Any, preset: Preset, schema: Schema) -> None:
+    """Draw what the run's epsilon means for one person in odds, or why no bound holds."""
+    if "epsilon" not in method.control_map() or not method.control_map()["epsilon"].applies_to(method):
         return
     if "corrected" not in method.modes:
-        show_no_limit(say("no noise at all"))
+        show_no_limit(say("this method adds no noise"))
     elif schema.source == "inferred" or method.random_state is not None:
         show_no_limit(say("no guarantee holds, see below"))
     else:
         measure = PrivacyMeasure.of(method.delta)
         loss = measure.loss_of(exact(method.epsilon))
-        claimed = method.mode == "published" and not preset.holds
-        show_odds(protection.log_odds_gained(schema.unit, measure, loss), method.seen, method.delta, claimed=claimed)
+        claimed = method.mode == "published" and not preset.proof_holds
+        gained = protection.log_odds_gained(schema.unit, measure, loss)
+        show_odds(gained, method.observed_output, method.delta, claimed=claimed)
 
 
 def rows_key(page: str, schema: Schema) -> str:
-    """The key of the control that asks how many rows there may be."""
+    """Return the key of the control in which a user says how many rows to expect."""
     return f"forecast.rows.{page}:{schema.max_rows}"
 
 
-def rows_said(page: str, schema: Schema) -> int | None:
-    """How many rows someone says that there may be: in Advanced, or by the public bound; None if nobody does."""
+def expected_rows(page: str, schema: Schema) -> int | None:
+    """Return the number of rows that the user expects, else the public bound, else None."""
     said: int | None = st.session_state.get(rows_key(page, schema))
     return said or schema.max_rows
 
 
-def rows_expected(page: str, schema: Schema) -> int:
-    """How many rows a forecast counts with: what someone says, or a usual number."""
-    return min(rows_said(page, schema) or USUAL, MOST_EXPECTED)
+def forecast_rows(page: str, schema: Schema) -> int:
+    """Return the number of rows for a forecast: declared or expected by the user, else 10,000.
+
+    The number is at most `MOST_EXPECTED`.
+    """
+    return min(expected_rows(page, schema) or USUAL, MOST_EXPECTED)
 
 
 def sizes_text(sizes: Sequence[int]) -> str:
-    """Several numbers of rows."""
+    """Return numbers of rows as one text, such as "100 / 1,000"."""
     return " / ".join(f"{some:,}" for some in sizes)
 
 
-def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
-    """What is expected, worked out once for the same settings."""
+def expected_errors(method: Any, schema: Schema, rows: int) -> Expectation:
+    """Return a method's expected errors on `rows` rows, computed once per session and settings."""
     known = session.keep_once("dpcore.expectations", dict[Any, Expectation])
     key = (method.title, repr(method.get_params()), schema.to_json(), rows)
-    steps = method.asks()["epsilon"].steps or EPSILONS
+    steps = method.control_map()["epsilon"].steps or EPSILONS
     return session.compute_once(known, key, partial(expect_errors, method, schema, rows, steps=steps))
 
 
-def words(found: Sequence[Expectation], epsilon: float) -> list[str]:
-    """What is expected at an epsilon, in a few words each; for several numbers of rows, one after the other."""
+def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
+    """Return phrases for the expected errors at an epsilon.
+
+    `found` has one expectation per number of rows. Each phrase lists their values in that order.
+    """
     parts, last, several = [], found[-1], len(found) > 1
 
     def each(of: Callable[[Expectation], float], write: Callable[[float], str]) -> str:
@@ -136,31 +143,36 @@ def words(found: Sequence[Expectation], epsilon: float) -> list[str]:
         words = phrase("shares ± {points} points") if several else phrase("shares ± {points} points on average")
         if not several and (last.enough or 0) > epsilon:
             words = phrase("shares ± {points} points on average (± 5 from epsilon {epsilon})")
-        parts.append(say(words, points=each(lambda one: one.columns or 0, points), epsilon=number(last.enough or 0)))
+        shares = each(lambda one: one.columns or 0, format_points)
+        parts.append(say(words, points=shares, epsilon=number(last.enough or 0)))
     elif last.leaf is not None:
-        noisy = say("leaves hold more noise than rows")
+        noisy = say("tree leaves hold more noise than rows")
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
         parts.append(say("counts in leaves ± {share}", share=share) if last.leaf < 1 else noisy)
     if last.pairs and last.measurable is not None:
-        some = phrase("at most {some} of {all:,} relations measured, roughly; others as if shuffled")
-        some = phrase("at most {some} of {all:,} relations") if several else some
+        some = phrase("at most about {some} of {all:,} pairs of columns keep their relation")
+        some = phrase("at most {some} of {all:,} pairs keep their relation") if several else some
         if last.measurable == 0:
-            some = phrase("no relation kept: columns as if shuffled")
+            some = phrase("no pair of columns keeps its relation: columns look independent")
         parts.append(say(some, some=each(lambda one: one.measurable or 0, "{:,}".format), all=last.pairs))
     if last.seconds >= SLOW:
-        parts.append(say("about {seconds:.0f} s", seconds=last.seconds))
+        parts.append(say("the run takes about {seconds:.0f} s", seconds=last.seconds))
     return parts
 
 
-def points(share: float) -> str:
-    """A share in percentage points, without the sign."""
+def format_points(share: float) -> str:
+    """Return a share in percentage points as text, without a unit."""
     return f"{100 * share:.1f}" if share < 0.01 else f"{100 * share:.0f}"
 
 
-def coarse(method: Any, schema: Schema) -> list[str]:
-    """Of bins that no person wrote the widest one, for its range, that holds 0 or begins a column; dates go first."""
+def describe_wide_bins(method: Any, schema: Schema) -> list[str]:
+    """Return a phrase for the widest proposed bin, in a list; an empty list if no bin is wide.
+
+    Width is relative to the column's range. Only bins that nobody declared count, and of each
+    column only the bin that contains 0, or else its first bin. Dates come before numbers.
+    """
     widest, wide = ((False, 0.0), ""), 0
-    for one in schema if isinstance(method, Synthesizer) else ():  # others make no rows
+    for one in schema if isinstance(method, Synthesizer) else ():  # other methods make no rows
         if not one.numeric or one.origin not in PROPOSED:
             continue
         widths, below = np.diff(one.edges), int((one.edges <= 0).sum())

@@ -1,4 +1,4 @@
-"""The controls of a method's page: which method, and one for every parameter that it declares to be asked for."""
+"""The controls of a method's page: the choice of the method, and one control per parameter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from dpcore.accounting.relation import Relation
-from dpcore.dashboard import jobs, links, unproved
+from dpcore.dashboard import jobs, links, void_guarantee
 from dpcore.dashboard.epsilon import EPSILONS, choose_epsilon
 from dpcore.dashboard.shell import escape, show_error
 from dpcore.dashboard.widgets import choice, lasting
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
         Synthesizer,
     )
 
-MOST_ROWS = 1_000_000  # that a page makes, and that a forecast counts with
-ROWS = phrase("Empty: the public number of rows, or, where that is private, the noisy one that the release holds.")
-SHORT = 8  # letters of a name that says nothing alone
+MOST_ROWS = 1_000_000  # most synthetic rows, and rows of a forecast
+ROWS = phrase("If empty: the public number of rows, or the noisy estimate of the release.")
+SHORT = 8  # names with fewer letters are shown in full
 RELATIONS = {str(one): one.short for one in (Relation.ADD_REMOVE, Relation.REPLACE)}
-OWN, EACH = "own", phrase("A number of its own for each column")
+OWN, EACH = "own", phrase("Enter one number for each column")
 MOST_OFFERED, TIMES = 1_000, " × "  # pairs of columns
 
 
 def presets_of(page: str) -> dict[str, tuple[str, Preset]]:
-    """All presets of a page and their methods' names, by what links call them: corrected ones come first."""
+    """Return {name in links: (method's title, preset)} of a page, corrected presets first."""
     kinds = [(name, kind) for name, kind in METHODS.items() if kind.page == page]
     found = [(name, offer) for name, kind in kinds for offer in kind.presets]
     labels = {"corrected": "{label}", "published": former_names.PUBLISHED}
@@ -58,10 +58,11 @@ def presets_of(page: str) -> dict[str, tuple[str, Preset]]:
     }
 
 
-def method_select(page: str) -> tuple[str, Preset]:
-    """The method's name and the preset that is chosen of it; the first one is recommended.
+def choose_method(page: str) -> tuple[str, Preset]:
+    """Draw the choice of a method; return the method's title and the chosen preset.
 
-    A link of before may say a mode alone, for the first of it.
+    The first preset is recommended. An old link may name a mode only, which selects the first
+    preset of that mode.
     """
     found, key, wishes = presets_of(page), f"{page}.method", links.drawing().wishes
     if (mode := wishes.get(key)) in ("corrected", "published"):
@@ -80,48 +81,74 @@ def method_select(page: str) -> tuple[str, Preset]:
 
 
 def rows_picker(page: str, method: Synthesizer, data: Dataset) -> int | None:
-    """How many synthetic rows; None, if nobody says, for as many as the release itself does.
+    """Draw the control for the number of synthetic rows; return it, or None if it is empty.
 
-    Methods that label rows one by one release no count: they label a round number until then.
+    None means the public number of rows, or the release's own noisy one.
+
+    A method that labels its rows while it learns needs the number before. Its default is 10,000.
     """
-    key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied(None)
-    look: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}
-    look["placeholder"] = say("as many as the release says")
-    found: int | None = lasting(st.number_input, say("Synthetic rows"), key, 1, MOST_ROWS, None, 1_000, **look)
+    key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied_parameters(None)
+    style: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}
+    style["placeholder"] = say("as many as the release estimates")
+    found: int | None = lasting(st.number_input, say("Synthetic rows"), key, 1, MOST_ROWS, None, 1_000, **style)
     return found
 
 
 def relation_words(relation: str, persons: bool = False) -> str:
-    """What differs between neighbors, in a few words to `say`; where runs protect `persons`, or else rows."""
+    """Return a short phrase, to be translated by `say`, for the difference between neighbors.
+
+    `persons` says that runs protect persons, not single rows.
+    """
     return Relation(relation).short_for("person" if persons else "row")
 
 
 def relation_picker(
     page: str, offered: Sequence[str] = tuple(RELATIONS), meant: str = "", persons: bool = False, usual: str = ""
 ) -> str:
-    """Which tables count as neighbors, and what that means; the `usual` ones, or the first, until somebody chooses."""
+    """Draw the choice of the neighboring relation, and return its name.
+
+    Parameters
+    ----------
+    page
+        Page whose control is drawn.
+    offered
+        Names of the relations to choose from.
+    meant
+        Explanation in place of the relations' own.
+    persons
+        Whether runs protect persons, not single rows.
+    usual
+        Relation until the user chooses one; the first if empty.
+    """
     key = f"{page}.relation" if len(offered) > 1 else f"{page}.relation.{offered[0]}"
     meanings = [meant or Relation(name).sentence_for("person" if persons else "row") for name in offered]
     names = {name: relation_words(name, persons) for name in offered}
     label = say("What is protected: one person") if persons else say("What is protected: one row")
-    look: Any = {"usual": usual, "help": "\n\n".join(map(say, dict.fromkeys(meanings)))}
-    found: str = choice(st.radio, label, key, names, **look)
+    style: Any = {"usual": usual, "help": "\n\n".join(map(say, dict.fromkeys(meanings)))}
+    found: str = choice(st.radio, label, key, names, **style)
     return found
 
 
-def target_picker(page: str, told: str, data: Dataset) -> str | None:
-    """The class column: one with categories, and none unless it is chosen. If there is none, what is `told` then."""
+def target_picker(page: str, warning: str, data: Dataset) -> str | None:
+    """Draw the choice of the class column, among columns with categories; return it, or None.
+
+    `warning` is shown if the schema has no such column.
+    """
     names = [column.name for column in data.schema if not column.numeric]
-    if told and not names:
-        st.warning(say(told))
+    if warning and not names:
+        st.warning(say(warning))
     key, usual = f"{page}.target:{data.token}", data.schema.target
-    look: Any = {"usual": usual if usual in names else "", "format_func": lambda name: name or say("(none)")}
-    return lasting(st.selectbox, say("Class column"), key, ["", *names], **look) or None
+    style: Any = {"usual": usual if usual in names else "", "format_func": lambda name: name or say("(none)")}
+    return lasting(st.selectbox, say("Class column"), key, ["", *names], **style) or None
 
 
-def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
-    """Draw the control of a parameter, if it is asked for; the method, as it is chosen so far, gets its value."""
-    if not control.wanted(method):
+def draw_control(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
+    """Draw the control of one parameter, if the method wants it, and set the value on `method`.
+
+    Returns the value as {parameter's name: value}, or an empty dict if no control is drawn. A value
+    that the parameter does not allow is shown with its remedy below the control.
+    """
+    if not control.applies_to(method):
         return {}
     name, schema, note = control.name, data.schema, control.note
     parameter, persons, about = method.parameters()[name], schema.persons is not None, "" if callable(note) else note
@@ -137,7 +164,7 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
         case "target":
             value = target_picker(page, about, data)
         case _:
-            value = value_of(page, method, control, schema, data.token)
+            value = choose_value(page, method, control, schema, data.token)
     setattr(method, name, value)
     try:
         parameter.check(name, value, method, schema)
@@ -149,19 +176,22 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
     return {name: value}
 
 
-def value_of(page: str, method: PrivateEstimator, control: Control, schema: Schema, token: object) -> Any:
-    """What is chosen for a parameter, by the widget of its kind. The token is of the data."""
+def choose_value(page: str, method: PrivateEstimator, control: Control, schema: Schema, token: object) -> Any:
+    """Draw the widget for a parameter's type, and return the chosen value.
+
+    `token` names the data set in the keys of controls that belong to one data set.
+    """
     parameter = method.parameters()[control.name]
     initial = control.initial(method, schema) if callable(control.initial) else control.initial
     usual = initial if parameter.default is None else parameter.default
     names = control.names(method, schema) if callable(control.names) else control.names
     key = f"{page}.{control.key or control.name}"
-    field = Field(control, parameter, names, method, schema, key, f":{token}", usual)
-    return option(field) if names and not isinstance(parameter, NumberList) else WIDGETS[type(parameter)](field)
+    field = ParameterField(control, parameter, names, method, schema, key, f":{token}", usual)
+    return choose_option(field) if names and not isinstance(parameter, NumberList) else WIDGETS[type(parameter)](field)
 
 
-class Field(NamedTuple):
-    """A parameter that is asked for, of a method as it is chosen so far."""
+class ParameterField(NamedTuple):
+    """One parameter's control, with the method and the schema that it depends on."""
 
     control: Control
     parameter: Any
@@ -172,22 +202,22 @@ class Field(NamedTuple):
     token: str
     usual: Any
 
-    def draw(self, widget: Callable[..., Any], *bounds: Any, **look: Any) -> Any:
-        """A widget with the control's words that says what is usual until someone chooses."""
-        look = {"help": self.control.help and say(self.control.help), "usual": self.usual, **look}
-        return lasting(widget, say(self.control.label), self.key, *bounds, **look)
+    def draw(self, widget: Callable[..., Any], *bounds: Any, **style: Any) -> Any:
+        """Draw a Streamlit widget with the control's label, help and default; return its value."""
+        style = {"help": self.control.help and say(self.control.help), "usual": self.usual, **style}
+        return lasting(widget, say(self.control.label), self.key, *bounds, **style)
 
 
-def option(field: Field) -> Any:
-    """One of the named options; "" is None."""
+def choose_option(field: ParameterField) -> Any:
+    """Draw a select box of the named options; return the chosen one, or None for ""."""
     parameter, names = field.parameter, field.names
     known = ("", *parameter.options) if isinstance(parameter, Choice) else names
     names = {one: names[one] for one in names if one in known and (one != "" or parameter.default is None)}
     return field.draw(st.selectbox, [*names], format_func=lambda one: say(names[one])) or None
 
 
-def number(field: Field) -> Any:
-    """A number: one of some steps, a share, or any in the range; empty where that is None."""
+def choose_number(field: ParameterField) -> Any:
+    """Draw a slider or number input; return its number, or None if it is left empty."""
     if field.control.steps:
         return field.draw(st.select_slider, field.control.steps, format_func="{:g}".format)
     low, high, *steps = field.control.within
@@ -198,8 +228,12 @@ def number(field: Field) -> Any:
     return field.draw(st.number_input, low, high, None if empty else "min", step)
 
 
-def numbers(field: Field) -> Any:
-    """A word, or one number for all, or as many numbers as there are things, typed."""
+def choose_numbers(field: ParameterField) -> Any:
+    """Draw the control of a list of numbers; return a named option, one number, or a tuple.
+
+    A tuple has one number for each column, or another part of the schema. Text that is not a list
+    of numbers becomes an empty tuple.
+    """
     parameter, key, label = field.parameter, field.key, say(field.control.label)
     many = len(parameter.things(field.method, field.schema))
     if parameter.words:
@@ -207,39 +241,42 @@ def numbers(field: Field) -> Any:
         if (word := field.draw(st.selectbox, [*names], format_func=lambda one: say(names[one]))) != OWN:
             return word
     elif parameter.one_for_all and not (many > 1 and lasting(st.toggle, say(EACH), f"{key}.{OWN}")):
-        return number(field)
+        return choose_number(field)
     each = field.usual if isinstance(field.usual, tuple) else [1 if parameter.words else field.usual] * many
-    look = {"usual": ", ".join(f"{one:g}" for one in each)}
-    look["help"] = escape(retold(parameter.remedy(field.method, field.schema)))
+    style = {"usual": ", ".join(f"{one:g}" for one in each)}
+    style["help"] = escape(retold(parameter.remedy(field.method, field.schema)))
     label = say("{label} ({many} numbers, separated by commas)", label=label, many=many)
-    text = lasting(st.text_input, label, f"{key}.each.{many}{field.token}", "", **look)
+    text = lasting(st.text_input, label, f"{key}.each.{many}{field.token}", "", **style)
     try:
         return tuple(float(word) for word in text.replace(";", ",").split(",") if word.strip())
     except ValueError:
         return ()
 
 
-def pairs(field: Field) -> Any:
-    """Some pairs of columns; of very many the first are offered, and others can be typed."""
+def choose_pairs(field: ParameterField) -> Any:
+    """Draw the choice of pairs of columns, and return them; the first 1,000 pairs are offered.
+
+    Other pairs can be typed if there are more.
+    """
     offered = {TIMES.join(pair): pair for pair in islice(combinations(field.schema.names, 2), MOST_OFFERED)}
-    look: dict[str, Any] = {"usual": [], "accept_new_options": len(offered) == MOST_OFFERED}
-    found = field._replace(key=field.key + field.token).draw(st.multiselect, [*offered], **look)
+    style: dict[str, Any] = {"usual": [], "accept_new_options": len(offered) == MOST_OFFERED}
+    found = field._replace(key=field.key + field.token).draw(st.multiselect, [*offered], **style)
     chosen = (offered.get(words, tuple(words.split(TIMES))) for words in found)
     return tuple(chosen) or field.parameter.default
 
 
-WIDGETS: dict[type, Callable[[Field], Any]] = {
+WIDGETS: dict[type, Callable[[ParameterField], Any]] = {
     Flag: lambda field: field.draw(st.toggle),
-    Whole: number,
-    Number: number,
-    NumberList: numbers,
-    WeightList: numbers,
-    PairList: pairs,
+    Whole: choose_number,
+    Number: choose_number,
+    NumberList: choose_numbers,
+    WeightList: choose_numbers,
+    PairList: choose_pairs,
 }
 
 
-def refusal(*checks: Callable[[], object]) -> str:
-    """Why a run would be refused by one of some checks, which is shown with what to do; empty if it would not."""
+def show_refusal(*checks: Callable[[], object]) -> str:
+    """Run checks until one raises; draw that error and return its cause, or return ""."""
     try:
         for check in checks:
             check()
@@ -250,7 +287,10 @@ def refusal(*checks: Callable[[], object]) -> str:
 
 
 def note_missing(page: str, why: str) -> None:
-    """Note what settings lack to be run, if anything; the button outside them is drawn anew if that changed."""
+    """Store why the settings cannot be run ("" if they can), and rerun the page if that changed.
+
+    The rerun updates the Run button, which is outside the settings' fragment.
+    """
     key = f"{page}.lacks"
     before, st.session_state[key] = st.session_state.get(key), why
     if before not in (None, why):
@@ -258,15 +298,15 @@ def note_missing(page: str, why: str) -> None:
 
 
 def run_button(key: str, data: Dataset | None = None, container: jobs.Container = None) -> None:
-    """The button that makes a release of data, or runs on invented ones; it stands in its place.
+    """Draw the Run button, which requests a release of `data`, or a run on invented data if None.
 
-    It is outside the settings' fragment, so that a press reruns the whole page; it rests while
-    these lack something.
+    The button is outside the settings' fragment, so that a press reruns the whole page. It is
+    disabled while the settings cannot be run.
     """
-    look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
+    style: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if why := st.session_state.get(f"{key}.lacks"):
-        look |= {"disabled": True, "help": escape(retold(why))}
+        style |= {"disabled": True, "help": escape(retold(why))}
     if data is None or why:
-        jobs.button(say("Run"), key, "run", container, **look)
+        jobs.run_button(say("Run"), key, "run", container, **style)
     else:
-        unproved.button(say("Run"), key, "run", data, container, **look)
+        void_guarantee.run_button(say("Run"), key, "run", data, container, **style)

@@ -1,4 +1,4 @@
-"""What shows an idea has one shape: settings at left, a picture at right, a sentence to keep, and what is behind it."""
+"""The common layout of demonstrations: settings at left, pictures and one sentence at right."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from dpcore.dashboard.shell import mendable
 from dpcore.dashboard.widgets import caption, figures, lasting, markdown, number_choice
 from dpcore.language import phrase, say
 
-# The headings of tables, in one message: a translation has as many, in the same order.
+# Headings of tables, in one message: translations have the same number, in the same order.
 HEADINGS = phrase(
     "allowed, answer, answers, average, candidate, column, count, deviation, distance, each, "
     "epsilon, epsilon_total, from, high, inside, kept, loss, low, measure, number, once, others, "
@@ -22,7 +22,7 @@ HEADINGS = phrase(
     "reported, reports, right, rounds, setting, share, shared, split, to, truth, value, votes, "
     "votes_other, who, with, without, world, yours"
 )
-DANA = "Dana"  # of invented people, the one who is in question; and the others
+DANA = "Dana"  # the invented person in question; all other persons
 OTHERS = ("Ada", "Ben", "Chen", "Eli", "Fatima", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena", "Mei", "Noor")
 EPSILON, EPSILONS = phrase("Epsilon"), (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 DemonstrationPicture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
@@ -30,61 +30,65 @@ DemonstrationPicture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What is shown at some settings; sentences are messages, with `values` for their braces."""
+    """The contents of a demonstration; sentences are messages, with `values` for their braces."""
 
     figures: Mapping[str, str]
-    pictures: Sequence[DemonstrationPicture]  # the first stands above the sentence to keep
+    pictures: Sequence[DemonstrationPicture]  # the first one is above the sentence
     keep: str
-    assumed: str  # what the pictures take for granted, and who found it
-    behind: Mapping[str, pd.DataFrame]  # numbers, by the titles of their tables
+    assumptions: str  # of the pictures, with their source
+    tables: Mapping[str, pd.DataFrame]  # of numbers, by their titles
     note: str = ""  # below the sentence
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def demonstration(key: str) -> Callable[[Callable[[str], Demonstration | None]], Callable[[], None]]:
-    """Make a part of a page of what draws settings, under this key, and returns what they show."""
+    """Return a decorator that turns a function into a part of a page with its own reruns.
+
+    The function draws the settings whose keys begin with `key`, and returns the `Demonstration`
+    that is drawn beside them, or None for nothing.
+    """
 
     def part(make: Callable[[str], Demonstration | None]) -> Callable[[], None]:
         @st.fragment
         @wraps(make)
         def drawn() -> None:
-            left, right = sides()
+            left, right = two_columns()
             with mendable():
                 with left:
                     found = make(key)
                 if found is not None:
-                    show(found, left, right)
+                    draw_demonstration(found, left, right)
 
         return drawn
 
     return part
 
 
-def sides() -> Any:
-    """The places of settings and of pictures."""
+def two_columns() -> Any:
+    """Return the left column, for settings, and the right column, for pictures."""
     return st.columns([2, 5], gap="medium")
 
 
 def epsilon_slider(
-    key: str, label: str = EPSILON, steps: Sequence[float] = EPSILONS, usual: float = 1, **look: Any
+    key: str, label: str = EPSILON, steps: Sequence[float] = EPSILONS, usual: float = 1, **style: Any
 ) -> float:
-    """Epsilon on a logarithmic scale, small."""
-    look |= {"value": usual, "help": say("Left: more private. Right: more accurate.")}
-    return float(number_choice(st.select_slider, say(label), f"{key}.epsilon", steps, **look))
+    """Draw a slider of epsilon on a logarithmic scale, and return its value."""
+    style |= {"value": usual, "help": say("Left: more private. Right: more accurate.")}
+    return float(number_choice(st.select_slider, say(label), f"{key}.epsilon", steps, **style))
 
 
 def share_slider(label: str, key: str, low: int, high: int, usual: int, step: int = 1) -> float:
-    """A share in percent."""
+    """Draw a slider in percent, and return its value as a share in [0, 1]."""
     return float(lasting(st.slider, label, key, low, high, usual, step, format="%d%%") / 100)
 
 
 def with_headings(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table under its headings in the language of the screen."""
+    """Return a table with its headings in the language of the screen."""
     return frame.rename(columns=dict(zip(HEADINGS.split(", "), say(HEADINGS).split(", "), strict=True)))
 
 
-def draw(picture: DemonstrationPicture) -> None:
-    """A chart, a table, or what draws itself."""
+def draw_picture(picture: DemonstrationPicture) -> None:
+    """Draw a chart or a table, or call a function that draws."""
     if isinstance(picture, pd.DataFrame):
         st.dataframe(picture, hide_index=True)
     elif callable(picture):
@@ -93,20 +97,20 @@ def draw(picture: DemonstrationPicture) -> None:
         panels.chart(picture)
 
 
-def show(found: Demonstration, left: Any, right: Any) -> None:
-    """Figures below the settings; pictures, the sentence and all else beside them."""
+def draw_demonstration(found: Demonstration, left: Any, right: Any) -> None:
+    """Draw a demonstration: its figures in the left column, all else in the right column."""
     with left:
-        figures(found.figures, beside=False)
+        figures(found.figures, horizontal=False)
     with right:
-        draw(found.pictures[0])
+        draw_picture(found.pictures[0])
         sentence = say(found.keep, **found.values)
         st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
         if found.note:
             markdown(found.note, **found.values)
         for picture in found.pictures[1:]:
-            draw(picture)
+            draw_picture(picture)
         with st.expander(say("What is assumed, and the numbers behind the pictures")):
-            caption(found.assumed, **found.values)
-            for title, frame in found.behind.items():
+            caption(found.assumptions, **found.values)
+            for title, frame in found.tables.items():
                 st.markdown(f"**{title}**")
                 st.dataframe(with_headings(frame), hide_index=True)

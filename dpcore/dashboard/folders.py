@@ -1,6 +1,6 @@
-"""Tables that are longer than the memory: encoding them, which can be gone on with.
+"""Encoding of tables that are larger than memory; an interrupted encoding can be resumed.
 
-A folder of codes says itself what is in it, so that another session, or another server, goes on.
+A folder of codes describes its own contents, so that another session or server can resume it.
 """
 
 import shutil
@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpcore.arguments import Progress
 from dpcore.dashboard import hosting, jobs, session
-from dpcore.dashboard.intake import ENCODE, Intake, codes_in, codes_of, readable
+from dpcore.dashboard.intake import ENCODE, Intake, find_codes, path_errors, read_codes
 from dpcore.dashboard.shell import escape
 from dpcore.domain.column import code_dtype
 from dpcore.domain.schema import Schema
@@ -24,107 +24,113 @@ from dpcore.rows.folder import CHANGED, PartialFolder, open_begun
 from dpcore.rows.sources import fits
 from dpcore.rows.writing import encode_folder
 
-PRIVATE = phrase("**They are as private as the rows**, and stay until you delete them.")
+PRIVATE = phrase("**Encoded rows are as private as the rows**, and stay until you delete them.")
+EncodedData = dict[str, FolderData]  # by tokens
+CodesKey = tuple[Path, int]
 
 
 @dataclass(frozen=True)
 class FolderPlan:
-    """What a press of the button does with a table: which codes are used, gone on with, or made."""
+    """How a table larger than memory becomes a data set: from new, partial or finished codes."""
 
     rows: Intake
     codes: Path
-    known: PartialFolder | None  # what is there, if it can be used as it is, or gone on with
+    existing: PartialFolder | None  # existing codes, if they can be used or resumed
     schema: Schema
-    share: float  # of rows that are kept aside
+    share: float  # of rows that become test rows
 
     @property
     def label(self) -> str:
-        """What the button says."""
-        if self.known is None:
+        """Label of the button that carries out the plan."""
+        if self.existing is None:
             return say("Encode")
-        if self.known.whole:
+        if self.existing.whole:
             return say("Use this table")
-        return say("Encode: go on after {rows:,} rows", rows=self.known.rows)
+        return say("Resume the encoding after {rows:,} rows", rows=self.existing.rows)
 
 
-def plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
-    """What becomes of a table that is longer than the memory, which the page says; None of others."""
+def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
+    """Draw and return the plan for a table that is larger than memory; None for other tables."""
     if rows.path is None:
         return None
-    with readable():
-        own = codes_in(rows.path)
+    with path_errors():
+        own = read_codes(rows.path)
         if own is not None and (other := fits(own.schema, schema)):
             raise SchemaError(
-                say("The rows were encoded with another column {name}.", name=repr(other)),
-                say("Undo the change; or choose the file that they were made from, and encode it."),
+                say("Column {name} of the schema is not as encoded.", name=repr(other)),
+                say("Undo the change of the column, or encode the original file again."),
             )
-        codes, known = codes_of(rows.path) if own is None else (rows.path, own)
-        made = FolderPlan(rows, codes, alike(known, rows, schema), schema, share)
+        codes, known = find_codes(rows.path) if own is None else (rows.path, own)
+        made = FolderPlan(rows, codes, usable_codes(known, rows, schema), schema, share)
         st.caption(f"{describe_plan(made)} {say(PRIVATE)}")
         return made
 
 
-def alike(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
-    """Codes that are there, if they are as they are asked for."""
-    if known is None or known.damaged() or known.reading != rows.options or key_of(known) in refused_codes():
+def usable_codes(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
+    """Return existing codes if they fit the table's options and the schema, else None."""
+    if known is None or known.damaged() or known.reading != rows.options or codes_key(known) in unreadable_codes():
         return None
     same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
     return known if same else None
 
 
-def key_of(codes: PartialFolder) -> tuple[Path, int]:
-    """What codes are known by until they are written anew."""
+def codes_key(codes: PartialFolder) -> CodesKey:
+    """Return the identity of codes until they are written again: folder and time of writing."""
     return codes.folder, codes.written
 
 
-def refused_codes() -> set[tuple[Path, int]]:
-    """Codes that this session could not open, though they have the right sizes."""
-    return session.keep_once("dpcore.damaged", set[tuple[Path, int]])
+def unreadable_codes() -> set[CodesKey]:
+    """Return the keys of codes that this session could not open although their sizes were right."""
+    return session.keep_once("dpcore.damaged", set[CodesKey])
 
 
-def describe_plan(asked: FolderPlan) -> str:
-    """Where codes go, what is there already, and how much room they take."""
-    there, folder = open_begun(asked.codes), escape(str(asked.codes))
-    if asked.known is not None and asked.known.whole:
-        return say("Encoded already: {n:,} rows in {folder}.", n=asked.known.rows, folder=folder)
-    size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in asked.schema)
-    free = shutil.disk_usage(next(parent for parent in asked.codes.parents if parent.exists())).free
-    text = phrase("Codes go to {folder}: {size:,} MB for a million rows; {free:,.0f} MB are free.")
-    if there is not None and asked.known is None:
-        text = phrase("Codes in {folder} are replaced: they are damaged, or do not fit any more.")
+def describe_plan(plan: FolderPlan) -> str:
+    """Return a sentence on the codes' folder, what it holds, and the space that they need."""
+    there, folder = open_begun(plan.codes), escape(str(plan.codes))
+    if plan.existing is not None and plan.existing.whole:
+        return say("The table is encoded: {n:,} rows in {folder}.", n=plan.existing.rows, folder=folder)
+    size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in plan.schema)
+    free = shutil.disk_usage(next(parent for parent in plan.codes.parents if parent.exists())).free
+    text = phrase("Encoded rows go to {folder}: {size:,} MB per million; {free:,.0f} MB are free.")
+    if there is not None and plan.existing is None:
+        text = phrase("Encoded rows in {folder} are replaced: they are damaged, or no longer fit.")
     return say(text, folder=folder, size=size, free=free / 1e6)
 
 
-def bring(asked: FolderPlan) -> FolderData | None:
-    """The button's work while it is under way; the data, once, when it is over."""
-    made = session.keep_once("dpcore.encoded", dict[str, FolderData])
-    jobs.run(phrase("Encoding"), ENCODE, partial(work, asked, made, refused_codes()))
-    return made.pop(asked.rows.token_of(asked.share), None)
+def run_encoding(plan: FolderPlan) -> FolderData | None:
+    """Run the requested encoding in the background; return the data set once it is finished.
+
+    Returns None until then, and again after the data set was returned.
+    """
+    made = session.keep_once("dpcore.encoded", EncodedData)
+    jobs.run(phrase("Encoding"), ENCODE, partial(encode_and_open, plan, made, unreadable_codes()))
+    return made.pop(plan.rows.token_of(plan.share), None)
 
 
-def work(asked: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
-    """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels.
+def encode_and_open(plan: FolderPlan, made: EncodedData, wrong: set[CodesKey], progress: Progress) -> None:
+    """Encode the rows that are not encoded yet, open the codes, and store the data set in `made`.
 
-    Codes that cannot be opened are `wrong` from then on.
+    Rows that were encoded before a cancellation are kept. Codes that cannot be opened are added to
+    `wrong`.
     """
     hosting.require_own_computer()
-    rows, known = asked.rows, asked.known
+    rows, known = plan.rows, plan.existing
     if known is None or not known.whole:
-        how: dict[str, Any] = {"schema": asked.schema, "replace": True, **rows.options}
+        how: dict[str, Any] = {"schema": plan.schema, "replace": True, **rows.options}
         if known is not None:
             how |= {"schema": known.schema, "replace": False, "numbers": known.numbers}
         try:
-            encode_folder(str(rows.path), asked.codes, progress=progress, **how)
+            encode_folder(str(rows.path), plan.codes, progress=progress, **how)
         except OSError as error:
-            cause = phrase("The codes cannot be written: {reason}.").format(reason=error.strerror or "?")
-            raise DataError(cause, phrase("Make room, or encode the rows in Python.")) from None
+            cause = phrase("Encoded rows cannot be written: {reason}.").format(reason=error.strerror or "?")
+            raise DataError(cause, phrase("Free disk space, or use encode_folder in Python.")) from None
     progress(0.99, phrase("Splitting the rows at random"))
-    note, token = f"{rows.path}, in codes: {asked.codes}", rows.token_of(asked.share)
-    how = {"schema": asked.schema, "test_share": asked.share, "split_seed": rows.split_seed}
+    note, token = f"{rows.path}, in codes: {plan.codes}", rows.token_of(plan.share)
+    how = {"schema": plan.schema, "test_share": plan.share, "split_seed": rows.split_seed}
     try:
-        found = FolderData.open(asked.codes, name=rows.name, note=note, **how)
+        found = FolderData.open(plan.codes, name=rows.name, note=note, **how)
     except DataError as error:
-        if error.remedy == CHANGED and (there := open_begun(asked.codes)) is not None:
-            wrong.add(key_of(there))
+        if error.remedy == CHANGED and (there := open_begun(plan.codes)) is not None:
+            wrong.add(codes_key(there))
         raise
     made[token] = replace(found, token=token)

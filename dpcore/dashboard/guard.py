@@ -1,14 +1,15 @@
-"""What stands before every request: by which names this server is reached, from whose pages, and at which paths.
+"""The guard in front of the server: which hosts, origins and paths a request may have.
 
-A page of another site, on another port, or behind a name that was pointed at this computer must not
-talk to a dashboard that holds somebody's rows. So a request is answered if its `Host` is a number,
-localhost, or a public address that whoever started the server named, and if it comes from a page of
-that very address, or of a public one. Streamlit itself would let any port of this computer in, and
-looks up the computer's own addresses elsewhere to compare them.
+A page of another site, of another port, or behind a host name that was pointed at this computer
+must not talk to a dashboard that has someone's private rows. The guard therefore answers a
+request under two conditions. Its `Host` is an IP address, localhost, or a public address that
+`--public` names. And it comes from a page of that same address, or of a public one. Streamlit
+itself would admit every port of this computer, and would ask an outside server for the
+computer's own addresses.
 
-And a request is answered at the paths that pages ask for, and at no other: Streamlit also tells
-anybody how many bytes visitors uploaded, and has an interface for agents. Uploads are counted on
-their way: what a session holds is bounded.
+The guard answers only at the paths that pages need. Streamlit also tells everyone how many bytes
+visitors uploaded, and has an interface for agents. The guard counts uploads while they arrive,
+since the memory of a session is bounded.
 """
 
 import json
@@ -28,16 +29,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from dpcore.dashboard import FOLDER, hosting, housekeeping
-from dpcore.dashboard.messages import FULL, answer, is_needed
+from dpcore.dashboard.messages import FULL, hide_private_paths, is_needed
 
 HEADERS = {
     b"x-frame-options": b"DENY",
     b"content-security-policy": b"frame-ancestors 'none'",
     b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"same-origin",  # the guard needs it, of its own pages
+    b"referrer-policy": b"same-origin",  # the guard needs the referrer of its own pages
 }
 PAGES = "|".join(path.stem for path in (FOLDER / "pages").glob("*.py"))
-PATHS = re.compile(  # what pages of the oldest and of the newest Streamlit ask for (tests/browser/test_requests.py)
+PATHS = re.compile(  # requests of pages in all Streamlit versions (tests/browser/test_requests.py)
     rf" /_stcore/stream|(GET|HEAD) /(({PAGES})/?|favicon\.png|_stcore/(health|host-config))?"
     r"|(GET|HEAD) /(static|media)(/\w[\w.-]*)+|(PUT|DELETE) /_stcore/upload_file/(?P<session>[^/]+)/[^/]+",
     re.ASCII,
@@ -45,64 +46,71 @@ PATHS = re.compile(  # what pages of the oldest and of the newest Streamlit ask 
 
 
 class Guard:
-    """An ASGI application before another."""
+    """An ASGI application that checks requests before it passes them to another one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        os.environ["DPCORE_GUARD"] = str(os.getpid())  # pages say if it is not there (housekeeping.unguarded)
+        os.environ["DPCORE_GUARD"] = str(os.getpid())  # read by housekeeping.is_unguarded
         self.public = {origin(address) for address in os.environ.get("DPCORE_PUBLIC", "").split()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, refuse, and add the headers."""
+        """Answer or refuse a request, with the security headers."""
         if scope["type"] not in ("http", "websocket"):
             app = self.app
-        elif stranger := self.stranger(scope):
-            remedy = f"If it is, whoever started the server starts it with --public {stranger}"
-            why = f"dpcore does not know {stranger} as its own address. {remedy}"
-            app = refusal(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
+        elif unknown := self.unknown_address(scope):
+            remedy = f"If it is one, start the server with --public {unknown}"
+            why = f"dpcore does not know {unknown} as an address of its own. {remedy}"
+            app = refuse(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
         elif not (path := match_request(scope)):
-            app = refusal(scope, HTTPStatus.NOT_FOUND, "No page is here. Open the first page.")
+            app = refuse(scope, HTTPStatus.NOT_FOUND, "This address has no page. Open the first page.")
         elif scope.get("method") != "PUT":
             app, receive = self.app, filter_messages(receive)
-        elif hosting.takes_files():
-            app = partial(self.take, path["session"])
+        elif hosting.accepts_uploads():
+            app = partial(self.pass_upload, path["session"])
         else:
-            app = refusal(scope, HTTPStatus.FORBIDDEN, "This server takes no files.")
+            app = refuse(scope, HTTPStatus.FORBIDDEN, "This server accepts no uploads.")
         await app(with_own_host(scope), receive, with_headers(send))
 
-    async def take(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass an upload on while there is room for it, whatever it says of its length."""
+    async def pass_upload(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on an upload while the session has room for it, whatever its declared length."""
         size = 0
 
         async def receiving() -> Message:
             nonlocal size
             message = await receive()
             size += (came := len(message.get("body", b"")))
-            housekeeping.coming[session] += came
-            if housekeeping.room(session) < 0:
+            housekeeping.incoming_bytes[session] += came
+            if housekeeping.upload_room(session) < 0:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, FULL)
             return message
 
         try:
             await self.app(scope, receiving, send)
         finally:
-            housekeeping.coming -= Counter({session: size})
-            housekeeping.upload_bytes()  # the session may have ended before its upload did
+            housekeeping.incoming_bytes -= Counter({session: size})
+            housekeeping.upload_bytes()  # the session may have ended before its upload
 
-    def stranger(self, scope: Scope) -> str:
-        """For which address a request is refused, the server's or the page's; else nothing."""
+    def unknown_address(self, scope: Scope) -> str:
+        """Return the unknown address that makes a request inadmissible; "" if there is none.
+
+        The address is that of the server, if the guard does not know it, or that of the page that
+        sent the request.
+        """
         sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         host, page = sent.get("host", ""), sent.get("origin", "")
-        if not (numeric(host) or host in {urlsplit(address).netloc for address in self.public}):
+        if not (is_numeric_host(host) or host in {urlsplit(address).netloc for address in self.public}):
             return f"https://{host}"
-        if not page and "/_stcore/" in scope["path"]:  # what a page asks for itself; links may come from anywhere
+        if not page and "/_stcore/" in scope["path"]:  # sent by a page; links may come from anywhere
             page = sent.get("referer", "")
         ours = not page or origin(page) in self.public or urlsplit(page).netloc == host
         return "" if ours else origin(page)
 
 
 def match_request(scope: Scope) -> re.Match[str] | None:
-    """What a request asks for, by its method (of a websocket: none) and its decoded path; None if no page needs it."""
+    """Match a request's method and path with those that pages need; None if no page needs them.
+
+    A websocket has no method.
+    """
     base = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
     if not f"{scope['path']}/".startswith(f"{base}/"):
         return None
@@ -110,10 +118,10 @@ def match_request(scope: Scope) -> re.Match[str] | None:
 
 
 def with_own_host(scope: Scope) -> Scope:
-    """A request whose origin was judged, as if its host were that: Streamlit knows no public addresses.
+    """Return a checked websocket request with its origin as its host.
 
-    It would look up its own ones elsewhere, and refuse who came through a proxy that replaces the
-    host.
+    Streamlit knows no public addresses. It would ask an outside server for its own addresses, and
+    would refuse visitors who come through a proxy that replaces the host.
     """
     page = dict(scope.get("headers", ())).get(b"origin", b"")
     if scope["type"] != "websocket" or not page:
@@ -123,13 +131,13 @@ def with_own_host(scope: Scope) -> Scope:
 
 
 def origin(address: str) -> str:
-    """Scheme, name and port of an address."""
+    """Return the scheme, name and port of an address, in lower case."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
-def numeric(host: str) -> bool:
-    """Whether a host is this computer's or a number, which nobody can point elsewhere."""
+def is_numeric_host(host: str) -> bool:
+    """Return whether a host is localhost or an IP address, which no one can point elsewhere."""
     name = urlsplit(f"//{host}").hostname or ""
     with suppress(ValueError):
         return name == "localhost" or bool(ip_address(name))
@@ -137,12 +145,12 @@ def numeric(host: str) -> bool:
 
 
 def filter_messages(receive: Receive) -> Receive:
-    """Receive, without messages that no page of the dashboard needs to send."""
+    """Wrap `receive` so that websocket messages that no page needs are dropped."""
 
     async def receiving() -> Message:
         while True:
             message = await receive()
-            raw = message.get("bytes")  # of a websocket
+            raw = message.get("bytes")  # a message of a websocket
             if not raw or is_needed(raw):
                 return message
 
@@ -150,27 +158,27 @@ def filter_messages(receive: Receive) -> Receive:
 
 
 def with_headers(send: Send) -> Send:
-    """Send, with what every answer tells browsers, and without what no page needs to know."""
+    """Wrap `send` so that responses carry `HEADERS`, and messages hide what no page needs."""
 
     async def sending(message: Message) -> None:
         if message["type"].endswith("http.response.start"):
             others = [pair for pair in message.get("headers", []) if pair[0].lower() not in HEADERS]
             message["headers"] = [*others, *HEADERS.items()]
         elif message["type"] == "websocket.send" and (raw := message.get("bytes")):
-            message = {**message, "bytes": answer(raw)}
+            message = {**message, "bytes": hide_private_paths(raw)}
         await send(message)
 
     return sending
 
 
-def refusal(scope: Scope, status: int, why: str) -> ASGIApp:
-    """What refuses a request, with a text; a websocket before it is open."""
+def refuse(scope: Scope, status: int, why: str) -> ASGIApp:
+    """Return an ASGI application that refuses a request with a status and a reason."""
     headers = {"cache-control": "no-store"}
     extensions = scope.get("extensions", {})
     if scope["type"] == "websocket" and "websocket.http.response" not in extensions:
         return WebSocketClose(1008, why[:120])
     if status == HTTPStatus.MISDIRECTED_REQUEST and scope["path"].endswith(".js"):
-        # The page would stay empty: its script says why.
+        # Without this script, the page would stay empty.
         script = f"document.body.textContent = {json.dumps(why)}"
         return Response(script, headers=headers, media_type="text/javascript")
     return PlainTextResponse(why, status, headers)

@@ -1,4 +1,4 @@
-"""Two piles of numbers in one set of bins, and how far their ratio may be from one."""
+"""Histograms of two samples in common bins, with intervals for the ratio of their shares."""
 
 from typing import Any, NamedTuple
 
@@ -14,11 +14,11 @@ TAIL = 0.002  # share of the runs in each of the outermost bars, at most, if num
 
 
 class HistogramPair(NamedTuple):
-    """Bins with their counts, and the edge at the event's threshold.
+    """Common bins with their counts, and the bin edge at the event's threshold.
 
-    `bins` has one row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second /
-    first its `log_ratio` and the ends `low` and `high` of a 95% interval; infinite where a world
-    has no run, missing where neither has one.
+    `bins` has one row per bin: `left`, `right`; `first` and `second`, the numbers of runs in each
+    world; `log_ratio` of second to first, and `low` and `high`, the ends of its 95% interval. The
+    log ratio is infinite where one world has no run, and missing where neither has one.
     """
 
     bins: pd.DataFrame
@@ -26,9 +26,21 @@ class HistogramPair(NamedTuple):
 
 
 def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bool) -> HistogramPair:
-    """Both worlds' numbers in common bins, none of which lies on both sides of the threshold.
+    """Return histograms of both worlds' numbers in common bins with an edge at the threshold.
 
-    The outermost bins hold whatever lies beyond as well; runs that gave no number are in none.
+    Parameters
+    ----------
+    first, second
+        One number per run, of each world.
+    threshold
+        Threshold of the event; infinite if there is none.
+    above
+        Whether the event is a number at or above the threshold, else at or below it.
+
+    Returns
+    -------
+    The bins and the edge at the threshold. The outermost bins also count all numbers beyond them.
+    Missing numbers are in no bin.
     """
     pool = np.concatenate([first, second])
     finite = pool[np.isfinite(pool)]
@@ -38,11 +50,11 @@ def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bo
         frame[name] = np.histogram(values[~np.isnan(values)], [-np.inf, *edges[1:-1], np.inf])[0]
     after = np.searchsorted(edges, threshold, side="right")
     edge = edges[after - above] if np.isfinite(threshold) else np.inf
-    return HistogramPair(ratios(frame, len(first)), float(edge))
+    return HistogramPair(add_log_ratios(frame, len(first)), float(edge))
 
 
 def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
-    """Edges of bins: one for each number if they have steps, else with an edge at the threshold."""
+    """Return bin edges, with an edge at the threshold or between whole steps of the values."""
     found = np.unique(values)
     step = float(np.diff(found).min()) if len(found) > 1 else 1.0
     steps = np.round((found - found[0]) / step)
@@ -59,18 +71,19 @@ def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
     return np.asarray(start + np.arange(-before, after + 1) * step)
 
 
-def ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """The logarithms of second / first, with intervals from a 97.5% interval for either share."""
+def add_log_ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
+    """Add log ratios of second to first, with intervals from a 97.5% interval for either share."""
     first, second = (frame[name].to_numpy(dtype=float) for name in ("first", "second"))
-    (first_low, first_high), (second_low, second_high) = (interval(hits, runs, 0.025) for hits in (first, second))
+    first_low, first_high = clopper_pearson(first, runs, 0.025)
+    second_low, second_high = clopper_pearson(second, runs, 0.025)
     with np.errstate(divide="ignore", invalid="ignore"):
         made = np.log([second / first, second_low / first_high, second_high / first_low])
     made[:, (first == 0) & (second == 0)] = np.nan
     return frame.assign(**dict(zip(("log_ratio", "low", "high"), made, strict=True)))
 
 
-def interval(hits: Floats, runs: Any, alpha: float = 0.05) -> tuple[Floats, Floats]:
-    """Clopper and Pearson's interval of a probability, with that chance of missing it."""
+def clopper_pearson(hits: Floats, runs: Any, alpha: float = 0.05) -> tuple[Floats, Floats]:
+    """Return the ends of the Clopper-Pearson interval of a probability with error rate `alpha`."""
     low = beta.ppf(alpha / 2, hits, runs - hits + 1)
     high = beta.ppf(1 - alpha / 2, hits + 1, runs - hits)
-    return np.nan_to_num(low), np.nan_to_num(high, nan=1.0)  # where none or all are hits
+    return np.nan_to_num(low), np.nan_to_num(high, nan=1.0)  # if none or all runs are hits

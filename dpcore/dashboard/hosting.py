@@ -1,9 +1,9 @@
-"""A server for visitors: what it lets them do, and how they share it. A dashboard of one's own has no such limits.
+"""A server for visitors: what they may do, and how they share it. Your own dashboard has no limits.
 
-`DPCORE_HOSTED` (the command's `--hosted`) makes a server one. Then books are a session's own, files
-are taken only with `DPCORE_UPLOADS`, data sets of the server's disk are not offered, and work has
-limits, which `DPCORE_LIMITS` changes: "seconds=300,at_once=2". Nothing is kept of a session that
-ended.
+`DPCORE_HOSTED` (the command's `--hosted`) makes a server one for visitors. Each session then has
+a ledger of its own. Uploads need `DPCORE_UPLOADS`, and data sets on the server's disk are not
+offered. Work has limits, which `DPCORE_LIMITS` changes: "seconds=300,at_once=2". Nothing of a
+session is kept after its end.
 """
 
 from __future__ import annotations
@@ -25,182 +25,205 @@ from dpcore.language import phrase
 
 @dataclass(frozen=True)
 class Limits:
-    """What visitors may have; a dashboard of one's own has no limits."""
+    """Limits for visitors; the defaults, for a dashboard of your own, are infinite."""
 
-    at_once: float = inf  # pieces of work that run at the same time
+    at_once: float = inf  # pieces of work that run at a time
     per_visitor: float = inf  # pieces of work of one visitor, running or waiting
     seconds: float = inf  # of one piece of work, without waiting
-    processes: float = inf  # that a comparison may use
-    megabytes: float = inf  # of the server's memory, above which nothing new begins
+    processes: float = inf  # of a comparison
+    megabytes: float = inf  # of memory, above which no work starts
     rows: float = inf  # of an uploaded table
     columns: float = inf
-    visitors: float = inf  # who are here at the same time
+    visitors: float = inf  # at a time
 
 
 HOSTED = Limits(2, 2, 600, 1, 4_000, 100_000, 60, 200)
 
 
 def is_hosted() -> bool:
-    """Whether this server is for visitors."""
+    """Return whether this server is for visitors."""
     return os.environ.get("DPCORE_HOSTED", "") not in ("", "0")
 
 
-def takes_files() -> bool:
-    """Whether people may upload files of their own."""
+def accepts_uploads() -> bool:
+    """Return whether users may upload files."""
     return not is_hosted() or os.environ.get("DPCORE_UPLOADS", "") not in ("", "0")
 
 
-def own_computer() -> bool:
-    """Whether only this very computer reaches the server, so that its files may be chosen by their path.
+def is_own_computer() -> bool:
+    """Return whether only this computer reaches the server, so that paths of files are offered.
 
-    The command says so in `DPCORE_LOCAL`: it alone knows that the guard is in front. As with any
-    server on the loopback address, other accounts of this computer reach it too, and act with the
-    rights of whoever started it.
+    The command sets `DPCORE_LOCAL`, as only the command knows that the guard is in front. As with
+    any server on the loopback address, other accounts of this computer reach it too, and act with
+    the rights of the user who started it.
     """
-    import streamlit as st  # the command begins before it is loaded
+    import streamlit as st  # imported late: the command starts faster
 
     marked = os.environ.get("DPCORE_LOCAL", "") not in ("", "0")
-    return marked and local(str(st.get_option("server.address") or ""))
+    return marked and is_local(str(st.get_option("server.address") or ""))
 
 
-def local(*addresses: str) -> bool:
-    """Whether a server that listens there is for its own computer: no visitors, no proxy."""
+def is_local(*addresses: str) -> bool:
+    """Return whether a server at these addresses serves only its own computer, without a proxy."""
     return {*addresses} <= {"127.0.0.1", "::1", "localhost"} and not (is_hosted() or os.environ.get("DPCORE_PUBLIC"))
 
 
 def require_own_computer() -> None:
-    """DataError where paths are not offered: whatever a page was sent, no file is looked at or written by its path."""
-    if not own_computer():
+    """Raise `DataError` if this server does not offer its own files by path.
+
+    Every function that reads or writes a file by a path from a page calls this first.
+    """
+    if not is_own_computer():
         raise DataError(
-            phrase("This server takes no paths of files."),
-            phrase("Start the dashboard on your own computer, by the command dpcore."),
+            phrase("This server does not open files by their path."),
+            phrase("Start the dashboard on your own computer with the command dpcore."),
         )
 
 
-def absolute(path: str) -> Path:
-    """A path as somebody types it; DataError if it does not say where it begins."""
+def absolute_path(path: str) -> Path:
+    """Return a typed path as an absolute path, with ~ expanded.
+
+    Raises
+    ------
+    DataError
+        If the path is relative.
+    """
     location = Path(path).expanduser()
     if not location.is_absolute():
-        raise DataError(phrase("This path does not say where it begins."), phrase("Write all of it, from / or ~ on."))
+        raise DataError(phrase("The path is not absolute."), phrase("Begin it with / or ~."))
     return location
 
 
-def offers(name: str) -> bool:
-    """Whether people may choose this data set: to visitors, none that lies on the server's disk."""
-    from dpcore.datasets import BANK_CARDS  # the command begins before pandas is loaded
+def is_offered(name: str) -> bool:
+    """Return whether users may choose this data set.
+
+    Visitors may not choose data sets on the server's disk.
+    """
+    from dpcore.datasets import BANK_CARDS  # imported late, with pandas
 
     return not is_hosted() or name in ("sample", *BANK_CARDS)
 
 
 def max_shape(more: int = 0) -> tuple[float, float]:
-    """Most rows and columns of a visitor's table: for the process that reads it, so that no larger one comes here.
+    """Return the largest allowed number of rows and of columns of an uploaded table.
 
-    A table of reports has `more` columns, in which nobody reports.
+    The process that reads the table enforces both. A table of randomized reports may have `more`
+    columns, which hold no reports.
     """
     return limits().rows, limits().columns + more
 
 
-def operator() -> str:
-    """Who runs this server, as they say."""
+def operator_name() -> str:
+    """Return the name of the operator of this server, as set by `--operator`; "" if not set."""
     return os.environ.get("DPCORE_OPERATOR", "")
 
 
 def refuse_login() -> None:
-    """ParameterError where a log-in is asked for, as earlier versions had one: better no server than an open one."""
+    """Raise `ParameterError` if a log-in is requested, which only earlier versions had.
+
+    A server that its operator believes to be protected must not start without protection.
+    """
     if os.environ.get("DPCORE_LOGIN", "") not in ("", "0"):
-        remedy = "Start it without --login and DPCORE_LOGIN; let a proxy in front ask who comes."
+        remedy = "Start dpcore without --login and DPCORE_LOGIN; let a proxy check log-ins."
         raise ParameterError("dpcore has no log-in of its own.", remedy)
 
 
 def limits() -> Limits:
-    """The limits in force; ParameterError if `DPCORE_LIMITS` says what cannot be."""
-    return read(os.environ.get("DPCORE_LIMITS", "")) if is_hosted() else Limits()
+    """Return the limits in force.
+
+    Raises
+    ------
+    ParameterError
+        If `DPCORE_LIMITS` is not a list of limits.
+    """
+    return parse_limits(os.environ.get("DPCORE_LIMITS", "")) if is_hosted() else Limits()
 
 
-def read(text: str) -> Limits:
-    """Limits as "name=number, name=number"; the others as they are for visitors."""
+def parse_limits(text: str) -> Limits:
+    """Parse limits such as "seconds=300,at_once=2"; all other limits keep their defaults."""
     changes, names = {}, "|".join(vars(HOSTED))
     for part in filter(None, map(str.strip, text.split(","))):
         if not (found := re.fullmatch(rf"({names})\s*=\s*0*([1-9][0-9]*)", part)):
-            remedy = f"Write name=number, with one of {', '.join(vars(HOSTED))}, from 1 on."
-            raise ParameterError(f"The limit {part!r} is not understood.", remedy)
+            remedy = f"Write name=number, from 1 on; names: {', '.join(vars(HOSTED))}."
+            raise ParameterError(f"{part!r} is not a limit of this server.", remedy)
         changes[found[1]] = int(found[2])
     return replace(HOSTED, **changes)
 
 
 def admit(under_way: int) -> None:
-    """Whether one more piece of work may begin for a visitor who has so many; LimitError if not."""
+    """Raise `LimitError` if a visitor with `under_way` pieces of work may not begin another one."""
     most = limits()
     if under_way >= most.per_visitor:
-        cause = f"This server does {most.per_visitor} pieces of work for a visitor at a time."
-        raise LimitError(cause, "Wait until one is over, or cancel it.")
-    if memory() > most.megabytes:
-        raise LimitError("This server's memory is in use.", "Try again in a few minutes.")
+        cause = f"This server runs at most {most.per_visitor} pieces of work per visitor at a time."
+        raise LimitError(cause, "Wait until one of them has finished, or cancel one.")
+    if memory_megabytes() > most.megabytes:
+        raise LimitError("This server's memory is full.", "Try again in a few minutes.")
 
 
-def memory() -> float:
-    """The memory of this process in megabytes; 0 where the system does not tell."""
+def memory_megabytes() -> float:
+    """Return the memory of this process in megabytes; 0 if the system does not report it."""
     with suppress(OSError, ValueError):
         return int(Path("/proc/self/statm").read_text().split()[1]) * PAGESIZE / 1e6
     return 0.0
 
 
-class Turns:
-    """Whose work runs: so many at once. Who has run for a while lets the first in line go on, and waits behind all.
+class WorkQueue:
+    """A queue of work, of which a limited number runs at once, in turns.
 
-    So a long comparison keeps a release waiting no longer than until it comes to a point where it
-    can stop.
+    Work that has run for one turn lets the first in the queue run, and waits at the end of the
+    queue. A long comparison therefore delays a short release only until its next report of
+    progress.
     """
 
-    def __init__(self, places: Callable[[], float], turn: float = 2.0) -> None:
-        self.places, self.turn = places, turn  # seconds of a turn while others wait
+    def __init__(self, capacity: Callable[[], float], turn: float = 2.0) -> None:
+        self.capacity, self.turn = capacity, turn  # seconds of a turn while other work waits
         self.changed = Condition()
-        self.line: list[object] = []
-        self.running: dict[object, tuple[float, float]] = {}  # since when; seconds of earlier turns
+        self.queue: list[object] = []
+        self.running: dict[object, tuple[float, float]] = {}  # start; seconds of earlier turns
 
     @contextmanager
-    def taken(self, who: object, still: Callable[[int], None]) -> Iterator[None]:
-        """A turn, waited for; it is over with the block.
+    def hold_turn(self, worker: object, check: Callable[[int], None]) -> Iterator[None]:
+        """Wait for a turn, and hold it during the block.
 
-        `still` is told again and again how many are served first, and raises if nobody waits any
-        more.
+        `check` is called again and again with the position in the queue, from 1. It raises an
+        exception if the work is no longer wanted.
         """
-        self.wait(who, still)
+        self.wait(worker, check)
         try:
             yield
         finally:
-            self.leave(who)
+            self.leave(worker)
 
-    def wait(self, who: object, still: Callable[[int], None], worked: float = 0.0) -> None:
-        """Stand in line, until one of the places is free and nobody is before."""
+    def wait(self, worker: object, check: Callable[[int], None], worked: float = 0.0) -> None:
+        """Wait in the queue until `worker` is first and fewer than the limit run."""
         with self.changed:
-            self.line.append(who)
+            self.queue.append(worker)
             try:
-                while self.line[0] is not who or len(self.running) >= self.places():
-                    still(self.line.index(who) + 1)
+                while self.queue[0] is not worker or len(self.running) >= self.capacity():
+                    check(self.queue.index(worker) + 1)
                     self.changed.wait(0.25)  # seconds
-                self.running[who] = time.monotonic(), worked
+                self.running[worker] = time.monotonic(), worked
             finally:
-                self.line.remove(who)
+                self.queue.remove(worker)
                 self.changed.notify_all()
 
-    def leave(self, who: object) -> float:
-        """Free the place; for how many seconds it was taken, with earlier turns."""
+    def leave(self, worker: object) -> float:
+        """End a turn; return the seconds of work in this turn and earlier ones."""
         with self.changed:
-            worked = self.seconds(who)
-            self.running.pop(who, None)
+            worked = self.seconds(worker)
+            self.running.pop(worker, None)
             self.changed.notify_all()
         return worked
 
-    def pass_on(self, who: object, still: Callable[[int], None]) -> None:
-        """Let others go on if they wait and this turn was long enough; comes back with another turn."""
-        if self.line and time.monotonic() - self.running[who][0] >= self.turn:
-            self.wait(who, still, self.leave(who))
+    def pass_on(self, worker: object, check: Callable[[int], None]) -> None:
+        """Let waiting work run if this turn was long enough, and return with a new turn."""
+        if self.queue and time.monotonic() - self.running[worker][0] >= self.turn:
+            self.wait(worker, check, self.leave(worker))
 
-    def seconds(self, who: object) -> float:
-        """For how long somebody's work has run, without waiting."""
-        since, worked = self.running.get(who, (time.monotonic(), 0.0))
+    def seconds(self, worker: object) -> float:
+        """Return for how many seconds a worker has run, without waiting."""
+        since, worked = self.running.get(worker, (time.monotonic(), 0.0))
         return worked + time.monotonic() - since
 
 
-TURNS = Turns(lambda: limits().at_once)
+TURNS = WorkQueue(lambda: limits().at_once)

@@ -1,11 +1,11 @@
-"""What a visitor leaves behind: whether somebody is still there, and memory that is given back if not.
+"""Visits and uploads: notice when a visitor leaves, and free the memory of the session.
 
-Streamlit keeps the session of a visitor who left, with its rows and uploads, until yet another one
-leaves: on a quiet server for ever. And it leaves it to the browser to say which uploads are not
-needed any more. In version 1.67 no public function does either. Without this, of four uploads in
-one place the server holds four, on other pages too, and still after the visitor left
-(`tests/app/test_app_many.py`). What a page could empty by itself would not be enough, as
-Streamlit's own widgets hold the bytes of uploads as well.
+Streamlit keeps the session of a visitor who left, with its rows and uploads, until yet another
+visitor leaves: on a quiet server forever. It also relies on the browser to report which uploads
+are no longer needed. In version 1.67, no public function does either. Without this module, the
+server keeps all four of four uploads into one control, on other pages too, and even after the
+visitor left (`tests/app/test_app_many.py`). A page cannot free them, as Streamlit's own widgets
+keep the bytes of uploads as well.
 """
 
 import asyncio
@@ -30,25 +30,25 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore.dashboard import hosting, session
 from dpcore.dashboard.widgets import caption
 
-coming: Counter[str] = Counter()  # bytes of uploads on their way, by session
+incoming_bytes: Counter[str] = Counter()  # of arriving uploads, by session
 
 
-def room(session: str) -> float:
-    """For how many more bytes of uploads there is room in a session, and on a server for visitors."""
-    most, taken = 4 * largest(), upload_bytes() + coming  # a page uses two; one is replaced, one comes
-    # All visitors together have a fourth of the server's memory.
+def upload_room(session: str) -> float:
+    """Return how many more bytes a session may upload, within its limit and the server's."""
+    most, taken = 4 * max_upload_bytes(), upload_bytes() + incoming_bytes  # 2 of a page, 1 replaced, 1 arriving
+    # All visitors together may use a fourth of the server's memory.
     return min(most - taken[session], max(most, hosting.limits().megabytes * 25e4) - taken.total())
 
 
-def largest() -> int:
-    """Bytes of the largest file that is taken, with the form around it, as Streamlit counts."""
+def max_upload_bytes() -> int:
+    """Return the largest accepted upload in bytes, including its form, as Streamlit counts."""
     return (int(st.get_option("server.maxUploadSize")) + 1) * 2**20
 
 
 def upload_bytes() -> Counter[str]:
-    """Bytes of the uploads that the server holds, by session; what is left of a session that ended is forgotten.
+    """Return the bytes of stored uploads by session; uploads of ended sessions are deleted.
 
-    Each counts as a kilobyte at least, for what is kept of any file.
+    Each upload counts as a kilobyte more, for what is kept with any file.
     """
     found: Counter[str] = Counter()
     server = runtime.get_instance() if runtime.exists() else None
@@ -63,10 +63,10 @@ def upload_bytes() -> Counter[str]:
 
 
 def is_unguarded() -> bool:
-    """Whether a server runs without the guard, as `streamlit run app.py` starts it; tests of pages start no server.
+    """Return whether the server runs without the guard, as under `streamlit run app.py`.
 
-    The guard names its own process in `DPCORE_GUARD`: no visitor can, and no other process inherits
-    that.
+    The guard writes its process id into `DPCORE_GUARD`, which neither visitors nor other processes
+    can do. Tests of pages start no server, and count as guarded.
     """
     served = runtime.exists() and type(runtime.get_instance()) is runtime.Runtime
     return served and os.environ.get("DPCORE_GUARD") != str(os.getpid())
@@ -74,28 +74,31 @@ def is_unguarded() -> bool:
 
 @dataclass(eq=False)
 class Visit:
-    """Somebody's stay in a session."""
+    """A visitor's presence in a session."""
 
-    left: float = inf  # since when nobody is there, by the monotonic clock
+    left_at: float = inf  # on the monotonic clock; infinite while present
 
     @property
-    def away(self) -> float:
-        """For how many seconds nobody is there."""
-        return max(0.0, time.monotonic() - self.left)
+    def seconds_away(self) -> float:
+        """Number of seconds since the visitor left; 0 while the visitor is there."""
+        return max(0.0, time.monotonic() - self.left_at)
 
 
 def presence() -> Visit:
-    """The session's visitor, who is there. Asked for in every run of a script, it notices when they leave."""
+    """Return the session's visit, marked as present.
+
+    Every run of a script must call this: Streamlit then reports when the visitor leaves.
+    """
     visit = session.keep_once("dpcore.visit", Visit)
-    visit.left = inf
+    visit.left_at = inf
     watch_visit(ref(visit))
     return visit
 
 
-def let_in(visit: Visit) -> bool:
-    """Whether there is room for a visitor; who was let in stays, and finds room on coming back."""
+def admit_visitor(visit: Visit) -> bool:
+    """Return whether the server has room for a visitor; one who was admitted stays admitted."""
     with _door:
-        if sum(other.left == inf for other in guests) < hosting.limits().visitors:
+        if sum(other.left_at == inf for other in guests) < hosting.limits().visitors:
             guests.add(visit)
         return visit in guests
 
@@ -104,56 +107,62 @@ guests: WeakSet[Visit] = WeakSet()
 _door = Lock()
 
 
-def leave(watched: tuple[ref[Visit], str]) -> None:
-    """The visitor left, or lost the connection for a moment; when nobody can come back any more, the session closes."""
+def record_departure(watched: tuple[ref[Visit], str]) -> None:
+    """Record that the visitor left, and close the session before it expires, if no one returns.
+
+    A connection that is lost for a moment counts as leaving, too.
+    """
     if (visit := watched[0]()) is not None:
-        visit.left = time.monotonic()
-    # Before Streamlit lets go of the session by itself, and does not say so.
+        visit.left_at = time.monotonic()
+    # Before Streamlit drops the session without a notice.
     early = 0.8 * float(st.get_option("server.disconnectedSessionTTL"))
     with suppress(RuntimeError):  # sessions are disconnected by the server's loop
-        asyncio.get_running_loop().call_later(early, close, watched[1])
+        asyncio.get_running_loop().call_later(early, close_session, watched[1])
 
 
-@st.cache_resource(scope="session", show_spinner=False, on_release=leave)
+@st.cache_resource(scope="session", show_spinner=False, on_release=record_departure)
 def watch_visit(_visit: ref[Visit]) -> tuple[ref[Visit], str]:
-    """What Streamlit releases when it disconnects the session."""
+    """Return a cached resource that Streamlit releases when it disconnects the session."""
     return _visit, getattr(get_script_run_ctx(), "session_id", "")
 
 
-def close(name: str) -> None:
-    """Close a session if nobody has come back to it.
+def close_session(name: str) -> None:
+    """Close a session if its visitor has not returned.
 
-    Memory is given back once, a while after the last of those who left together.
+    Memory is returned to the system once, six seconds after the last of several sessions closed.
     """
     server, loop = runtime.get_instance(), asyncio.get_running_loop()
     if not server.is_active_session(name):
         server.close_session(name)
         for waits in due:
             waits.cancel()
-        due[:] = [loop.call_later(6.0, loop.run_in_executor, None, give_back)]
+        due[:] = [loop.call_later(6.0, loop.run_in_executor, None, free_memory)]
 
 
 due: list[asyncio.TimerHandle] = []
 
 
-def give_back() -> None:
-    """Return to the system what is free: cycles first, then what the C library holds for the next one."""
+def free_memory() -> None:
+    """Collect garbage, and return free memory of the C library to the operating system."""
     gc.collect()
-    library("malloc_trim", 0)
+    call_glibc("malloc_trim", 0)
 
 
-def library(name: str, *values: int) -> None:
-    """Ask glibc; other systems have no such heaps."""
+def call_glibc(name: str, *values: int) -> None:
+    """Call a function of glibc by its name; do nothing on systems without glibc."""
     if sys.platform == "linux":
         getattr(ctypes.CDLL(None), name, lambda *_: 0)(*values)
 
 
-def uploader(label: str, *, key: str, **look: Any) -> Any:
-    """`st.file_uploader`, one file; the server forgets the one before. Where it takes none, nobody is asked for any."""
-    if not hosting.takes_files():
-        caption("{label}: not here, as this server takes no files.", label=label)
+def uploader(label: str, *, key: str, **style: Any) -> Any:
+    """Draw an uploader for one file; return the file, or None. The previous file is deleted.
+
+    If this server accepts no uploads, a caption says so in its place.
+    """
+    if not hosting.accepts_uploads():
+        caption("{label}: not available, as this server accepts no uploads.", label=label)
         return None
-    file = st.file_uploader(label, key=key, **look)
+    file = st.file_uploader(label, key=key, **style)
     now, before = getattr(file, "file_id", None), st.session_state.get(f"dpcore.upload:{key}")
     if before not in (None, now):
         forget_uploads(before)
@@ -162,7 +171,7 @@ def uploader(label: str, *, key: str, **look: Any) -> Any:
 
 
 def forget_uploads(*names: str) -> None:
-    """Forget these uploads of the session, or all: whoever left a page finds no files there."""
+    """Delete these uploads of the session from memory, or all uploads if no name is given."""
     context = get_script_run_ctx()
     uploads = getattr(context, "uploaded_file_mgr", None)
     if context is not None and isinstance(uploads, MemoryUploadedFileManager):

@@ -1,6 +1,7 @@
-"""From a choice or a file to a data set: read once, kept until something better is read.
+"""From a choice or a file to a data set: read once, and kept until another one is read.
 
-Of a table that is longer than the memory only the first rows are here; `folders` encodes them all.
+Of a table that is larger than memory, only the first rows are read here. The module `folders`
+encodes all its rows.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import hosting, housekeeping, session
-from dpcore.dashboard.shell import escape, forget, mendable
+from dpcore.dashboard.shell import drop_waiting_runs, escape, mendable
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
@@ -57,41 +58,41 @@ SOURCES = {
     "upload": phrase("My own file"),
     "folder": phrase("A file or folder on this computer"),
 }
-# Sources of a person's own rows, and whether this server offers them.
-OWN = {"upload": hosting.takes_files, "folder": hosting.own_computer}
-# What is not chosen follows from the header and from rules, never from the rows (`delimited`).
-DELIMITERS = {"": phrase("as in the header"), ",": phrase("comma"), ";": phrase("semicolon")}
+# Sources of the user's own rows, and functions that say whether the server offers them.
+OWN = {"upload": hosting.accepts_uploads, "folder": hosting.is_own_computer}
+# Options that are not chosen follow from the header and rules, never from rows (`delimited`).
+DELIMITERS = {"": phrase("as found in the header"), ",": phrase("comma"), ";": phrase("semicolon")}
 DELIMITERS |= {"\t": phrase("tab"), "|": phrase("bar")}
 UTF = ("utf-8", "utf-16", "utf-16-le", "utf-16-be")
 ENCODINGS = {"": phrase("UTF-8, or as marked")}
 ENCODINGS |= {name: name for name in (*UTF, *WESTERN, *SCRIPTS, *ESCAPED)}
-DECIMALS = {"": phrase("comma beside semicolons"), ".": phrase("point"), ",": phrase("comma")}
+DECIMALS = {"": phrase("comma if semicolons separate cells"), ".": phrase("point"), ",": phrase("comma")}
 READING = {
     "delimiter": (phrase("Columns are separated by"), DELIMITERS),
     "encoding": (phrase("Encoding"), ENCODINGS),
     "decimal": (phrase("Decimal mark"), DECIMALS),
 }
-USE, ENCODE = "data", "data.encode"  # what the page asks for: of rows in memory, and of others
-SKIP = "data.skip"  # which rows at the ends of a file are left out
-TESTED = "-tested"  # ends the token of a data set some of whose rows are set apart
-HANDED = "data.handed"  # a file that another page was given: an id, its name, and its bytes
+USE, ENCODE = "data", "data.encode"  # names of runs: for rows in memory, and for larger tables
+SKIP = "data.skip"  # rows that are skipped at the ends of a file
+TESTED = "-tested"  # end of the token of a data set with test rows
+HANDED = "data.handed"  # a file from another page: id, name, bytes
 
 
 @dataclass(eq=False, repr=False)
 class Intake:
-    """What was read: a split data set as it is, or an uploaded frame that is still to be split.
+    """A table that was read: a split data set of the package, or an uploaded frame, not yet split.
 
-    `schema` is as it was kept last, before edits. Lines of `read_off` are as the rows say, and no
-    one has declared them. Of columns in `asked` someone still has to say something: in the schema
-    they have no more than a name.
+    `frame` has the rows; of a table on this computer (`path`), or its codes, only the first ones.
+    `rows` is the number of all rows, or an estimate. `schema` is the schema before the edits on the
+    page. The `inferred_columns` were inferred from the rows, and no one has declared them. The
+    `incomplete_columns` still need public values from the user.
 
-    `options` are how a person declared the file to be read, as arguments of `datasets.read`;
-    `notes` are what in it should be looked at. `split_seed` is drawn once per reading. `found` is
-    what an upload's columns seem to be. Of a table on this computer (`path`), or its codes, the
-    frame has the first rows; `rows` is how many there are, about. `ticked` are rare values that are
-    listed all the same, `answers` questions that are not asked again, and `changes` what an answer
-    says of the schema, and which `columns` it takes in use. `before_join` are rows and findings
-    before columns were put together.
+    `options` are the arguments of `datasets.read` that the user chose; `notes` are warnings about
+    the file. `split_seed` is drawn once per reading. `column_types` are recognized in an upload.
+    `listed_rare` are rare values that the user lists anyway. `answers` are answered
+    questions, which are not drawn again. `changes` are an answer's changes to the schema, and
+    `columns` among them those that it includes. `before_join` are the rows and the recognized types
+    before indicator columns were joined.
     """
 
     name: str
@@ -100,85 +101,94 @@ class Intake:
     read_as: str
     rows: int | None
     path: Path | None = None
-    fixed: Dataset | None = None
+    dataset: Dataset | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     content: Content | None = None
     token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed)
-    found: tuple[RecognizedColumn, ...] = ()
-    asked: tuple[Fields, ...] = ()
+    column_types: tuple[RecognizedColumn, ...] = ()
+    incomplete_columns: tuple[Fields, ...] = ()
     version: int = 0  # of the schema
-    ticked: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    listed_rare: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answers: set[str] = field(default_factory=set)
     changes: dict[str, Any] = field(default_factory=dict)
     before_join: tuple[pd.DataFrame, tuple[RecognizedColumn, ...]] | None = None
 
     def __post_init__(self) -> None:
-        self.read_off = self.schema.names if self.schema.source == "inferred" else ()
+        self.inferred_columns = self.schema.names if self.schema.source == "inferred" else ()
         self.rare, self.sizes = cache(self.rare_values), cache(self.count_rows)
         self.rules = cache(self.find_rules)
 
     def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, tuple[str, float]]:
-        """A column's values of few rows, or of few persons, and the share that has each, by their canonical texts."""
+        """Return a column's values of few rows, or few persons, as {text: (value, share)}."""
         held = holders(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
         every = max(sum(held.values()), 1)
         return {canonical(one): (one, held[one] / every) for one in sorted(held) if one and held[one] < RARE}
 
     def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The orders and impossible pairs that no row breaks: nothing of it is declared."""
-        flags = {name for one in self.found for name in one.flags}  # said to be one column
+        """Return the orders and impossible pairs that no row violates, as proposals."""
+        flags = {name for one in self.column_types for name in one.flags}  # proposed to be one column
         pairs = propose_pairs(self.frame, [one for one in columns if one.name not in flags])
         return propose_orders(self.frame, columns), pairs
 
     @property
     def headers(self) -> list[str]:
-        """The names of all columns."""
+        """Names of all columns of the table."""
         return list(self.frame.columns)
 
     @property
     def request(self) -> str:
-        """What the page's button asks for."""
+        """Name of the run that the page's button requests."""
         return USE if self.path is None else ENCODE
 
     def preview(self) -> pd.DataFrame:
-        """The first rows, for the screen of whoever brought them."""
+        """Return the first rows, for the user who brought them."""
         return self.frame.head(20)
 
     def proposal(self, name: str) -> Column:
-        """A column as the rows have it, which voids the guarantee; SchemaError if it is none."""
-        found = [column_of(one, self.frame[name])[0] for one in self.found if one.name == name]
+        """Return a column as inferred from the rows, which voids the guarantee.
+
+        Raises
+        ------
+        SchemaError
+            If nothing can be inferred.
+        """
+        found = [column_of(one, self.frame[name])[0] for one in self.column_types if one.name == name]
         if not found or found[0] is None:
-            cause = f"Column {name!r}: nothing can be proposed from its rows."
-            raise SchemaError(cause, "Write its public values; or untick it.")
+            cause = f"No bounds or categories can be proposed for column {name!r} from its rows."
+            raise SchemaError(cause, "Enter the public values of the column, or exclude it.")
         return outward(found[0])
 
-    def put_together(self, flags: Sequence[str]) -> Column:
-        """Put columns of 0 and 1 together, and return the column that they become."""
+    def join_columns(self, flags: Sequence[str]) -> Column:
+        """Join indicator columns of 0 and 1 into one categorical column, and return that column."""
         column = column_of_flags(flags, self.headers)
-        self.before_join = self.before_join or (self.frame, self.found)
+        self.before_join = self.before_join or (self.frame, self.column_types)
         self.frame = join_flags(self.frame, [column])
-        self.found = tuple(one for one in self.found if one.name not in flags)
+        self.column_types = tuple(one for one in self.column_types if one.name not in flags)
         return replace(column, missing=not self.is_whole(column.name))
 
     def ask_again(self) -> None:
-        """Ask all questions again; rows that were left out are there again, and columns are apart again."""
+        """Ask all questions again: restore skipped rows, and separate joined columns."""
         self.answers.clear()
-        leave_out(None)
+        skip_row(None)
         if self.before_join:
-            (self.frame, self.found), self.before_join = self.before_join, None
+            (self.frame, self.column_types), self.before_join = self.before_join, None
             self.changes["columns"] = [flag for one in self.schema for flag in one.flags]
 
     def is_whole(self, name: str) -> bool:
-        """Whether no cell of a column is empty."""
+        """Return whether a column has no empty cell."""
         return not (self.frame[name].isna() | (self.frame[name] == "")).any()
 
     def count_rows(self, unit: PrivacyUnit | None, share: float) -> tuple[int, int]:
-        """How many rows are learned from, and of how many people they are."""
-        if self.fixed is not None:
-            return self.fixed.sizes[0], 0
+        """Return the number of training rows, and of their persons (0 without a privacy unit).
+
+        Both are 0 for a table that is larger than memory: they are known once it is encoded.
+        """
+        if self.dataset is not None:
+            return self.dataset.sizes[0], 0
         if self.path is not None:
-            return 0, 0  # which is known when they are encoded
+            return 0, 0  # known once the rows are encoded
         columns = self.frame.filter([str(unit.id_column)] if unit else [])
         train, _ = datasets.split(columns, share, self.split_seed, persons=unit)
         if unit is None:
@@ -186,94 +196,98 @@ class Intake:
         each = np.bincount(unit.persons(train))
         return int(np.minimum(each, unit.max_contributions).sum()), len(each)
 
-    def keep(self, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
-        """Go on from a schema, which is inferred if any line is as the rows say, else declared."""
-        self.schema, self.version = with_source(schema, read_off), self.version + 1
-        self.read_off, self.asked = tuple(read_off), tuple(asked)
+    def keep(self, schema: Schema, inferred: Sequence[str], incomplete: Sequence[Fields] = ()) -> None:
+        """Continue with this schema, which counts as inferred if any column is in `inferred`."""
+        self.schema, self.version = with_source(schema, inferred), self.version + 1
+        self.inferred_columns, self.incomplete_columns = tuple(inferred), tuple(incomplete)
 
     def token_of(self, share: float) -> str:
-        """What names a data set of these rows: what learned from all is tested on none of them."""
+        """Return the token of these rows with a share of test rows.
+
+        A data set without test rows has another token, so that no release is tested on rows that it
+        learned from.
+        """
         return self.token + TESTED * bool(share)
 
-    def made(self, data: Dataset) -> bool:
-        """Whether a data set is of these rows, with test rows or without."""
+    def is_source_of(self, data: Dataset) -> bool:
+        """Return whether a data set was made from these rows, with or without test rows."""
         return data.token.removesuffix(TESTED) == self.token
 
 
-def with_source(schema: Schema, read_off: Sequence[str]) -> Schema:
-    """The schema, inferred if any line was read off the rows and nobody has declared it."""
-    return replace(schema, source="inferred" if read_off else "declared", notes=())
+def with_source(schema: Schema, inferred: Sequence[str]) -> Schema:
+    """Return the schema, marked as inferred if any column is in `inferred`, else as declared."""
+    return replace(schema, source="inferred" if inferred else "declared", notes=())
 
 
-def current() -> Intake:
-    """What was read last; the bundled sample at first."""
+def current_intake() -> Intake:
+    """Return the table that was read last; at first the bundled sample."""
     return session.keep_once("dpcore.intake", partial(load_bundled, "sample"))
 
 
 def load_bundled(name: str, *, download: bool = False) -> Intake:
-    """One of the data sets that the package knows."""
+    """Load a data set that the package knows, and download it first if `download` is true."""
     data = datasets.load(name, download=download)
     known: dict[str, Any] = {"read_as": data.note, "rows": sum(data.sizes), "token": data.token}
-    return Intake(data.name, data.train_sample, data.schema, fixed=data, **known)
+    return Intake(data.name, data.train_sample, data.schema, dataset=data, **known)
 
 
-def choose(bar: Any) -> None:
-    """Ask for another table, behind a press in the bar once there is one.
+def choose_table(bar: Any) -> None:
+    """Draw the choice of another table, in a popover in `bar` once there is one, and read it.
 
-    A failure says what to do, and leaves the earlier rows in place.
+    A failure is shown with its remedy, and the previous table stays.
     """
-    offers = {name: OWN.get(name, partial(hosting.offers, name)) for name in SOURCES}
+    offers = {name: OWN.get(name, partial(hosting.is_offered, name)) for name in SOURCES}
     sources = {name: words for name, words in SOURCES.items() if offers[name]()}
-    before, path = current(), ""
-    awaited = st.session_state.get("data.source") in OWN and before.fixed is not None
-    look: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
-    with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **look):
-        label = say("Your own table: {kinds}, also packed", kinds=", ".join(UNPACKED))
-        note = say("Read in the memory of the computer that runs this program; written nowhere.")
+    before, path = current_intake(), ""
+    awaited = st.session_state.get("data.source") in OWN and before.dataset is not None
+    style: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
+    with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **style):
+        label = say("Your own table: {kinds}, also compressed", kinds=", ".join(UNPACKED))
+        note = say("The file is read into the memory of this server, and written nowhere.")
         close = {HANDED: None, "data.source": "upload", "data.other": False}
-        look = {"on_change": st.session_state.update, "args": (close,), "help": note}
-        file = housekeeping.uploader(label, key="data.file", **look)
+        style = {"on_change": st.session_state.update, "args": (close,), "help": note}
+        file = housekeeping.uploader(label, key="data.file", **style)
         source: str = choice(st.selectbox, say("Data"), "data.source", sources)
         if source == "folder":
-            label = say("Path of a file (CSV, Parquet), of a folder of them, or of encoded rows")
-            note = say("Only its first rows are read for this page. Nothing is sent away.")
+            label = say("Path of a CSV or Parquet file, a folder of them, or encoded rows")
+            note = say("Only the first rows are read for this page. No data leave this computer.")
             path = st.text_input(label, key="data.path", help=note, persist_state="session")
     with mendable():
         if source in OWN:
             read_own(source, file, path)
-        elif before.fixed is None or before.name != source:
+        elif before.dataset is None or before.name != source:
             read_bundled(source)
-    if current() is not before:
-        begin_anew()
+    if current_intake() is not before:
+        restart_page()
 
 
-def begin_anew() -> NoReturn:
-    """Draw the page anew, and forget a press: who pressed has not seen what it would declare."""
-    forget(USE)
+def restart_page() -> NoReturn:
+    """Rerun the page, and drop a pressed button's request: its user has not seen the new table."""
+    drop_waiting_runs(USE)
     st.rerun()
 
 
 def read_bundled(name: str) -> None:
-    """Take a data set that the package knows; fetch one that is not here if somebody asks."""
+    """Read a data set that the package knows; draw a button to download it if it is missing."""
     try:
         st.session_state["dpcore.intake"] = load_bundled(name)
     except DataError:
         if name != "adult":
-            raise  # it says where to get it
-        label = say("Fetch {name} from its public source", name=say(SOURCES[name]))
+            raise  # the error says where to get the data
+        label = say("Download {name} from its public source", name=say(SOURCES[name]))
         if st.button(label, icon=":material/cloud_download:", key="data.fetch"):
             st.session_state["dpcore.intake"] = load_bundled(name, download=True)
 
 
 def read_own(source: str, file: Any, path: str) -> None:
-    """Read a file that was handed over, or a table on this computer, unless it was read."""
+    """Read an uploaded file, or a table on this computer, unless it was read already."""
     options = {name: mark for name in READING if (mark := st.session_state.get(f"data.{name}"))}
     token, name, raw = st.session_state.get(HANDED) or ("", "", b"")
     if file is not None:
         token, name, raw = file.file_id, file.name, file.getvalue()
     options |= st.session_state.get(f"{SKIP}:{token}", {}) if source == "upload" else {}
     wanted = path if source == "folder" else token, options
-    if not wanted[0] or (st.session_state.get("dpcore.asked") == wanted and current().fixed is None):
+    if not wanted[0] or (st.session_state.get("dpcore.asked") == wanted and current_intake().dataset is None):
         return
     if source == "folder":
         found = read_path(path, options)
@@ -282,12 +296,12 @@ def read_own(source: str, file: Any, path: str) -> None:
         marks = frame.attrs["read_as"] | {"doubts": "", "decimal": ""}
         words = ", ".join(DELIMITERS.get(mark, mark) for mark in marks.values() if mark)
         more: dict[str, Any] = {"rows": len(frame), "options": options, "content": Content(raw)}
-        found = looked_at(name, frame, read_as=words, **more)
+        found = make_intake(name, frame, read_as=words, **more)
     st.session_state["dpcore.intake"], st.session_state["dpcore.asked"] = found, wanted
 
 
-def leave_out(end: str | None) -> None:
-    """Read the file anew without one row more at an end, `skip_first` or `skip_last`; or with all rows."""
+def skip_row(end: str | None) -> None:
+    """Skip one more row at an end, `skip_first` or `skip_last`, and read again; None skips none."""
     token, _ = st.session_state.get("dpcore.asked") or ("", {})
     known: dict[str, int] = st.session_state.pop(f"{SKIP}:{token}", {})
     if end is not None:
@@ -295,40 +309,43 @@ def leave_out(end: str | None) -> None:
 
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
-    """The first rows of a table on this computer, with the schema of its codes if it has any."""
-    with readable():
-        path = hosting.absolute(text.strip().strip("\"'"))
-        name = f"{path.name}{'/' * path.is_dir()}"  # which none that the program knows is called
-        if (known := codes_in(path)) is not None:
+    """Read the first rows of a table on this computer, with the schema of its codes, if any."""
+    with path_errors():
+        path = hosting.absolute_path(text.strip().strip("\"'"))
+        name = f"{path.name}{'/' * path.is_dir()}"  # unlike all names of data sets
+        if (known := read_codes(path)) is not None:
             frame = first(path / next(iter(known.parts)), known.schema, 1_000)
-            words = say("Encoded rows: what cells were is known as far as their columns say it.")
+            words = say("Encoded rows: values are known only up to bins and categories.")
             return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
-        (_, known), schema = codes_of(path), None
+        (_, known), schema = find_codes(path), None
         if known is not None:
             schema, options = known.schema, options or known.reading
         found = head(path, **options)
-        words = say("Its first {rows:,} rows were looked at.", rows=len(found.frame))
+        words = say("Only the first {rows:,} rows of the table were read.", rows=len(found.frame))
         more: dict[str, Any] = {"rows": found.rows, "path": path, "options": options}
-        return looked_at(name, found.frame, schema, read_as=words, **more)
+        return make_intake(name, found.frame, schema, read_as=words, **more)
 
 
-def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **more: Any) -> Intake:
-    """Rows with a known schema, or a proposed one, whose bounds are no values of single rows."""
+def make_intake(name: str, frame: pd.DataFrame, schema: Schema | None = None, **more: Any) -> Intake:
+    """Return an `Intake` of rows, with a proposed schema if none is given.
+
+    The bounds of a proposed schema are rounded outward, so that none is the value of a single row.
+    """
     seems = recognize(frame)
     if schema is None:
         schema = propose_schema(frame, seems)
-        rare = {one.name for one in schema if mostly_rare(one, frame[one.name])}
+        rare = {one.name for one in schema if is_mostly_rare(one, frame[one.name])}
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])
-            why = phrase("most of its rows have rare values")
+            why = phrase("most rows of the column have rare values")
             seems = tuple(replace(one, kept=False, reason=why) if one.name in rare else one for one in seems)
         schema = replace(schema, columns=tuple(map(outward, schema)))
     notes = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
-    return Intake(name, frame, schema, notes=notes, found=seems, **more)
+    return Intake(name, frame, schema, notes=notes, column_types=seems, **more)
 
 
-def mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
-    """Whether more than half of the rows that have a value have one that is not listed."""
+def is_mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
+    """Return whether at most half of a column's non-empty cells have one of its listed values."""
     if column.numeric or column.outside != "clip":
         return False
     held, listed = holders(cells), {*map(canonical, column.categories)}
@@ -336,34 +353,43 @@ def mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
 
 
 @contextmanager
-def readable() -> Iterator[None]:
-    """Where a path is looked at: DataError if the system refuses it, or this server takes none."""
+def path_errors() -> Iterator[None]:
+    """Raise `DataError` if the system cannot read a path in the block, or paths are not offered."""
     hosting.require_own_computer()
     try:
         yield
     except DPCoreError:
         raise
     except (OSError, RuntimeError, ValueError):
-        cause = phrase("This path cannot be read.")
-        raise DataError(cause, phrase("Check it, and its permissions.")) from None
+        cause = phrase("The file or folder at this path cannot be read.")
+        raise DataError(cause, phrase("Check the path and its permissions.")) from None
 
 
-def codes_in(folder: Path) -> PartialFolder | None:
-    """What a folder of codes says of itself; None if it is none, DataError if codes are lacking."""
+def read_codes(folder: Path) -> PartialFolder | None:
+    """Return the description of a folder of finished codes; None if the folder has no codes.
+
+    Raises
+    ------
+    DataError
+        If codes are incomplete or damaged.
+    """
     found = open_begun(folder)
     if found is not None and not (found.whole and found.parts and not found.damaged()):
         raise DataError(
-            phrase("This folder of codes is not finished, or its files have changed."),
-            phrase("Choose the file or folder that they are made from, and encode it."),
+            phrase("The encoding of this folder is unfinished, or its files have changed."),
+            phrase("Choose the original file or folder, and encode it again."),
         )
     return found
 
 
-def codes_of(source: Path) -> tuple[Path, PartialFolder | None]:
-    """Where a table's codes are, or go: next to it, or to the cache; and these, if up to date."""
+def find_codes(source: Path) -> tuple[Path, PartialFolder | None]:
+    """Return the folder of a table's codes, and its up-to-date codes, if any.
+
+    The folder is beside the table, or in the user's cache if the table's folder is not writable.
+    """
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
     cached /= f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
-    near = source.with_name(f"_{source.name}.codes")  # which is no part of a folder of tables
+    near = source.with_name(f"_{source.name}.codes")  # not read as a part of a folder of tables
     folders = [near, cached] if os.access(source.parent, os.W_OK) else [cached, near]
     for folder in folders:
         if (found := open_begun(folder)) is not None and not found.outdated(source):
@@ -371,32 +397,32 @@ def codes_of(source: Path) -> tuple[Path, PartialFolder | None]:
     return folders[0], None
 
 
-def how_to_read(page: str) -> dict[str, Any]:
-    """The questions how a text file is to be read; the answers, as arguments of `read_frame`."""
+def choose_reading(page: str) -> dict[str, Any]:
+    """Draw the choices for reading a text file; return them as arguments of `read_frame`."""
     slots, chosen = st.columns(len(READING)), {}
     for slot, (name, (label, marks)) in zip(slots, READING.items(), strict=True):
         chosen[name] = choice(slot.selectbox, say(label), f"{page}.{name}", marks) or None
     return chosen
 
 
-def summary(rows: Intake) -> str:
-    """What was read, in a line."""
+def describe_intake(rows: Intake) -> str:
+    """Return one line with a table's name and its numbers of rows and columns."""
     many = "?" if rows.rows is None else f"{rows.rows:,}"
     shape = say("{rows} rows, {columns:,} columns", rows=many, columns=rows.frame.shape[1])
     return f"{escape(rows.name)} · {shape}"
 
 
-def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
-    """The data set to work with: the schema must fit every row, and the split precedes any fit."""
-    if intake.fixed is not None:
-        schema.encode(intake.fixed.train_sample)
-        schema.encode(intake.fixed.test_sample)
-        return replace(intake.fixed, schema=schema)
+def make_dataset(intake: Intake, schema: Schema, test_share: float) -> Dataset:
+    """Return the split data set of a table; every row must fit the schema."""
+    if intake.dataset is not None:
+        schema.encode(intake.dataset.train_sample)
+        schema.encode(intake.dataset.test_sample)
+        return replace(intake.dataset, schema=schema)
     schema.encode(intake.frame)
     rows = parse_columns(intake.frame, [column.name for column in schema if column.is_plain_number])
     train, test = datasets.split(rows, test_share, intake.split_seed, persons=schema.persons)
     if train.empty:
-        raise DataError("Chance put every row aside for testing.", "Use a table with more rows.")
+        raise DataError("At random, all rows became test rows.", "Use a table with more rows.")
     known = intake.token_of(test_share), intake.read_as
     reading = {"test_share": test_share, "split_seed": intake.split_seed}
     reading |= {end: intake.options[end] for end in datasets.SKIPPED if end in intake.options}

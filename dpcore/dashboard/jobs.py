@@ -1,12 +1,11 @@
-"""Long work of a page: begun on request only, in a thread, with progress, a cancel button, and all of it on the books.
+"""Long work in threads: started on request only, with progress, cancellation, and its charges.
 
-A button's callback leaves a request, and the page begins the work exactly once. From then on it
-hangs on no press, tab or page: it puts what it makes where the session keeps such things, and the
-page is drawn anew when it is over. Where it tells its progress, it also hears that somebody pressed
-Cancel, or left: whatever was charged until then stays charged.
+A button's callback stores a request, and the page starts the work exactly once. From then on the
+work depends on no button, tab or page. It stores its result in the session, and the page reruns
+at its end. Where work reports progress, it stops if the user pressed Cancel or left. Everything
+charged until then stays charged.
 
-Work in a thread touches neither Streamlit nor the session's state; what it needs of them is taken
-before.
+Work in a thread uses neither Streamlit nor the session's state. It receives what it needs before.
 """
 
 from __future__ import annotations
@@ -30,132 +29,139 @@ from dpcore.language import ENGLISH, phrase, retold, say, use_language
 Value = TypeVar("Value")
 Work = Callable[[Progress], object]
 Container = AbstractContextManager[Any] | None
-PATIENCE = 0.5  # seconds in which most work is over, and nobody sees a bar
-LOOK = 0.5  # seconds between two looks at work
-GRACE = 5.0  # seconds in which a connection that was lost may come back
-WAITING = phrase("waiting, place {place} in this server's line")
+PATIENCE = 0.5  # seconds without a progress bar, for short work
+LOOK = 0.5  # seconds between two updates of the progress
+GRACE = 5.0  # seconds in which a lost connection may return
+WAITING = phrase("waiting, position {position} in this server's queue")
 
 
 class CanceledError(Exception):
-    """Nobody waits for the work any more. It may say what was paid for it all the same."""
+    """Raised when no one waits for the work any more; the message may say what was charged."""
 
 
 class Job(Thread):
-    """Work under way, and why it failed once it has."""
+    """A thread of work, and the error with which it failed, if any."""
 
     def __init__(self, title: str, work: Work, visit: housekeeping.Visit, others: int = 0) -> None:
         super().__init__(name=title, daemon=True)
         self.work, self.visit, self.others = work, visit, others
         self.fraction, self.note, self.canceled = 0.0, "", Event()
         self.error: Exception | None = None
-        self.paid = ""  # what stays charged of work that was canceled
+        self.charge_note = ""  # the charge of canceled work, in words
 
     def run(self) -> None:
         try:
             hosting.admit(self.others)
-            with use_language(ENGLISH), TURNS.taken(self, self.still):  # what it makes outlives the screen
+            with use_language(ENGLISH), TURNS.hold_turn(self, self.check):  # results outlive the screen
                 self.note = ""
                 self.work(self.progress)
         except CanceledError as error:
-            self.paid = str(error)
-        except Exception as error:  # the page raises it: a thread has nobody to tell
+            self.charge_note = str(error)
+        except Exception as error:  # the page raises it later
             self.error = error
 
     @property
-    def told(self) -> str:
-        """What it is called, and what it does now: parts that are English, as its thread is."""
+    def status(self) -> str:
+        """Title and present step of the work, translated."""
         if self.canceled.is_set():
             return say("{title}: stopping", title=retold(self.name))
         parts = {"title": retold(self.name), "note": retold(self.note)}
         return say("{title}: {note}", **parts) if self.note else parts["title"]
 
-    def still(self, container: int = 0) -> None:
-        """Whether somebody waits for it, who learns its place in the line of a server for visitors."""
-        if self.canceled.is_set() or self.visit.away > GRACE:
+    def check(self, position: int = 0) -> None:
+        """Raise `CanceledError` if the work was canceled or its visitor left.
+
+        `position` is the work's position in the queue of a server for visitors; 0 outside the
+        queue.
+        """
+        if self.canceled.is_set() or self.visit.seconds_away > GRACE:
             raise CanceledError
-        if container:
-            self.note = WAITING.format(place=container)
+        if position:
+            self.note = WAITING.format(position=position)
 
     def progress(self, fraction: float, text: str) -> None:
-        """What work tells, where it lets others go on, and ends if nobody waits for it any more."""
-        self.still()
+        """Record progress of the work, and let queued work of the server run.
+
+        Raises `CanceledError` if no one waits for the work, and `LimitError` after the server's
+        limit of seconds.
+        """
+        self.check()
         if TURNS.seconds(self) > (most := hosting.limits().seconds):
-            raise LimitError(f"This server ends work after {most:g} seconds.", "Choose less of it.")
-        TURNS.pass_on(self, self.still)
+            raise LimitError(f"This server ends work after {most:g} seconds.", "Choose fewer runs or rows.")
+        TURNS.pass_on(self, self.check)
         self.fraction, self.note = min(max(fraction, 0.0), 1.0), text
 
 
-def under_way(name: str) -> Job | None:
-    """The work of this name that is under way, or is over and was not looked at yet."""
-    found = session.work().get(name)
+def find_job(name: str) -> Job | None:
+    """Return the work of this name that runs, or ended and was not looked at since; else None."""
+    found = session.jobs().get(name)
     return found if isinstance(found, Job) else None
 
 
 def waiting_run(name: str) -> str:
-    """What was asked for and has not begun; empty if nothing was."""
+    """Return the run that was requested under this name and has not started; "" if none."""
     return session.waiting_runs().get(name, "")
 
 
-def ask(label: str, name: str, what: str, **look: Any) -> None:
-    """A button that asks for a run once: under the next ticket it is another button.
+def request_button(label: str, name: str, what: str, **style: Any) -> None:
+    """Draw a button that requests one run; its key changes with every run that starts.
 
-    So a press that the browser sent before it showed the run is never a second one, even if it
-    arrives when all is over. `what` tells buttons apart that ask in each other's place.
+    A press that the browser sent before it showed the run therefore never starts a second run.
+    `what` distinguishes several buttons of the same work.
     """
     ticket = session.tickets().get(name, 0)
-    look |= {"on_click": session.request, "args": (name, what, ticket)}
-    look["disabled"] = look.get("disabled", False) or session.is_waiting(name)
-    st.button(label, key=f"{name}.{what}:{ticket}", **look)
+    style |= {"on_click": session.request, "args": (name, what, ticket)}
+    style["disabled"] = style.get("disabled", False) or session.is_waiting(name)
+    st.button(label, key=f"{name}.{what}:{ticket}", **style)
 
 
-def button(label: str, name: str, what: str, container: Container = None, **look: Any) -> None:
-    """A button that asks for what `run` does under this name, and rests meanwhile.
+def run_button(label: str, name: str, what: str, container: Container = None, **style: Any) -> None:
+    """Draw a button that requests the work of this name, disabled while it waits or runs.
 
-    It stands in its place; why the last run failed is told in the whole width below.
+    The error of the last run is drawn below in the whole width.
     """
     with container or nullcontext():
-        ask(label, name, what, **look)
-    with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
-        end(name)
+        request_button(label, name, what, **style)
+    with st.container(), mendable():  # drawn even if empty: else what is below appears twice
+        finish(name)
 
 
-def answer(container: Any, name: str, title: str) -> None:
-    """Say at once, in the button's place, that what it asked for begins: before the page is drawn, or work starts.
+def show_start(container: Any, name: str, title: str) -> None:
+    """Draw at once, in place of the button, that the requested work starts.
 
-    No bar says it, as browsers fetch the script of the first one.
+    It is a disabled button and no progress bar, whose script a browser would have to fetch first.
     """
     if name in session.waiting_runs():
-        look: Any = {"icon": ":material/hourglass_top:", "width": "stretch", "disabled": True}
-        container.button(say(title), key=f"answer:{name}", **look)
+        style: Any = {"icon": ":material/hourglass_top:", "width": "stretch", "disabled": True}
+        container.button(say(title), key=f"answer:{name}", **style)
 
 
-def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st) -> bool:
-    """Begin work that was asked for, or is wanted `now`, and show it while it is under way; whether it is.
+def run(title: str, name: str, work: Work, *, now: bool = False, area: Any = st) -> bool:
+    """Start work that was requested, or is wanted `now`; return whether it runs.
 
-    It is shown in the button's `place`, if there is one that holds a single thing.
-
-    After a press, and when it is over, the page is drawn anew: its button rests, or is back.
+    The work's progress is drawn in `area`. The page reruns after the start by a press and at the
+    end, so that its button is disabled or enabled again.
     """
-    jobs, request, begun, visit = session.work(), session.waiting_runs(), session.tickets(), housekeeping.presence()
-    finished = session.finished_runs()
+    jobs, request, visit = session.jobs(), session.waiting_runs(), housekeeping.presence()
+    begun, finished = session.tickets(), session.finished_runs()
 
     def to_its_end(progress: Progress) -> None:
         work(progress)
         finished[name] = finished.get(name, 0) + 1
 
-    job = under_way(name)
+    job = find_job(name)
     if job is not None and not job.is_alive():
         st.rerun()
     if job is None and (now or name in request):
         others = sum(other.is_alive() for other in jobs.values())
-        job = jobs[name] = Job(title, to_its_end, visit, others)  # from here to its start no press can stop this
+        job = jobs[name] = Job(title, to_its_end, visit, others)  # no press can interrupt this until it starts
         pressed = request.pop(name, None) is not None
         begun[name] = begun.get(name, 0) + 1
         job.start()
         job.join(PATIENCE)
         if pressed:
             st.rerun()
-    bar = place.container() if place is st or (job is not None and job.is_alive()) else None  # as above
+    bar = area.container() if area is st or (job is not None and job.is_alive()) else None  # even if empty
     if job is None or not job.is_alive():
         return False
     assert bar is not None
@@ -164,109 +170,118 @@ def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st
     return True
 
 
-def end_in_page(name: str) -> None:
-    """Say in the whole width why the last run failed, or what a canceled one has spent."""
-    with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
-        end(name)
+def finish_in_page(name: str) -> None:
+    """Draw in the whole width why the last run failed, or what a canceled run was charged."""
+    with st.container(), mendable():  # drawn even if empty: else what is below appears twice
+        finish(name)
 
 
-def quick_button(label: str, name: str, **look: Any) -> bool:
-    """A button for what takes no time; whether it was pressed, or a lesson asked for it.
+def quick_button(label: str, name: str, **style: Any) -> bool:
+    """Draw a button for work that takes no time; return whether a user or a lesson pressed it.
 
-    `count_finished` comes after it.
+    Call `count_finished` after that work.
     """
-    pressed = st.button(label, key=name, **look)
+    pressed = st.button(label, key=name, **style)
     return session.waiting_runs().pop(name, None) is not None or pressed
 
 
 def count_finished(name: str) -> None:
-    """Count what took no time; a lesson that waits for it goes on."""
+    """Count work that took no time as finished, so that a lesson that waits for it continues."""
     session.finished_runs()[name] = session.finished_runs().get(name, 0) + 1
-    if session.laid_aside():
+    if session.is_set_aside():
         st.rerun()
 
 
-def end(name: str) -> None:
-    """Forget work that is over; tell what it cost if it was canceled, raise why it failed. Comes before `run`."""
-    job = under_way(name)
+def finish(name: str) -> None:
+    """Remove finished work, draw what a canceled run was charged, and raise a failed run's error.
+
+    Call this before `run`.
+    """
+    job = find_job(name)
     if job is not None and not job.is_alive():
-        del session.work()[name]
-        if job.paid:
-            st.info(retold(job.paid), icon=":material/stop_circle:")
+        del session.jobs()[name]
+        if job.charge_note:
+            st.info(retold(job.charge_note), icon=":material/stop_circle:")
         if job.error is not None:
             raise job.error
 
 
 @st.fragment(run_every=LOOK)
 def watch(name: str, job: Job) -> None:
-    """How far work is, and what cancels it; the page is drawn anew when it is over."""
+    """Draw the progress of work and its Cancel button; rerun the page at the end."""
     housekeeping.presence()
     if not job.is_alive():
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.progress(job.fraction, text=job.told, width="stretch")
-        look: Any = {"icon": ":material/stop:", "help": say("Keeps the last finished result.")}
-        look["disabled"] = job.canceled.is_set()
-        st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **look)
+        st.progress(job.fraction, text=job.status, width="stretch")
+        style: Any = {"icon": ":material/stop:", "help": say("Cancel; the last finished result stays.")}
+        style["disabled"] = job.canceled.is_set()
+        st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **style)
 
 
-def once(page: str, shown: ShownRelease, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
-    """A value that takes time, computed when its tab is first open; asked for again if that was stopped."""
+def late_value(page: str, shown: ShownRelease, key: str, title: str, make: Callable[[Progress], Value]) -> Value | None:
+    """Compute a value of a release in the background when its tab is first open; return it.
+
+    Returns None while the work runs. Work that was canceled is offered again by a button.
+    """
     name, begun = f"{page}.{key}", f"{key}, begun"
 
     def work(progress: Progress) -> None:
         shown.memory[begun] = True
-        remember(shown, key, lambda: compute(progress))
+        remember(shown, key, lambda: make(progress))
 
-    end(name)
+    finish(name)
     if key not in shown.memory and run(title, name, work, now=begun not in shown.memory):
         return None
-    end(name)
+    finish(name)
     if key not in shown.memory:
-        st.info(say("This was stopped before it was finished."))
-        ask(say("Go on"), name, "go", icon=":material/play_arrow:")
+        st.info(say("The computation was stopped before it was finished."))
+        request_button(say("Go on"), name, "go", icon=":material/play_arrow:")
     found: Value | None = shown.memory.get(key)
     return found
 
 
-def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, last: bool = False) -> Value | None:
-    """What is made of a file that somebody handed over: once for what is asked, as work with its limits.
+def read_upload(key: str, request: Any, title: str, work: Callable[[], Value], *, last: bool = False) -> Value | None:
+    """Read an upload in the background, once per `request`, which identifies it; return the result.
 
-    None if nothing is asked, while it is under way, and if it fails; the cause then stays on the
-    screen. With `last`, what was made before is used meanwhile.
+    Returns None if `request` is None, while the work runs, and if it failed; the error stays on the
+    screen. With `last`, the previous result is returned in these cases.
     """
-    memory: dict[str, Any] = st.session_state.setdefault(key, {"asked": None, "error": None, "value": None})
+    memory: dict[str, Any] = st.session_state.setdefault(key, {"request": None, "error": None, "value": None})
 
     def read(progress: Progress) -> None:
         progress(0.0, "")
         memory["value"] = work()
 
     try:
-        end(key)
+        finish(key)
     except DPCoreError as error:
         memory["error"] = error
-    fresh = asked not in (None, memory["asked"]) and under_way(key) is None
+    fresh = request not in (None, memory["request"]) and find_job(key) is None
     if fresh:
-        memory |= {"asked": asked, "error": None, "value": memory["value"] if last else None}
+        memory |= {"request": request, "error": None, "value": memory["value"] if last else None}
     if not run(title, key, read, now=fresh) and fresh:
-        return read_upload(key, asked, title, work, last=last)  # it is over by now
-    if asked is not None and memory["error"] is not None:
+        return read_upload(key, request, title, work, last=last)  # it has ended by now
+    if request is not None and memory["error"] is not None:
         if memory["value"] is not None:
-            caption("This was refused. What follows is still what was read before.")
+            caption("The new file was refused. Below are still the results of the previous file.")
         with mendable():
             raise memory["error"]
-    found: Value | None = memory["value"] if last or asked == memory["asked"] else None
+    found: Value | None = memory["value"] if last or request == memory["request"] else None
     return found
 
 
 def read_file(key: str, file: Any, work: Callable[[bytes], Value], *, last: bool = False) -> Value | None:
-    """The same of the bytes of one file, by its uploader."""
+    """Read the bytes of an uploaded file in the background, like `read_upload`."""
     request = None if file is None else file.file_id
     return read_upload(key, request, phrase("Reading the file"), lambda: work(file.getvalue()), last=last)
 
 
 def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], Value]) -> Value | None:
-    """What takes a pass over all real rows: at once; of rows in a folder as work, and None while it is under way."""
+    """Compute a value from all real rows of a release: at once, or in the background for a folder.
+
+    Returns None while the background work runs.
+    """
     if shown.data.held:
         return remember(shown, key, compute)
 
@@ -274,4 +289,4 @@ def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], V
         progress(0.0, "")
         return compute()
 
-    return once(page, shown, key, phrase("Counting all rows"), work)
+    return late_value(page, shown, key, phrase("Counting all rows"), work)

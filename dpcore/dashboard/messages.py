@@ -1,8 +1,8 @@
-"""What passes between a page and its server: what the dashboard's pages ask for, and no path of the computer.
+"""A filter for messages between a page and its server: only those that pages of dpcore need.
 
-Streamlit would do more for whoever asks: tell which files of a checkout are new, empty the caches
-of all sessions, install files beside the script. Its menu does not offer that here, but a visitor
-could send it. And it tells every page where on the computer its script lies.
+Streamlit would do more for anyone who asks: tell which files of a checkout are new, empty the
+caches of all sessions, install files beside the script. Its menu does not offer this here, but a
+visitor could send the message. Streamlit also tells every page the path of its script.
 """
 
 from contextlib import suppress
@@ -19,7 +19,10 @@ FULL = "There is no room for another upload. Remove a file that you uploaded her
 
 
 def is_needed(raw: bytes) -> bool:
-    """Whether a page needs what it asks for. What is no message is left to Streamlit, which hangs up."""
+    """Return whether a page of the dashboard needs to send this message.
+
+    Bytes that are no message count as needed: Streamlit closes the connection for them.
+    """
     with suppress(DecodeError):
         message = BackMsg.FromString(raw)
         kinds = {message.WhichOneof("type"), message.backend_operation_request.WhichOneof("payload")}
@@ -27,11 +30,11 @@ def is_needed(raw: bytes) -> bool:
     return True
 
 
-def answer(raw: bytes) -> bytes:
-    """A message to a page: with the script's name in place of its path, and with words where uploads find no room.
+def hide_private_paths(raw: bytes) -> bytes:
+    """Return a message to a page without private paths, and with an error for uploads without room.
 
-    A page that was told where to send a file would show no more than a number if the file is
-    refused there.
+    The script's path is replaced by its name. A page that sends a file without such an error shows
+    only a number when the file is refused.
     """
     if b"app.py" not in raw and b"/_stcore/upload_file/" not in raw:
         return raw
@@ -39,7 +42,7 @@ def answer(raw: bytes) -> bytes:
     kind, urls = message.WhichOneof("type"), message.file_urls_response.file_urls
     if kind == "new_session":
         message.new_session.main_script_path = Path(message.new_session.main_script_path).name
-    elif urls and housekeeping.room(urls[0].upload_url.split("/")[-2]) < housekeeping.largest():
+    elif urls and housekeeping.upload_room(urls[0].upload_url.split("/")[-2]) < housekeeping.max_upload_bytes():
         message.file_urls_response.error_msg = FULL
     else:
         return raw

@@ -1,4 +1,4 @@
-"""Finished runs of comparisons and figures on the session's list of entries, and those that failed."""
+"""Records of comparisons' and figures' runs in the session's ledger, and a table of failed runs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,27 +14,28 @@ from dpcore.experiment.study import failed_runs
 from dpcore.language import retold, say
 
 
-def record_run(spending: Spending, notes: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
-    """Put a finished run on the session's list; a worker has charged the ledger before it drew noise.
+def record_run(spending: Spending, parts: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
+    """Copy a finished run's charge into the session's ledger, unless the run failed.
 
-    A run that failed has shown nobody anything.
+    The worker process has charged the ledger store before it drew noise. `ledgers` holds the parts
+    of the session's ledger that earlier runs opened.
     """
     run = frame.iloc[0]
     if run["error"]:
         return
     key = (data.token, run["relation"], purpose)
-    if key not in notes:
-        notes[key] = spending.note(data, str(run["relation"]), purpose)
+    if key not in parts:
+        parts[key] = spending.note(data, str(run["relation"]), purpose)
         if run["void"]:
-            notes[key].void_because(str(run["void"]))
-    notes[key].charge(experiment.entry_of(frame))
+            parts[key].void_because(str(run["void"]))
+    parts[key].charge(experiment.entry_of(frame))
 
 
 def show_failures(frames: Sequence[pd.DataFrame]) -> None:
-    """Tell which runs failed, and why, if any did."""
+    """Draw a table of failed runs and their errors, if any run failed."""
     lost = failed_runs(frames).rename(columns={"error": "why"})
     if len(lost):
-        text = say("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(lost))
+        text = say("{count:,} runs failed without a result. Their charges stay in the ledger.", count=len(lost))
         st.warning(text)
         kinds = [name for name in ("method", "series", "mode", "why") if name in lost]
         counts = lost.groupby(kinds, sort=False).size().reset_index(name="runs")
@@ -42,5 +43,5 @@ def show_failures(frames: Sequence[pd.DataFrame]) -> None:
 
 
 def translate_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table in which all words are ours, as the screen says them."""
+    """Return a table with its texts and headings in the language of the screen."""
     return frame.map(lambda cell: retold(cell) if isinstance(cell, str) else cell).rename(columns=say)

@@ -1,8 +1,8 @@
-"""What a session remembers: the data, the releases, and what they can cost.
+"""The state of a session: its data, its releases, and their charges.
 
-All of it lives under a few namespaced keys, as immutable objects. A release is drawn once, on
-submit; everything on screen is drawn from it, and what is computed for the screen is remembered
-with it, so that moving a widget draws no noise, spends nothing and computes nothing twice.
+All state is stored under a few namespaced keys, as immutable objects. A release is drawn once, when
+a user presses Run. The screen is drawn from it, and results that are computed for the screen are
+stored with it. So moving a widget draws no noise, spends nothing and computes nothing twice.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dpcore.accounting.store import LedgerStore, OpenRun, ledger_path
 from dpcore.dashboard.hosting import is_hosted
 from dpcore.datasets import Dataset
 
-if TYPE_CHECKING:  # the first page does without what makes releases
+if TYPE_CHECKING:  # imported late: Start needs no releases
     from dpcore.export.release import Release
 
 
 Value = TypeVar("Value")
-Accounts = dict[tuple[str, str, float], Ledger]
-"""A session's questions, by the books' key of the data, relation and delta."""
+SessionLedgers = dict[tuple[str, str, float], Ledger]
+"""A session's ledgers, by the ledger store's key of the data, relation and delta."""
 MOST_REMEMBERED = 60
 THINGS, CONTROLS, ASIDE, BACK = "dpcore.things", "dpcore.controls", "dpcore.aside", "dpcore.back"
 STAYS = {"dpcore.visit", "dpcore.learned"}
@@ -37,24 +37,24 @@ STAYS = {"dpcore.visit", "dpcore.learned"}
 
 @dataclass(eq=False)
 class ShownRelease:
-    """A release with the data it was made from, what was computed for its panels, and redraws that were paid for.
+    """A release on a page, with its data, results computed for its panels, and its charged redraws.
 
-    `redraws` holds what every method's redraws are measured by, `looks` what one method's page
-    measures besides; `waiting_runs` is what the page's settings said, if it is known.
+    `redraws` has the measures of repeated runs that every method has; `page_measures` has those of
+    one method's page. `settings` are the page's settings when the run started, if known.
     """
 
     release: Release
     data: Dataset
-    asked: tuple[Any, ...] | None = None
+    settings: tuple[Any, ...] | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     redraws: pd.DataFrame | None = None
-    looks: pd.DataFrame | None = None
-    method: Any = None  # the fitted one, of rows in a folder: it writes as many rows as somebody wants
-    previous: ShownRelease | None = None  # the release of the run before, if it is of the same data
+    page_measures: pd.DataFrame | None = None
+    method: Any = None  # fitted on rows in a folder: it can write more rows
+    previous: ShownRelease | None = None  # of the previous run, if of the same data
 
 
 def keep_once(key: str, make: Callable[[], Value]) -> Value:
-    """What the session keeps under a key; made when it is first asked for."""
+    """Return the session's value under a key; call `make` if there is none yet."""
     keys_of_kind(THINGS).add(key)
     if key not in st.session_state:
         st.session_state[key] = make()
@@ -63,14 +63,14 @@ def keep_once(key: str, make: Callable[[], Value]) -> Value:
 
 
 def keep(key: str, value: Value) -> Value:
-    """Keep something under a key from now on."""
+    """Store a value in the session under a key, and return it."""
     keys_of_kind(THINGS).add(key)
     st.session_state[key] = value
     return value
 
 
 def keys_of_kind(kind: str) -> set[str]:
-    """The keys of all things that the session keeps, or of all controls whose value lasts."""
+    """Return the keys of all stored values, or of all controls whose values last."""
     if kind not in st.session_state:
         st.session_state[kind] = set()
     found: set[str] = st.session_state[kind]
@@ -78,130 +78,142 @@ def keys_of_kind(kind: str) -> set[str]:
 
 
 def preset(key: str, value: Any) -> None:
-    """Set a control before it is drawn."""
+    """Set a control's value before it is drawn."""
     keys_of_kind(CONTROLS).add(key)
     st.session_state[key] = value
 
 
 def drop(prefix: str) -> None:
-    """Forget all that is kept under keys that begin so."""
+    """Delete all values whose keys begin with `prefix`."""
     for key in [key for key in st.session_state if str(key).startswith(prefix)]:
         del st.session_state[key]
 
 
-def lay_aside() -> None:
-    """Begin anew, with the sample and a ledger of its own, until `give_back`: a lesson is a session in the session."""
-    give_back()
-    set_back()
-    st.session_state[ASIDE] = take_kind(THINGS), take_kind(CONTROLS)
+def set_session_aside() -> None:
+    """Set the session's state aside for a lesson, which starts with the sample and its own ledger.
+
+    `restore_session` restores it.
+    """
+    restore_session()
+    restore_controls()
+    st.session_state[ASIDE] = pop_kind(THINGS), pop_kind(CONTROLS)
     keep("dpcore.data", datasets.load("sample"))
     keep("dpcore.books", LedgerStore(None))
 
 
-def laid_aside() -> bool:
-    """Whether somebody's own things are laid aside."""
+def is_set_aside() -> bool:
+    """Return whether the session's own state is set aside, as it is during a lesson."""
     return ASIDE in st.session_state
 
 
-def give_back() -> None:
-    """What was laid aside is as it was: things at once, controls before they are drawn again."""
-    if laid_aside():
-        take_kind(THINGS)
+def restore_session() -> None:
+    """Restore the state that was set aside: values now, controls before they are drawn again."""
+    if is_set_aside():
+        pop_kind(THINGS)
         things, st.session_state[BACK] = st.session_state.pop(ASIDE)
         st.session_state.update(things)
 
 
-def set_back() -> None:
-    """Set the controls that were given back; comes before any of them is drawn."""
+def restore_controls() -> None:
+    """Restore the controls that were set aside; call this before any of them is drawn."""
     if BACK in st.session_state:
-        take_kind(CONTROLS)
+        pop_kind(CONTROLS)
         st.session_state.update(st.session_state.pop(BACK))
 
 
-def set_again() -> None:
-    """Set all controls as they are: a browser knows what is chosen by its words, which another language changes."""
+def rewrite_controls() -> None:
+    """Write all controls' values again.
+
+    A browser identifies a chosen option by its label, which changes with the language.
+    """
     st.session_state.update({key: value for key, value in st.session_state.items() if type(value) in (str, int, float)})
 
 
-def take_kind(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
-    """Take from the session all that is known of a kind, but for who is there and what was learned."""
+def pop_kind(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
+    """Remove and return all values, or all controls, whose keys begin with one of `begins`.
+
+    The visit and the finished lessons stay.
+    """
     keys = [
         key for key in keys_of_kind(kind) if key in st.session_state and key not in STAYS and key.startswith(begins)
     ]
     return {key: st.session_state.pop(key) for key in keys}
 
 
-def of_people(data: Dataset) -> bool:
-    """Whether rows are, or may be, of real people: all but those of the bundled sample, which is synthetic."""
+def is_of_people(data: Dataset) -> bool:
+    """Return whether rows may be of real people, as in all data but the synthetic sample."""
     return data.reading is not None or data.name != "sample"
 
 
-def own_kind() -> str:
-    """What they are, in an address: "folder", whose rows outlive the session, or "1"; empty if none."""
-    aside = st.session_state[ASIDE][0].get("dpcore.data") if laid_aside() else None
+def own_data_kind() -> str:
+    """Return the kind of the user's own data for the address of the page.
+
+    "folder" is rows on disk, which outlive the session; "1" is other rows; "" is no own data.
+    """
+    aside = st.session_state[ASIDE][0].get("dpcore.data") if is_set_aside() else None
     own = [data for data in (dataset(), aside) if data is not None and data.reading is not None]
     return "" if not own else "1" if any(data.held for data in own) else "folder"
 
 
 def waiting_runs() -> dict[str, str]:
-    """The runs that were asked for and have not begun, by what asked for them."""
+    """Return the requested runs that have not started, as {name of the work: its button}."""
     return keep_once("dpcore.requests", dict[str, str])
 
 
-def work() -> dict[str, Thread]:
-    """Work of this session by its name: what is under way, and what is over and was not looked at yet."""
+def jobs() -> dict[str, Thread]:
+    """Return this session's background work by name: running, or ended and not looked at since."""
     return keep_once("dpcore.work", dict[str, Thread])
 
 
 def tickets() -> dict[str, int]:
-    """How many runs of a name were begun."""
+    """Return how many runs of each name have started."""
     return keep_once("dpcore.tickets", dict[str, int])
 
 
 def finished_runs() -> dict[str, int]:
-    """How many runs of a name came to their end."""
+    """Return how many runs of each name have finished."""
     return keep_once("dpcore.finished", dict[str, int])
 
 
 def has_ended(name: str) -> bool:
-    """Whether a run of this name came to its end since this was asked last."""
+    """Return whether a run of this name has finished since the last call."""
     seen = keep_once("dpcore.seen", dict[str, int])
     before, seen[name] = seen.get(name, 0), finished_runs().get(name, 0)
     return before != seen[name]
 
 
 def request(name: str, what: str = "run", ticket: int | None = None) -> None:
-    """Ask for a run; a button's callback. A ticket is good for one run, however often it was handed in."""
+    """Request a run; a button's callback. A ticket requests one run, however often it is used."""
     if ticket in (None, tickets().get(name, 0)) and not is_waiting(name):
         waiting_runs()[name] = what
 
 
 def is_waiting(name: str) -> bool:
-    """Whether a run was asked for and is not over: no time for a press that asks for it."""
-    job = work().get(name)
+    """Return whether a run was requested or is running; its button is then disabled."""
+    job = jobs().get(name)
     return name in waiting_runs() or (job is not None and job.is_alive())
 
 
 def dataset() -> Dataset:
-    """The session's data; the bundled sample until somebody chooses other data."""
+    """Return the session's data; the bundled sample until the user chooses other data."""
     return keep_once("dpcore.data", lambda: datasets.load("sample"))
 
 
 def pending_name() -> str:
-    """The name of a file that was read and is not in use yet; empty if there is none."""
+    """Return the name of a file that was read but is not in use yet; "" if there is none."""
     read = st.session_state.get("dpcore.intake")
-    return "" if read is None or read.fixed is not None or read.made(dataset()) else str(read.name)
+    return "" if read is None or read.dataset is not None or read.is_source_of(dataset()) else str(read.name)
 
 
 def set_dataset(data: Dataset) -> None:
-    """Use other data from now on. Releases stay on their pages until the next run.
+    """Use other data from now on; releases stay on their pages until the next run.
 
-    It ends a lesson: what is spent on other data belongs into the session's own books. What the
-    page of the data said of them stays.
+    This ends a lesson, since charges on other data belong in the session's own ledger. The settings
+    of the page Data stay.
     """
-    if laid_aside():
-        said = [take_kind(kind, ("data.", "dpcore.intake")) for kind in (THINGS, CONTROLS)]
-        give_back()
+    if is_set_aside():
+        said = [pop_kind(kind, ("data.", "dpcore.intake")) for kind in (THINGS, CONTROLS)]
+        restore_session()
         for kind, values in zip((THINGS, CONTROLS), said, strict=True):
             keys_of_kind(kind).update(values)
         st.session_state.update(said[0])
@@ -209,23 +221,32 @@ def set_dataset(data: Dataset) -> None:
     keep("dpcore.data", data)
 
 
-def amend(data: Dataset) -> None:
-    """The data in use with another schema; in a lesson, the lesson's."""
+def replace_schema(data: Dataset) -> None:
+    """Replace the data in use by the same rows with another schema.
+
+    In a lesson, this changes the lesson's data.
+    """
     keep("dpcore.data", data)
 
 
 def current_release(page: str) -> ShownRelease | None:
-    """The release that a page shows, if any."""
-    return shelf().get(page)
+    """Return the release that a page shows, or None."""
+    return shown_releases().get(page)
 
 
-def shelf() -> dict[str, ShownRelease]:
-    """The releases that pages show. Whoever makes one in a thread takes the shelf before."""
+def shown_releases() -> dict[str, ShownRelease]:
+    """Return the shown releases by page.
+
+    A thread that makes a release receives this dict before it starts.
+    """
     return keep_once("dpcore.shown", dict[str, ShownRelease])
 
 
 def compute_once(memory: dict[Any, Any], key: Any, compute: Callable[[], Value], most: int = MOST_REMEMBERED) -> Value:
-    """A value that a memory has, computed if it has it not; of more than `most` the oldest are forgotten."""
+    """Return a value from `memory`, or compute and store it.
+
+    If `memory` has `most` values, the oldest is deleted.
+    """
     if key not in memory:
         value = compute()
         while len(memory) >= most:
@@ -236,60 +257,63 @@ def compute_once(memory: dict[Any, Any], key: Any, compute: Callable[[], Value],
 
 
 def remember(release: ShownRelease, key: str, compute: Callable[[], Value]) -> Value:
-    """A value computed once per release."""
+    """Return a value that is computed once per release."""
     return compute_once(release.memory, key, compute)
 
 
-def books() -> LedgerStore:
-    """Where spending is written down: a file of the user's, or, if wished, one that goes with the session.
+def ledger_store() -> LedgerStore:
+    """Return the store of the session's ledger: a file of the user's, or the session's memory.
 
-    `$DPCORE_LEDGER` names the file; "session" keeps nothing, for demonstrations that many people
-    use.
+    `$DPCORE_LEDGER` names the file. The value "session" keeps nothing, for demonstrations with many
+    visitors.
     """
-    return keep_once("dpcore.books", lambda: LedgerStore(None if passing() else ledger_path()))
+    return keep_once("dpcore.books", lambda: LedgerStore(None if is_ledger_temporary() else ledger_path()))
 
 
-def passing() -> bool:
-    """Whether whoever started this server lets no session open a file of theirs."""
+def is_ledger_temporary() -> bool:
+    """Return whether ledgers are kept only as long as the session, by the operator's choice."""
     return is_hosted() or ledger_path() is None
 
 
-def keep_books(path: Path | None) -> None:
-    """Write spending down there from now on; None, or where files are not opened: for this session only."""
-    keep("dpcore.books", LedgerStore(None if passing() else path))
+def use_ledger_file(path: Path | None) -> None:
+    """Write charges to this ledger file from now on; None keeps them for this session only."""
+    keep("dpcore.books", LedgerStore(None if is_ledger_temporary() else path))
 
 
-def accounts() -> Accounts:
-    """What this session asked, question by question; accounts never add up."""
-    return keep_once("dpcore.accounts", Accounts)
+def session_ledgers() -> SessionLedgers:
+    """Return the ledgers of this session's queries, one per data set, relation and delta."""
+    return keep_once("dpcore.accounts", SessionLedgers)
 
 
 def spending() -> Spending:
-    """Where this session's runs are charged."""
-    return Spending(books(), accounts())
+    """Return the session's `Spending`, with which a run charges its queries."""
+    return Spending(ledger_store(), session_ledgers())
 
 
 @dataclass(frozen=True)
 class Spending:
-    """Where a session's runs are charged: the books, and its own list of questions. Work in a thread takes it along."""
+    """The ledger store and the session's own ledgers; a thread receives this to charge a run."""
 
-    books: LedgerStore
-    accounts: Accounts
+    store: LedgerStore
+    ledgers: SessionLedgers
 
     def account(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
-        """A new part of the data's account, to be charged by one run; every charge is written down before it counts."""
+        """Return a new ledger part for one run.
+
+        Every charge is written to the ledger store before it counts.
+        """
         run = self.open_run(data, relation, purpose, delta)
         return self.of_session(data, relation, delta).attach(run.ledger())
 
     def note(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
-        """A new part of the session's list of questions, for what is written down already, as by `Books.open_runs`."""
+        """Return a new part of the session's ledger, for charges that are already stored."""
         return self.of_session(data, relation, delta).child(purpose)
 
     def of_session(self, data: Dataset, relation: str, delta: float = 0.0) -> Ledger:
-        """The session's account of these data."""
-        key = self.books.key(data), relation, delta
-        return self.accounts.setdefault(key, Ledger(Relation.parse(relation), name=data.name, delta=delta))
+        """Return the session's ledger of a data set, relation and delta; create it if missing."""
+        key = self.store.key(data), relation, delta
+        return self.ledgers.setdefault(key, Ledger(Relation.parse(relation), name=data.name, delta=delta))
 
     def open_run(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> OpenRun:
-        """A new line in the books."""
-        return self.books.open_run(data, relation, purpose, delta)
+        """Open a new run in the ledger store."""
+        return self.store.open_run(data, relation, purpose, delta)

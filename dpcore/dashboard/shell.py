@@ -1,4 +1,4 @@
-"""The frame around every page: navigation, the card of the data in use, and errors that say what to do."""
+"""The frame around every page: the menu, the card of the data in use, and errors with remedies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
 
-SECTIONS = {  # of the menu; the first has no name
+SECTIONS = {  # sections of the menu; the first has no name
     "": [
         ("home", phrase("Start"), ":material/home:"),
         ("data", phrase("Data"), ":material/table:"),
@@ -66,57 +66,57 @@ _once = Lock()
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 
 
-def page(name: str) -> StreamlitPage:
-    """The page of that file name, for navigation and links."""
+def find_page(name: str) -> StreamlitPage:
+    """Return Streamlit's page for a file name in `pages`, for the menu and for links."""
     title, icon = TITLES[name]
     return st.Page(FOLDER / "pages" / f"{name}.py", title=say(title), icon=icon, url_path=name, default=name == "home")
 
 
-def navigation() -> StreamlitPage:
-    """Page set-up and the menu: in the side bar, or above the page at class size."""
-    st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
-    # Before the menu, whose material icons would be fetched.
+def draw_menu() -> StreamlitPage:
+    """Set up the window and the menu, in the side bar or on top; return the chosen page."""
+    st.set_option("client.showSidebarNavigation", True)  # until now off: bare names of files
+    # Before the menu, so that its icons are not fetched.
     st.set_page_config(page_icon="🛡️", layout="wide", initial_sidebar_state=WIDTH)
     st.logo(assets.FOLDER / "wordmark.svg", size="large")
-    menu = {say(name): [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()}
+    menu = {say(name): [find_page(key) for key, *_ in entries] for name, entries in SECTIONS.items()}
     if links.CLASS in st.query_params:
         st.session_state[CLASS] = st.query_params[links.CLASS] == "1"
-    chosen = st.navigation(menu, position="top" if class_size() else "sidebar", expanded=True)
+    chosen = st.navigation(menu, position="top" if is_class_size() else "sidebar", expanded=True)
     st.set_page_config(page_title=f"{chosen.title} · dpcore")
     return chosen
 
 
-def class_size() -> bool:
-    """Whether the screen is for a class: larger letters, wide charts, and no side bar."""
+def is_class_size() -> bool:
+    """Return whether the screen has class size: larger letters, wide charts, and no side bar."""
     return st.session_state.get(CLASS) is True
 
 
-def class_button(label: str, on: bool, **look: Any) -> None:
-    """A button that turns class size on or off."""
+def class_button(label: str, on: bool, **style: Any) -> None:
+    """Draw a button that turns class size on or off."""
 
     def turn() -> None:
         st.session_state[CLASS] = on
         st.query_params.pop(links.CLASS, None)
         st.query_params.update({links.CLASS: "1"} if on else {})
 
-    st.button(label, key=f"dpcore.class.{on}", on_click=turn, **look)
+    st.button(label, key=f"dpcore.class.{on}", on_click=turn, **style)
 
 
-def load() -> None:
-    """Import what every page and its first release need."""
-    with suppress(RuntimeError):  # the server is ending; any other would be raised again where a page imports
+def import_pages() -> None:
+    """Import all modules that pages and their first release need."""
+    with suppress(RuntimeError):  # the server is ending; pages raise other errors
         for found in pkgutil.walk_packages(dashboard.__path__, f"{dashboard.__name__}."):
             if not found.name.endswith(".__main__"):
                 import_module(found.name)
-        list(METHODS.values())  # imports them
-    gc.freeze()  # Streamlit collects garbage after every run of a script: all that was imported costs 0.1 s
+        list(METHODS.values())  # imports the methods
+    gc.freeze()  # Streamlit collects garbage after every run: imported objects cost 0.1 s
 
 
-_loading = Thread(target=load, name="loading", daemon=True)
+_loading = Thread(target=import_pages, name="loading", daemon=True)
 
 
-def prepare() -> None:
-    """Begin, once per server, what the other pages would wait for; and say in its log if the guard is not there."""
+def start_imports() -> None:
+    """Start the background imports once per server, and log a warning if the guard is missing."""
     with _once:
         if _loading.ident is None:
             _loading.start()
@@ -125,22 +125,25 @@ def prepare() -> None:
 
 
 def wait_for_imports() -> None:
-    """Wait for it, if it was begun: two threads that import the same packages could meet them half made."""
+    """Wait for the background imports, if they were started.
+
+    Two threads that import the same packages could see half-imported modules.
+    """
     with _once:
         begun = _loading.ident is not None
     if begun:
         _loading.join()
 
 
-def run() -> None:
-    """What app.py does: the menu, then the chosen page."""
-    chosen = navigation()
-    if not housekeeping.let_in(housekeeping.presence()):
-        full()
+def run_app() -> None:
+    """Run the app: draw the menu, then the chosen page."""
+    chosen = draw_menu()
+    if not housekeeping.admit_visitor(housekeeping.presence()):
+        draw_server_full()
         return
     now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
-    if before not in (None, now):  # who leaves a page does not want what was asked for there any more
-        forget(before)
+    if before not in (None, now):  # leaving a page withdraws its requests
+        drop_waiting_runs(before)
         housekeeping.forget_uploads()
     st.session_state["dpcore.page"] = now
     if now != "home":
@@ -150,60 +153,58 @@ def run() -> None:
         chosen.run()
     finally:
         _inside_app.reset(token)
-    prepare()
-    forget(now)  # what was asked for in a tab that was left
+    start_imports()
+    drop_waiting_runs(now)  # requests of a tab that was left
 
 
-def full() -> None:
-    """What somebody sees for whom a server has no room."""
+def draw_server_full() -> None:
+    """Draw a note for a visitor that the server is full."""
     st.title(say("This server is full"), anchor=False)
-    markdown("As many people use it as it can serve at a time. Load this page again in a few minutes.")
+    markdown("This server has as many visitors as it can serve. Load this page again in a few minutes.")
 
 
-def forget(left: str) -> None:
-    """Drop the runs that were asked for on a page and have not begun: they must not begin when somebody comes back."""
+def drop_waiting_runs(left: str) -> None:
+    """Drop a page's requested runs that have not started, so that they do not start on return."""
     wishes = session.waiting_runs()
     for name in [name for name in wishes if name.startswith(left)]:
         del wishes[name]
 
 
-def frame(title: str, lead: str = "") -> Any:
-    """Draw the side bar and the title with what it is about; return the place for the page's one button beside it.
+def draw_frame(title: str, lead: str = "") -> Any:
+    """Draw the side bar and the title; return the container for the page's main button.
 
-    The first line of every page.
-
-    A deep link into a fresh server can run a page without app.py. Then the menu is set up here,
-    which makes app.py take over from the next run on; that run is asked for at once, because
-    widgets get other identities there and would lose the first thing that a person sets.
+    Every page calls this first. A deep link into a new server can run a page without app.py. Then
+    the menu is set up here, and the page reruns at once: app.py takes over from the next run on,
+    and widgets get other identities there.
     """
-    hosting.refuse_login()  # the command did, but `streamlit run app.py` does not
+    hosting.refuse_login()  # `streamlit run app.py` has not called this
     if not _inside_app.get():
-        navigation()
+        draw_menu()
         if "dpcore.alone" not in st.session_state:
             st.session_state["dpcore.alone"] = True
             st.rerun()
-    session.set_back()
+    session.restore_controls()
     dark = DARK if st.context.theme.type == "dark" else ""
-    st.html(f"<style>{STYLE}{dark}{LARGE if class_size() else ''}</style>")
-    if not class_size():
+    st.html(f"<style>{STYLE}{dark}{LARGE if is_class_size() else ''}</style>")
+    if not is_class_size():
         with st.sidebar:
             with st.container(key="card"):
-                card()
+                draw_data_card()
             with st.container(horizontal=True, gap="xsmall", wrap=False):
-                language()
+                choose_language()
                 note = say("Class size: larger letters, no side bar")
                 class_button(say("Class"), True, icon=":material/co_present:", help=note)
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
-    note_lost_data()
+    warn_of_lost_data()
     shown = st.session_state.get("dpcore.page", "")
-    lessons.bar(shown)
+    lessons.draw_lesson_card(shown)
     left, right = st.columns([3.6, 1.3], vertical_alignment="center")
     with left.container(horizontal=True, vertical_alignment="bottom", gap="small", key="title"):
         st.title(title, anchor=False, width="content")
         if lead:
             st.caption(lead)
-        if class_size():
+        if is_class_size():
             label = say("Leave class size")
             class_button(label, False, icon=":material/close_fullscreen:", type="tertiary")
     begin = f"document.documentElement.lang = '{current_language()}'; // {shown}"
@@ -211,29 +212,29 @@ def frame(title: str, lead: str = "") -> Any:
     return right.container(key="corner")
 
 
-def card() -> None:
-    """The data in use, and what was spent on them."""
+def draw_data_card() -> None:
+    """Draw the card of the data in use, with what was spent on them."""
     data = session.dataset()
     learn, test = data.sizes
     note = phrase(
-        "The data in use: methods learn from {train:,} rows at most, {test:,} are set apart to test on. "
-        "Comparisons read the real rows: what is marked ⚠ must not be published, nor must these "
-        "row counts and the time that a run takes."
+        "The data in use: methods learn from {train:,} rows at most, and {test:,} rows are set "
+        "aside for testing. Comparisons read the real rows: do not publish what is marked ⚠, "
+        "these row counts, or the time that a run takes."
     )
     title = say("**{name}** :small[{rows:,} rows] ⚠", name=escape(data.name), rows=learn + test)
     st.markdown(title, help=say(note, train=learn, test=test))
     if data.schema.source == "inferred":
         markdown(":red[:material/warning: inferred schema: no guarantee]")
-    working = any(job.is_alive() for job in session.work().values())
-    under_way() if working else spending()
+    working = any(job.is_alive() for job in session.jobs().values())
+    draw_running_work() if working else draw_spending()
     if new := session.pending_name():
         shown = {"name": escape(new), "used": escape(data.name)}
         caption(":material/edit_note: {name} is loaded; {used} is in use.", **shown)
 
 
 def chosen_language() -> str:
-    """The language that somebody chose, or that their browser asks for if it is one of ours."""
-    chosen = st.session_state.get(LANGUAGE)  # anything at all, if somebody forged it
+    """Return the language that the user chose, or that the browser prefers, or English."""
+    chosen = st.session_state.get(LANGUAGE)  # anything, if forged
     if isinstance(chosen, str) and chosen in LANGUAGES:
         return chosen
     return next((name for name in LANGUAGES if (st.context.locale or "").split("-")[0] == name), ENGLISH)
@@ -242,30 +243,30 @@ def chosen_language() -> str:
 ask(chosen_language)
 
 
-def language() -> None:
-    """Choose another language. It is nobody's setting of a page: a lesson leaves it as it is."""
-    look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
-    look |= {"index": [*LANGUAGES].index(current_language()), "width": 102}
-    look |= {"on_change": session.set_again}  # a value set by hand is lost
-    st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **look)
+def choose_language() -> None:
+    """Draw the choice of a language. Lessons and links do not change the language."""
+    style: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
+    style |= {"index": [*LANGUAGES].index(current_language()), "width": 102}
+    style |= {"on_change": session.rewrite_controls}  # a value set by code would be lost
+    st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **style)
 
 
-def note_lost_data() -> None:
-    """Say that somebody's own data are gone: a session that begins anew has the sample in their place.
+def warn_of_lost_data() -> None:
+    """Draw a warning if the user's own data were lost: a new session has the sample in their place.
 
-    That there were some stands in the address, which outlives a session; their name does not, as
-    addresses are kept.
+    The address, which outlives a session, says that there were own data. It does not have their
+    name, as addresses are stored.
     """
-    if kind := session.own_kind():
+    if kind := session.own_data_kind():
         st.query_params[links.OWN] = kind
     elif links.OWN in st.query_params:
-        stays = say("What was charged for them stays in the ledger.")
-        goes = say("Its ledger went with it: what was charged counts all the same.")
-        # In an address: "1", or "folder", whose codes are there still; once also "query".
-        source = "folder" if st.query_params[links.OWN] != "1" and hosting.own_computer() else "upload"
+        stays = say("What was charged for your data stays in the ledger.")
+        goes = say("The earlier session's ledger is gone; what was charged still counts.")
+        # "1", or "folder", whose codes still exist; earlier versions also wrote "query".
+        source = "folder" if st.query_params[links.OWN] != "1" and hosting.is_own_computer() else "upload"
         left, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
-        begins = say("**This is a new session, with the bundled sample.** It does not hold your own data.")
-        left.warning(f"{begins} {stays if session.books().kept else goes}", icon=":material/history:")
+        begins = say("**This is a new session, with the bundled sample.** It does not have your own data.")
+        left.warning(f"{begins} {stays if session.ledger_store().kept else goes}", icon=":material/history:")
         load = own.button(say("Load my data again"), type="primary", key="dpcore.load_again")
         if load or sample.button(say("Keep the sample"), key="dpcore.go_on"):
             del st.query_params[links.OWN]
@@ -276,22 +277,22 @@ def note_lost_data() -> None:
 
 
 @st.fragment(run_every=2.0)
-def under_way() -> None:
-    """What was spent so far and what this session works on, on every page; it also notices that somebody is there."""
+def draw_running_work() -> None:
+    """Draw the running work and the present spending, every two seconds; record the visit."""
     housekeeping.presence()
-    names = [job.name for job in session.work().values() if job.is_alive()]
+    names = [job.name for job in session.jobs().values() if job.is_alive()]
     if not names:
         st.rerun()
-    spending()
-    caption(":material/hourglass_top: Under way: {names}", names=", ".join(map(say, names)))
+    draw_spending()
+    caption(":material/hourglass_top: Running: {names}", names=", ".join(map(say, names)))
 
 
-def spending() -> None:
-    """What all sessions spent on the data in use: a bar against each cap, or words."""
+def draw_spending() -> None:
+    """Draw what all sessions spent on the data in use: a bar for each cap, or a text."""
     data, unit = session.dataset(), session.dataset().schema.unit
     try:
-        key = session.books().key(data)
-        accounts = [line for line in session.books().accounts() if line.file == file_of(key)]
+        key = session.ledger_store().key(data)
+        accounts = [line for line in session.ledger_store().accounts() if line.file == file_of(key)]
     except BookError:
         caption(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
         return
@@ -300,53 +301,53 @@ def spending() -> None:
     for line in sorted(used, key=lambda line: line.key != key):
         relation = f" ({say(line.relation.short_for(line.protects))})" if len(used) > 1 else ""
         if line.cap is None:
-            totals.append(f"{in_full(line)}{relation}{for_person(line, unit)}")
+            totals.append(f"{format_spent(line)}{relation}{person_clause(line, unit)}")
         else:
             costs = [price(other, line) for other in accounts if other.relation is line.relation]
-            total, cap = line.measure.epsilon(sum(costs)), float(line.cap)  # as the cap counts
-            shown = say("Spent at most: {spent} of {cap}", spent=in_full(line, total), cap=number(cap))
-            text = f":small[{shown}{relation}{for_person(line, unit)}]"
+            total, cap = line.measure.epsilon(sum(costs)), float(line.cap)  # counted like the cap
+            shown = say("Spent at most: {spent} of {cap}", spent=format_spent(line, total), cap=number(cap))
+            text = f":small[{shown}{relation}{person_clause(line, unit)}]"
             st.progress(min(total / cap, 1.0) if cap else 1.0, text=text)
     if totals or not used:
         lesson = phrase("Spent in this lesson, at most: {spent}")
         own = phrase("Spent at most: {spent} · no cap set") if totals else phrase("Spent: {spent}")
         shown = "; ".join(totals) or say("nothing yet")
-        st.caption(say(lesson if session.laid_aside() else own, spent=shown))
+        st.caption(say(lesson if session.is_set_aside() else own, spent=shown))
     if difference := sum(line.apart for line in accounts):
         shown = plural("{n:,} release without a guarantee", "{n:,} releases without a guarantee", difference)
         st.caption(f":red[:material/gpp_bad: {shown}]")
 
 
-def for_person(line: Line, unit: PrivacyUnit | None) -> str:
-    """What epsilons of rows come to for somebody who has as many as a unit says, in a few words."""
+def person_clause(line: Line, unit: PrivacyUnit | None) -> str:
+    """Return a phrase with the epsilon of a person who has the most rows; "" if not needed."""
     if unit is None or unit.id_column is not None or line.protects == "person" or math.isinf(line.epsilon_bound):
-        return ""  # with a column that names persons, no number bounds how many rows runs on rows used of one
-    from dpcore.export import protection  # the first page does without what makes releases
+        return ""  # with an id column, no bound on a person's rows is known
+    from dpcore.export import protection  # imported late: Start needs no releases
 
     return f", {protection.for_person(unit, line.epsilon_bound, line.delta)}"
 
 
-def in_full(line: Line, epsilon: float | None = None) -> str:
-    """The epsilon of a line of the ledger, or another one, with its delta if it has one."""
+def format_spent(line: Line, epsilon: float | None = None) -> str:
+    """Return a ledger line's epsilon, or the given one, as text with its delta."""
     shown = say("epsilon {epsilon}", epsilon=limit(line.epsilon_bound if epsilon is None else epsilon))
     return say("{epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}") if line.delta else shown
 
 
 def check_page(name: str) -> None:
-    """DataError if there is no page of that file name."""
+    """Raise `DataError` if no page has this file name."""
     if name not in TITLES:
-        raise DataError("These are settings of a page that is not here.", "Was the file made by another version?")
+        raise DataError("This version has no page for these settings.", "Use the version that wrote them.")
 
 
 def open_page(name: str) -> None:
-    """Go to another page. What its address has to say is said at once, or would be a step back."""
-    address = {links.OWN: session.own_kind(), links.CLASS: "1" if class_size() else ""}
-    st.switch_page(page(name), query_params={key: value for key, value in address.items() if value})
+    """Go to another page, with a complete address: a later change would add a step back."""
+    address = {links.OWN: session.own_data_kind(), links.CLASS: "1" if is_class_size() else ""}
+    st.switch_page(find_page(name), query_params={key: value for key, value in address.items() if value})
 
 
 @contextmanager
 def mendable() -> Iterator[None]:
-    """Show an error that the user can mend, with its remedy, and go on with everything kept."""
+    """Show a `DPCoreError` of the block with its remedy, and go on."""
     try:
         yield
     except DPCoreError as error:
@@ -354,8 +355,8 @@ def mendable() -> Iterator[None]:
 
 
 def show_error(error: DPCoreError) -> None:
-    """Why something cannot be done, and what to do."""
-    from dpcore.charts.base import REAL_DATA  # the first page does without pictures
+    """Draw an error: its cause and its remedy."""
+    from dpcore.charts.base import REAL_DATA  # imported late: Start needs no charts
 
     remedy = say("**What to do:** {remedy}", remedy=escape(retold(error.remedy)))
     mark = f" {say(REAL_DATA)}." if error.private else ""
@@ -363,10 +364,10 @@ def show_error(error: DPCoreError) -> None:
 
 
 def escape(text: str) -> str:
-    """A user's text as literal Markdown: no markup, no links, no math, no directives.
+    """Return a user's text as literal Markdown: no markup, links, math or directives.
 
-    Addresses are linked even when escaped, so the signs that make one are followed by a space of no
-    width.
+    Streamlit links addresses even when they are escaped. A zero-width space after the signs that
+    make an address prevents that.
     """
     plain = " ".join(text.split()).replace("@", "@\u200b").replace("www.", "www\u200b.").replace("://", ":\u200b//")
     return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~$:^=&" else c for c in plain)

@@ -1,4 +1,4 @@
-"""Texts, controls that say the same when somebody comes back to their page, figures in frames, and tables in words."""
+"""Shared parts of pages: texts, controls whose values last, framed figures, translated tables."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,35 +14,38 @@ from dpcore.language import ENGLISH, current_language, phrase, retold, say
 MADE, OUTDATED = "made", "outdated"
 UNSAID: Any = object()
 MOST_TYPED = 500  # letters
-HEADINGS = {  # of tables of ours
+HEADINGS = {  # of tables of this package
     phrase("scope"), phrase("name"), phrase("mechanism"), phrase("relation"), phrase("draws"), phrase("sensitivity"),
     phrase("claimed_sensitivity"), phrase("scale"), phrase("epsilon_claimed"), phrase("epsilon_bound"),
     phrase("epsilon_nominal"), phrase("rho_claimed"), phrase("rho_bound"), phrase("rho_nominal"), phrase("void"),
     phrase("reason"),
 }  # fmt: skip
-OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # those that hold words
+OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # columns of words
 
 
 def markdown(message: str, /, **values: Any) -> None:
-    """A message, as `say` tells it, with its signs of Markdown."""
+    """Draw a message as Markdown, translated by `say`."""
     st.markdown(say(message, **values))
 
 
 def caption(message: str, /, **values: Any) -> None:
-    """The same in small letters."""
+    """Draw a message in small letters, translated by `say`."""
     st.caption(say(message, **values))
 
 
-def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual: Any = UNSAID, **look: Any) -> Any:
-    """A control of Streamlit's whose value lasts as long as the session; it never gets one that it could not give.
+def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual: Any = UNSAID, **style: Any) -> Any:
+    """Draw a Streamlit control whose value lasts as long as the session, and return its value.
 
-    What is `usual` may hang on other controls, and is chosen until someone chooses.
+    Values that the control could not have are dropped. `usual` is the value until the user chooses
+    one; it may depend on other controls. `bounds` are the control's options, or its ends and
+    default.
     """
-    now, state, untouched = links.drawing(), st.session_state, session.keep_once("dpcore.untouched", dict[str, Any])
+    now, state = links.drawing(), st.session_state
+    untouched = session.keep_once("dpcore.untouched", dict[str, Any])
     now.labels[key] = label
     session.keys_of_kind(session.CONTROLS).add(key)
-    several = draw is st.multiselect or look.get("selection_mode") == "multi"
-    able = partial(fits, bounds=bounds, several=several, typed=look.get("accept_new_options", False))
+    several = draw is st.multiselect or style.get("selection_mode") == "multi"
+    able = partial(is_allowed, bounds=bounds, several=several, typed=style.get("accept_new_options", False))
     if key in state and not able(state[key]):
         del state[key]
     if key in now.wishes:
@@ -54,19 +57,22 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual:
         untouched[key] = usual if able(usual) else bounds[0][0] if isinstance(bounds[0], list | tuple) else bounds[0]
         if state.get(key, UNSAID) != untouched[key]:
             state[key] = untouched[key]
-    found = draw(label, *bounds, key=key, persist_state="session", **look)
+    found = draw(label, *bounds, key=key, persist_state="session", **style)
     if found != untouched.get(key, UNSAID):
         untouched.pop(key, None)
-    return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # a link may say 5.0
+    return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # from a link, 5.0
 
 
-def fits(value: Any, bounds: Sequence[Any], *, several: bool = False, typed: bool = False) -> bool:
-    """Whether a control could say this: one or some of its options, yes or no, a text, or a number within its ends."""
+def is_allowed(value: Any, bounds: Sequence[Any], *, several: bool = False, typed: bool = False) -> bool:
+    """Return whether a control could have this value: an option, a text, or a number in its range.
+
+    `several` allows a list of options, and `typed` options that the user typed.
+    """
     first, *rest = bounds or (False,)
     if isinstance(first, list | tuple | range):
         ones = value if several else [value]
         known = isinstance(ones, list | tuple) and all(type(one) is not bool for one in ones)
-        return known and all(one in first or (typed and fits(one, ("",))) for one in ones)
+        return known and all(one in first or (typed and is_allowed(one, ("",))) for one in ones)
     if isinstance(first, bool | str):
         return isinstance(value, type(first)) and len(str(value)) <= MOST_TYPED
     if value is None:
@@ -74,26 +80,26 @@ def fits(value: Any, bounds: Sequence[Any], *, several: bool = False, typed: boo
     return type(value) in (int, float) and first <= value <= rest[0] and (type(first) is float or value == int(value))
 
 
-def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **look: Any) -> Any:
-    """The same for options that are told in words."""
-    return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **look)
+def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **style: Any) -> Any:
+    """Draw a lasting choice among options with names to translate, and return the chosen option."""
+    return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **style)
 
 
-def one_of(label: str, key: str, names: Mapping[Any, str], area: Any = st, **look: Any) -> Any:
-    """One of some options in a row: the first until someone chooses; a single one needs no choice."""
+def segmented_choice(label: str, key: str, names: Mapping[Any, str], area: Any = st, **style: Any) -> Any:
+    """Draw a row of options and return the chosen one; a single option needs no control."""
     usual = next(iter(names))
     if len(names) == 1:
         return usual
-    return choice(area.segmented_control, label, key, names, default=usual, required=True, **look)
+    return choice(area.segmented_control, label, key, names, default=usual, required=True, **style)
 
 
-def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **look: Any) -> Any:
-    """The same for numbers, told as short as they are."""
-    return lasting(draw, label, key, options, format_func="{:g}".format, **look)
+def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **style: Any) -> Any:
+    """Draw a lasting choice among numbers, and return the chosen one."""
+    return lasting(draw, label, key, options, format_func="{:g}".format, **style)
 
 
 def seed_button(key: str, label: str) -> int:
-    """A button that draws anew, and the seed of what is drawn now."""
+    """Draw a button that draws again at random, and return the present seed."""
     state_key = f"{key}.seed"
     seed = session.keep_once(state_key, int)
     if st.button(label, icon=":material/casino:", key=f"{key}.redraw", width="stretch"):
@@ -102,44 +108,44 @@ def seed_button(key: str, label: str) -> int:
 
 
 def settings_drawer() -> Any:
-    """A drawer for the settings that are not needed at first.
+    """Return the expander *Advanced*, for settings that are not needed at first.
 
-    It is no popover: of one that was opened and closed, the browser keeps what its controls said,
-    and sends that in the place of what a link, a lesson or another control has set them to since.
+    It is not a popover. Of a closed popover, the browser keeps what its controls said, and would
+    send that in place of what a link, a lesson or another control has set since.
     """
     return st.expander(say("Advanced"))
 
 
 def focus(key: str) -> None:
-    """Move the keyboard to what was drawn in a container with this key."""
+    """Move the keyboard focus to the container with this key."""
     found = f"document.querySelector('.st-key-{key}')"
     step = f"const found = {found}; if (found) {{found.tabIndex = -1; found.focus({{preventScroll: true}})}}"
-    # The time makes it another script than the last one, which would not be run again.
+    # The time makes the script a new one: a browser does not run the same one twice.
     script = f"<script>/* {time.monotonic()} */ setTimeout(() => {{{step}}}, 100)</script>"
     st.html(script, unsafe_allow_javascript=True)
 
 
 def note_outdated() -> None:
-    """Say that the result below, which stands in a container called `MADE`, is not what the settings say now."""
+    """Draw a note that the release below, in the container `MADE`, was made with other settings."""
     with st.container(key=OUTDATED):
-        text = say("**What is shown below was made with other settings.** Press Run to use these.")
+        text = say("**The release below was made with other settings.** Press Run to use these.")
         st.markdown(f":orange[:material/update:] {text}")
 
 
-def figures(shown: Mapping[str, str], *, beside: bool = True, **look: Any) -> None:
-    """Figures by their labels, beside each other or in a column."""
-    cells: Sequence[Any] = st.columns(len(shown)) if beside else [st] * len(shown)
-    look |= {"height": "stretch"} if beside else {}
+def figures(shown: Mapping[str, str], *, horizontal: bool = True, **style: Any) -> None:
+    """Draw figures by their labels, beside each other or in a column."""
+    cells: Sequence[Any] = st.columns(len(shown)) if horizontal else [st] * len(shown)
+    style |= {"height": "stretch"} if horizontal else {}
     for cell, (label, value) in zip(cells, shown.items(), strict=True):
-        cell.metric(label, value, border=True, **look)
+        cell.metric(label, value, border=True, **style)
 
 
 def translate_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table of ours for the screen: what its columns are called, and texts of ours in it, as the screen says them."""
+    """Return a table of this package with headings and texts in the language of the screen."""
     if current_language() == ENGLISH:
         return frame
     ours = (
         OURS & {*frame} if {"epsilon_nominal", "rho_nominal"} & {*frame} else ()
-    )  # a ledger; elsewhere these may be people's own words
+    )  # a ledger; elsewhere they may be the user's words
     texts = {name: frame[name].map(lambda cell: retold(cell) if isinstance(cell, str) else cell) for name in ours}
     return frame.assign(**texts).rename(columns=lambda name: say(name) if name in HEADINGS else name)

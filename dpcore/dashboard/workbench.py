@@ -1,4 +1,4 @@
-"""The page of a family of methods: settings, a run, and what it gave."""
+"""The page of a family of methods: its settings, its Run button, and the release."""
 
 import math
 import time
@@ -14,7 +14,7 @@ import streamlit as st
 from dpcore import export
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
-from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell, unproved
+from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell, void_guarantee
 from dpcore.dashboard.panels import accuracy, download, forecast, marginals, paper, privacy, summary
 from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.widgets import MADE, focus, note_outdated, settings_drawer
@@ -27,26 +27,40 @@ from dpcore.export.artifacts import SyntheticRows
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, parameters
-from dpcore.methods.base import PrivateEstimator, Synthesizer, most_rows
+from dpcore.methods.base import PrivateEstimator, Synthesizer, max_rows_in_memory
 
-# What says how strong the noise is: the first of these that a method asks for stands beside its name.
+# Parameters for the strength of the noise: a method's first one is beside its name.
 STRENGTHS = ("epsilon", "p0", "theta", "privacy")
 Parts = Mapping[str, Callable[[], None]]
 
 
 def no_parts(_: ShownRelease, __: Dataset) -> Parts:
-    """No parts of a tab."""
+    """Return no parts of a tab."""
     return {}
 
 
 @dataclass(frozen=True)
 class Workbench:
-    """A page of methods, which are those of a paper and what it compares them with.
+    """A page of methods: those of a paper, and those that it compares them with.
 
-    `model` has the parts of the tab Model, and none where there is no model to be seen; `paper` is
-    the paper's number, and `variants` draws what else is published of these methods. `drawers`
-    draws what else can be done here, folded, and `explained` what there is to say of the method
-    that is chosen and the public number of rows.
+    Attributes
+    ----------
+    page, title
+        File name and title of the page.
+    paper
+        Number of the paper.
+    model
+        Returns the parts of the tab Model; none if the release has no model to show.
+    redraws
+        Draws the tab of run-to-run variation, if not as for other releases.
+    variants
+        Draws further published results of these methods.
+    drawers
+        Draws expanders for further tasks.
+    explain
+        Draws an explanation of the chosen method, given the public number of rows.
+    remark
+        Note about what is released.
     """
 
     page: str
@@ -54,66 +68,67 @@ class Workbench:
     paper: str
     _: KW_ONLY
     model: Callable[[ShownRelease, Dataset], Parts] = no_parts
-    redraws: Callable[[str, ShownRelease], None] | None = None  # where not those of synthetic rows or of a classifier
+    redraws: Callable[[str, ShownRelease], None] | None = None
     variants: Callable[[], None] | None = None
     drawers: Callable[[Dataset], None] = lambda _: None
-    explained: Callable[[PrivateEstimator, int | None], None] = lambda *_: None
-    remark: str = ""  # about what is released
+    explain: Callable[[PrivateEstimator, int | None], None] = lambda *_: None
+    remark: str = ""
 
     def draw(self) -> None:
-        """The page."""
-        area = shell.frame(say(self.title), data_in_use(session.dataset())).empty()
+        """Draw the page."""
+        area = shell.draw_frame(say(self.title), describe_data(session.dataset())).empty()
         data = session.dataset()
         title = phrase("Learning privately")
-        jobs.answer(area, self.page, title)
+        jobs.show_start(area, self.page, title)
         with st.container(key="settings"):
             st.session_state.pop(f"{self.page}.lacks", None)
             st.fragment(self.settings)(data)
-        jobs.end_in_page(self.page)
-        unproved.agree(self.page, "run", data)
-        working = jobs.run(title, self.page, self.release(data), place=area)
+        jobs.finish_in_page(self.page)
+        void_guarantee.record_agreement(self.page, "run", data)
+        working = jobs.run(title, self.page, self.release(data), area=area)
         if not working:
             with area.container():
                 controls.run_button(self.page, data)
         shown: ShownRelease | None = session.current_release(self.page)
         if shown is not None:
             with st.container(key=MADE):
-                summary.notices(shown)
+                summary.draw_notices(shown)
                 panels.draw_open(self.page, self.tabs(shown, data))
         if session.has_ended(self.page):
             focus("verdict")
         self.drawers(data)
 
     def tabs(self, shown: ShownRelease, data: Dataset) -> Parts:
-        """What is shown of a release."""
+        """Return the tabs that show a release."""
         page, model = self.page, self.model(shown, data)
-        variation = self.redraws or paper.redraws
+        variation = self.redraws or paper.draw_redraws
         of_paper: dict[str, Callable[[], None]] = {
-            phrase("Figures"): lambda: paper.figures(page, data, self.paper),
+            phrase("Figures"): lambda: paper.draw_figures(page, data, self.paper),
             phrase("Run-to-run variation"): lambda: variation(page, shown),
         }
         if self.variants is not None:
             of_paper[phrase("Published variants")] = self.variants
         found: dict[str, Callable[[], None]] = {
-            phrase("Summary"): lambda: summary.summary(page, shown, self.remark),
-            phrase("Marginals"): lambda: marginals.marginals(page, shown),
-            phrase("Accuracy"): lambda: accuracy.accuracy(page, shown),
-            phrase("Privacy"): lambda: privacy.privacy(page, shown),
+            phrase("Summary"): lambda: summary.draw_summary(page, shown, self.remark),
+            phrase("Marginals"): lambda: marginals.draw_marginals(page, shown),
+            phrase("Accuracy"): lambda: accuracy.draw_accuracy(page, shown),
+            phrase("Privacy"): lambda: privacy.draw_privacy(page, shown),
             phrase("Model"): partial(panels.draw_part, f"{page}.model", model),
             phrase("Paper"): partial(panels.draw_part, f"{page}.paper", of_paper),
-            phrase("Download"): lambda: download.download(page, shown),
+            phrase("Download"): lambda: download.draw_download(page, shown),
         }
         if not model:
             del found["Model"]
         return found
 
     def release(self, data: Dataset) -> jobs.Work:
-        """The chosen run: a classifier, or a synthesizer and its rows, which end where the page looks for a release.
+        """Return the work of a run: fit the chosen method, and show its release on the page.
 
-        The spending is in the ledger, and a failure leaves the earlier release in place.
+        A synthesizer also makes its rows. The charges are in the ledger. If the work fails, the
+        earlier release stays.
         """
         name, given, *rows = chosen_run = st.session_state[f"{self.page}.chosen"]
-        page, shelf, spending = self.page, session.shelf(), session.spending()
+        page, shelf, spending = self.page, session.shown_releases(), session.spending()
         known = {"name": page, "settings": links.settings_of(page)}
 
         def work(progress: Progress) -> None:
@@ -125,87 +140,95 @@ class Workbench:
                 method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:
                 raise jobs.CanceledError(describe_spent(ledger)) from stopped
-            copy = [method.sample(rows[0] or most_made(method, data.schema))] if rows else []
+            copy = [method.sample(rows[0] or default_rows(method, data.schema))] if rows else []
             made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
             writes = method if copy and not data.held else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
-            before = comparable(shelf.get(page), made, data)
+            before = comparable_release(shelf.get(page), made, data)
             shelf[page] = ShownRelease(made, data, chosen_run, method=writes, previous=before)
 
         return work
 
     def settings(self, data: Dataset) -> None:
-        """All settings; moving one draws nothing and spends nothing."""
+        """Draw all settings; moving one draws no noise and spends nothing."""
         page, shown = self.page, session.current_release(self.page)
         with links.draw_settings(page, data):
             strength, odds, choose = st.columns([9.3, 7.6, 13.1], gap="medium")
             with choose:
-                name, preset = controls.method_select(page)
+                name, preset = controls.choose_method(page)
             method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
             before, advanced = st.container(), settings_drawer()
-            given, rows = self.chosen(method, data, strength, advanced)
+            given, rows = self.choose_parameters(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
-            given |= method.implied(rows)
+            given |= method.implied_parameters(rows)
             made = (name, given, rows) if isinstance(method, Synthesizer) else (name, given)
             run: Any = METHODS[name](**given)
-            lacks = controls.refusal(partial(run.check, data.schema), partial(require_room, run, data))
+            lacks = controls.show_refusal(partial(run.check, data.schema), partial(require_room, run, data))
             st.session_state[f"{page}.chosen"] = made
-            own, public = on_rows(method, data)
+            own, public = method_on_rows(method, data)
             with odds:
-                before_run.odds(method, preset, data.schema)
+                before_run.draw_odds(method, preset, data.schema)
             with choose:
-                before_run.terms(method, data.schema)
+                before_run.draw_terms(method, data.schema)
             known = public if method.relation == "replace" else None
             with before:
-                waits = shown is None or shown.asked != made or shown.data.token != data.token
-                before_run.line(page, method, preset, data.schema, known, waits=waits)
+                waits = shown is None or shown.settings != made or shown.data.token != data.token
+                before_run.draw_line(page, method, preset, data.schema, known, waits=waits)
                 if waits:
-                    accuracy.rare_class(page, method, data, known)
-            if shown is not None and shown.asked not in (None, made):
+                    accuracy.draw_rare_class(page, method, data, known)
+            if shown is not None and shown.settings not in (None, made):
                 note_outdated()
             with advanced:
-                self.explained(own, public)
-                grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.noise_of(method))
-                text = [own.foretold(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
+                self.explain(own, public)
+                grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.describe_noise(method))
+                text = [own.describe_size_rule(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
                 st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, text)))
         controls.note_missing(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
-            own.set_params(**own.implied(rows))
+            own.set_params(**own.implied_parameters(rows))
             with advanced:
-                forecast.draw(page, method, own, data.schema, known, rows)
+                forecast.draw_forecast(page, method, own, data.schema, known, rows)
 
-    def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int | None]:
-        """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
-        asks = method.asks()
-        strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
+    def choose_parameters(
+        self, method: Any, data: Dataset, area: Any, advanced: Any
+    ) -> tuple[dict[str, Any], int | None]:
+        """Draw the method's controls; return the chosen parameters and the number of rows.
+
+        The values are also set on `method`.
+        """
+        asks = method.control_map()
+        strength = next((name for name in STRENGTHS if name in asks and asks[name].applies_to(method)), "")
         given: dict[str, Any] = {}
         if strength:
             with area:
-                given |= controls.ask(self.page, method, asks[strength], data)
+                given |= controls.draw_control(self.page, method, asks[strength], data)
         cells = cycle(advanced.columns(2, gap="medium"))
         rows = None
         if isinstance(method, Synthesizer):
             with next(cells):
                 rows = controls.rows_picker(self.page, method, data)
-        paper = method.mode == "published"  # what its source says of its own parameters stands by itself
+        paper = method.mode == "published"  # the paper's own parameters follow
         shared = {control.name for control in PrivateEstimator.controls}
         for name, control in asks.items():
-            if name != strength and control.wanted(method):
+            if name != strength and control.applies_to(method):
                 if paper and name not in shared:
                     advanced.markdown(f"**{say('Paper')}**")
                     cells, paper = cycle(advanced.columns(2, gap="medium")), False
                 with next(cells):
-                    given |= controls.ask(self.page, method, control, data)
+                    given |= controls.draw_control(self.page, method, control, data)
         return given, rows
 
 
-def most_made(method: Synthesizer, schema: Schema) -> int:
-    """As many rows as a release says, or as can be made: what was charged is not lost."""
-    return min(method.estimated_rows(), controls.MOST_ROWS, most_rows(schema))
+def default_rows(method: Synthesizer, schema: Schema) -> int:
+    """Return the release's own number of rows, within what can be made: its charge is not lost."""
+    return min(method.estimated_rows(), controls.MOST_ROWS, max_rows_in_memory(schema))
 
 
-def comparable(before: ShownRelease | None, made: export.Release, data: Dataset) -> ShownRelease | None:
-    """The release of the run before, if both are of rows, and of the same data and schema; it forgets its own."""
+def comparable_release(before: ShownRelease | None, made: export.Release, data: Dataset) -> ShownRelease | None:
+    """Return the previous release if it can be compared with the new one, else None.
+
+    Both must be synthetic rows of the same data and schema. The previous release drops its own one.
+    """
     if before is None or before.data.token != data.token or before.release.schema != made.schema:
         return None
     if not all(isinstance(one.artifact, SyntheticRows) for one in (before.release, made)):
@@ -214,33 +237,39 @@ def comparable(before: ShownRelease | None, made: export.Release, data: Dataset)
     return before
 
 
-def data_in_use(data: Dataset) -> str:
-    """The data in use, and whose rows a run protects."""
+def describe_data(data: Dataset) -> str:
+    """Return a line with the name of the data and whom a run protects."""
     unit_text = say(protection.protects(data.schema.unit))
     return say("{data} · protects a {whose}", data=shell.escape(data.name), whose=unit_text)
 
 
 def require_room(run: PrivateEstimator, data: Dataset) -> None:
-    """BudgetError if a cap would stop a run before its end, as far as it is known before what it can cost."""
+    """Raise `BudgetError` if a cap would stop a run before its end.
+
+    A run whose loss is not known before is not checked: one as published, or without a guarantee.
+    """
     if run.mode == "published" or parameters.void_reason(run, data.schema):
-        return  # it may cost less than it claims, or nothing is proved of it
-    with suppress(BookError):  # the run says why it cannot be charged
-        session.books().require_room(data, run.relation, run.epsilon, run.delta)
+        return  # its loss may be smaller than claimed, or unknown
+    with suppress(BookError):  # the run reports why it cannot be charged
+        session.ledger_store().require_room(data, run.relation, run.epsilon, run.delta)
 
 
 def describe_spent(ledger: Ledger) -> str:
-    """What a run that was canceled has spent."""
+    """Return a sentence: what a canceled run was charged."""
     if not ledger.epsilon_bound:
         return phrase("The run was stopped before its first query: **nothing was charged.**")
     if math.isinf(ledger.epsilon_bound):
         return phrase("The run was stopped. Its queries until then **stay charged: without a bound.**")
-    text = phrase("The run was stopped. Its queries until then **stay charged: epsilon {price}.**")
-    return text.format(price=protection.headline(None, ledger.epsilon_bound, ledger.delta))
+    text = phrase("The run was stopped. Its queries until then **stay charged: epsilon {loss}.**")
+    return text.format(loss=protection.headline(None, ledger.epsilon_bound, ledger.delta))
 
 
-def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:
-    """The method as it runs on rows, each with its share of a person's epsilon, and how many are public."""
+def method_on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:
+    """Return the method as it runs on single rows, and the public number of rows, or None.
+
+    Each row of a person gets its share of the person's epsilon.
+    """
     unit, public = data.schema.persons, data.schema.max_rows
     if method.relation == "replace":
         public = data.sizes[0] if unit is None else unit.max_contributions * Evaluator(data).people(unit)
-    return (method if unit is None else method.for_rows(unit.max_contributions)), public
+    return (method if unit is None else method.with_row_budget(unit.max_contributions)), public

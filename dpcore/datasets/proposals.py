@@ -23,8 +23,8 @@ import pandas as pd
 from dpcore.arguments import Floats
 from dpcore.datasets.headers import TABLES, parts, public_range
 from dpcore.datasets.recognition import ABSENT, RecognizedColumn, class_column, recognize
-from dpcore.domain.cells import as_numbers, distinct
-from dpcore.domain.column import MAX_CATEGORIES, Column, Origin, unlike
+from dpcore.domain.cells import as_numbers, factorize_texts
+from dpcore.domain.column import MAX_CATEGORIES, Column, Origin, unique_label
 from dpcore.domain.rules import listed_values
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
@@ -105,7 +105,7 @@ def column_of(found: RecognizedColumn, values: "pd.Series[Any]", *, least: int =
 
 def holders(values: "pd.Series[Any]", persons: "pd.Series[Any] | None" = None) -> dict[str, int]:
     """How many rows have each value, as it is written shortest; how many persons, where `persons` says whose rows."""
-    indices, texts = distinct(values)
+    indices, texts = factorize_texts(values)
     shortest: dict[str, str] = {}  # of the ways in which a value is written
     for text in sorted(texts, key=lambda text: (len(text), text)):
         shortest.setdefault(canonical(text), text)
@@ -124,7 +124,7 @@ def column_of_flags(flags: Sequence[str], headers: Collection[str]) -> Column:
     name = start.rstrip(" _.-:=[(") or f"{flags[0]} to {flags[-1]}"
     categories = tuple(flag.removeprefix(start) for flag in flags)
     categories = categories if start and all(categories) else tuple(flags)
-    name = unlike(name, [header for header in headers if header not in flags])
+    name = unique_label(name, [header for header in headers if header not in flags])
     return Column(name=name, kind="categorical", categories=categories, flags=tuple(flags), origin="proposed")
 
 

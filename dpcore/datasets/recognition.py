@@ -27,10 +27,17 @@ import pyarrow.compute as pc
 from dpcore.arguments import Flags, Floats, Ints, require_frame
 from dpcore.datasets.headers import class_rank, kinds_of_header, limits, tells_people
 from dpcore.datasets.spread import NumberSpread, first_days, spread_of, usual
-from dpcore.domain.cells import NAME, Form, as_numbers, distinct, distinct_trimmed, form_of, parse_numbers
+from dpcore.domain.cells import (
+    NAME,
+    NumberFormat,
+    as_numbers,
+    detect_number_format,
+    factorize_texts,
+    factorize_trimmed,
+    parse_numbers,
+)
 from dpcore.domain.column import MAX_CATEGORIES, Kind
-from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
-from dpcore.domain.dates import form_of as form_of_days
+from dpcore.domain.dates import YEAR_LAST, as_day, detect_date_format, iso, parse_days
 from dpcore.domain.scales import MOST_EXACT, MOST_ROUND
 from dpcore.domain.schema import as_flags
 from dpcore.language import phrase
@@ -60,7 +67,7 @@ EPOCHS = (946_684_800, 4_102_444_799), (946_684_800_000, 4_102_444_799_999)  # s
 UNMARKED = 1_011_850  # the first number that can be a day, month and year without marks between
 UNREAD = read_toml(Path(__file__).with_name("recognition.toml"))["unread"]
 HAN = r"\p{Han}|\p{Hiragana}|\p{Katakana}"
-CENTURIES = (day_of("1850-01-01") or 0.0, day_of("2100-12-31") or 0.0)  # eight digits beyond are no days
+CENTURIES = (as_day("1850-01-01") or 0.0, as_day("2100-12-31") or 0.0)  # eight digits beyond are no days
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +195,7 @@ def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
         # It is left out before somebody says that its values are no persons.
         found = replace(found, kept=False, repeats=True, reason=phrase("its values may be persons"))
     listed = found.possible and "kind" not in found.fields
-    if listed and not is_writable(*distinct(values.dropna())[1]):
+    if listed and not is_writable(*factorize_texts(values.dropna())[1]):
         return seen.called("unreadable", "values of it have control characters, which no chart can hold", kept=False)
     return found
 
@@ -219,7 +226,7 @@ class ColumnSummary:
             cells = as_numbers(values)
             plain, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
         else:
-            indices, words = distinct_trimmed(values)
+            indices, words = factorize_trimmed(values)
             counts = np.bincount(indices[indices >= 0], minlength=len(words))
             there = np.asarray(pc.not_equal(words, ""))
             if blank := not there.all():
@@ -255,8 +262,8 @@ class ColumnSummary:
 
     def spread(self, what: What, by: NumberSpread, at: Flags, form: str, *words: str) -> RecognizedColumn:
         """The column as numbers, dates or levels of them, which the cells `at` say."""
-        days, written = what == "date", Form.of(form)
-        if not days and written is not None and not written.bare:
+        days, written = what == "date", NumberFormat.from_example(form)
+        if not days and written is not None and not written.is_plain:
             by = replace(by, levels=())  # which would lose the form
         kind, tell = ("date", iso) if days else ("number", short)
         first, *others = words
@@ -328,21 +335,21 @@ def _compact(seen: ColumnSummary) -> Floats:
     ends = seen.numbers[[0, -1]] if len(seen.numbers) else np.zeros(1)
     if ends.min() < 18500101 or ends.max() > 21001231 or (seen.numbers % 1 != 0).any():
         return np.empty(0)
-    return days_of(pa.array(seen.numbers.astype(np.int64).astype(str).tolist(), pa.large_string()))
+    return parse_days(pa.array(seen.numbers.astype(np.int64).astype(str).tolist(), pa.large_string()))
 
 
 def _said_days(seen: ColumnSummary, words: pa.Array) -> tuple[Floats, str, str]:
     """The days that texts say, NaN for a few that say none, in which order of day and month, and what is doubtful."""
     none = np.empty(0)
-    if np.isnan(np.fmax(days_of(words[:FEW], "d/m/y"), days_of(words[:FEW], "m/d/y"))).sum() > 1:
+    if np.isnan(np.fmax(parse_days(words[:FEW], "d/m/y"), parse_days(words[:FEW], "m/d/y"))).sum() > 1:
         return none, "", ""  # most columns are none, and are done with quickly
-    order, doubt, days = "", "", days_of(words)
+    order, doubt, days = "", "", parse_days(words)
     if _mostly(seen, ~np.isnan(days)):
         compact = pc.all(pc.match_substring_regex(words, COMPACT)).as_py()
         if compact and not (CENTURIES[0] <= np.nanmin(days) and np.nanmax(days) <= CENTURIES[1]):
             return none, "", ""
     else:
-        orders = {form: days_of(words, form) for form in ("d/m/y", "m/d/y")}
+        orders = {form: parse_days(words, form) for form in ("d/m/y", "m/d/y")}
         lacking = {form: int(np.isnan(found).sum()) for form, found in orders.items()}
         fits = [form for form, found in orders.items() if _mostly(seen, ~np.isnan(found))]
         if not fits:
@@ -356,7 +363,7 @@ def _said_days(seen: ColumnSummary, words: pa.Array) -> tuple[Floats, str, str]:
         if len(fits) == 2 and either and np.nan_to_num(orders["d/m/y"] - orders["m/d/y"]).any():
             rest = f"(no number is above 12): read as {order}."
             doubt = f"No date tells whether the day or the month comes first {rest}"
-    return days, form_of_days(words.filter(pa.array(~np.isnan(days))), order), doubt
+    return days, detect_date_format(words.filter(pa.array(~np.isnan(days))), order), doubt
 
 
 def _unread(seen: ColumnSummary) -> RecognizedColumn | None:
@@ -391,7 +398,7 @@ def _number(seen: ColumnSummary) -> RecognizedColumn | None:
         return seen.called("unreadable", "it has infinite values", kept=False)
     found, counts = count_equal(found[said], seen.counts[said])
     low, high = float(found[0]), float(found[-1])
-    if form is not None and max(abs(low), abs(high)) * form.steps >= MOST_EXACT:
+    if form is not None and max(abs(low), abs(high)) * form.steps_per_unit >= MOST_EXACT:
         return None
     whole = bool((found % 1 == 0).all()) and max(abs(low), abs(high)) < MOST_EXACT and not (form and form.decimals)
     if form is None and whole:
@@ -408,7 +415,7 @@ def _number(seen: ColumnSummary) -> RecognizedColumn | None:
         return _category(seen)
     if form is None and not whole:
         form = _decimals(found)
-    known, fine = limits(seen.name), form.steps if form else float(whole)
+    known, fine = limits(seen.name), form.steps_per_unit if form else float(whole)
     spread = spread_of(found, counts, known and known[:2], whole=whole and form is None, fine=fine)
     evenly = _evenly(seen) if whole and said.all() and not spread.levels else ""
     if whole and "moment" in seen.meant and any(a <= low and high <= b for a, b in EPOCHS):
@@ -417,7 +424,7 @@ def _number(seen: ColumnSummary) -> RecognizedColumn | None:
     return seen.spread(what, spread, said, str(form or ""), doubt, evenly)
 
 
-def _said_numbers(seen: ColumnSummary) -> tuple[Floats | None, Form | None, str]:
+def _said_numbers(seen: ColumnSummary) -> tuple[Floats | None, NumberFormat | None, str]:
     """The numbers that texts say, NaN for a few that say none, in which form, and what is doubtful about it."""
     words = seen.words
     assert words is not None
@@ -426,11 +433,11 @@ def _said_numbers(seen: ColumnSummary) -> tuple[Floats | None, Form | None, str]
     found, form, doubt = parse_numbers(words), None, ""
     if np.isnan(found).any() and not _mostly(seen, ~np.isnan(found)):
         digits = pc.match_substring_regex(words, "[0-9]")
-        written = form_of(words.filter(digits)) if _mostly(seen, np.asarray(digits)) else None
+        written = detect_number_format(words.filter(digits)) if _mostly(seen, np.asarray(digits)) else None
         if written is None:
             return None, None, ""
         form, doubt = written
-        found = form.of_words(words)
+        found = form.parse_texts(words)
     return found, form, doubt
 
 
@@ -448,12 +455,12 @@ def _evenly(seen: ColumnSummary) -> str:
     return ""
 
 
-def _decimals(found: Floats) -> Form | None:
+def _decimals(found: Floats) -> NumberFormat | None:
     """The form that says how many decimals numbers have; None if they have many."""
     for decimals in range(1, MOST_DECIMALS + 1):
         steps = 10.0**decimals
         if np.abs(found).max() * steps < MOST_EXACT and (np.rint(found * steps) / steps == found).all():
-            return Form(decimals=decimals)
+            return NumberFormat(decimals=decimals)
     return None
 
 

@@ -23,7 +23,7 @@ import pandas as pd
 
 from dpcore.arguments import is_number, is_whole
 from dpcore.domain.column import KINDS, MAX_CATEGORIES, Column
-from dpcore.domain.dates import DATE_FORMS, as_days, format_day, iso, pattern_of
+from dpcore.domain.dates import DATE_FORMS, as_days, format_day, iso, strftime_format
 from dpcore.domain.documents import json_value
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.schema import Schema, check_width
@@ -242,7 +242,7 @@ def mapping(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
-FORMS = {pattern_of(form): form for form in DATE_FORMS if "MON" not in form}
+FORMS = {strftime_format(form): form for form in DATE_FORMS if "MON" not in form}
 YEAR_FIRST = re.compile("%Y([-/.]?)%m\\1%d|default$|any$")  # what dates are read by, whatever their declared form
 
 
@@ -339,7 +339,7 @@ def write_field(column: Column) -> dict[str, Any]:
         if column.kind == "ordered":
             field |= {"categories": list(column.categories), "categoriesOrdered": True}
     else:
-        field |= {"format": pattern_of(column.number_format)} if column.number_format else {}
+        field |= {"format": strftime_format(column.number_format)} if column.number_format else {}
         limits |= write_bounds(column, FIELD_ENDS)
     return field | {"constraints": limits}
 
@@ -411,7 +411,7 @@ def write_sdtype(column: Column) -> dict[str, Any]:
         return {"sdtype": kind, "range_values": list(column.categories)} | limits
     limits |= write_bounds(column, SDV_ENDS)
     if column.kind == "date":
-        return {"sdtype": "datetime", "datetime_format": pattern_of(column.number_format)} | limits
+        return {"sdtype": "datetime", "datetime_format": strftime_format(column.number_format)} | limits
     return {"sdtype": "numerical"} | ({"decimal_places": 0} if column.whole else {}) | limits
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import DEFAULT_BINS, Kind
-from dpcore.domain.dates import UNITS, iso, start, usual_unit
+from dpcore.domain.dates import UNITS, default_unit, iso, unit_start
 from dpcore.domain.scales import MOST_ROUND, Bins
 from dpcore.language import phrase
 from dpcore.text import as_text, short
@@ -59,7 +59,7 @@ class NumberSpread:
         if self.low == self.high:
             return {}
         low, high = self.low, self.high
-        bins: Bins = usual_unit(low, high, self.step) if kind == "date" else DEFAULT_BINS
+        bins: Bins = default_unit(low, high, self.step) if kind == "date" else DEFAULT_BINS
         if self.bin_ends:
             (low, *_, high), bins = self.bin_ends, self.bin_ends[1:-1]
             high -= float(self.step or 1) if kind == "integer" and high > self.high else 0
@@ -131,7 +131,7 @@ def step_of(numbers: Floats, fine: float, ends: BinEnds) -> tuple[float | None, 
 def first_days(days: Floats) -> str | None:
     """The longest unit of which all days are first ones; None if there is none, or few days."""
     units = UNITS[:0:-1] if len(days) >= FEWEST else ()
-    return next((unit for unit in units if all(start(day, unit) == day for day in days)), None)
+    return next((unit for unit in units if all(unit_start(day, unit) == day for day in days)), None)
 
 
 def are_marks(numbers: Floats, counts: Ints, index: int, many: int, *, days: bool) -> bool:

@@ -1,1 +1,1 @@
-"""What is public about a table: columns, their values and bounds, and how a domain is divided."""
+"""Public knowledge of a data set: columns, values and bounds, and partitions of the domain."""

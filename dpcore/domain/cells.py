@@ -1,18 +1,19 @@
-"""Cells one by one: the text and the number that a cell is, however it is stored and whatever stands beside it.
+"""Read cells of a data set as texts and numbers, each cell independently of all other cells.
 
-How a column is stored hangs on all of its cells: one word makes numbers into text, one missing cell
-makes whole numbers into floats. A code must not hang on that. So a cell has one text
-(`text.canonical`) and at most one number, the same ones whether it comes as `"3.0"`, `"3"`, 3, 3.0,
-a `Decimal`, or out of a categorical or Arrow column:
+The storage type of a column depends on all its cells: one word turns numbers into text, one missing
+cell turns whole numbers into floats. The code of a cell must not depend on other cells. So a cell
+has one text (`text.canonical`) and at most one number. Both are equal for `"3.0"`, `"3"`, 3, 3.0, a
+`Decimal`, and a cell of a categorical or Arrow column:
 
-- A number is written with ASCII digits, a sign, a decimal point and an exponent, and spaces around; or it is an
-  infinity. `007` is 7. `0x1f`, `1_000`, `1,000`, `50%` and truth values are no numbers.
-- It is the nearest float; from 2^53 on, whole numbers that differ by one may be the same.
+- A number has ASCII digits, and may have a sign, a decimal point, an exponent and spaces around.
+  Infinities are numbers as well. `007` is 7. `0x1f`, `1_000`, `1,000`, `50%` and truth values are
+  no numbers.
+- The number is the nearest float; from 2^53 on, neighboring whole numbers may give one float.
 
-A column may declare how its numbers are written, by a form: the number 1234.5, or 1234, as the
-column would write it, `1234.50`, `$1,234.50`, `1.234,50 €`, `1234.5 %`. Text in it is read cell by
-cell, with the sign and the marks or without; plain numbers are read as they always are. What is
-drawn is written in it, and is as fine as it is.
+A column may declare a number format by an example: the number 1234.5, or 1234, as the column would
+write it, such as `1234.50`, `$1,234.50`, `1.234,50 €`, `1234.5 %`. Text of such a column is read
+cell by cell, with or without the currency sign and the thousands marks; plain numbers are read as
+usual. Synthetic numbers are written in the format, and rounded to its decimals.
 """
 
 from __future__ import annotations
@@ -33,61 +34,76 @@ from dpcore.text import as_text
 
 NUMBER = r"^([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity))$"
 WHOLE = r"^[+-]?[0-9]+$"
-# Leading zeros make a name ("01234", a post code), and so do more digits than a float holds (an account).
+# A number with leading zeros (a postal code), or more digits than a float holds (an account).
 NAME = r"^[+-]?(0[0-9].*|[0-9]{16,}|(?i:inf.*))$"
-BLOCK = 1 << 16  # texts
+BLOCK = 1 << 16  # texts that are parsed together
 FORM = re.compile(r"(\D{0,4})1([ ,.'’\u00a0\u202f]?)234(?:([.,])(50{0,7}))?(\D{0,4})")
-MARKS = set("0123456789+-.,eE()")  # in no sign of money: they have a meaning in numbers
+MARKS = set("0123456789+-.,eE()")  # not in affixes: they have a meaning in numbers
 SIGN = re.compile("[$€£¥₹₽₩₺₫฿元円%‰]|US[$]|USD|EUR|GBP|CHF|CNY|RMB|JPY|INR|SEK|NOK|DKK|PLN|CZK|[Kk]r[.]?|zł|Kč|Rs[.]?")
 BODY = re.compile(r"[+-]?(?P<before>[^0-9+-]{0,4}?)[+-]?(?P<body>[0-9][0-9.,'’ \u00a0\u202f]*?)(?P<after>[^0-9]{0,4})")
 MARKED = ("", "."), (",", "."), (".", ","), ("", ","), (" ", ","), (" ", "."), ("'", "."), ("’", "."), ("\u00a0", ",")
 MOST_DECIMALS = 8
-FEWEST_BARE = 10  # different numbers with marks alone; fewer may be lists of answers, such as "1,2"
+FEWEST_BARE = 10  # distinct texts without affix; fewer may be lists of answers, such as "1,2"
 More = ParamSpec("More")
+Reader = Callable[Concatenate[pa.Array, More], Floats]
 
 
-def distinct(values: pd.Series[Any], *, unused: bool = False) -> tuple[Ints, list[str]]:
-    """The cells' texts, each once, and every cell's place among them, shape (n,); -1 where a cell is missing.
+def factorize_texts(values: pd.Series[Any], *, unused: bool = False) -> tuple[Ints, list[str]]:
+    """Encode cells by their texts, as `pandas.factorize` encodes values.
 
-    Texts stand in the order of their first cells. If `unused`, those of pandas' categories stand in
-    theirs, and with them those that no cell has, which is faster.
+    Parameters
+    ----------
+    values : Series of shape (n,)
+        The cells.
+    unused : bool, default=False
+        Whether to return all categories of a categorical column in their order, also those without
+        a cell. That is faster. Otherwise texts are in the order of their first cells.
+
+    Returns
+    -------
+    tuple of int array of shape (n,) and list of str
+        For each cell the index of its text, -1 where the cell is missing; and the distinct texts.
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
         if not unused:
-            return _read_categories(distinct, values)
-        inner, texts = distinct(pd.Series(values.cat.categories))
+            return _read_categories(factorize_texts, values)
+        inner, texts = factorize_texts(pd.Series(values.cat.categories))
         return np.append(inner, -1)[values.cat.codes.to_numpy()], texts
     if values.dtype == object or getattr(values.dtype, "storage", "") == "python":
-        # Text by text: to pandas True equals 1, and before 3.1 "a\0" equals "a".
-        cells = [None if absent else as_text(v) for v, absent in zip(values, values.isna(), strict=True)]
-        order = {text: index for index, text in enumerate(dict.fromkeys(text for text in cells if text is not None))}
-        return np.array([-1 if text is None else order[text] for text in cells], dtype=np.intp), list(order)
+        # Not by pandas: there True equals 1, and before 3.1 "a\0" equals "a".
+        cells = [None if gone else as_text(v) for v, gone in zip(values, values.isna(), strict=True)]
+        order = {text: i for i, text in enumerate(dict.fromkeys(t for t in cells if t is not None))}
+        return np.array([-1 if t is None else order[t] for t in cells], dtype=np.intp), list(order)
     indices, found = pd.factorize(values)
     return indices, [value if type(value) is str else as_text(value) for value in found.tolist()]
 
 
-def _read_categories(read: Callable[[pd.Series[Any]], tuple[Ints, Any]], values: pd.Series[Any]) -> tuple[Ints, Any]:
-    """What is read of the categories that occur, in the order of their first cells, and every cell's place in it."""
+def _read_categories(read: Callable[..., tuple[Ints, Any]], values: pd.Series[Any]) -> tuple[Ints, Any]:
+    """Apply `read` to the categories that occur, in the order of their first cells.
+
+    Returns for each cell the index of its text (-1: missing), and the texts that `read` returns.
+    """
     indices, found = cast(tuple[Ints, Any], pd.factorize(values))
     inner, texts = read(pd.Series(found.categories.take(found.codes)))
     return np.append(inner, -1)[indices], texts
 
 
 def as_numbers(values: pd.Series[Any]) -> Floats:
-    """The cells' numbers, shape (n,); NaN where a cell is missing or no number."""
+    """Return the cells as numbers, shape (n,); NaN where a cell is missing or not a number."""
     if pd.api.types.is_any_real_numeric_dtype(values.dtype):
         return values.to_numpy(dtype=float, na_value=np.nan)
-    indices, words = distinct_trimmed(values)
+    indices, words = factorize_trimmed(values)
     return np.append(parse_numbers(words), np.nan)[indices]
 
 
-def plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
-    """A column of text as numbers, if every cell is one that nobody would take for a name and some cell is there.
+def parse_plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
+    """Return a column of text as numbers, or None unless every cell is a plain number.
 
-    For people, and for guesses at a schema: it looks at all cells at once. Codes stay what they
-    are.
+    None also if no cell has a value, or if a cell looks like a name: leading zeros (a postal code),
+    more than 15 digits (an account). For people's eyes and for guesses at a schema, because the
+    result depends on all cells together; encoding does not use it.
     """
-    indices, words = distinct_trimmed(values)
+    indices, words = factorize_trimmed(values)
     if not len(words) or pc.any(pc.match_substring_regex(words, NAME)).as_py():
         return None
     numbers = np.append(parse_numbers(words), np.nan)
@@ -98,29 +114,35 @@ def plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
 
 
 def parse_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """The frame with these columns of text as numbers where they are plain ones, for people to work with."""
+    """Return the frame with those columns of `names` parsed that hold plain numbers as text.
+
+    For people to work with (`parse_plain_numbers`); encoding does not use it.
+    """
     kinds = {name: getattr(frame[name].dtype, "categories", frame[name]).dtype for name in names}
-    found = {name: plain_numbers(frame[name]) for name, kind in kinds.items() if pd.api.types.is_string_dtype(kind)}
+    found = {name: parse_plain_numbers(frame[name]) for name, t in kinds.items() if pd.api.types.is_string_dtype(t)}
     return frame.assign(**{name: numbers for name, numbers in found.items() if numbers is not None})
 
 
-def distinct_trimmed(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
-    """As `distinct`, without surrounding spaces."""
+def factorize_trimmed(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
+    """Encode cells as `factorize_texts` does, ignoring spaces around texts; return an Arrow array.
+
+    Returns for each cell the index of its text (-1: missing), shape (n,), and the distinct texts.
+    """
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return _read_categories(distinct_trimmed, values)
-    if isinstance(values.dtype, pd.StringDtype) and values.dtype.storage == "pyarrow":  # a million different ones
+        return _read_categories(factorize_trimmed, values)
+    if isinstance(values.dtype, pd.StringDtype) and values.dtype.storage == "pyarrow":  # may be long
         column = pa.array(values, from_pandas=True).cast(pa.large_string())
         return _trim(*_factorize(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column))
-    indices, texts = distinct(values)
+    indices, texts = factorize_texts(values)
     try:
         words = pa.array(texts, pa.large_string())
-    except UnicodeEncodeError:  # halves of a character, which no number holds
-        words = pa.array([text.encode("utf-8", "replace").decode() for text in texts], pa.large_string())
+    except UnicodeEncodeError:  # lone surrogates, which no number has
+        words = pa.array([t.encode("utf-8", "replace").decode() for t in texts], pa.large_string())
     return _trim(indices, words)
 
 
 def _trim(indices: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
-    """Texts without surrounding spaces, each once."""
+    """Strip spaces around distinct texts, merge texts that become equal, and renumber the cells."""
     if all(pc.utf8_trim_whitespace(block).equals(block) for block in _blocks(words)):
         return indices, words
     again = pc.utf8_trim_whitespace(words).dictionary_encode()
@@ -128,11 +150,14 @@ def _trim(indices: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
 
 
 def _factorize(column: pa.Array) -> tuple[Ints, pa.Array]:
-    """Every cell's place among the different texts, in the order of their first cells, or -1; and these texts."""
+    """Return each cell's index among the distinct texts (-1: missing), and these texts in order.
+
+    Texts are in the order of their first cells.
+    """
     if 2 * len(column[:BLOCK].unique()) <= len(column[:BLOCK]):
         encoded = column.dictionary_encode()
         return encoded.indices.fill_null(-1).to_numpy().astype(np.intp), encoded.dictionary
-    # Most texts are different: to sort them takes a fifth of the memory that a dictionary does while it is made.
+    # Most texts are distinct: sorting takes a fifth of the memory of building a dictionary.
     indices, ranks = np.full(len(column), -1), pc.rank(column.drop_null(), tiebreaker="dense")
     indices[np.asarray(column.is_valid())] = pd.factorize(ranks.to_numpy())[0]
     first = np.flatnonzero(np.diff(np.maximum.accumulate(indices), prepend=-1))
@@ -140,24 +165,25 @@ def _factorize(column: pa.Array) -> tuple[Ints, pa.Array]:
 
 
 def _blocks(words: pa.Array) -> Iterator[pa.Array]:
+    """Yield the texts in blocks of at most `BLOCK`."""
     return (words[i : i + BLOCK] for i in range(0, len(words), BLOCK))
 
 
-def in_blocks(read: Callable[Concatenate[pa.Array, More], Floats]) -> Callable[Concatenate[pa.Array, More], Floats]:
-    """What reads texts one by one, for so many at a time that what is made on the way stays small."""
+def in_blocks(read: Reader[More]) -> Reader[More]:
+    """Decorate a function on texts so that it runs block by block, which bounds its memory."""
 
     @wraps(read)
     def read_all(words: pa.Array, /, *more: More.args, **named: More.kwargs) -> Floats:
-        return np.concatenate([np.empty(0), *(read(block, *more, **named) for block in _blocks(words))])
+        return np.concatenate([np.empty(0), *(read(one, *more, **named) for one in _blocks(words))])
 
     return read_all
 
 
 @in_blocks
 def parse_numbers(words: pa.Array) -> Floats:
-    """The numbers that texts say, NaN for those that say none."""
+    """Return the numbers that texts stand for, shape (n,); NaN where a text is not a number."""
     try:
-        numbers = words.cast(pa.float64())  # what Arrow takes is a number here too, but its own NaN
+        numbers = words.cast(pa.float64())  # Arrow's numbers are numbers here, except its NaN
     except pa.ArrowInvalid:
         words = pc.if_else(pc.match_substring_regex(words, NUMBER), words, None)
         numbers = pc.replace_substring_regex(words, r"^[+]", "").cast(pa.float64())
@@ -165,18 +191,18 @@ def parse_numbers(words: pa.Array) -> Floats:
 
 
 @dataclass(frozen=True)
-class Form:
-    """A way in which numbers are written."""
+class NumberFormat:
+    """A way to write numbers: affixes, thousands mark, decimal mark, number of decimals."""
 
-    before: str = ""
+    prefix: str = ""
     thousands: str = ""
     mark: str = "."
     decimals: int = 0
-    after: str = ""
+    suffix: str = ""
 
     @classmethod
-    def of(cls, text: str) -> Self | None:
-        """The form that a text shows; None if it shows none."""
+    def from_example(cls, text: str) -> Self | None:
+        """Return the format in which `text` is 1234 or 1234.5; None if `text` is neither."""
         found = FORM.fullmatch(text)
         if not found:
             return None
@@ -188,51 +214,56 @@ class Form:
         return self.write(1234.5 if self.decimals else 1234)
 
     @property
-    def steps(self) -> float:
-        """How many numbers that can be written lie in a length of 1."""
+    def steps_per_unit(self) -> float:
+        """Number of writable values per interval of length 1, such as 100 with two decimals."""
         return float(10**self.decimals)
 
     @property
-    def bare(self) -> bool:
-        """Whether it says nothing but the decimals, so that what is written in it is a number to everybody."""
-        return self == Form(decimals=self.decimals)
+    def is_plain(self) -> bool:
+        """Whether the format only sets the number of decimals: no affixes, and the usual marks."""
+        return self == NumberFormat(decimals=self.decimals)
 
     def write(self, number: float) -> str:
-        """A number in this form."""
+        """Return a number as text in this format."""
         plain = f"{abs(number):,.{self.decimals}f}"
         marks = str.maketrans({",": self.thousands, ".": self.mark})
-        return f"{'-' if number < 0 else ''}{self.before}{plain.translate(marks)}{self.after}"
+        return f"{'-' if number < 0 else ''}{self.prefix}{plain.translate(marks)}{self.suffix}"
 
     @cached_property
     def pattern(self) -> str:
-        """What text in this form looks like."""
-        before, after = (f"(?:{re.escape(part.strip())})?" for part in (self.before, self.after))
+        """Regular expression of texts in this format, with affixes and thousands marks optional."""
+        before, after = (f"(?:{re.escape(part.strip())})?" for part in (self.prefix, self.suffix))
         whole = f"[1-9][0-9]{{0,2}}(?:{re.escape(self.thousands)}[0-9]{{3}})+|[0-9]+" if self.thousands else "[0-9]+"
         fraction = rf"(?:{re.escape(self.mark)}(?P<f>[0-9]*))?"
         return rf"^(?P<s>[+-]?){before}\s*(?P<t>[+-]?)(?P<w>{whole}){fraction}\s*{after}$"
 
     def numbers(self, values: pd.Series[Any]) -> Floats:
-        """The cells' numbers, shape (n,); NaN where a cell is missing or no number."""
+        """Return the cells as numbers, shape (n,); NaN where a cell is missing or not a number."""
         if pd.api.types.is_any_real_numeric_dtype(values.dtype):
             return as_numbers(values)
         if isinstance(values.dtype, pd.CategoricalDtype):
             inside = self.numbers(pd.Series(values.cat.categories))
             return np.append(inside, np.nan)[values.cat.codes.to_numpy()]
-        if values.dtype == object:  # a number is what it is; only text is written in a form
+        if values.dtype == object:  # numbers are used as is; only text has a format
             texts = np.array([isinstance(value, str) for value in values], dtype=bool)
             if not texts.all():
                 found = np.empty(len(values))
                 found[~texts] = as_numbers(values[~texts])
                 found[texts] = self.numbers(values[texts])
                 return found
-        indices, words = distinct_trimmed(values)
-        return np.append(self.of_words(words), np.nan)[indices]
+        indices, words = factorize_trimmed(values)
+        return np.append(self.parse_texts(words), np.nan)[indices]
 
-    def of_words(self, words: pa.Array) -> Floats:
-        """The numbers that texts say, NaN for those that say none."""
-        return in_blocks(self._of_words)(words)
+    def parse_texts(self, words: pa.Array) -> Floats:
+        """Return the numbers that texts in this format state, shape (n,); NaN for other texts."""
+        return in_blocks(self._parse_block)(words)
 
-    def _of_words(self, words: pa.Array) -> Floats:
+    def _parse_block(self, words: pa.Array) -> Floats:
+        """Parse one block of texts as `parse_texts` does.
+
+        Plain numbers such as 1234.5 are read in every format, except where the comma marks
+        decimals.
+        """
         parts = pc.extract_regex(words, self.pattern)
         sign, inner, whole, fraction = (parts.field(name) for name in "stwf")
         if self.thousands:
@@ -246,8 +277,11 @@ class Form:
         return found if self.mark == "," else np.where(np.isnan(found), parse_numbers(words), found)
 
 
-def form_of(words: pa.Array) -> tuple[Form, str] | None:
-    """How texts are written that are all numbers in one form, and what is doubtful about it; None if they are not."""
+def detect_number_format(words: pa.Array) -> tuple[NumberFormat, str] | None:
+    """Return the format in which all texts are numbers, and a doubt; None if there is no format.
+
+    The doubt is a sentence for the reader, "" if the format is certain.
+    """
     first = [BODY.fullmatch(word) for word in words[:FEWEST_BARE].to_pylist()]
     around = {(found["before"], found["after"]) for found in first if found}
     if not all(first) or len(around) != 1:
@@ -257,13 +291,13 @@ def form_of(words: pa.Array) -> tuple[Form, str] | None:
     if not all(map(SIGN.fullmatch, signs)) or (not signs and len(words) < FEWEST_BARE):
         return None
     for thousands, mark in MARKED:
-        form = Form(before, thousands, mark, 0, after)
-        if np.isfinite(form.of_words(words)).all():
+        form = NumberFormat(before, thousands, mark, 0, after)
+        if np.isfinite(form.parse_texts(words)).all():
             fraction = pc.extract_regex(words, form.pattern).field("f")
             decimals = int(pc.max(pc.utf8_length(fraction)).as_py())
             if decimals > MOST_DECIMALS:
                 return None
             alone = thousands in (",", ".") and not decimals and not signs
             doubt = f"“1{thousands}234” is read as a thousand: no number shows otherwise." if alone else ""
-            return Form(before, thousands, mark, decimals, after), doubt
+            return NumberFormat(before, thousands, mark, decimals, after), doubt
     return None

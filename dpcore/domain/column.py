@@ -1,4 +1,4 @@
-"""One column's public description, and the fixed rule that turns its cells into codes and back."""
+"""Public description of one column, and the fixed rule that encodes and decodes its cells."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, Floats, Ints, is_number, plain
-from dpcore.domain.cells import distinct
-from dpcore.domain.dates import day_of, iso, usual_unit
+from dpcore.domain.cells import factorize_texts
+from dpcore.domain.dates import as_day, default_unit, iso
 from dpcore.domain.former_names import renamed_fields
 from dpcore.domain.scales import SCALES, Bins, Fail, Reals
 from dpcore.domain.taxonomy import Taxonomy
@@ -27,11 +27,11 @@ from dpcore.errors import DataError, SchemaError
 from dpcore.text import as_text, canonical, is_writable
 
 Codes = NDArray[np.unsignedinteger[Any]]
-"""Codes of rows: entry (i, j) is the category or bin of row i in column j; column-major when two-dimensional."""
+"""Codes of rows: entry (i, j) is the category or bin of row i in column j; column-major."""
 Counts = NDArray[np.int64]
-"""How many rows have each combination of codes of some columns, an axis for each of them."""
-FEW_CUTS = 64  # up to here comparing with each is faster than looking for the bin
-MOST_DRAWS = 20  # of a number that may not be drawn
+"""Marginal of a clique: number of rows with each combination of codes, one axis per column."""
+MOST_COMPARED = 64  # up to so many cut points, comparing with each is faster than a binary search
+MOST_DRAWS = 20  # attempts to draw a number that is not one of `missing_values`
 MAX_CATEGORIES = 1_000
 DEFAULT_BINS = 16
 MISSING = "(missing)"
@@ -43,7 +43,11 @@ Origin = Literal["declared", "document", "proposed", "changed"]
 
 
 class CodedColumn(NamedTuple):
-    """Codes of cells, shape (n,); a numeric column's numbers, shape (n,); and how many cells do not fit, by why."""
+    """Codes and numbers of one column's cells, with the number of cells that do not fit.
+
+    `codes` and `numbers` have shape (n,); `numbers` is None for categories; `misfits` counts by
+    reason.
+    """
 
     codes: Codes
     numbers: Floats | None
@@ -64,43 +68,44 @@ class Column:
         All values that may occur, in public order. Values are compared by `canonical` (`3`, `3.0`
         and `"3.0"` are equal).
     lower, upper : float, optional
-        Public inclusive bounds, which numbers and dates need. Those of dates are given as ISO text
-        or dates, and kept as days since 1970-01-01: to methods a date is that whole number.
+        Public inclusive bounds, required for numbers and dates. Those of dates are given as ISO
+        text or dates, and stored as days since 1970-01-01: methods see a date as that whole number.
     bins : int, tuple of float, or {"day", "week", "month", "quarter", "year"}, default=16
-        Number of equal-width bins, or the cut points between `lower` and `upper`; of dates, also a
-        unit of the calendar. A bin holds its left cut. Integers and days `lower..upper` are divided
-        as [lower, upper + 1).
+        Number of equal-width bins, or the cut points between `lower` and `upper`; for dates also a
+        unit of the calendar. A bin contains its left cut point. Integers and days `lower..upper`
+        are divided as the interval [lower, upper + 1).
     number_format : str, optional
         How cells are written. For numbers, 1234.5 or 1234 as the column writes it: `1234.50` (two
-        decimals), `$1,234.50`, `1.234,50 €`, `1234.5 %`; what is drawn is written so, or is a plain
-        number where only the decimals are said. For dates, "d/m/y", "m/d/y", "d.m.y", "ymd",
-        "d-mon-y" (05-Mar-2021), "month d, y" and the like; what is drawn is written so, else as ISO
-        text. Which of two is the day is read by it; year first and names of months are read always.
+        decimals), `$1,234.50`, `1.234,50 €`, `1234.5 %`. For dates, "d/m/y", "m/d/y", "d.m.y",
+        "ymd", "d-mon-y" (05-Mar-2021), "month d, y" and the like; this also settles whether day or
+        month comes first. Dates with the year first or the month's name are always read. Synthetic
+        cells are written in the format: plain numbers if it only sets decimals, ISO text for dates
+        without one.
     step : float or {"week", "month", "quarter", "year"}, optional
-        The grid of what is drawn: numbers are multiples of it, dates first days of that unit.
-        Bounds and cut points of numbers are multiples too. Cells that are read may be others.
+        Grid of synthetic values: numbers are multiples of it, dates first days of that unit. Bounds
+        and cut points of numbers must be multiples too. Cells of the data set may be off the grid.
     missing : bool, default=False
         Whether "missing" is a declared value (the last code). If not, missing cells are refused.
     missing_values : tuple of float, optional
-        Numbers that stand for a missing one, such as 999; of dates, dates. They count as missing.
+        Numbers that mean "missing", such as 999; for dates, dates.
     outside : {"refuse", "clip"}, default="refuse"
-        What encoding does with cells outside the declaration: raise, or move each by a public rule,
-        so that every cell has a code. Numbers go to the nearest bound, fractions in an integer
-        column down to the whole number, and cells that are missing or no number to "missing" if
+        What encoding does with cells outside the declaration: raise, or replace each by a public
+        rule, so that every cell has a code. Numbers go to the nearest bound, and fractions in an
+        integer column are rounded down. Cells that are missing or not numbers go to "missing" if
         that is declared, else to `lower`. Unknown categories go to "missing", which must then be
         declared.
     description : str, optional
-        For people.
+        Note for readers.
     taxonomy : Taxonomy, optional
         A public tree whose leaves are the categories or, for numbers, the labels of the bins;
         "missing" is not in it.
     flags : tuple of str, optional
-        The headers of the columns of 0 and 1 (or no and yes) that it is put together from, one for
-        each category in order; a frame may have these in its place.
+        The headers of the 0/1 (or no/yes) columns that this column replaces, one per category in
+        order; a frame may have these columns instead.
     origin : {"declared", "document", "proposed", "changed"}, default="declared"
-        Where its bounds or categories come from, for ever: a person wrote them; a document that
-        says no more; `infer` proposed them from the rows, and they were declared as they were; or
-        changed. It does not count when columns are compared, and `dataclasses.replace` keeps it.
+        Where the bounds or categories come from: a person; a document that says no more; `infer`,
+        which proposed them from the rows, unchanged; or a proposal that was changed. It does not
+        count when columns are compared, and `dataclasses.replace` keeps it.
 
     Raises
     ------
@@ -136,7 +141,7 @@ class Column:
     flags: tuple[str, ...] = ()
     origin: Origin = field(default="declared", compare=False)
 
-    if TYPE_CHECKING:  # bounds and cuts of dates may be texts, which the fields then are not
+    if TYPE_CHECKING:  # bounds of dates may be given as texts
 
         def __init__(
             self,
@@ -150,85 +155,87 @@ class Column:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        self._settle()
+        self._normalize_fields()
 
         def fail(cause: str, remedy: str) -> NoReturn:
             raise SchemaError(f"Column {self.name!r}: {cause}", remedy)
 
         if not is_writable(self.name, self.description, self.number_format, *self.categories):
-            cause = "A column's name, description or category has a control character, or half of a character."
-            raise SchemaError(cause, "Write it again, without it.")
+            cause = "A column's name, description or category has a control character or half a character."
+            raise SchemaError(cause, "Remove that character.")
         if not self.name.strip():
             raise SchemaError("A column has no name.", "Give every column a header.")
         if self.kind not in KINDS:
-            fail("its type is not known.", f"Choose one of {', '.join(KINDS)}.")
+            fail("its kind is unknown.", f"Choose one of {', '.join(KINDS)}.")
         if self.outside not in ("refuse", "clip"):
-            fail("`outside` is not known.", "Choose refuse or clip.")
+            fail("`outside` is unknown.", "Choose refuse or clip.")
         if self.flags and self.numeric:
             fail("`flags` are for categorical columns only.", "Declare categories.")
         if self.missing_values and not (self.numeric and self.missing):
-            fail("`missing_values` need a numeric column whose cells may be missing.", "Declare both, or drop them.")
+            fail("`missing_values` need a numeric column with missing=True.", "Declare both, or neither.")
         if self.numeric:
             self._check_numbers(fail)
         else:
             self._check_categories(fail)
             if self.number_format or self.step is not None:
-                fail("a categorical column has no number_format and no step.", "Leave both out.")
+                fail("only numeric columns have a number_format or a step.", "Leave both out.")
         if self.taxonomy is None:
             return
         if misfit := self.taxonomy.misfit(self.labels[: self.size - self.missing]):
-            remedy = "If the bins changed, make the intervals again." if self.numeric else "Give one row per category."
+            remedy = "Rebuild the intervals." if self.numeric else "Give one row per category."
             fail(f"{misfit}.", f"{remedy} Or remove the taxonomy.")
         if self.missing and (len(self.taxonomy.paths[0]) == 1 or any(MISSING in p for p in self.taxonomy.paths)):
             fail(f"its taxonomy has no place for {MISSING}.", f"Give it a root, and no node called {MISSING}.")
 
-    def _settle(self) -> None:
-        """Python's own numbers, texts and tuples in place of what was given; SchemaError where that cannot be."""
+    def _normalize_fields(self) -> None:
+        """Convert all fields to Python's own types; SchemaError where that is impossible."""
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             object.__setattr__(self, name, plain(tuple(value) if isinstance(value, list | np.ndarray) else value))
-        if not all(isinstance(text, str) for text in (self.name, self.description, self.number_format)):
-            raise SchemaError("A column's name, description or number_format is not a text.", "Pass a text.")
-        for name, days in each_number(vars(self), day_of).items() if self.kind == "date" else ():
+        if not all(isinstance(t, str) for t in (self.name, self.description, self.number_format)):
+            raise SchemaError("A column's name, description or number_format is not text.", "Pass text.")
+        for name, days in map_bounds(vars(self), as_day).items() if self.kind == "date" else ():
             if days is None or (isinstance(days, tuple) and None in days):
                 cause = f"Column {self.name!r}: a bound or cut point is no date."
                 raise SchemaError(cause, "Write 2021-03-05.")
             object.__setattr__(self, name, days)
-        points = self.bins if isinstance(self.bins, tuple) else ()
+        points, marks = self.bins if isinstance(self.bins, tuple) else (), self.missing_values
         bounds = [bound for bound in (self.lower, self.upper) if bound is not None]
         texts = isinstance(self.categories, tuple) and all(isinstance(c, str | int | float) for c in self.categories)
         for name, sound, remedy in (
             ("lower and upper", all(map(is_number, bounds)), "Give numbers."),
             ("bins", all(map(is_number, points)), "Give a whole number of bins, or a tuple of numbers."),
             ("missing", isinstance(self.missing, bool), "Use True or False."),
-            ("missing_values", all(map(is_number, self.missing_values)), "Give a tuple of numbers, such as (999,)."),
+            ("missing_values", all(map(is_number, marks)), "Give a tuple of numbers, such as (999,)."),
             ("origin", self.origin in get_args(Origin), f"Use one of {', '.join(get_args(Origin))}."),
             ("categories", texts, 'Give a tuple of texts, such as ("no", "yes").'),
         ):
             if not sound:
-                raise SchemaError(f"Column {self.name!r}: the {name!r} argument is of a wrong kind.", remedy)
+                raise SchemaError(f"Column {self.name!r}: `{name}` has a wrong type.", remedy)
         object.__setattr__(self, "categories", tuple(map(as_text, self.categories)))
 
     def _check_categories(self, fail: Fail) -> None:
+        """Call `fail` with a cause and a remedy if the categories contradict the declaration."""
         if not self.categories:
             fail("it has no categories.", "List every value that may occur.")
-        if len({canonical(c) for c in self.categories}) != len(self.categories) or any(not c for c in self.categories):
+        if len({*map(canonical, self.categories)}) != len(self.categories) or "" in self.categories:
             fail("a category is empty or listed twice.", "List every category once.")
         if self.flags and len({*map(str, self.flags)}) != len(self.categories):
-            fail("`flags` must name one column of 0 and 1 for each category.", "List their headers in the same order.")
+            fail("`flags` must name one column per category.", "List headers in the categories' order.")
         if len(self.categories) > MAX_CATEGORIES:
             fail(
                 f"it has {len(self.categories):,} categories; at most {MAX_CATEGORIES:,} are allowed.",
                 "Leave the column out, or group its values first.",
             )
         if self.outside == "clip" and not self.missing:
-            fail("clip cannot move unknown categories.", "Declare missing values, or choose refuse.")
+            fail("clip needs a code for unknown categories.", "Use missing=True, or choose refuse.")
 
     def _check_numbers(self, fail: Fail) -> None:
-        low, high, remedy = self.lower, self.upper, "Give the lowest and highest value that may occur."
+        """Call `fail` with a cause and a remedy if bounds, bins, format or step are not usable."""
+        low, high, remedy = self.lower, self.upper, "Give the lowest and highest possible value."
         if low is None or high is None:
             fail("its bounds are not declared.", remedy)
-        small = max(abs(low), abs(high)) <= sys.float_info.max  # which a whole number of 400 digits is not
+        small = max(abs(low), abs(high)) <= sys.float_info.max  # false for an int that no float holds
         if not small or not math.isfinite(float(high) - float(low)):
             fail("its bounds are not finite numbers, or too large.", remedy)
         self._scale.check(fail)
@@ -238,14 +245,14 @@ class Column:
 
     @property
     def values_text(self) -> str:
-        """Its bounds and bins, or how many categories it has and the first of them, for people."""
+        """Bounds and bins, or the number of categories and the first of them, for readers."""
         names = shorten(", ".join(self.categories), 60, placeholder="…", break_on_hyphens=False)
         found = self.bounds_text if self.numeric else f"{len(self.categories):,} values: {names}"
         return f"{found}, or missing" if self.missing else found
 
     @property
     def bounds_text(self) -> str:
-        """A numeric column's bounds, bins and step, as a person would write them."""
+        """Bounds, bins and step of a numeric column, as text for readers."""
         return self._scale.text
 
     @property
@@ -255,73 +262,74 @@ class Column:
 
     @property
     def is_plain_number(self) -> bool:
-        """Whether its cells are plain numbers: no dates, and no signs or marks in them."""
-        return self.numeric and self._scale.bare
+        """Whether cells are plain numbers: not dates, without currency signs or marks."""
+        return self.numeric and self._scale.is_plain
 
     @property
     def whole(self) -> bool:
-        """Whether it is numeric and its numbers are whole ones: integers, or days."""
+        """Whether the column's numbers are whole: integers, or dates as days."""
         return self.numeric and self._scale.whole
 
     @cached_property
     def _scale(self) -> Reals:
-        """What numbers a numeric column holds."""
+        """The rule by which a numeric column reads, bins, draws and writes its numbers."""
         low, high = cast(tuple[float, float], (self.lower, self.upper))
         return SCALES[self.kind](low, high, self.bins, self.number_format, self.step)
 
     @property
     def edges(self) -> Floats:
-        """The boundaries of the bins, shape (bins + 1,); of whole numbers up to `upper + 1`."""
+        """Boundaries of the bins, shape (bins + 1,); integers and days end at `upper + 1`."""
         return self._scale.edges
 
     @property
     def size(self) -> int:
-        """Number of codes, "missing" included."""
+        """Number of codes, including the code "missing"."""
         return (self._scale.count if self.numeric else len(self.categories)) + self.missing
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """A short name for every code, for charts and tables."""
+        """Short name of every code, for charts and tables."""
         names = self.categories
         if self.numeric:
             names = tuple(self.interval(code, code + 1) for code in range(self._scale.count))
-        return (*names, unlike(MISSING, names)) if self.missing else names
+        return (*names, unique_label(MISSING, names)) if self.missing else names
 
     def rounded_bounds(self) -> tuple[float, float]:
         """Return a numeric column's bounds, rounded outward."""
-        return self._scale.outward()[:2]
+        return self._scale.round_outward()[:2]
 
     def round_outward(self, known: tuple[float, float, Bins] | None = None) -> Self:
-        """Return the column with its bounds rounded outward, or with bounds that everyone knows in their place.
+        """Return the column with bounds rounded outward, or with commonly known bounds instead.
 
-        Bins that nobody chose become those of the round width, or of the calendar. A column without
-        bounds, or whose bounds are too large to be rounded, stays as it is.
+        Default bins are replaced by bins of the round width, or by a unit of the calendar; chosen
+        bins stay. A column without bounds, or with bounds too large to round, is returned
+        unchanged.
 
         Parameters
         ----------
         known : (float, float, int), optional
-            Such bounds, and a number of bins.
+            Lower and upper bound that everyone knows, and a number of bins.
 
         Returns
         -------
         Column
-            The rounded one, or this one.
+            The rounded column, or this one.
         """
         if not self.numeric:
             return self
         low, high = cast(tuple[float, float], (self.lower, self.upper))
-        usual = self.bins == (usual_unit(low, high, self.step) if self.kind == "date" else DEFAULT_BINS)
+        usual = self.bins == (default_unit(low, high, self.step) if self.kind == "date" else DEFAULT_BINS)
         try:
-            rounded = self._scale.outward()
+            rounded = self._scale.round_outward()
             lower, upper, bins = known or rounded
             bins = bins if usual else self.bins
             same = (lower, upper, bins) == (low, high, self.bins)
             return self if same else replace(self, lower=lower, upper=upper, bins=bins, taxonomy=None)
-        except (SchemaError, OverflowError):  # too large, or too many bins
+        except (SchemaError, OverflowError):  # bounds are too large, or too many bins
             return self
 
     def interval(self, first: int, end: int) -> str:
-        """Write some bins as one interval; a label is the interval of one bin.
+        """Return the name of a run of neighboring bins, such as "20–39".
 
         Parameters
         ----------
@@ -331,12 +339,12 @@ class Column:
         Returns
         -------
         str
-            The interval, such as "20–39".
+            The interval. For one bin it is the bin's label.
         """
         return self._scale.interval(first, end)
 
     def format_value(self, number: float) -> str:
-        """Write a number of a numeric column as the column writes it, a day as its date.
+        """Return a number as text for readers; a date column's number of days as an ISO date.
 
         Parameters
         ----------
@@ -352,11 +360,11 @@ class Column:
 
     @cached_property
     def _codes(self) -> dict[str, int]:
-        """The categories' codes, by the texts that are compared."""
+        """Code of each category, by the category's canonical text."""
         return {canonical(category): code for code, category in enumerate(self.categories)}
 
     def encode(self, values: pd.Series[Any]) -> Codes:
-        """Encode one column's cells, each by its own cell alone (`cells`, `numbers`).
+        """Encode the cells of one column; the code of a cell depends on that cell alone.
 
         Parameters
         ----------
@@ -366,21 +374,21 @@ class Column:
         Returns
         -------
         array of unsigned int, shape (n,)
-            Their codes, from 0 to `size - 1`.
+            The codes, from 0 to `size - 1`.
 
         Raises
         ------
         DataError
-            If cells are missing, not numbers, or outside the declaration and the column does not
-            allow it. How many is said apart (`DataError.private`), which value never. With "clip",
-            never.
+            If cells are missing, not numbers, or outside the declaration, and `outside` is
+            "refuse". The message names no value; the number of such cells is in `DataError.private`
+            only.
         """
         found = self.encode_counting_misfits(values)
-        self.refuse(found.misfits)
+        self.raise_misfits(found.misfits)
         return found.codes
 
     def encode_counting_misfits(self, values: pd.Series[Any], times: Ints | None = None) -> CodedColumn:
-        """Encode cells as `encode` does, with their numbers, but count what does not fit.
+        """Encode cells as `encode` does, but count cells that do not fit instead of raising.
 
         Parameters
         ----------
@@ -391,35 +399,34 @@ class Column:
 
         Returns
         -------
-        Coded
-            The codes, the numbers (None for categories), and how many cells do not fit, by why.
+        CodedColumn
+            The codes, the numbers (None for categories), and the number of misfits by reason.
         """
         if self.numeric:
             return self.coded_numbers(self._scale.read(values), values.isna().to_numpy(dtype=bool), times)
-        indices, texts = distinct(values, unused=True)
+        indices, texts = factorize_texts(values, unused=True)
         known = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
         codes, absent = np.append(known, self.size - 1)[indices], indices < 0
         unknown = codes < 0
         codes[unknown] = self.size - 1
-        misfits = tally(times, unknown=unknown & (self.outside == "refuse"), absent=absent & (not self.missing))
+        misfits = count_misfits(times, unknown=unknown & (self.outside == "refuse"), absent=absent & (not self.missing))
         return CodedColumn(codes.astype(code_dtype(self.size)), None, misfits)
 
     def encode_arrow(self, cells: pa.Array) -> CodedColumn:
-        """Encode cells in Arrow's memory as `encode_counting_misfits` does.
+        """Encode an Arrow array as `encode_counting_misfits` encodes a Series.
 
-        A code hangs on its own cell alone. So equal cells are understood once: a dictionary costs a
-        look-up per cell, and numbers are compared with the cuts as they lie in memory, without an
-        object for any.
+        The code of a cell depends on that cell alone, so equal cells are parsed once. A dictionary
+        costs one look-up per cell; numbers are compared with the cut points in Arrow's memory.
 
         Parameters
         ----------
         cells : Array of shape (n,)
-            The cells: numbers, truth values, or a dictionary of whatever they are.
+            The cells: numbers, truth values, or a dictionary of any type.
 
         Returns
         -------
-        Coded
-            As of `encode_counting_misfits`.
+        CodedColumn
+            As from `encode_counting_misfits`.
         """
         numeric = pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type)
         if numeric and self.numeric and self.kind != "date":
@@ -429,19 +436,18 @@ class Column:
             cells = cells.dictionary_encode()
         words = cells.dictionary
         indices = cells.indices.fill_null(len(words)).to_numpy()
-        values = pa.concat_arrays([words, pa.nulls(1, words.type)]).to_pandas()  # the last is of missing cells
+        values = pa.concat_arrays([words, pa.nulls(1, words.type)]).to_pandas()  # the last stands for missing cells
         found = self.encode_counting_misfits(values, np.bincount(indices, minlength=len(values)))
-        return CodedColumn(
-            found.codes[indices], None if found.numbers is None else found.numbers[indices], found.misfits
-        )
+        numbers = None if found.numbers is None else found.numbers[indices]
+        return CodedColumn(found.codes[indices], numbers, found.misfits)
 
     def coded_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> CodedColumn:
-        """Encode a numeric column's cells that are numbers already, and count what does not fit.
+        """Encode numbers of a numeric column, and count those that do not fit.
 
         Parameters
         ----------
         numbers : float array of shape (n,)
-            What the cells say, NaN where one is missing or says no number.
+            The numbers of the cells, NaN where a cell is missing or not a number.
         absent : bool array of shape (n,)
             Which cells are missing.
         times : int array of shape (n,), optional
@@ -449,12 +455,12 @@ class Column:
 
         Returns
         -------
-        Coded
-            As of `encode_counting_misfits`.
+        CodedColumn
+            As from `encode_counting_misfits`.
         """
-        shifted, misfits = self._shift(numbers, absent, times)
+        shifted, misfits = self._clip_numbers(numbers, absent, times)
         points, dtype = self.edges[1:-1], code_dtype(self.size)
-        if len(points) > FEW_CUTS:  # below, comparing with each is faster
+        if len(points) > MOST_COMPARED:
             codes: Codes = np.searchsorted(points, shifted, side="right").astype(dtype)
         else:
             codes = np.zeros(len(shifted), dtype=dtype)
@@ -465,7 +471,7 @@ class Column:
         return CodedColumn(codes, shifted, misfits)
 
     def numbers(self, values: pd.Series[Any]) -> Floats:
-        """Return a numeric column's cells as the numbers that they are coded by.
+        """Return the numbers by which a numeric column's cells are encoded.
 
         Parameters
         ----------
@@ -480,20 +486,25 @@ class Column:
         Raises
         ------
         DataError
-            As for `encode`.
+            As from `encode`.
         """
-        found, misfits = self._shift(self.to_numbers(values), values.isna().to_numpy(dtype=bool))
-        self.refuse(misfits)
+        absent = values.isna().to_numpy(dtype=bool)
+        found, misfits = self._clip_numbers(self.to_numbers(values), absent)
+        self.raise_misfits(misfits)
         return found
 
-    def _shift(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> tuple[Floats, Counter[str]]:
-        """Numbers moved into the declaration, and how many cells do not fit as they are."""
+    def _clip_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> tuple[Floats, Counter[str]]:
+        """Return numbers clipped into the bounds, shape (n,), and counts of misfits by reason.
+
+        Misfits are counted only if `outside` is "refuse". Whole numbers are rounded down; NaN
+        becomes `lower` unless "missing" is declared.
+        """
         low, high, misfits = cast(float, self.lower), cast(float, self.upper), Counter[str]()
         if self.missing_values:
             marked = np.isin(numbers, self.missing_values)
             numbers, absent = np.where(marked, np.nan, numbers), absent | marked
         if self.outside == "refuse":
-            misfits = tally(
+            misfits = count_misfits(
                 times,
                 words=np.isnan(numbers) & ~absent,
                 far=(numbers < low) | (numbers > high),
@@ -506,7 +517,7 @@ class Column:
         return (numbers if self.missing else np.where(np.isnan(numbers), low, numbers)), misfits
 
     def to_numbers(self, values: pd.Series[Any]) -> Floats:
-        """Return a numeric column's cells as the numbers that they say.
+        """Return a numeric column's cells as numbers, without clipping.
 
         Parameters
         ----------
@@ -516,28 +527,28 @@ class Column:
         Returns
         -------
         float array of shape (n,)
-            The numbers; NaN where a cell is missing or says none.
+            The numbers; NaN where a cell is missing or not a number.
         """
         return self._scale.read(values)
 
-    def refuse(self, misfits: Mapping[str, int]) -> None:
-        """Raise DataError for cells that do not fit; do nothing if there are none.
+    def raise_misfits(self, misfits: Mapping[str, int]) -> None:
+        """Raise DataError if any cells do not fit the declaration.
 
         Parameters
         ----------
         misfits : mapping of str to int
-            How many cells do not fit, by why, as `encode_counting_misfits` counts them.
+            Number of cells that do not fit, by reason, as `encode_counting_misfits` counts them.
 
         Raises
         ------
         DataError
-            If there are any. How many is said apart (`DataError.private`).
+            If there are any. Their number is in `DataError.private` only.
         """
         has, cells = f"Column {self.name!r} has ", f"cells of column {self.name!r}"
         clip = "or choose “clip” for values outside."
 
-        def fail(why: str, before: str, after: str, remedy: str) -> None:
-            if count := misfits.get(why):
+        def fail(reason: str, before: str, after: str, remedy: str) -> None:
+            if count := misfits.get(reason):
                 some = "some" if before else "Some"
                 raise DataError(f"{before}{some} {after}.", remedy, f"{before}{count:,} {after}.")
 
@@ -546,20 +557,20 @@ class Column:
             fail("words", has, f"cells that {self._scale.words}", words)
             bounds = " to ".join(map(self.format_value, (cast(float, self.lower), cast(float, self.upper))))
             fail("far", "", f"{cells} lie outside the declared bounds {bounds}", f"Widen the bounds, {clip}")
-            fail("fractions", has, "fractional values, but is declared integer", "Declare it as continuous.")
+            fail("fractions", has, "fractions, but is declared integer", "Declare it as continuous.")
         lacking = "Tick “missing” for this column, or remove those rows before uploading."
         fail("absent", has, "missing cells, but missing is not declared", lacking)
         fail("unknown", "", f"{cells} are not among the declared categories", f"Add the categories, {clip}")
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.Series[Any]:
-        """Return cells for codes: the category, or a uniform draw inside the bin.
+        """Return a cell for each code: its category, or a uniform draw inside its bin.
 
         Parameters
         ----------
         codes : int array of shape (n,)
             The codes.
         rng : numpy.random.Generator
-            What draws.
+            The generator of the draws.
 
         Returns
         -------
@@ -581,23 +592,23 @@ class Column:
         codes : int array of shape (n,)
             The codes.
         rng : numpy.random.Generator
-            What draws.
+            The generator of the draws.
 
         Returns
         -------
         float array of shape (n,)
-            The numbers, NaN for "missing".
+            The numbers, NaN for the code "missing".
         """
         absent = codes >= self._scale.count
         bins = np.where(absent, 0, codes)
-        numbers = self._scale.drawn(bins, rng)
-        for _ in range(MOST_DRAWS if self.missing_values else 0):  # a mark of a missing one is no number
+        numbers = self._scale.draw(bins, rng)
+        for _ in range(MOST_DRAWS if self.missing_values else 0):
             marked = np.isin(numbers, self.missing_values) & ~absent
-            numbers[marked] = self._scale.drawn(bins[marked], rng)
+            numbers[marked] = self._scale.draw(bins[marked], rng)
         return np.where(absent, np.nan, numbers)
 
     def write(self, numbers: Floats) -> pd.Series[Any]:
-        """Write numbers as cells of a numeric column.
+        """Return numbers as cells of a numeric column, in its number format.
 
         Parameters
         ----------
@@ -607,7 +618,7 @@ class Column:
         Returns
         -------
         Series of shape (n,)
-            Numbers as the column writes them, or dates.
+            Numbers or text as the column writes them; dates as text.
         """
         absent = np.isnan(numbers)
         cells = self._scale.cells(np.where(absent, cast(float, self.lower), numbers)).rename(self.name)
@@ -616,16 +627,16 @@ class Column:
         return (cells.astype("Int64") if cells.dtype == np.int64 else cells).mask(absent)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the declaration as JSON-ready values, without the fields that do not apply."""
+        """Return the declaration as JSON-ready values, without fields that do not apply."""
         raw = asdict(self) | {"taxonomy": self.taxonomy and [list(path) for path in self.taxonomy.paths]}
-        raw |= each_number(raw, iso) if self.kind == "date" else {}
+        raw |= map_bounds(raw, iso) if self.kind == "date" else {}
         skip = {"categories"} if self.numeric else {"lower", "upper", "bins"}
         skip |= {name for name in ("number_format", "step", "missing_values", "flags", "taxonomy") if not raw[name]}
         return {key: list(v) if isinstance(v, tuple) else v for key, v in raw.items() if key not in skip}
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Self:
-        """Read a column from what `to_dict` gave.
+        """Read a column from the output of `to_dict`.
 
         Parameters
         ----------
@@ -640,13 +651,13 @@ class Column:
         Raises
         ------
         SchemaError
-            If anything in it is malformed.
+            If a field is unknown, lacking or malformed.
         """
         fields, remedy = renamed_fields(raw), "Export a schema to compare."
         if set(fields) - set(cls.__dataclass_fields__) or not isinstance(fields.get("name"), str):
             raise SchemaError("A column of the schema file has unknown or missing fields.", remedy)
         try:
-            fields |= each_number(fields, str.strip if fields.get("kind") == "date" else float)  # or a TypeError
+            fields |= map_bounds(fields, str.strip if fields.get("kind") == "date" else float)
             if "flags" in fields:
                 fields["flags"] = tuple(map(str, fields["flags"]))
             if fields.get("taxonomy") is not None:
@@ -658,8 +669,11 @@ class Column:
             raise SchemaError(f"Column {fields['name']!r} is malformed.", remedy) from None
 
 
-def each_number(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """A column's bounds, cut points and missing values, each changed; without those not given."""
+def map_bounds(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return a column's bounds, cut points and missing values, each converted by `change`.
+
+    Fields that are None or absent are left out, and so are bins that are not a list of points.
+    """
     found: dict[str, Any] = {}
     for name in ("lower", "upper", "bins", "missing_values"):
         given = fields.get(name)
@@ -670,19 +684,22 @@ def each_number(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict
     return found
 
 
-def unlike(name: str, others: Sequence[str]) -> str:
-    """The name, marked if somebody's value is called so."""
+def unique_label(name: str, others: Sequence[str]) -> str:
+    """Return `name` with as many apostrophes added as it takes to differ from all `others`."""
     while name in others:
         name += "'"
     return name
 
 
-def tally(times: Ints | None, **reasons: Flags) -> Counter[str]:
-    """How many cells there are of each reason, if there are any; value i stands for `times[i]` of them."""
-    counts = {why: int(np.count_nonzero(at) if times is None else times[at].sum()) for why, at in reasons.items()}
-    return +Counter(counts)  # without those of which there are none
+def count_misfits(times: Ints | None, **reasons: Flags) -> Counter[str]:
+    """Return the number of misfitting cells for each reason that occurs.
+
+    Each reason has a mask of shape (n,); value i counts as `times[i]` cells, by default as one.
+    """
+    counts = {why: int(np.count_nonzero(m) if times is None else times[m].sum()) for why, m in reasons.items()}
+    return +Counter(counts)  # `+` drops reasons with the count 0
 
 
 def code_dtype(size: int) -> np.dtype[Any]:
-    """The smallest unsigned type that holds `size` codes."""
+    """Return the smallest unsigned integer type that can store `size` different codes."""
     return np.dtype(np.uint8 if size <= 256 else np.uint16 if size <= 65_536 else np.uint32)

@@ -1,8 +1,8 @@
-"""JSON from files and links, which anybody may have written: loaded strictly, or refused with the cause.
+"""Strict reading of JSON from files and links that anyone may have written.
 
-Python's own reader takes more than JSON, and more than this program can live with: words for
-infinity, numbers of any length, halves of characters, which no file can hold, and documents so deep
-that whoever walks through them fails.
+Python's own reader accepts more than JSON, and more than this program can handle: words for
+infinity, numbers of any length, lone surrogates, which no file can store, and documents nested too
+deep for recursive code.
 """
 
 import json
@@ -14,8 +14,8 @@ from dpcore.errors import DPCoreError
 
 MOST_BYTES = 50 * 2**20
 MOST_DIGITS = 40
-DEEPEST = 50  # our own have about ten levels
-ESCAPED = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # halves of characters, as JSON and Python write them
+DEEPEST = 50  # levels; our own documents have about ten
+ESCAPED = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # lone surrogates
 HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -28,61 +28,72 @@ def json_value(
     most: int = MOST_BYTES,
     unique: bool = False,
 ) -> Any:
-    """The value of a JSON text, or of UTF-8 bytes, of which at most so many are taken; `unique`: no name twice.
+    """Parse JSON text, or UTF-8 bytes; refuse what is not strict JSON or is too large.
 
-    An error of the `kind` is raised if it is not to be taken: `cause` with the reason added, and
-    `remedy`.
+    Parameters
+    ----------
+    text : str or bytes
+        The document, of at most `most` characters or bytes.
+    kind : type of DPCoreError
+        The error to raise.
+    cause, remedy : str
+        The error's first sentence, to which the reason is added, and its advice.
+    unique : bool, default=False
+        Whether to refuse an object that has one name twice.
     """
 
     def refuse(reason: str) -> NoReturn:
         raise kind(f"{cause}: {reason}.", remedy) from None
 
-    def whole(digits: str) -> int:
+    def parse_whole(digits: str) -> int:
         return int(digits) if len(digits) <= MOST_DIGITS else refuse(f"a number has {len(digits):,} digits")
 
-    def fraction(digits: str) -> float:
+    def parse_fraction(digits: str) -> float:
         number = float(digits)
         return number if math.isfinite(number) else refuse("a number is too large")
 
-    def constant(word: str) -> NoReturn:
-        refuse(f"{word} stands where a number should")
+    def refuse_constant(word: str) -> NoReturn:
+        refuse(f"{word} is not a JSON number")
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        return found if len(found := dict(pairs)) == len(pairs) else refuse("a name stands in it twice")
+    def require_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return found if len(found := dict(pairs)) == len(pairs) else refuse("a name occurs twice")
 
     if len(text) > most:
-        refuse(f"it has more than {most / 2**20:,.1f} MiB")
+        refuse(f"the document has more than {most / 2**20:,.1f} MiB")
     try:
         words = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        how: Any = {"object_pairs_hook": once} if unique else {}
-        found = json.loads(words, parse_int=whole, parse_float=fraction, parse_constant=constant, **how)
+        hooks: Any = {"parse_int": parse_whole, "parse_float": parse_fraction, "parse_constant": refuse_constant}
+        found = json.loads(words, object_pairs_hook=require_unique if unique else None, **hooks)
     except DPCoreError:
         raise
     except UnicodeDecodeError:
-        refuse("it is not UTF-8 text")
+        refuse("the document is not UTF-8 text")
     except ValueError:
-        refuse("it is not JSON, or cut short")
+        refuse("the document is not JSON, or is truncated")
     except RecursionError:
-        refuse("it is nested too deep")
+        refuse("the document is nested too deep")
     level, depth = [found], 0
     while level:
         depth += 1
         if depth > DEEPEST:
-            refuse("it is nested too deep")
-        below = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
-        level = [one for values in below for one in values]
+            refuse("the document is nested too deep")
+        parts = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [one for values in parts for one in values]
     if ESCAPED.search(words) and HALF.search(json_text(found)):
-        refuse("a text has half of a character (a lone surrogate)")
+        refuse("a text has half a character (a lone surrogate)")
     return found
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """JSON that every reader takes, letters as they are; with an indent on several lines."""
+    """Return a value as JSON text, with non-ASCII letters kept; `indent` gives several lines."""
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def json_ready(part: Any) -> Any:
-    """What a file holds of something: an object's own document, an array as a list, and all else as it is."""
+    """Return a value in a form that JSON can store: a dict, a list, or the value unchanged.
+
+    An object with `to_dict` becomes that dict, an array becomes a list.
+    """
     if hasattr(part, "to_dict"):
         return part.to_dict()
     return part.tolist() if hasattr(part, "tolist") else part

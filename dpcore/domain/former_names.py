@@ -1,7 +1,6 @@
-"""Names of version 0.2 and before, and what they are now: one table for files, links and scripts written then.
+"""Names of version 0.2 and before with their current names, for old files, links and scripts.
 
-The current names are written; the former ones (`former_names.toml`) are read, here and nowhere
-else.
+Only current names are written. Former names (`former_names.toml`) are read here and nowhere else.
 """
 
 import re
@@ -17,24 +16,29 @@ PUBLIC: dict[str, str] = FORMER["public"]
 LABELS: dict[str, str] = FORMER["labels"]
 PARAMETERS: dict[str, str] = FORMER["parameters"]
 VALUES: dict[str, dict[str, str]] = FORMER["values"]
-PUBLISHED = "{label} (as published)"  # what a page's list of methods calls a preset of published mode
+PUBLISHED = "{label} (as published)"  # a preset in a page's list of methods
 
 
 def renamed_parameters(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """A method's parameters by their current names, with current values.
+    """Return a method's parameters with former names and former values replaced by current ones.
 
-    What the method itself knows, a name in `known` or one of its options, stays as it is.
+    Parameters
+    ----------
+    given : mapping
+        The parameters of a file, link or script, by name.
+    known : mapping
+        The method's current parameters. These names, and values among their options, are kept.
 
     Raises
     ------
     ParameterError
-        If a parameter is given by both of its names.
+        If a parameter is given by both its names.
     """
     former = {name: now for name, now in PARAMETERS.items() if name not in known and now in known}
     try:
         named = _renamed(given, former)
     except TypeError:
-        raise ParameterError("A parameter is given by its former and its current name.", "Drop the former.") from None
+        raise ParameterError("A parameter has both its former and its current name.", "Drop the former.") from None
     for name, value in named.items():
         own = getattr(known.get(name), "options", ())
         if isinstance(value, str) and value not in own:
@@ -43,11 +47,12 @@ def renamed_parameters(given: Mapping[str, Any], known: Mapping[str, Any]) -> di
 
 
 def renamed_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a part of a file by their current names; TypeError if one has both of its names."""
+    """Return a file's fields with former names replaced; TypeError if one has both names."""
     return _renamed(raw, FORMER["fields"])
 
 
 def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return `given` with its keys replaced by `names`; TypeError if two keys become one."""
     found = {names.get(name, name): value for name, value in given.items()}
     if len(found) < len(given):
         raise TypeError("a name is given in its former and in its current form")
@@ -55,14 +60,17 @@ def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
 
 
 def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the controls of a page said ("asked:5", "variant.paper"), as current links and files have it."""
+    """Return saved settings of a page's controls under current names, with current values.
+
+    Examples of former settings are "asked:5" and "variant.paper".
+    """
     found: dict[str, Any] = {}
     for key, value in settings.items():
         name, *signs = re.split(r"([.:])", key)
         name = FORMER["settings"].get(name, PARAMETERS.get(name, name))
         tail = "".join("published" if part == "paper" else part for part in signs if name not in FORMER["of_methods"])
         current = f"{name}{tail}:data" if key.startswith("own_shares.") else f"{name}{tail}"
-        if key == "transform":  # two normal distributions: "a from N(2, 10), b from N(0, 5)"
+        if key == "transform":  # text "a from N(2, 10), b from N(0, 5)"
             normal = re.findall(r"\(([\d, ]{1,20})\)", str(value))
             found |= {f"{part}.each.2:data": text for part, text in zip(("factors", "offsets"), normal, strict=False)}
         elif key not in FORMER["gone"]:
@@ -71,7 +79,7 @@ def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         if name == "case" and isinstance(value, str):
             found[current] = value.replace("/paper/", "/published/")
     if "method" not in found and ("mode" in found or any(name.startswith("variant.") for name in found)):
-        mode = str(found.pop("mode", "corrected"))  # two controls of a page, which are one list of methods now
+        mode = str(found.pop("mode", "corrected"))  # formerly two controls, now one list
         label = {part: found.pop(f"variant.{part}", None) for part in ("corrected", "published")}.get(mode)
         of_mode = PUBLISHED if mode == "published" else "{label}"
         found["method"] = of_mode.format(label=label) if isinstance(label, str) else mode

@@ -1,13 +1,13 @@
-"""Codes as blocks, and as bits: schemas whose columns are functions of another schema's codes. All public.
+"""Partitions of a domain, and binarization: schemas whose columns are public functions of codes.
 
-Product partitions divide per column its codes into blocks. Whoever generalizes one column at a
-time, in all rows at once, walks through such partitions: every cell is a combination of blocks,
-empty ones included, and refining one column refines every cell.
+A product partition divides the codes of each column into blocks. A method that generalizes one
+column at a time, in all rows at once, walks through such partitions. Every cell is a combination of
+blocks, including empty ones; refining one column refines every cell.
 
-Binarization: a column of s codes becomes max(1, ceil(log2 s)) columns of 0 and 1, its natural
-binary code with the most significant bit first; numbers are cut into their public bins before. The
-rule works record by record, so one person's row stays one row. Where s is no power of two some bit
-patterns stand for no code: `decode` says which rows hold one.
+Binarization replaces a column of s codes by max(1, ceil(log2 s)) columns of 0 and 1. They are the
+natural binary code of the column's code, most significant bit first; numbers are first reduced to
+their public bins. The rule works row by row, so one person's row stays one row. If s is not a power
+of two, some bit patterns stand for no code: `decode` reports which rows have one.
 """
 
 from __future__ import annotations
@@ -27,56 +27,64 @@ from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import ANY
 
+Recoding = tuple[Schema, list[tuple[str, Ints]]]
+
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One column's codes, divided."""
+    """The codes of one column, divided into blocks."""
 
-    blocks: Ints  # for every code its block; every block holds a code
-    names: tuple[str, ...]  # one per block
+    blocks: Ints  # block of each code; every block has a code
+    names: tuple[str, ...]  # of the blocks
 
     @cached_property
     def sizes(self) -> Ints:
-        """Codes per block."""
+        """Number of codes per block, shape (blocks,)."""
         return np.asarray(np.bincount(self.blocks, minlength=len(self.names)))
 
     @cached_property
-    def ordered(self) -> Ints:
-        """The codes, block by block."""
+    def codes_by_block(self) -> Ints:
+        """The column's codes sorted by block, shape (codes,)."""
         return np.argsort(self.blocks, kind="stable")
 
     def shares(self, inside: Flags) -> Floats:
-        """Which share of every block a set of codes covers: shape (size,) to (blocks,)."""
+        """Return the share of each block's codes that are marked: shape (codes,) to (blocks,)."""
         return np.bincount(self.blocks, weights=inside, minlength=len(self.names)) / self.sizes
 
     def draw(self, blocks: Ints, rng: np.random.Generator) -> Ints:
-        """One code of each block, uniformly."""
+        """Return one code of each given block, drawn uniformly, shape (n,)."""
         first = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         offsets = np.floor(rng.random(len(blocks)) * self.sizes[blocks]).astype(np.intp)
-        return np.asarray(self.ordered[first[blocks] + offsets])
+        return np.asarray(self.codes_by_block[first[blocks] + offsets])
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """One axis per column of a schema; cells are numbered in C order of the blocks."""
+    """Product partition of a schema's domain, one `Axis` per column.
+
+    Cells are all combinations of the columns' blocks, numbered in C order.
+    """
 
     schema: Schema
     axes: tuple[Axis, ...]
 
     @classmethod
     def whole(cls, schema: Schema) -> Partition:
-        """One cell that holds everything."""
+        """Return the partition whose only cell is the whole domain."""
         return cls(schema, tuple(Axis(np.zeros(size, dtype=np.intp), (ANY,)) for size in schema.sizes))
 
-    def refined(self, column: str, blocks: Ints, names: Sequence[str]) -> Partition:
-        """The partition with one column divided in another way."""
+    def refine(self, column: str, blocks: Ints, names: Sequence[str]) -> Partition:
+        """Return the partition with one column's codes divided into other blocks.
+
+        `blocks` has the block of each code, `names` the name of each block.
+        """
         axes = list(self.axes)
         axes[self.schema.index(column)] = Axis(blocks, tuple(names))
         return replace(self, axes=tuple(axes))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Blocks per column."""
+        """Number of blocks per column."""
         return tuple(len(axis.names) for axis in self.axes)
 
     @property
@@ -85,29 +93,33 @@ class Partition:
         return prod(self.shape)
 
     @property
-    def family(self) -> tuple[str, ...]:
-        """The columns that are divided at all."""
-        return tuple(name for name, blocks in zip(self.schema.names, self.shape, strict=True) if blocks > 1)
+    def divided_columns(self) -> tuple[str, ...]:
+        """Names of the columns that have more than one block."""
+        return tuple(name for name, n in zip(self.schema.names, self.shape, strict=True) if n > 1)
 
     def parents(self, coarser: Partition) -> Ints:
-        """For every cell the one of a coarser partition that holds it, shape (size,)."""
+        """Return for each cell the cell of a coarser partition that contains it, shape (size,)."""
         index = np.zeros(1, dtype=np.intp)
-        for fine, coarse in zip(self.axes, coarser.axes, strict=True):  # flat at once: an array has 64 axes
+        for fine, coarse in zip(self.axes, coarser.axes, strict=True):  # flat: arrays have 64 axes at most
             above = np.empty(len(fine.names), dtype=np.intp)
             above[fine.blocks] = coarse.blocks
             index = np.add.outer(index * len(coarse.names), above).ravel()
         return index
 
-    def weights(self, sets: dict[str, Flags]) -> Floats:
-        """Which share of every cell a product of sets of codes covers, if values are uniform within; shape (size,)."""
+    def weights(self, masks: dict[str, Flags]) -> Floats:
+        """Return the share of each cell that a product of code sets covers, shape (size,).
+
+        `masks` has a mask over codes per column; a column without one is unrestricted. Values are
+        taken as uniform within a cell.
+        """
         shares = np.ones(1)
         for name, axis in zip(self.schema.names, self.axes, strict=True):
-            own = axis.shares(sets[name]) if name in sets else np.ones(len(axis.names))
+            own = axis.shares(masks[name]) if name in masks else np.ones(len(axis.names))
             shares = np.multiply.outer(shares, own).ravel()
         return shares
 
     def blocks(self, cells: Ints) -> list[Ints]:
-        """Per column the block of each of some cells, shape (n,)."""
+        """Return the blocks of the given cells: one array of shape (n,) per column."""
         found: list[Ints] = []
         for size in reversed(self.shape):
             cells, block = np.divmod(cells, size)
@@ -115,20 +127,26 @@ class Partition:
         return found[::-1]
 
     def draw(self, cells: Ints, rng: np.random.Generator) -> Codes:
-        """One row of codes out of each cell, uniformly; shape (n,) to (n, d)."""
+        """Return one row of codes from each given cell, drawn uniformly.
+
+        `cells` has shape (n,), the result shape (n, columns).
+        """
         codes = np.empty((len(cells), len(self.axes)), dtype=code_dtype(max(self.schema.sizes)), order="F")
         for j, blocks in enumerate(self.blocks(cells)):
             codes[:, j] = self.axes[j].draw(blocks, rng)
         return codes
 
-    def recoding(self) -> tuple[Schema, list[tuple[str, Ints]]]:
-        """What `PrivateTable.recode` needs for a table of block numbers."""
+    def recoding(self) -> Recoding:
+        """Return the arguments of `PrivateTable.recode` that replace every code by its block."""
         axes = zip(self.schema.names, self.axes, strict=True)
         return block_columns(self.schema, [(name, name, axis.blocks) for name, axis in axes])
 
 
-def block_columns(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> tuple[Schema, list[tuple[str, Ints]]]:
-    """What `PrivateTable.recode` needs for columns of block numbers: names, the columns divided, every code's block."""
+def block_columns(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> Recoding:
+    """Return the arguments of `PrivateTable.recode` that replace codes by block numbers.
+
+    `divided` has, per new column, its name, its source column, and the block of each source code.
+    """
     columns = []
     for name, _, blocks in divided:
         last = int(blocks.max())
@@ -137,10 +155,10 @@ def block_columns(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> t
 
 
 class Binarization:
-    """The public change of schema from codes to bits, by `PrivateTable.recode`, and back.
+    """The public change of schema from codes to bits for `PrivateTable.recode`, and its inverse.
 
-    `schema` has one column of 0 and 1 per bit, named "<column> bit <i>", i = 1 the most
-    significant; `groups` are the positions of each source column's bits.
+    `schema` has one column of 0 and 1 per bit, named "<column> bit <i>", where i = 1 is the most
+    significant bit. `groups` has the positions of each source column's bits.
     """
 
     def __init__(self, source: Schema) -> None:
@@ -148,15 +166,15 @@ class Binarization:
         self.source = source
         self.groups = tuple(range(a, b) for a, b in pairwise(accumulate(widths, initial=0)))
         bits = [
-            Column(name=f"{column.name} bit {i}", kind="ordered", categories=("0", "1"), origin=column.origin)
-            for column, width in zip(source, widths, strict=True)
+            Column(name=f"{one.name} bit {i}", kind="ordered", categories=("0", "1"), origin=one.origin)
+            for one, width in zip(source, widths, strict=True)
             for i in range(1, width + 1)
         ]
         self.schema = Schema(columns=tuple(bits), source=source.source, max_rows=source.max_rows)
 
     @property
     def rules(self) -> list[tuple[str, NDArray[np.int64]]]:
-        """Per bit: its source column and the bit of each of that column's codes, for `PrivateTable.recode`."""
+        """Per bit its source column, and the bit of each of that column's codes."""
         return [
             (column.name, np.arange(column.size) >> shift & 1)
             for column, group in zip(self.source, self.groups, strict=True)
@@ -164,7 +182,10 @@ class Binarization:
         ]
 
     def decode(self, bits: Codes) -> tuple[Codes, Flags]:
-        """Codes of bits, shape (n, d), and which of them exist, same shape; a code that does not is given as 0."""
+        """Return the codes of rows of bits, and which codes exist; both of shape (n, columns).
+
+        A bit pattern that stands for no code is returned as code 0.
+        """
         sizes = self.source.sizes
         codes: Codes = np.empty((len(bits), len(sizes)), dtype=code_dtype(max(sizes)), order="F")
         exists = np.empty(codes.shape, dtype=bool, order="F")
@@ -178,5 +199,5 @@ class Binarization:
 
 
 def bit_widths(sizes: Sequence[int]) -> list[int]:
-    """How many bits columns of so many values become."""
+    """Return the number of bits that columns of these sizes need."""
     return [max(1, (size - 1).bit_length()) for size in sizes]

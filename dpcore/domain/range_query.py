@@ -1,7 +1,7 @@
-"""Range queries: how many rows have, in each of a few columns, a value out of a set of values.
+"""Range queries: the number of rows with, in each of a few columns, a value in a given set.
 
-A workload is public: it is drawn from the schema and its hierarchies, and never looks at rows.
-`exact_answers` does.
+A workload is public: it is drawn from the schema and its hierarchies, never from the rows. Only
+`count_matches` reads rows.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,30 +23,33 @@ from dpcore.errors import ParameterError
 
 @dataclass(frozen=True)
 class RangeQuery:
-    """Rows whose codes lie in the given sets; columns that are not named may have any value."""
+    """A query for rows whose codes lie in given sets; other columns are unrestricted."""
 
-    codes: tuple[tuple[str, tuple[int, ...]], ...]  # names of columns, each with codes in increasing order
-    name: str = ""  # for people
+    codes: tuple[tuple[str, tuple[int, ...]], ...]  # per column; codes ascend
+    name: str = ""  # for readers
 
     @classmethod
     def of(cls, codes: Mapping[str, Sequence[int]], name: str = "") -> RangeQuery:
-        """A query from a mapping."""
-        return cls(tuple((column, tuple(sorted({int(c) for c in chosen}))) for column, chosen in codes.items()), name)
+        """Return the query with these codes per column; repeated codes are dropped."""
+        return cls(tuple((column, tuple(sorted({*map(int, own)}))) for column, own in codes.items()), name)
 
-    def sets(self, schema: Schema) -> dict[str, Flags]:
-        """Per column which of its codes are meant; ParameterError if the schema has no such code."""
-        return {name: members(schema[name], chosen) for name, chosen in self.codes}
+    def code_masks(self, schema: Schema) -> dict[str, Flags]:
+        """Return per column the mask of its queried codes; ParameterError for undeclared codes."""
+        return {name: code_mask(schema[name], chosen) for name, chosen in self.codes}
 
     def size(self, schema: Schema) -> float:
-        """The share of the domain's cells that the query covers."""
+        """Return the share of the domain's cells that the query covers, between 0 and 1."""
         return prod(len(chosen) / schema[name].size for name, chosen in self.codes)
 
 
-def members(column: Column, chosen: Sequence[int]) -> Flags:
-    """Which codes of a column are among some; ParameterError if it has no such code."""
+def code_mask(column: Column, chosen: Sequence[int]) -> Flags:
+    """Return the mask of the chosen codes of a column; ParameterError for undeclared codes.
+
+    `chosen` must be in increasing order.
+    """
     inside = np.zeros(column.size, dtype=bool)
     if not chosen or chosen[-1] >= len(inside) or chosen[0] < 0:
-        raise ParameterError(f"A query of column {column.name!r} asks for no declared value.", "Choose one or more.")
+        raise ParameterError(f"A query of column {column.name!r} has undeclared codes, or none.", "Give its codes.")
     inside[list(chosen)] = True
     return inside
 
@@ -53,17 +57,18 @@ def members(column: Column, chosen: Sequence[int]) -> Flags:
 def random_queries(
     schema: Schema, count: int = 500, *, max_columns: int = 4, fanout: int = 2, seed: int = 0
 ) -> list[RangeQuery]:
-    """A public workload: 1 to `max_columns` columns, and in each a node of its hierarchy or an interval of bins.
+    """Return `count` random range queries, drawn from the public schema alone.
 
-    Every column's node is drawn uniformly among all nodes below its root; for a numeric column,
-    half of the time an interval between two bins is drawn instead.
+    A query has 1 to `max_columns` columns. Each has a node of the column's hierarchy, uniform among
+    all nodes below the root. A numeric column has, half of the time, an interval between two
+    uniform bins instead. `fanout` is the number of parts of a hierarchy's intervals.
     """
     if count < 1 or max_columns < 1:
-        raise ParameterError("A workload needs queries, and those need columns.", "Give numbers of 1 or more.")
+        raise ParameterError("`count` and `max_columns` must be 1 or more.", "Give larger numbers.")
     rng = np.random.default_rng(seed)
     trees = {column.name: Hierarchy.of(column, fanout) for column in schema if column.size > 1}
     if not trees:
-        raise ParameterError("No column of this schema has two values.", "Declare one that does.")
+        raise ParameterError("No column of this schema has two values.", "Declare a column that has.")
     names = list(trees)
     queries = []
     for _ in range(count):
@@ -81,46 +86,46 @@ def random_queries(
     return queries
 
 
-def exact_answers(codes: Codes, schema: Schema, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
-    """How many of some rows each query matches, shape (len(queries),). Private if the rows are."""
-    rows_of: dict[tuple[str, tuple[int, ...]], NDArray[np.uint8]] = {}  # by column and set, eight rows in a byte
+def count_matches(codes: Codes, schema: Schema, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
+    """Return how many rows match each query, shape (queries,); private if the rows are."""
+    packed: dict[Any, NDArray[np.uint8]] = {}  # by column and codes: a bit per row
     answers = np.empty(len(queries), dtype=np.int64)
-    everybody = np.packbits(np.ones(len(codes), dtype=bool))
+    all_rows = np.packbits(np.ones(len(codes), dtype=bool))
     for i, query in enumerate(queries):
-        inside = everybody
+        inside = all_rows
         for name, chosen in query.codes:
-            if (name, chosen) not in rows_of:
-                column = codes[:, schema.index(name)].astype(np.intp)  # NumPy takes four times as long otherwise
-                rows_of[name, chosen] = np.packbits(members(schema[name], chosen)[column])
-            inside = inside & rows_of[name, chosen]
+            if (name, chosen) not in packed:
+                column = codes[:, schema.index(name)].astype(np.intp)  # four times faster
+                packed[name, chosen] = np.packbits(code_mask(schema[name], chosen)[column])
+            inside = inside & packed[name, chosen]
         answers[i] = np.bitwise_count(inside).sum(dtype=np.int64)
     return answers
 
 
 def query_names(queries: Sequence[RangeQuery], schema: Schema) -> list[str]:
-    """Write every query in words, such as "age 17–53, sex Female".
+    """Return every query in words, such as "age 17–53, sex Female".
 
     Parameters
     ----------
     queries : sequence of RangeQuery
         The queries.
     schema : Schema
-        The schema whose codes they have.
+        The schema whose codes they use.
 
     Returns
     -------
     list of str
-        Per query its own name, or its nodes, intervals or lists of values.
+        Per query its name, or else its nodes, intervals or lists of values.
     """
-    trees = {column.name: {node.codes: node.name for node in Hierarchy.of(column).nodes[1:]} for column in schema}
+    names = {one.name: {node.codes: node.name for node in Hierarchy.of(one).nodes[1:]} for one in schema}
 
-    def part(name: str, codes: tuple[int, ...]) -> str:
+    def describe(name: str, codes: tuple[int, ...]) -> str:
         column = schema[name]
-        if codes in trees[name]:
-            return f"{name} {trees[name][codes]}"
+        if codes in names[name]:
+            return f"{name} {names[name][codes]}"
         if column.numeric and codes[-1] - codes[0] == len(codes) - 1 and codes[-1] < column.size - column.missing:
             return f"{name} {column.interval(codes[0], codes[-1] + 1)}"
         listed = [column.labels[code] for code in codes[:3]]
         return f"{name} " + " or ".join(listed if len(codes) <= 3 else [*listed[:2], f"{len(codes) - 2:,} more"])
 
-    return [query.name or ", ".join(part(*wanted) for wanted in query.codes) or "all rows" for query in queries]
+    return [one.name or ", ".join(describe(*own) for own in one.codes) or "all rows" for one in queries]

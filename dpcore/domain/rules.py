@@ -1,9 +1,9 @@
-"""Relations that hold in every row, as a schema declares them: an order of two columns, or a pair that is impossible.
+"""Public rules that every row satisfies: an order of two columns, or an impossible pair of values.
 
-A rule is a text: `admitted <= discharged`, or `age = 0-17, never status = married`. It is public
-knowledge of the field, as bounds are, and is never read off rows; `Schema.proposed_rules` are those
-that the program proposed from rows, and a person said hold in general. A row with a missing cell
-breaks no rule of that column.
+A rule is a text: `admitted <= discharged`, or `age = 0-17, never status = married`. Like a bound it
+is public knowledge, and is never read from rows. `Schema.proposed_rules` are rules that the program
+proposed from rows, and that a person declared to hold in general. A row with a missing cell breaks
+no rule of that column.
 """
 
 from collections import Counter
@@ -25,36 +25,36 @@ HOW = phrase(
 )
 ColumnCode = tuple[int, int]
 RuleEnds = tuple[ColumnCode, ColumnCode]
-"""The two columns' positions, each with the code of an impossible pair, or with `NO_CODE` in an order."""
+"""Position and code of a rule's two columns; the code is `NO_CODE` in an order rule."""
 
 
 def check_texts(texts: Any) -> list[str]:
-    """The texts of rules; SchemaError if they are none, or too many."""
+    """Return the rules stripped of spaces; SchemaError if they are no texts or too many."""
     known = isinstance(texts, list | tuple) and len(texts) <= MOST_RULES
     if not known or not all(isinstance(text, str) and is_writable(text) for text in texts):
         raise SchemaError(f"The rules must be a list of at most {MOST_RULES:,} texts.", HOW)
     return [text.strip() for text in texts]
 
 
-def parse(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
-    """Read rules of some columns.
+def parse_rules(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
+    """Parse the rules of a schema's columns.
 
     Parameters
     ----------
     columns : sequence of Column
-        The columns of a schema.
+        The columns of the schema.
     texts : sequence of str
         The rules.
 
     Returns
     -------
     list of RuleEnds
-        The columns and codes of each.
+        Per rule its two columns' positions and codes.
 
     Raises
     ------
     SchemaError
-        If a text is no rule of these columns.
+        If a text is not a rule of these columns.
     """
     numbers = {one.name: (j, NO_CODE) for j, one in enumerate(columns) if one.numeric}
     listed = [(f"{one.name} = ", j, listed_values(one)) for j, one in enumerate(columns)]
@@ -70,43 +70,51 @@ def parse(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
         found.append((ends[0], ends[1]))
     roles = {(j, code == NO_CODE) for ends in found for j, code in ends}
     if both := [columns[j].name for j, order in roles if order and (j, False) in roles]:
-        raise SchemaError(f"Column {both[0]!r} is in an order and an impossible pair.", "Leave one out.")
+        raise SchemaError(f"Column {both[0]!r} is in an order rule and an impossible pair.", "Drop one.")
     return found
 
 
 def listed_values(column: Column) -> tuple[str, ...]:
-    """Return the values that impossible pairs may name: categories, or two numbers such as 0 and 1."""
+    """Return the values that impossible pairs may name: categories, or a pair such as 0 and 1.
+
+    The pair is that of an integer column with two bins of one number each.
+    """
     two = column.kind == "integer" and column.size - column.missing == 2
     return column.labels[:2] if two and column.upper == column.edges[1] else column.categories
 
 
-def lowest(columns: Sequence[Column], rules: Sequence[RuleEnds]) -> dict[int, float]:
-    """The lowest numbers that keep all orders, a column after those that are not above it; SchemaError if none do."""
+def lowest_values(columns: Sequence[Column], rules: Sequence[RuleEnds]) -> dict[int, float]:
+    """Return per column in an order rule the lowest number that satisfies all orders.
+
+    Each column is computed after the columns that must not exceed it. SchemaError if no numbers
+    satisfy the rules.
+    """
     orders = [(low, high) for (low, code), (high, _) in rules if code == NO_CODE]
     below = {j: [low for low, high in orders if high == j] for order in orders for j in order}
     found: dict[int, float] = {}
     try:
         for j in TopologicalSorter(below).static_order():
-            edges = np.ceil(columns[j].edges) if columns[j].whole else columns[j].edges  # which can be written
+            edges = np.ceil(columns[j].edges) if columns[j].whole else columns[j].edges  # writable edges
             least = max((found[i] for i in below[j]), default=edges[0])
             found[j] = min(float(edge) for edge in (*edges[:-1], columns[j].upper) if edge >= least)
-    except ValueError:  # a circle, or no such edge
-        cause = "The rules of order run in a circle, or cannot hold inside the bounds of their columns."
+    except ValueError:  # a cycle, or no such edge
+        cause = "The order rules form a cycle, or exclude all values within their columns' bounds."
         raise SchemaError(cause, "Check the bounds, or leave a rule out.") from None
     return found
 
 
 def possible_values(columns: Sequence[Column], rules: Sequence[RuleEnds]) -> dict[int, int]:
-    """A code for each column of impossible pairs, of which none is a pair; SchemaError if none are found.
+    """Return a code per column of impossible pairs such that the codes together form no such pair.
 
-    They are named by as few pairs as can be.
+    Among such codes the one that is named by the fewest pairs is taken. SchemaError if none is
+    left.
     """
     named = Counter(end for ends in rules for end in ends if end[1] != NO_CODE)
     found: dict[int, int] = {}
     for j in dict.fromkeys(j for j, _ in named):
         out = {rule[1 - i] for rule in rules for i in (0, 1) if rule[i] in found.items()}
         if not (free := [(j, code) for code in range(columns[j].size) if (j, code) not in out]):
-            cause = f"Impossible pairs leave no value for {columns[j].name!r}."
-            raise SchemaError(cause, "Leave some out, or declare that its cells may be missing.")
+            cause = f"Impossible pairs leave no value for column {columns[j].name!r}."
+            raise SchemaError(cause, "Leave some pairs out, or declare missing as a value of that column.")
         found[j] = min(free, key=named.__getitem__)[1]
     return found

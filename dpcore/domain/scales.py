@@ -1,7 +1,7 @@
-"""What numbers a column holds: how its cells are read, its range is divided, and bins are named and drawn from.
+"""Number scales of columns: reading and writing of cells; making, naming and sampling of bins.
 
-Three kinds. `Reals` are continuous, or as fine as their form; `Wholes` are the integers
-`lower..upper`, divided as the interval [lower, upper + 1); `Days` are whole numbers that are
+There are three: `Reals` are continuous, or as fine as their number format; `Wholes` are the
+integers `lower..upper`, divided as the interval [lower, upper + 1); `Days` are whole numbers
 written as dates, and may be divided by the calendar.
 """
 
@@ -19,84 +19,90 @@ import pandas as pd
 
 from dpcore.arguments import Floats, Ints, is_number
 from dpcore.domain import dates
-from dpcore.domain.cells import MOST_DECIMALS, Form, as_numbers
+from dpcore.domain.cells import MOST_DECIMALS, NumberFormat, as_numbers
 from dpcore.text import as_text, distinct_texts, short
 
 MAX_BINS = 10_000
-MOST_ROUND = 20  # bins of a round width
-MOST_EXACT = 2**53  # from here on a float does not hold every whole number
+MOST_ROUND = 20  # bins that rounding outward makes
+MOST_EXACT = 2**53  # floats below hold every whole number
 Bins = int | tuple[float, ...] | str
 Fail = Callable[[str, str], NoReturn]
 
 
 class Reals:
-    """Numbers between two bounds, both inclusive; a bin holds its left cut, and the last one its right one too."""
+    """Scale of continuous numbers between two inclusive bounds.
+
+    A bin contains its left edge; the last bin also contains its right edge.
+    """
 
     whole = False
-    rounding: Any = np.rint  # the place of what lies between two
+    rounding: Any = np.rint  # of numbers between two ticks
     words, between = "are not numbers", " to "
-    units: tuple[str, ...] = ()  # that bins may be
-    plain: Any = staticmethod(as_text)  # how bounds and cuts are typed
+    units: tuple[str, ...] = ()  # names of calendar units that `bins` may have
+    plain: Any = staticmethod(as_text)  # text of a bound or cut point
 
     def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
         self.low, self.high, self.bins, self.form, self.step = low, high, bins, form, step
-        self.written = Form.of(form) if form else None
-        self.steps = self.written.steps if self.written else 1.0
+        self.written = NumberFormat.from_example(form) if form else None
+        self.steps_per_unit = self.written.steps_per_unit if self.written else 1.0
         self.any = not self.whole and self.written is None and step is None  # any number may occur
 
     def check(self, fail: Fail) -> None:
         """Call `fail` with a cause and a remedy if the declaration contradicts itself."""
         if self.form and self.written is None:
-            fail("its number_format is not known.", "Write 1234.5 in that format: 1234.50, or $1,234.50.")
+            fail("its number_format is unknown.", "Write 1234.5 in that format: 1234.50, or $1,234.50.")
         step = self.step
         number = is_number(step) and 0 < step < math.inf and not (self.whole and step % 1)
-        if step is not None and not (number and self._at(1.0) == step):
+        if step is not None and not (number and self._from_ticks(1.0) == step):
             fail("its step is not positive, or finer than its decimals.", "Write 5, or 1000.")
         self._check_bounds(fail)
         if isinstance(self.bins, tuple):
             if len(self.bins) >= MAX_BINS:
                 fail("it has too many cut points.", f"Give fewer than {MAX_BINS:,}.")
             if not all(a < b for a, b in pairwise([self.low, *self.bins, self.end])):
-                fail("the cut points do not increase strictly inside the bounds.", "List them in increasing order.")
+                fail("the cut points do not ascend strictly inside the bounds.", "Sort them.")
             self._check_fine("cut points", self.bins, fail)
         elif self.bins not in self.units and (type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS):
-            fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
+            fail("the number of bins is out of range.", f"Choose a whole number from 1 to {MAX_BINS:,}.")
 
     def _check_bounds(self, fail: Fail) -> None:
+        """Call `fail` if the bounds do not ascend, or are too large or too fine for the format."""
         if self.low >= self.high + self.whole:
             fail("the lower bound is not below the upper bound.", "Check the two bounds.")
-        if self.written is not None and max(abs(self.low), abs(self.high)) * self.written.steps >= MOST_EXACT:
-            fail("its bounds are too large for so many decimals.", "Write its numbers with fewer.")
+        if self.written and max(abs(self.low), abs(self.high)) * self.steps_per_unit >= MOST_EXACT:
+            fail("its bounds are too large for its decimals.", "Use a number_format with fewer decimals.")
         self._check_fine("bounds", (self.low, self.high), fail)
 
     def _check_fine(self, what: str, numbers: tuple[float, ...], fail: Fail) -> None:
+        """Call `fail` if a number is fractional in an integer column, or off the column's grid."""
         if self.whole and any(number != math.floor(number) for number in numbers):
             cause = f"an integer column has fractional {what}."
             fail(cause, "Use whole numbers or the type continuous.")
-        if not self.any and any(self._at(self._tick(number)) != number for number in numbers):
-            fail("a bound or cut point is finer than its numbers, by their step or their decimals.", "Round it.")
+        if not self.any and any(self._from_ticks(self._to_ticks(n)) != n for n in numbers):
+            fail("a bound or cut point is finer than its step or decimals.", "Round that number.")
 
-    def _tick(self, number: Any) -> Any:
-        """The place of a number among those that may occur."""
-        return self.rounding(number / self.step if self.step else number * self.steps)
+    def _to_ticks(self, number: Any) -> Any:
+        """Return numbers in units of the step or of the last decimal, rounded to whole units."""
+        return self.rounding(number / self.step if self.step else number * self.steps_per_unit)
 
-    def _at(self, tick: Any) -> Any:
+    def _from_ticks(self, tick: Any) -> Any:
+        """Return the numbers that are `tick` steps, or `tick` units of the last decimal."""
         if self.step:
             decimals = 0 if self.whole else self.written.decimals if self.written else MOST_DECIMALS
             return np.round(tick * self.step, decimals)
-        return tick / self.steps
+        return tick / self.steps_per_unit
 
     @property
     def end(self) -> float:
-        """The end of the last bin."""
+        """Right edge of the last bin."""
         return self.high
 
-    def outward(self) -> tuple[float, float, Bins]:
-        """The bounds rounded outward to bins of one round width, of which at most one at each end can be empty.
+    def round_outward(self) -> tuple[float, float, Bins]:
+        """Return the bounds rounded outward to bins of one round width, and these bins.
 
         The width is 1, 2 or 5 times a power of ten, the smallest that makes at most `MOST_ROUND`
-        bins: bounds are never rounded across 0, and whole numbers of a small range stay, as do ends
-        such as 1 or 100.
+        bins; at most one bin at each end can be empty. Bounds are never rounded across 0. Whole
+        numbers of a small range, and ends such as 1 or 100, stay as they are.
         """
         unit = Fraction(str(self.step or 1))
         low, high = Fraction(str(self.low)) / unit, Fraction(str(self.high)) / unit
@@ -116,43 +122,43 @@ class Reals:
 
     @cached_property
     def edges(self) -> Floats:
-        """The bins' boundaries, shape (bins + 1,)."""
+        """Boundaries of the bins, shape (bins + 1,)."""
         if isinstance(self.bins, tuple):
             return np.array([self.low, *self.bins, self.end], dtype=float)
         count = int(self.bins)
         if self.any:
             return np.linspace(self.low, self.end, count + 1)
-        first, last = self._tick(self.low), self._tick(self.end)
+        first, last = self._to_ticks(self.low), self._to_ticks(self.end)
         ends = np.linspace(first, last, min(count, int(last - first)) + 1)
         if not self.whole or self.step:
             ends = self.rounding(ends)
-        return np.asarray(self._at(ends), dtype=float)
+        return np.asarray(self._from_ticks(ends), dtype=float)
 
     @property
-    def bare(self) -> bool:
-        """Whether its cells are numbers to everybody."""
-        return self.written is None or self.written.bare
+    def is_plain(self) -> bool:
+        """Whether cells are plain numbers, without currency signs or thousands marks."""
+        return self.written is None or self.written.is_plain
 
     @cached_property
     def count(self) -> int:
-        """How many bins there are."""
+        """Number of bins."""
         return len(self.edges) - 1
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
-        """The texts of the bins' lower and upper ends."""
+        """Texts of the bins' lower ends, and of their upper ends."""
         edges = self.edges.tolist()
         texts = distinct_texts(edges) if self.written is None else [self.written.write(edge) for edge in edges]
         return texts[:-1], texts[1:]
 
     def interval(self, first: int, end: int) -> str:
-        """Bins `first` to `end - 1` in words."""
+        """Return the text of the bins `first` to `end - 1` as one interval."""
         low, high = self.ends[0][first], self.ends[1][end - 1]
         return low if low == high and self.whole else f"{low}{self.between}{high}"
 
     @property
     def text(self) -> str:
-        """The bounds, the bins and the step, as a person would write them."""
+        """Bounds, bins and step as text for readers."""
         bins = f"by {self.bins}" if isinstance(self.bins, str) else f"{self.count} bins"
         if isinstance(self.bins, tuple):
             bins = f"cut at {', '.join(map(self.plain, self.bins))}"
@@ -164,68 +170,72 @@ class Reals:
         return f"{self.plain(self.low)} to {self.plain(self.high)}, {bins}{step}"
 
     def write(self, number: float) -> str:
-        """A number as it is written, or else short enough for a picture."""
+        """Return a number in the number format, or without one as short text."""
         return short(number) if self.written is None else self.written.write(number)
 
-    describe = write  # for people
+    describe = write  # for readers
 
     def read(self, values: pd.Series[Any]) -> Floats:
-        """The cells' numbers, shape (n,); NaN where a cell is missing or no number."""
+        """Return the cells as numbers, shape (n,); NaN where a cell is missing or not a number."""
         return as_numbers(values) if self.written is None else self.written.numbers(values)
 
-    def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
-        """A number out of each of some bins, uniformly, shape (n,)."""
+    def draw(self, bins: Ints, rng: np.random.Generator) -> Floats:
+        """Return a number from each given bin, drawn uniformly, shape (n,)."""
         edges = self.edges
         low, high = edges[bins], edges[bins + 1]
         if self.any:
             numbers = low + (high - low) * rng.random(len(bins))
             return np.minimum(numbers, np.nextafter(high, low))  # rounding may reach the next bin
-        first, last = self._tick(low), self._tick(high)
+        first, last = self._to_ticks(low), self._to_ticks(high)
         if not self.whole:  # the upper bound is in the last bin, too
             last = last + (bins == len(edges) - 2)
         drawn = first + np.floor((last - first) * rng.random(len(bins))).clip(max=last - first - 1)
-        return np.asarray(self._at(drawn), dtype=float)
+        return np.asarray(self._from_ticks(drawn), dtype=float)
 
     def cells(self, numbers: Any) -> pd.Series[Any]:
-        """Numbers as cells: text, unless the form is one that everybody reads."""
-        if self.bare:
+        """Return numbers as cells: numbers in a plain format, else text in the number format."""
+        if self.is_plain:
             return pd.Series(numbers)
         different, inverse = np.unique(numbers, return_inverse=True)
         return pd.Series(np.array([*map(self.write, different.tolist())], dtype=object)[inverse], dtype="str")
 
 
 class Wholes(Reals):
-    """Whole numbers."""
+    """Scale of integers; bins cover [lower, upper + 1)."""
 
     whole, between = True, "–"
     rounding = np.ceil
 
     def _check_bounds(self, fail: Fail) -> None:
+        """Call `fail` if integers have decimals or are too large; else check like `Reals`."""
         if self.written is not None and self.written.decimals:
-            fail("an integer column is written with decimals.", "Write 1234, or use the type continuous.")
+            fail("an integer column is written with decimals.", "Write 1234, or use continuous.")
         if max(abs(self.low), abs(self.high)) >= MOST_EXACT:
             fail("its bounds are too large to count in whole numbers.", "Use the type continuous.")
         super()._check_bounds(fail)
 
     @property
     def end(self) -> float:
+        """Right edge of the last bin: one step above the upper bound."""
         return self.high + (self.step or 1)
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
+        """Texts of the lowest and of the highest integer of each bin."""
         whole = np.ceil(self.edges).astype(int)
         tell = str if self.written is None else self.written.write
         last = whole[1:] - int(self.step or 1)
         return [*map(tell, whole[:-1].tolist())], [*map(tell, last.tolist())]
 
     def cells(self, numbers: Any) -> pd.Series[Any]:
+        """Return numbers as cells: integers in a plain format, else text in the number format."""
         return super().cells(numbers.astype(np.int64))
 
 
 class Days(Wholes):
-    """Dates, as days since 1970-01-01. `bins` may be a unit of the calendar."""
+    """Scale of dates as days since 1970-01-01; `bins` may be a unit of the calendar."""
 
-    words, between, bare, units = "are not dates", " to ", False, dates.UNITS
+    words, between, is_plain, units = "are not dates", " to ", False, dates.UNITS
     plain = staticmethod(dates.iso)
 
     def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
@@ -233,65 +243,73 @@ class Days(Wholes):
         self.order, self.unit = form, step
 
     def check(self, fail: Fail) -> None:
+        """Call `fail` with a cause and a remedy if format, bins, bounds or step are not usable."""
         if self.order not in dates.DATE_FORMS:
-            fail("its number_format is not known.", "Write d/m/y, m/d/y, d.m.y, ymd, d-mon-y or the like.")
+            fail("its number_format is unknown.", "Write d/m/y, m/d/y, d.m.y, ymd, d-mon-y or the like.")
         if isinstance(self.bins, str) and self.bins not in self.units:
-            fail("its bins are not a unit of the calendar.", f"Choose one of {', '.join(dates.UNITS)}.")
+            fail("its bins are no calendar unit.", f"Choose one of {', '.join(dates.UNITS)}.")
         if self.bins == "day" and self.high - self.low >= MAX_BINS:
             fail("it has too many days.", "Use bins of a week, month, quarter or year.")
         if self.low == self.high:
             fail("the lower bound is not below the upper bound.", "Check the two dates.")
         super().check(fail)
         if self.unit is not None and self.unit not in dates.UNITS[1:]:
-            fail("its step is not a unit of the calendar.", f"Choose one of {', '.join(dates.UNITS[1:])}.")
-        if self.unit is not None and not np.diff(self._firsts[1]).all():
-            fail(f"one of its bins holds no first day of a {self.unit}.", f"Use bins of a {self.unit} or longer.")
+            fail("its step is no calendar unit.", f"Choose one of {', '.join(dates.UNITS[1:])}.")
+        if self.unit is not None and not np.diff(self._unit_starts[1]).all():
+            fail(f"a bin has no first day of a {self.unit}.", f"Use bins of a {self.unit} or longer.")
 
     @cached_property
-    def _firsts(self) -> tuple[Floats, Ints]:
-        """The first days of its unit, and how many of them lie before each edge."""
-        days = dates.starts(self.low - 1, self.high, self.unit)
+    def _unit_starts(self) -> tuple[Floats, Ints]:
+        """The first days of the column's calendar unit, and how many lie before each bin edge."""
+        days = dates.unit_starts(self.low - 1, self.high, self.unit)
         return days, np.searchsorted(days, self.edges)
 
     @property
     def text(self) -> str:
+        """Bounds, bins and step as text for readers, with ISO dates."""
         return super().text + (f", first of {self.unit}" if self.unit else "")
 
-    def outward(self) -> tuple[float, float, Bins]:
-        """The bounds rounded outward to whole units of the calendar, by which so many days are usually divided."""
-        unit = dates.usual_unit(self.low, self.high, self.unit)
-        after = dates.starts(self.low, self.high + 400, unit)
-        return dates.start(self.low, unit), float(after[after > self.high][0]) - 1, unit
+    def round_outward(self) -> tuple[float, float, Bins]:
+        """Return the bounds rounded outward to whole calendar units, and the name of that unit."""
+        unit = dates.default_unit(self.low, self.high, self.unit)
+        after = dates.unit_starts(self.low, self.high + 400, unit)
+        return dates.unit_start(self.low, unit), float(after[after > self.high][0]) - 1, unit
 
     @cached_property
     def edges(self) -> Floats:
+        """First days of the bins, and the day after the last bin, shape (bins + 1,)."""
         if isinstance(self.bins, str):
-            return np.array([self.low, *dates.starts(self.low, self.high, self.bins), self.end])
+            return np.array([self.low, *dates.unit_starts(self.low, self.high, self.bins), self.end])
         return np.ceil(super().edges)
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
+        """Names of the calendar units in which bins begin, and of those in which bins end."""
         edges, unit = self.edges.tolist(), self.bins if isinstance(self.bins, str) else "day"
         return [dates.unit_name(day, unit) for day in edges[:-1]], [dates.unit_name(day - 1, unit) for day in edges[1:]]
 
     def describe(self, number: float) -> str:
+        """Return a day as ISO text for readers."""
         return dates.iso(number)
 
     def read(self, values: pd.Series[Any]) -> Floats:
+        """Return cells as days since 1970-01-01, shape (n,); NaN where missing or not a date."""
         return dates.as_days(values, self.order)
 
-    def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
+    def draw(self, bins: Ints, rng: np.random.Generator) -> Floats:
+        """Return a day from each given bin, drawn uniformly; with a step, a unit's first day."""
         if self.unit is None:
-            return super().drawn(bins, rng)
-        days, before = self._firsts
+            return super().draw(bins, rng)
+        days, before = self._unit_starts
         return np.asarray(days[rng.integers(before[bins], before[bins + 1])], dtype=float)
 
     def write(self, number: float) -> str:
+        """Return a day in the column's date format."""
         return dates.format_day(number, self.order)
 
 
 def evenly_spaced(low: float, high: float, width: float) -> tuple[float, ...]:
-    """Points between two bounds, each so far from the one before."""
+    """Return the points `low + width`, `low + 2 width` and so on that lie below `high`."""
     many = np.arange(1, min((high - low) / width + 1, MAX_BINS))
     return tuple(point for point in (low + width * many).tolist() if low < point < high)
 

@@ -1,10 +1,10 @@
-"""What is public about a table: its columns, their values, bounds and bins.
+"""Public description of a data set: its columns, their values, bounds and bins.
 
-Everything a method may know for free stands in a `Schema`. It is declared, never computed from the
-private rows; `Schema.infer` exists for convenience and marks its result, so that every screen and
-export can say that the guarantee is void. Encoding maps each cell to the code of its category or
-bin by a fixed public rule, row by row; adding or changing one row therefore adds or changes one row
-of codes and nothing else.
+A `Schema` has everything that a method may know without spending privacy budget. It is declared,
+never computed from the private rows. `Schema.infer` exists for convenience and marks its result, so
+that every screen and export can say that the guarantee is void. Encoding maps each cell to the code
+of its category or bin by a fixed public rule, row by row. Adding or changing one row therefore adds
+or changes one row of codes and nothing else.
 """
 
 import json
@@ -20,59 +20,59 @@ from dpcore.arguments import REMEDIES, Floats, check_arguments, is_whole, kind_o
 from dpcore.domain.cells import as_numbers
 from dpcore.domain.column import Codes, Column, Origin, code_dtype
 from dpcore.domain.documents import json_value
-from dpcore.domain.rules import check_texts, lowest, parse, possible_values
+from dpcore.domain.rules import check_texts, lowest_values, parse_rules, possible_values
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.text import html_table
 
-NEEDED = "fit needs a schema: bounds and categories that are read off the rows leak private values."
+NEEDED = "fit needs a schema: bounds and categories that are read from the rows leak private values."
 INFERABLE = "To try without one, pass dp.Schema.infer(X), which voids the guarantee."
 DOCUMENTS = (
     "Read a saved schema by dp.Schema.from_json(text); and SDV's JSON by "
     "dpcore.datasets.schema_formats.read(text), which says what is still to be declared."
 )
-MARK = " (proposed from the rows)"  # at the ends of rules in some files of drafts
+MARK = " (proposed from the rows)"  # suffix of proposed rules in older files
 REMEDY = "Choose a schema file that this program exported."
-# what cells of columns of 0 and 1 may say in their place
+# Words that cells of 0/1 columns may have instead of a number.
 FLAG_WORDS = dict.fromkeys(("true", "yes", "ja", "oui", "si", "sí", "是"), 1.0)
 FLAG_WORDS |= dict.fromkeys(("false", "no", "nein", "non", "否"), 0.0)
-MOST_COLUMNS = 1_000  # of a document; a table that is read may have as many
+MOST_COLUMNS = 1_000  # of a schema document, as of a data set
 
 
 @dataclass(frozen=True)
 class Schema:
-    """Public description of a data set: its columns, and what else is known of it.
+    """Public description of a data set: its columns, target, privacy unit and rules.
 
     Parameters
     ----------
     columns : tuple of Column
         The columns, in order, 1 or more.
     target : str, optional
-        The class column, for methods and evaluations that need one.
+        The target column, for methods and evaluations that need one.
     source : {"declared", "inferred"}, default="declared"
-        Where the declaration came from. "inferred" means it was read off the private rows:
-        guarantee void.
+        Where the declaration came from. "inferred" means read from the private rows: guarantee
+        void.
     max_rows : int, optional
         A public upper bound on the number of rows (for instance from the data set's documentation).
-        Under add_remove the guarantee is about data sets within it, and larger ones are refused; a
-        refusal tells that there are more.
+        Under add_remove the guarantee is about data sets within this bound. Larger ones are
+        refused; a refusal reveals that there are more rows.
     notes : tuple of str, optional
-        What `infer` left out or wants checked. It tells of the rows (how many values differ), so it
-        is for the screen of those who have them: no file has it, and it does not count when schemas
-        are compared.
+        What `infer` left out or wants checked. Notes depend on the rows (numbers of distinct
+        values), so they are shown only to those who have the rows. No file has them, and they do
+        not count when schemas are compared.
     unit : PrivacyUnit, optional
-        At most how many rows belong to one person, and which column says whose row it is; by
-        default a row is a person.
+        The most rows that one person may have, and the column that identifies persons; by default a
+        row is a person.
     rules : tuple of str, optional
-        Relations that hold in every row, by public knowledge: that one column of numbers or dates
-        is not above another, `admitted <= discharged`; or that two categories are impossible
-        together, `age = 0-17, never status = married`. Every row of `sample` and `sample_to` keeps
-        them, whichever method made it. Encoding does not refuse rows that break one: a method
-        learns from them as they are. Groups of values, reports and classifiers ignore rules.
+        Relations that hold in every row, by public knowledge: one column of numbers or dates is not
+        above another, `admitted <= discharged`; or two categories are impossible together, `age =
+        0-17, never status = married`. Every row of `sample` and `sample_to` satisfies the rules,
+        whichever method made it. Encoding does not refuse rows that break one: a method learns from
+        them as they are. Groups of values, reports and classifiers ignore rules.
     proposed_rules : tuple of str, optional
-        The rules among them that the program proposed from the rows, before a person declared them;
-        others are dropped. They do not count when schemas are compared.
+        Those of `rules` that the program proposed from the rows before a person declared them;
+        other texts are dropped. They do not count when schemas are compared.
 
     Raises
     ------
@@ -97,7 +97,8 @@ class Schema:
 
     A stay that cannot end before it begins:
 
-    >>> days = [dp.Column(name, "date", lower="2024-01-01", upper="2024-12-31") for name in ("admitted", "discharged")]
+    >>> year = {"lower": "2024-01-01", "upper": "2024-12-31"}
+    >>> days = [dp.Column(name, "date", **year) for name in ("admitted", "discharged")]
     >>> stays = dp.Schema(days, rules=("admitted <= discharged",))
     """
 
@@ -122,27 +123,27 @@ class Schema:
         if len(set(names)) != len(names):
             raise SchemaError("Two columns have the same name.", "Rename one of them.")
         if self.target is not None and self.target not in names:
-            raise SchemaError(f"The target {self.target!r} is not a column of the schema.", "Choose a listed column.")
+            raise SchemaError(f"The target {self.target!r} is not a column of the schema.", "Choose one.")
         if self.source not in ("declared", "inferred"):
-            raise SchemaError("The schema's source is not known.", "Use declared or inferred.")
+            raise SchemaError("The schema's `source` is unknown.", "Use declared or inferred.")
         if self.max_rows is not None and not is_whole(self.max_rows, 1, MOST_EXACT - 1):
             raise SchemaError(
-                "`max_rows` is not a whole number, below 1, or far too large.", "Give a whole number or leave it out."
+                "`max_rows` must be a whole number from 1 to 2^53 - 1.", "Give such a number, or leave it out."
             )
         if not isinstance(self.unit, PrivacyUnit | None):
             raise SchemaError(
-                "`unit` must be a dp.PrivacyUnit.", "Give one: dp.PrivacyUnit(max_contributions=3, id_column=…)."
+                "`unit` must be a dp.PrivacyUnit.", "Pass dp.PrivacyUnit(max_contributions=3, id_column=…)."
             )
         if self.unit is not None and self.unit.id_column in names:
             raise SchemaError(
-                f"The column {self.unit.id_column!r} identifies persons, and is a column of the schema as well.",
-                "Leave it out of the columns: names of persons are not released.",
+                f"The column {self.unit.id_column!r} identifies persons, but is a column of the schema.",
+                "Leave that column out of the schema: names of persons are not released.",
             )
         object.__setattr__(self, "rules", tuple(dict.fromkeys(check_texts(self.rules))))
         proposed = tuple(filter(check_texts(self.proposed_rules).__contains__, self.rules))
         object.__setattr__(self, "proposed_rules", proposed)
-        if found := parse(self.columns, self.rules):
-            lowest(self.columns, found), possible_values(self.columns, found)
+        if found := parse_rules(self.columns, self.rules):
+            lowest_values(self.columns, found), possible_values(self.columns, found)
 
     def __repr__(self) -> str:
         target = f", target {self.target!r}" if self.target else ""
@@ -151,6 +152,7 @@ class Schema:
         return f"Schema({len(self):,} columns{target}, {self.source}{most}{unit})"
 
     def _repr_html_(self) -> str:
+        """Return the HTML table of columns that notebooks show."""
         rows = [(one.name, one.kind, one.values_text, one.origin) for one in self]
         return html_table(repr(self), ("column", "kind", "values, or bounds", "origin"), rows)
 
@@ -165,23 +167,23 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names, in order."""
+        """Names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of codes of each column, in order."""
+        """Number of codes of each column, in order."""
         return tuple(column.size for column in self.columns)
 
     @property
     def persons(self) -> PrivacyUnit | None:
-        """The privacy unit if a column names persons, whom runs then protect; else None."""
+        """The privacy unit if a column identifies persons, whom runs then protect; else None."""
         return self.unit if self.unit is not None and self.unit.id_column is not None else None
 
     @property
     def origins(self) -> dict[Origin, int]:
-        """How many columns come from where (`Column.origin`)."""
-        return dict(Counter(sorted((column.origin for column in self.columns), key=get_args(Origin).index)))
+        """Number of columns per origin of their declaration (`Column.origin`)."""
+        return dict(Counter(sorted((one.origin for one in self), key=get_args(Origin).index)))
 
     def index(self, name: str) -> int:
         """Return the position of a column.
@@ -189,7 +191,7 @@ class Schema:
         Parameters
         ----------
         name : str
-            Its name.
+            The column's name.
 
         Returns
         -------
@@ -199,7 +201,7 @@ class Schema:
         Raises
         ------
         SchemaError
-            If there is none of that name.
+            If there is no column of that name.
         """
         try:
             return self.names.index(name)
@@ -212,13 +214,13 @@ class Schema:
         Parameters
         ----------
         names : sequence of str
-            The columns' names. A target that is not among them is left out, and so is a rule of a
-            column that is not.
+            The columns' names. The target is dropped if it is not among them, and so are rules of
+            other columns.
 
         Returns
         -------
         Schema
-            The schema, otherwise as this one.
+            The schema, otherwise equal to this one.
 
         Raises
         ------
@@ -230,7 +232,7 @@ class Schema:
         return replace(self, columns=tuple(self[name] for name in names), target=target, rules=rules)
 
     def rules_among(self, names: Container[str]) -> tuple[str, ...]:
-        """Return the rules whose columns are both among some names.
+        """Return the rules whose two columns are both among `names`.
 
         Parameters
         ----------
@@ -242,11 +244,11 @@ class Schema:
         tuple of str
             The rules, in order.
         """
-        ends = zip(self.rules, parse(self.columns, self.rules), strict=True)
+        ends = zip(self.rules, parse_rules(self.columns, self.rules), strict=True)
         return tuple(rule for rule, both in ends if all(self.names[j] in names for j, _ in both))
 
     def encode(self, frame: pd.DataFrame) -> Codes:
-        """Encode a frame; columns outside the schema are ignored.
+        """Return the codes of a frame's cells; columns outside the schema are ignored.
 
         Parameters
         ----------
@@ -261,10 +263,10 @@ class Schema:
         Raises
         ------
         DataError
-            If this is no DataFrame, a column is lacking or a cell does not fit its declaration.
+            If this is not a DataFrame, a column is lacking, or a cell does not fit its declaration.
         """
         if not set(self.names) <= set(require_frame(frame).columns):
-            require_frame(frame, texts=True)  # a number for a name is not found, though it looks the same
+            require_frame(frame, texts=True)  # headers must be texts, not numbers
         frame = join_flags(frame, self)
         self.check_headers(frame.columns)
         codes = np.empty((len(frame), len(self)), dtype=code_dtype(max(self.sizes)), order="F")
@@ -273,12 +275,12 @@ class Schema:
         return codes
 
     def check_headers(self, headers: Iterable[object]) -> None:
-        """Check that each of the schema's columns is among the headers of some rows.
+        """Raise DataError unless all columns of the schema are among the headers.
 
         Parameters
         ----------
         headers : iterable of str
-            The headers.
+            The headers of a data set.
 
         Raises
         ------
@@ -287,10 +289,8 @@ class Schema:
         """
         there = set(headers)
         if lacking := [name for name in self.names if name not in there]:
-            raise DataError(
-                f"The data lack the column {lacking[0]!r}" + (f" and {len(lacking) - 1} more." if lacking[1:] else "."),
-                "Use data with the schema's columns, or leave those columns out of the schema.",
-            )
+            cause = f"The data lack the column {lacking[0]!r}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)
+            raise DataError(f"{cause}.", "Use data with the schema's columns, or leave those out of the schema.")
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.DataFrame:
         """Return a frame for codes; numbers are drawn uniformly inside their bins.
@@ -300,7 +300,7 @@ class Schema:
         codes : int array of shape (n, d)
             The codes.
         rng : numpy.random.Generator
-            What draws.
+            The generator of the draws.
 
         Returns
         -------
@@ -315,13 +315,13 @@ class Schema:
 
     def to_document(self) -> dict[str, Any]:
         """Return the document of `to_json` as JSON-ready values."""
-        usual = ("origin", self.source)  # of a declared schema, which need not say it
+        usual = ("origin", self.source)  # the default, which is not written
         return {
             "format": "dpcore schema 1",
             "source": self.source,
             "target": self.target,
             "max_rows": self.max_rows,
-            "notes": [],  # files of earlier versions have them
+            "notes": [],  # as in files of earlier versions
             **({} if self.unit is None else {"unit": self.unit.to_dict()}),
             **({"rules": list(self.rules)} if self.rules else {}),
             **({"proposed_rules": list(self.proposed_rules)} if self.proposed_rules else {}),
@@ -331,12 +331,12 @@ class Schema:
     @classmethod
     @check_arguments
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a schema document.
+        """Read a schema from its JSON text.
 
         Parameters
         ----------
         text : str or bytes
-            What `to_json` wrote; bytes are UTF-8.
+            The output of `to_json`; bytes are UTF-8.
 
         Returns
         -------
@@ -349,17 +349,17 @@ class Schema:
             If this is no schema document, or contradicts itself.
         """
         if isinstance(text, str) and text.endswith(".json"):
-            raise SchemaError("This is the path of a schema file, not its text.", "Pass its text: Path(…).read_text().")
+            raise SchemaError("`text` is the path of a schema file.", "Pass its text: Path(…).read_text().")
         return cls.from_document(json_value(text, SchemaError, "The schema file cannot be read", REMEDY))
 
     @classmethod
     def from_document(cls, found: Any) -> Self:
-        """Read a schema from the value that its JSON text has.
+        """Read a schema from the JSON-ready values of its document.
 
         Parameters
         ----------
         found : dict
-            What `to_document` gave.
+            The output of `to_document`.
 
         Returns
         -------
@@ -397,30 +397,29 @@ class Schema:
     def infer(cls, frame: pd.DataFrame, *, target: str | None = None, keep: Sequence[str] = ()) -> "Schema":
         """Guess a schema from rows. Convenient and not private: the result is marked "inferred".
 
-        Every column is taken for what it seems to be (`recognition`). Identifiers, free texts and
-        columns of one value are left out, with their reasons in `notes`, unless they are to be
-        kept; so are those that cannot be declared (empty, or with too many different values).
-        Numbers and dates get their own minimum and maximum as bounds; all others the values that at
-        least 10 rows have (`proposals.RARE`): one of fewer can name a person, also in a schema that
-        is saved and declared. It counts as missing, a class too; a note says so of each column, and
-        `keep` lists all of its values. The number of rows is not taken along: `max_rows` stays
-        open.
+        The kind of every column is guessed from its cells (`recognition`). Identifiers, free texts
+        and columns of one value are left out, with reasons in `notes`, unless `keep` names them.
+        Columns that cannot be declared are left out too: empty ones, and those with too many
+        distinct values. Numbers and dates get their minimum and maximum as bounds. Other columns
+        get the values that at least 10 rows have (`proposals.RARE`): a rarer value can identify a
+        person, even in a schema that is saved and declared later. Rarer values count as missing, in
+        the target as well; a note says so per column, and `keep` lists all values of a column. The
+        number of rows is not used: `max_rows` stays open.
 
         Parameters
         ----------
         frame : DataFrame
             The rows.
         target : str, optional
-            The class column, which is kept; by default one of 2 to 10 values that is called like
-            one, if there is any.
+            The target column, which is kept; by default a column of 2 to 10 values with a typical
+            name, if there is one.
         keep : sequence of str, optional
-            Columns that are not left out, and all values of which become categories, however few
-            rows have them.
+            Columns that are not left out, and all values of which become categories, however rare.
 
         Returns
         -------
         Schema
-            With `source="inferred"`: a release that uses it has no guarantee.
+            A schema with `source="inferred"`: a release that uses it has no guarantee.
 
         Raises
         ------
@@ -436,16 +435,16 @@ class Schema:
         >>> schema.names, schema.source
         (('age', 'ill'), 'inferred')
         """
-        from dpcore.datasets.proposals import propose_schema  # on first use: the one import from further down
+        from dpcore.datasets.proposals import propose_schema  # not at the top: it imports this module
 
         return propose_schema(frame, target=target, keep=keep)
 
 
 def require_schema(given: object) -> Schema:
-    """The schema, if it is one; else ParameterError with what to write in its place."""
+    """Return `given` if it is a schema; else raise ParameterError with what to pass instead."""
     if isinstance(given, Schema):
         return given
-    cause = f"The 'schema' argument is no schema; it is {kind_of(given)}."
+    cause = f"`schema` must be a dp.Schema; got {kind_of(given)}."
     document = isinstance(given, dict | str) or type(given).__name__.endswith("Metadata")
     raise ParameterError(
         NEEDED if given is None else cause, DOCUMENTS if document else f"{REMEDIES['Schema']} {INFERABLE}"
@@ -453,7 +452,7 @@ def require_schema(given: object) -> Schema:
 
 
 def check_width(columns: Sized) -> None:
-    """SchemaError if a document describes more columns than a table may have; comes before any work on them."""
+    """Raise SchemaError if a schema document has more columns than are allowed."""
     if len(columns) > MOST_COLUMNS:
         raise SchemaError(
             f"The schema has {len(columns):,} columns; at most {MOST_COLUMNS:,} are allowed.", "Leave columns out."
@@ -461,7 +460,10 @@ def check_width(columns: Sized) -> None:
 
 
 def as_flags(values: "pd.Series[Any]") -> Floats:
-    """Cells as 1 and 0, shape (n,), also of true and yes; NaN where a cell is missing or another word."""
+    """Return cells as 1.0 and 0.0, shape (n,); NaN where missing or not a flag.
+
+    Words such as "true", "yes", "false" and "no" are read if no cell is a number.
+    """
     numbers = as_numbers(values.astype(float) if values.dtype == bool else values)
     if not np.isnan(numbers).all():
         return numbers
@@ -470,7 +472,10 @@ def as_flags(values: "pd.Series[Any]") -> Floats:
 
 
 def join_flags(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
-    """The frame with columns in place of the flags that they are made of; rows without exactly one 1 are missing."""
+    """Return the frame with each group of 0/1 flag columns joined into one categorical column.
+
+    Groups are the `flags` of `columns`. A row without exactly one 1 gets a missing cell.
+    """
     for column in columns:
         if column.flags and column.name not in frame and {*column.flags} <= {*frame.columns}:
             flags = np.column_stack([as_flags(frame[flag]) for flag in column.flags])

@@ -1,11 +1,13 @@
-"""What a tree can ask about one column: which child of a node a record goes to. All public.
+"""Splits of tree nodes by one column: which child of a node a row goes to. All public.
 
-Five kinds. `Groups` has a child per group of values: per value, or per child in the column's
-taxonomy, whose own children can divide a node further down. `OneValue` sets one value apart from
-all others. `CodeSplit` cuts an order of values or of public bins in two, `NumberSplit` a number
-anywhere in its range. `Blocks` parts groups that were released. What a node may still be divided by
-is its `range`, two numbers that tighten on the way down: a place in the taxonomy, the first code
-(or group) and the one behind the last, or two ticks of a grid.
+There are five kinds. `Groups` has a child per group of values: per value, or per child in the
+column's taxonomy, whose own children can split a node further down. `OneValue` separates one value
+from all others. `CodeSplit` divides an order of values or of public bins in two, `NumberSplit` a
+number anywhere in its range. `Blocks` divides groups of codes that were released.
+
+The splits that are still open to a node are given by its range, two numbers that tighten on the way
+down: a node of the taxonomy, the first code (or group) and the code after the last, or two ticks of
+a grid.
 """
 
 from abc import ABC, abstractmethod
@@ -17,51 +19,69 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.column import MISSING, Column, unlike
+from dpcore.domain.column import MISSING, Column, unique_label
 from dpcore.domain.schema import Schema
-from dpcore.domain.taxonomy_tree import ANY, Hierarchy, halves
+from dpcore.domain.taxonomy_tree import ANY, Hierarchy, split_in_halves
 
 MOST_CHILDREN = 6
 GRID = 1 << 32
-STEP = 1 << 14  # ticks between places of the grid that trees learn from; a node can count all 2^18 of these
-ROUNDING = 3  # whole numbers; more than `at` is out by, up to the largest that a float holds
+STEP = 1 << 14  # ticks between the values that trees learn from, of which there are 2^18
+ROUNDING = 3  # integers; more than the error of `to_numbers`
 
 
 class Attribute(ABC):
-    """One column as trees see it: a range, `start` at the root, that is cut in two, unless a kind says otherwise."""
+    """The splits of one column, for trees: `start` is the range at the root.
+
+    Unless a subclass says otherwise, a split point divides a node's range in two.
+    """
 
     def __init__(self, column: Column, start: tuple[float, float]) -> None:
         self.column, self.start = column, start
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        """How many children each of some nodes would have; below 2 it cannot be divided."""
+        """Return the number of children that nodes of these ranges would have, shape (nodes,).
+
+        Below 2 a node cannot be split.
+        """
         return np.where(high - low >= 2, 2, 0)
 
     @abstractmethod
-    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        """The child of each record, shape (n,), by its code or tick, given the cut and the range of its node."""
+    def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
+        """Return the child that each row goes to, shape (n,).
+
+        `values` are codes or ticks; `points` and `low` are the split point and the lower end of the
+        range of each row's node.
+        """
 
     def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """The range of some children, given those of their parents."""
+        """Return the ranges of children, from the ranges and split points of their parents.
+
+        All arrays have shape (n,); `child` is 0 for left children and 1 for right ones.
+        """
         return np.where(child == 0, low, points), np.where(child == 0, points, high)
 
-    def settled(self, points: Floats) -> Floats:
-        """Cuts as they are released: the same one for all that part what trees learn from alike."""
+    def snap_points(self, points: Floats) -> Floats:
+        """Return split points as they are released.
+
+        Points that divide the values that trees learn from in the same way become equal.
+        """
         return points
 
     @abstractmethod
-    def text(self, low: float, cut: float, child: int) -> str:
-        """One child in words."""
+    def text(self, low: float, point: float, child: int) -> str:
+        """Return the condition of one child in words, such as "< 30"."""
 
 
 class Groups(Attribute):
-    """A child per group of codes in a tree of them."""
+    """Splits with one child per group of codes, by a tree of groups."""
 
     def __init__(self, column: Column, tree: Hierarchy) -> None:
         super().__init__(column, (0.0, 0.0))
         indices = len(tree.nodes)
         self.names = [node.name for node in tree.nodes]
-        self.children = [[tree.fork(child) for child in tree.children[tree.fork(index)]] for index in range(indices)]
+        self.children = [
+            [tree.branching_node(c) for c in tree.children[tree.branching_node(i)]] for i in range(indices)
+        ]
         self.fans = np.array([len(found) for found in self.children], dtype=np.intp)
         self.below = np.full((indices, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
         self.child_of = np.full((indices, tree.size), -1, dtype=np.intp)
@@ -71,87 +91,101 @@ class Groups(Attribute):
                 self.child_of[index, list(tree.nodes[child].codes)] = i
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
+        """Return the number of groups below each node's place in the tree, shape (nodes,)."""
         return np.asarray(self.fans[low.astype(np.intp)])
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
+        """Return the group of each row's code, shape (n,)."""
         return np.asarray(self.child_of[low.astype(np.intp), values])
 
     def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """Return the children's places in the tree as lower ends; upper ends are not used."""
         return self.below[low.astype(np.intp), child].astype(float), high
 
-    def text(self, low: float, cut: float, child: int) -> str:
+    def text(self, low: float, point: float, child: int) -> str:
+        """Return the name of a child's group."""
         return self.names[self.children[int(low)][child]]
 
 
 class OneValue(Attribute):
-    """One code goes left, all others right. The range is all codes, or the one that was set apart."""
+    """Splits of one code (left) from all others (right).
+
+    The range is all codes, or the one code that was separated.
+    """
 
     def __init__(self, column: Column) -> None:
         super().__init__(column, (0.0, float(column.size)))
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
+        """Return 0 for rows with the separated code and 1 for others, shape (n,)."""
         return np.asarray(values != points, dtype=np.intp)
 
     def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """Return the ranges of children: the separated code alone, or the parent's range."""
         return np.where(child == 0, points, low), np.where(child == 0, points + 1, high)
 
-    def text(self, low: float, cut: float, child: int) -> str:
-        return f"{'not ' if child else ''}{self.column.labels[int(cut)]}"
+    def text(self, low: float, point: float, child: int) -> str:
+        """Return the separated value, or "not" and that value."""
+        return f"{'not ' if child else ''}{self.column.labels[int(point)]}"
 
 
 class CodeSplit(Attribute):
-    """Codes below the cut go left, the others and "missing" right."""
+    """Splits of codes below a split point (left) from the others and "missing" (right)."""
 
     def __init__(self, column: Column) -> None:
         super().__init__(column, (0.0, float(column.size - column.missing)))
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
+        """Return 0 for codes below the split point and 1 for others, shape (n,)."""
         return (values >= points).astype(np.intp)
 
-    def text(self, low: float, cut: float, child: int) -> str:
+    def text(self, low: float, point: float, child: int) -> str:
+        """Return "< 30", "≥ 30", "below B" or "B or above"."""
         if self.column.numeric:
-            return f"{'≥' if child else '<'} {self.column.format_value(self.column.edges[int(cut)])}"
-        return f"{self.column.labels[int(cut)]} or above" if child else f"below {self.column.labels[int(cut)]}"
+            return f"{'≥' if child else '<'} {self.column.format_value(self.column.edges[int(point)])}"
+        return f"{self.column.labels[int(point)]} or above" if child else f"below {self.column.labels[int(point)]}"
 
 
 class NumberSplit(Attribute):
-    """Numbers up to the cut go left, larger and missing ones right.
+    """Splits of numbers up to a split point (left) from larger and missing ones (right).
 
-    Numbers are told apart by a fine public grid: `ticks` sends each to one of 0 to `GRID`, in their
-    order, and what is chosen and released is a tick. So the candidates are the same whatever the
-    data are, to the last bit. The grid is even over the range (`by_length`: every length of it
-    weighs the same before the data are asked), or even over the public bins, so that a range with a
-    long empty end does not draw the cuts there. Trees learn from numbers that are moved up to every
-    `STEP`-th tick, whatever the data are, so that few of a column differ, however many there are.
-    Cuts are moved down to such a tick: it parts those numbers as the cut does, and unmoved ones
-    likewise.
+    Numbers are compared on a fine public grid: `ticks` maps each to one of 0 to `GRID`, in their
+    order. A tick is what is chosen and released, so the candidates do not depend on the data, to
+    the last bit. The grid is even over the range (`by_length`: equal lengths have equal prior
+    weight), or even over the public bins, so that a range with a long empty end does not attract
+    split points.
+
+    Trees learn from numbers that are rounded up to every `STEP`-th tick, whatever the data are. So
+    a column has few distinct numbers, however many rows there are. Split points are rounded down to
+    such a tick, which divides the rounded numbers, and the original numbers, in the same way.
     """
 
     def __init__(self, column: Column, *, by_length: bool = False) -> None:
-        super().__init__(column, (-1.0, float(GRID)))  # records lie above the first tick, up to the second
+        super().__init__(column, (-1.0, float(GRID)))  # ticks of rows are above the first, up to the second
         low, high = float(column.lower or 0.0), float(column.upper or 0.0)
         self._edges = np.array([low, high]) if by_length else np.unique(np.minimum(column.edges, high))
         self._ticks = np.linspace(0.0, GRID, len(self._edges))
 
     def ticks(self, numbers: Floats) -> Floats:
-        """The grid's places of numbers, which are moved into their bounds; NaN stays."""
-        with np.errstate(over="ignore"):  # a bin can be too narrow for the slope to fit in a float
+        """Return numbers as ticks of the grid, clipped to the bounds, shape (n,); NaN stays NaN."""
+        with np.errstate(over="ignore"):  # the slope of a narrow bin can overflow
             found = np.minimum(np.ceil(np.interp(numbers, self._edges, self._ticks)), GRID)
         return np.where(np.isnan(numbers), np.nan, found)
 
     def steps(self, numbers: Floats) -> Floats:
-        """Where trees learn from numbers: the next step at or above their ticks."""
+        """Return ticks rounded up to multiples of `STEP`, which trees learn from, shape (n,)."""
         return np.asarray(np.ceil(self.ticks(numbers) / STEP) * STEP)
 
-    def settled(self, points: Floats) -> Floats:
+    def snap_points(self, points: Floats) -> Floats:
+        """Return split points rounded down to multiples of `STEP`."""
         return np.asarray(np.maximum(np.floor(points / STEP) * STEP, self.start[0]))
 
-    def at(self, ticks: Floats) -> Floats:
-        """The numbers of some places, for people."""
+    def to_numbers(self, ticks: Floats) -> Floats:
+        """Return the numbers at some ticks, for readers, shape (n,)."""
         return np.asarray(np.interp(ticks, self._ticks, self._edges), dtype=float)
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        """See `Attribute.fanout`. Whole numbers need two of them."""
+        """Return 2 for nodes that can be split, else 0; integers need two values in the range."""
         found = super().fanout(low, high)
         if self.column.whole:
             first = np.where(low < 0, self._edges[0], self._whole(low) + 1)
@@ -159,26 +193,29 @@ class NumberSplit(Attribute):
         return found
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
+        """Return 0 for ticks up to the split point, 1 for larger ticks and NaN, shape (n,)."""
         return (~(values <= points)).astype(np.intp)  # NaN goes right
 
-    def text(self, low: float, cut: float, child: int) -> str:
-        tick = np.array([cut])
-        at = self._whole(tick) if self.column.whole else self.at(tick)
+    def text(self, low: float, point: float, child: int) -> str:
+        """Return "≤" or ">" and the number at the split point."""
+        tick = np.array([point])
+        at = self._whole(tick) if self.column.whole else self.to_numbers(tick)
         return f"{'>' if child else '≤'} {self.column.format_value(float(at[0]))}"
 
     def _whole(self, ticks: Floats) -> Floats:
-        """The largest whole number that goes left at a cut; the lowest of all if none does."""
-        found = np.minimum(np.ceil(self.at(ticks)) + ROUNDING, self._edges[-1])
+        """Return the largest integer that goes left at each tick; the lowest one if none does."""
+        found = np.minimum(np.ceil(self.to_numbers(ticks)) + ROUNDING, self._edges[-1])
         for _ in range(2 * ROUNDING + 1):
             found = np.where(self.ticks(found) > ticks, found - 1, found)
         return np.asarray(np.maximum(found, self._edges[0]), dtype=float)
 
 
 class Blocks(Attribute):
-    """Groups of codes in two: those of numbers below the cut go left, those of categories but for the one at it.
+    """Splits of released groups of codes in two.
 
-    `blocks` has every code's group. Of two groups the first goes left; "missing" is the last of
-    numbers.
+    Groups of numbers below the split point go left. Of categories the group at the split point goes
+    right and all others left; of two groups the first goes left. `blocks` has the group of each
+    code; "missing" is the last group of numbers.
     """
 
     def __init__(self, column: Column, blocks: Ints) -> None:
@@ -187,27 +224,30 @@ class Blocks(Attribute):
         super().__init__(column, (0.0, float(self.many)))
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
+        """Return 1 for rows whose group goes right, else 0, shape (n,)."""
         groups = self.blocks[values]
         return np.asarray(groups >= points if self.ordered else groups == points, dtype=np.intp)
 
     def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """Return the ranges of children, in numbers of groups."""
         if self.ordered:
             return super().ranges(low, high, points, child)
         return np.where(child == 0, low, points), np.where(child == 0, high, points + 1)
 
-    def left(self, cut: float) -> list[int]:
-        """The groups that go left."""
-        return [*range(int(cut))] if self.ordered else [group for group in range(self.many) if group != cut]
+    def left_groups(self, point: float) -> list[int]:
+        """Return the groups that go left at a split point."""
+        return [*range(int(point))] if self.ordered else [g for g in range(self.many) if g != point]
 
-    def cut(self, left: Collection[int]) -> float:
-        """The inverse of `left`; ValueError if no cut parts the groups in this way."""
+    def split_point(self, left: Collection[int]) -> float:
+        """Return the split point at which exactly `left` go left; ValueError if there is none."""
         found = len(left) if self.ordered else min({*range(self.many)}.difference(left), default=-1)
-        if self.left(found) != sorted(left):
+        if self.left_groups(found) != sorted(left):
             raise ValueError
         return float(found)
 
-    def text(self, low: float, cut: float, child: int) -> str:
-        left = self.left(cut)
+    def text(self, low: float, point: float, child: int) -> str:
+        """Return the names of a child's groups in a few words."""
+        left = self.left_groups(point)
         groups = [group for group in range(self.many) if group not in left] if child else left
         names = [self._named([group]) for group in groups]
         if self.column.numeric and MISSING not in names:
@@ -215,7 +255,7 @@ class Blocks(Attribute):
         return ", ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1:,} more of {self.many:,}"
 
     def _named(self, groups: list[int]) -> str:
-        """Some groups of numbers, or one of categories, as it is called where it is released."""
+        """Return the name of neighboring groups of numbers, or of one group of categories."""
         codes = np.flatnonzero(np.isin(self.blocks, groups)).tolist()
         if self.column.numeric:
             missing = codes[-1] == self.column.size - self.column.missing
@@ -224,44 +264,50 @@ class Blocks(Attribute):
 
 
 def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> dict[int, Attribute]:
-    """What trees may ask of a schema's columns, by position.
+    """Return the splits that trees may use of each column but the target, by column position.
 
-    With the `cuts` "numbers", these are cut anywhere, and every public bin weighs the same; with
-    "lengths" anywhere, and lengths weigh; with "bins" between public bins; with "values" they have
-    a child per bin. With the `children` "grouped", categories fall apart into few groups (the two
-    sides of a cut in their order, the groups of their taxonomy, or, if there are more than
-    `MOST_CHILDREN`, one value and the rest), with "values" into single values, with "one_vs_rest"
-    into one value and the rest. With "halves" every column, the bins of numbers too, falls into two
-    halves, once (`taxonomy_tree.halves`).
+    Parameters
+    ----------
+    cuts : {"numbers", "lengths", "bins", "values"}
+        How numeric columns are split: anywhere, with equal weight per public bin; anywhere, with
+        weight by length; between public bins; one child per bin.
+    children : {"grouped", "values", "one_vs_rest", "halves"}
+        How categories are split. "grouped" makes few children: two sides of an order, the groups of
+        a taxonomy, or, with more than `MOST_CHILDREN` values, one value and the rest. "values"
+        gives a child per value, "one_vs_rest" one value and the rest. "halves" divides every
+        column, the bins of numbers too, into two halves, once (`split_in_halves`).
     """
     found: dict[int, Attribute] = {}
-    for position, column in enumerate(schema):
+    for j, column in enumerate(schema):
         if column.name == target:
             continue
         if children == "halves":
-            found[position] = Groups(column, halves(column))
+            found[j] = Groups(column, split_in_halves(column))
         elif column.numeric and cuts != "values":
-            found[position] = CodeSplit(column) if cuts == "bins" else NumberSplit(column, by_length=cuts == "lengths")
+            found[j] = CodeSplit(column) if cuts == "bins" else NumberSplit(column, by_length=cuts == "lengths")
         elif children == "one_vs_rest" and not column.numeric:
-            found[position] = OneValue(column)
+            found[j] = OneValue(column)
         elif children == "values" or column.numeric:
-            found[position] = Groups(column, flat(column))
+            found[j] = Groups(column, flat_hierarchy(column))
         elif column.kind == "ordered":
-            found[position] = CodeSplit(column)
+            found[j] = CodeSplit(column)
         elif column.taxonomy is not None:
-            found[position] = Groups(column, Hierarchy.of(column))
+            found[j] = Groups(column, Hierarchy.of(column))
         else:
-            found[position] = OneValue(column) if column.size > MOST_CHILDREN else Groups(column, flat(column))
+            found[j] = OneValue(column) if column.size > MOST_CHILDREN else Groups(column, flat_hierarchy(column))
     return found
 
 
-def flat(column: Column) -> Hierarchy:
-    """Every value a child of the root."""
-    root = unlike(ANY, column.labels)
+def flat_hierarchy(column: Column) -> Hierarchy:
+    """Return the hierarchy in which every value of the column is a child of the root."""
+    root = unique_label(ANY, column.labels)
     return Hierarchy([(root, label) for label in column.labels])
 
 
-def ticks_of(frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
-    """The ticks of a frame's cells; NaN if missing. Cells are moved, or refused, as `Schema.encode` does it."""
-    points = {position: one for position, one in attributes.items() if isinstance(one, NumberSplit)}
-    return {position: one.ticks(one.column.numbers(frame[one.column.name])) for position, one in points.items()}
+def ticks_of_frame(frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
+    """Return the ticks of a frame's numbers, by column position; NaN if missing.
+
+    Numbers outside the declaration are clipped or refused as in `Schema.encode`.
+    """
+    splits = {j: one for j, one in attributes.items() if isinstance(one, NumberSplit)}
+    return {j: one.ticks(one.column.numbers(frame[one.column.name])) for j, one in splits.items()}

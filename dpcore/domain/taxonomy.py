@@ -1,4 +1,4 @@
-"""A public tree over a column's categories or bins, from the leaves up to one root; as a table, one row per leaf."""
+"""Public trees over a column's categories or bins, and their tables with one row per leaf."""
 
 import csv
 import io
@@ -11,12 +11,12 @@ from dpcore.arguments import is_kind
 from dpcore.errors import SchemaError
 from dpcore.text import is_writable
 
-MAX_LEAVES = 10_000  # as many as a column may have bins
+MAX_LEAVES = 10_000  # the most bins of a column
 MAX_LEVELS = 30
 MAX_TEXT = 2_000_000  # bytes of a table
 DELIMITERS = ",;\t"
 SPECIAL = frozenset(';\t\r\n"\ufeff')
-TABLE = "Give a CSV table with one row per value, the value first and the root last, and no header row."
+TABLE = "Give a CSV table without header, one row per value, from the value to the root."
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,14 @@ class Taxonomy:
     Parameters
     ----------
     paths : tuple of tuple of str
-        One path per category or bin, from the leaf up to the common root. Node names are unique in the tree.
+        One path per category or bin, from the leaf up to the common root. Node names are unique in
+        the tree.
 
     Raises
     ------
     SchemaError
-        If a leaf appears twice, the roots differ, or a node has two parents; the message names the row.
+        If a leaf appears twice, the roots differ, or a node has two parents; the message names the
+        row.
     """
 
     paths: tuple[tuple[str, ...], ...]
@@ -39,7 +41,7 @@ class Taxonomy:
     def __post_init__(self) -> None:
         wrong = not is_kind(self.paths, tuple[tuple[str, ...], ...])
         if wrong or not self.paths:
-            raise SchemaError("A taxonomy needs at least one path and no empty ones.", "Give leaf, …, root per row.")
+            raise SchemaError("A taxonomy needs one path or more, none empty.", "Give leaf, …, root per row.")
         if len(self.paths) > MAX_LEAVES:
             raise SchemaError(
                 f"The taxonomy has {len(self.paths):,} rows; at most {MAX_LEAVES:,} are allowed.",
@@ -48,39 +50,43 @@ class Taxonomy:
         first: dict[str, int] = {}
         for row, path in enumerate(self.paths, start=1):
             if not path:
-                raise _wrong(row, "is empty", "Remove it.")
+                raise _error(row, "is empty", "Remove it.")
             if first.setdefault(path[0], row) != row:
-                raise _wrong(row, f"repeats the leaf {_named(path[0])} of row {first[path[0]]}", "Keep one of them.")
+                raise _error(row, f"repeats the leaf {_quote(path[0])} of row {first[path[0]]}", "Keep one of them.")
         parent: dict[str, str] = {}
         for row, path in enumerate(self.paths, start=1):
             self._check(row, path, first)
             for child, above in pairwise(path):
                 if parent.setdefault(child, above) != above:
-                    text = f"puts {_named(child)} below {_named(above)}, but an earlier row below "
-                    raise _wrong(row, text + _named(parent[child]), "Keep one parent per node.")
+                    text = f"puts {_quote(child)} below {_quote(above)}, but an earlier row below "
+                    raise _error(row, text + _quote(parent[child]), "Keep one parent per node.")
 
     def _check(self, row: int, path: tuple[str, ...], first: dict[str, int]) -> None:
+        """Raise SchemaError if one path is too long, has unusable names, or contradicts the others.
+
+        `first` has the row of each leaf.
+        """
         if len(path) > MAX_LEVELS:
-            raise _wrong(row, f"has {len(path):,} levels; at most {MAX_LEVELS} are allowed", "Take levels out.")
+            raise _error(row, f"has {len(path):,} levels; at most {MAX_LEVELS} are allowed", "Remove levels.")
         for level, node in enumerate(path, start=1):
             if not is_writable(node):
-                raise _wrong(row, f"has a control character, or half of a character, at level {level}", "Take it out.")
+                raise _error(row, f"has a control character or half a character at level {level}", "Remove it.")
             if not node.strip():
-                raise _wrong(row, f"has an empty name at level {level}", "Name every node between leaf and root.")
+                raise _error(row, f"has an empty name at level {level}", "Name all nodes.")
         if path[-1] != self.root:
-            text = f"ends in another root, {_named(path[-1])}, than row 1, which ends in {_named(self.root)}"
-            raise _wrong(row, text, "End every path in one root.")
+            text = f"ends in the root {_quote(path[-1])}, but row 1 ends in {_quote(self.root)}"
+            raise _error(row, text, "End every path in one root.")
         if len(set(path)) != len(path):
             again = next(node for index, node in enumerate(path) if node in path[:index])
-            raise _wrong(row, f"repeats the node {_named(again)}", "Name every node once per path.")
+            raise _error(row, f"repeats the node {_quote(again)}", "Name every node once per path.")
         inner = next((node for node in path[1:] if node in first), None)
         if inner is not None:
-            text = f"uses {_named(inner)}, the leaf of row {first[inner]}, as an inner node"
-            raise _wrong(row, text, "Give inner nodes other names.")
+            text = f"uses {_quote(inner)}, the leaf of row {first[inner]}, as an inner node"
+            raise _error(row, text, "Give inner nodes other names.")
 
     @classmethod
     def flat(cls, leaves: Iterable[str], root: str = "(any)") -> Self:
-        """Return the tree of one level: every leaf right under the root.
+        """Return the tree of one level, in which every leaf is a child of the root.
 
         Parameters
         ----------
@@ -98,7 +104,7 @@ class Taxonomy:
 
     @classmethod
     def from_rows(cls, rows: object) -> Self:
-        """Read the tree of a document's list of lists.
+        """Read a tree from the list of lists of a JSON document.
 
         Parameters
         ----------
@@ -113,9 +119,9 @@ class Taxonomy:
         Raises
         ------
         TypeError
-            If these are no lists.
+            If `rows` is no list of lists.
         SchemaError
-            If they are no tree.
+            If the paths form no tree.
         """
         if not isinstance(rows, list | tuple) or not all(isinstance(path, list | tuple) for path in rows):
             raise TypeError
@@ -125,8 +131,8 @@ class Taxonomy:
     def from_csv(cls, content: str | bytes) -> Self:
         r"""Read a CSV file with one row per leaf, leaf first and root last.
 
-        Shorter rows may be filled with empty cells. Commas, semicolons and tabs are told apart;
-        names lose the spaces around them.
+        Shorter rows may be padded with empty cells. The delimiter may be a comma, semicolon or tab;
+        spaces around names are stripped.
 
         Parameters
         ----------
@@ -149,23 +155,23 @@ class Taxonomy:
         >>> dp.Taxonomy.from_csv("Paris,Europe,World\nLima,America,World").leaves
         ('Paris', 'Lima')
         """
-        text = _text_of(content).removeprefix("\ufeff")
-        tables = [table for table in (_table(text, delimiter) for delimiter in DELIMITERS) if table]
+        text = _decode_text(content).removeprefix("\ufeff")
+        tables = [*filter(None, (_parse_rows(text, delimiter) for delimiter in DELIMITERS))]
         if not tables:
-            raise SchemaError("The taxonomy file is not a table, or its quotes do not close.", TABLE)
-        table = max(tables, key=_likely)
+            raise SchemaError("The taxonomy file is no table, or has unclosed quotes.", TABLE)
+        table = max(tables, key=_path_score)
         return cls(tuple(table))
 
     def to_csv(self) -> str:
         """Return the CSV text that `from_csv` reads back to an equal tree."""
         special = any(SPECIAL & set(name) for path in self.paths for name in path)
         file = io.StringIO()
-        how = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if special else csv.QUOTE_MINIMAL)
-        how.writerows(self.paths)
+        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if special else csv.QUOTE_MINIMAL)
+        writer.writerows(self.paths)
         return file.getvalue()
 
     def misfit(self, values: Sequence[str]) -> str:
-        """Return what keeps the leaves from being these values; empty if nothing does.
+        """Return why the leaves are not exactly the given values; "" if they are.
 
         Parameters
         ----------
@@ -180,13 +186,13 @@ class Taxonomy:
         leaves, known = set(self.leaves), set(values)
         for row, leaf in enumerate(self.leaves, start=1):
             if leaf not in known:
-                return f"taxonomy row {row:,} starts with {_named(leaf)}, which is none of its values"
+                return f"taxonomy row {row:,} starts with {_quote(leaf)}, which is no value of the column"
         lacking = next((value for value in values if value not in leaves), None)
-        return "" if lacking is None else f"{_named(lacking)} has no path in the taxonomy"
+        return "" if lacking is None else f"{_quote(lacking)} has no path in the taxonomy"
 
     @property
     def root(self) -> str:
-        """The node above all others."""
+        """Name of the root."""
         return self.paths[0][-1]
 
     @property
@@ -195,15 +201,18 @@ class Taxonomy:
         return tuple(path[0] for path in self.paths)
 
 
-def _wrong(row: int, cause: str, remedy: str) -> SchemaError:
+def _error(row: int, cause: str, remedy: str) -> SchemaError:
+    """Return the error that a row of a taxonomy is wrong."""
     return SchemaError(f"Taxonomy row {row:,} {cause}.", remedy)
 
 
-def _named(node: str) -> str:
+def _quote(node: str) -> str:
+    """Return a node's name in quotes, shortened to 40 characters."""
     return repr(node if len(node) <= 40 else node[:39] + "…")
 
 
-def _text_of(content: str | bytes) -> str:
+def _decode_text(content: str | bytes) -> str:
+    """Return a taxonomy file as text; SchemaError if it is too large or not UTF-8."""
     if len(content) > MAX_TEXT:
         raise SchemaError(
             f"The taxonomy file has {len(content) / 1e6:,.1f} MB; at most {MAX_TEXT // 1_000_000} are allowed.", TABLE
@@ -217,8 +226,11 @@ def _text_of(content: str | bytes) -> str:
     return text
 
 
-def _table(text: str, delimiter: str) -> list[tuple[str, ...]]:
-    """Rows without the empty cells and rows at their ends; nothing if the quotes do not fit this delimiter."""
+def _parse_rows(text: str, delimiter: str) -> list[tuple[str, ...]]:
+    """Return the rows of a delimited text without trailing empty cells and rows.
+
+    The result is empty if the quotes do not fit the delimiter.
+    """
     rows = []
     try:
         for cells in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
@@ -233,6 +245,9 @@ def _table(text: str, delimiter: str) -> list[tuple[str, ...]]:
     return rows
 
 
-def _likely(table: list[tuple[str, ...]]) -> tuple[int, int]:
-    """How much this looks like paths to one root: rows that end as the first does, then cells."""
+def _path_score(table: list[tuple[str, ...]]) -> tuple[int, int]:
+    """Return how much a table looks like paths to one root, as a key to compare delimiters.
+
+    The key is the number of rows that end like the first row, then the number of cells.
+    """
     return sum(path[-1:] == table[0][-1:] for path in table), sum(map(len, table))

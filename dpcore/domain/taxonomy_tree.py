@@ -1,6 +1,7 @@
-"""A column's codes as a public tree: its taxonomy, or intervals of bins, from "anything" down to single codes.
+"""Hierarchies over a column's codes: a taxonomy, or nested intervals of bins.
 
-A method that generalizes values walks down these trees. Nothing here looks at rows.
+A hierarchy leads from "(any)" down to single codes. Methods that generalize values walk down these
+trees. All is public: nothing here reads rows.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import ParameterError
 
 ANY = "(any)"
-FEW = 3  # names that are listed
+FEW = 3  # names that a list may have
 
 
 @dataclass(frozen=True)
 class TaxonomyNode:
-    """A set of codes with a name."""
+    """A node of a hierarchy: a named set of codes."""
 
     name: str
     codes: tuple[int, ...]  # in increasing order
     depth: int  # 0 for the root
-    parent: int  # its place among the hierarchy's nodes; -1 for the root
+    parent: int  # index of the parent; -1 for the root
 
 
 class Hierarchy:
-    """A public tree over one column's codes; every leaf is one code.
+    """A public tree over one column's codes, in which every leaf is one code.
 
-    It is made of a path per code, the names from the root down to the code's own; equal beginnings
-    are the same nodes.
+    It is built from one path per code: the names of nodes from the root down to the code's leaf.
+    Paths with equal beginnings share nodes.
     """
 
     def __init__(self, paths: Sequence[Sequence[str]]) -> None:
@@ -45,22 +46,23 @@ class Hierarchy:
         found = sorted(members, key=len)
         index = {path: i for i, path in enumerate(found)}
         self.nodes = tuple(  # the root first, parents before their children
-            TaxonomyNode(path[-1], tuple(members[path]), len(path) - 1, index.get(path[:-1], -1)) for path in found
+            TaxonomyNode(p[-1], tuple(members[p]), len(p) - 1, index.get(p[:-1], -1)) for p in found
         )
         below: list[list[int]] = [[] for _ in found]
         for i, node in enumerate(self.nodes):
             if node.parent >= 0:
                 below[node.parent].append(i)
-        # Per node the places of its children, in the order of their codes.
+        # Indices of each node's children, in the order of their codes.
         self.children = tuple(tuple(sorted(indices, key=lambda i: self.nodes[i].codes)) for indices in below)
         self.depth = max(node.depth for node in self.nodes)
         self.size = len(paths)
 
     @classmethod
     def of(cls, column: Column, fanout: int = 2) -> Hierarchy:
-        """The column's taxonomy; without one, intervals of `fanout` parts for numbers, and one level for categories.
+        """Return a column's hierarchy, from its taxonomy, intervals of bins, or list of categories.
 
-        "Missing" stands beside the rest, right under the root.
+        A column without a taxonomy gets nested intervals with `fanout` parts each if it is numeric,
+        else one level of categories. "Missing" is a child of the root.
         """
         values = column.labels[:-1] if column.missing else column.labels
         if column.taxonomy is not None:
@@ -76,19 +78,22 @@ class Hierarchy:
             paths = [(ANY, value) for value in values]
         return cls([*paths, (paths[0][0], column.labels[-1])] if column.missing else paths)
 
-    def fork(self, index: int) -> int:
-        """The first node from a place down that has no single child; those above it divide nothing."""
+    def branching_node(self, index: int) -> int:
+        """Return the first node from `index` downwards that does not have exactly one child.
+
+        Nodes with one child do not divide their codes.
+        """
         while len(self.children[index]) == 1:
             index = self.children[index][0]
         return index
 
     @property
     def levels(self) -> range:
-        """The levels below the root."""
+        """Depths of all levels below the root."""
         return range(1, self.depth + 1)
 
     def level(self, depth: int) -> tuple[int, ...]:
-        """The nodes of one level in the order of their codes; a leaf that lies higher is at all levels below it too."""
+        """Return the nodes at a depth in the order of their codes, with leaves of lesser depth."""
         found = [
             i
             for i, node in enumerate(self.nodes)
@@ -96,26 +101,32 @@ class Hierarchy:
         ]
         return tuple(sorted(found, key=lambda i: self.nodes[i].codes))
 
-    def blocks(self, cut: Sequence[int]) -> Ints:
-        """For every code the position, in `cut`, of the node that holds it; ParameterError if not each has one."""
-        held = np.full(self.size, -1, dtype=np.intp)
-        for position, index in enumerate(cut):
-            held[list(self.nodes[index].codes)] = position
-        if sum(len(self.nodes[index].codes) for index in cut) != self.size or (held < 0).any():
-            raise ParameterError("These nodes do not divide the column.", "Take every code's node once.")
-        return held
+    def blocks(self, nodes: Sequence[int]) -> Ints:
+        """Return for each code the position in `nodes` of its node, shape (codes,).
+
+        ParameterError if the nodes do not contain every code exactly once.
+        """
+        found = np.full(self.size, -1, dtype=np.intp)
+        for position, index in enumerate(nodes):
+            found[list(self.nodes[index].codes)] = position
+        if sum(len(self.nodes[index].codes) for index in nodes) != self.size or (found < 0).any():
+            raise ParameterError("The nodes are no partition of the column.", "Cover every code once.")
+        return found
 
 
 def intervals(column: Column, fanout: int = 2) -> Taxonomy:
-    """A public tree over a numeric column's bins: every interval falls into `fanout` parts of nearly equal bins."""
+    """Return a taxonomy over a numeric column's bins: nested intervals with `fanout` parts each.
+
+    The parts of an interval have nearly equal numbers of bins.
+    """
     if not column.numeric:
-        raise ParameterError(f"Column {column.name!r} has no intervals.", "Give it a table of paths instead.")
+        raise ParameterError(f"Column {column.name!r} has no bins.", "Give its taxonomy as a table of paths.")
     if not is_whole(fanout, 2):
-        raise ParameterError("The 'fanout' parameter is not a whole number of 2 or more.", "Use 2 for halves.")
+        raise ParameterError("`fanout` must be a whole number of 2 or more.", "Use 2 for halves.")
     bins = column.size - column.missing
     paths = [[label] for label in column.labels[:bins]]
     spans = [(0, bins)] if bins > 1 else []
-    for first, end in spans:  # which grow, the widest first
+    for first, end in spans:  # grows while it is read
         name = column.interval(first, end)
         for path in paths[first:end]:
             path.insert(1, name)
@@ -124,11 +135,11 @@ def intervals(column: Column, fanout: int = 2) -> Taxonomy:
     return Taxonomy(tuple(map(tuple, paths)))
 
 
-def halves(column: Column) -> Hierarchy:
-    """A root and two halves of the column's codes; one value alone is a root.
+def split_in_halves(column: Column) -> Hierarchy:
+    """Return the hierarchy of a root and two halves of a column's codes.
 
     Halves are of the bins, of the categories in their order, or, with a taxonomy, of the groups
-    below its root. "Missing" joins the second half.
+    below its root. "Missing" is in the second half. A column of one value is the root alone.
     """
     if column.size == 1:
         return Hierarchy([(ANY,)])
@@ -136,7 +147,7 @@ def halves(column: Column) -> Hierarchy:
     groups: list[tuple[int, ...]] = [(code,) for code in range(column.size)]
     if column.taxonomy is not None:
         tree = Hierarchy.of(column)
-        nodes = [tree.nodes[child] for child in tree.children[tree.fork(0)]]
+        nodes = [tree.nodes[child] for child in tree.children[tree.branching_node(0)]]
         groups, names = [node.codes for node in nodes], [node.name for node in nodes]
     middle = (len(groups) - missing + 1) // 2
     if column.numeric and column.taxonomy is None:
@@ -144,12 +155,12 @@ def halves(column: Column) -> Hierarchy:
         if middle < column.size - missing:
             high = column.interval(middle, column.size - missing) + f" or {MISSING}" * missing
     else:
-        low, high = several(names[:middle]), several(names[middle:])
+        low, high = shorten_list(names[:middle]), shorten_list(names[middle:])
     high += "'" * (low == high)
     first = {code for codes in groups[:middle] for code in codes}
     return Hierarchy([(ANY, low if code in first else high) for code in range(column.size)])
 
 
-def several(names: Sequence[str]) -> str:
-    """Some values in a few words."""
+def shorten_list(names: Sequence[str]) -> str:
+    """Return names as a list, shortened to the first two and the last if there are many."""
     return ", ".join(names) if len(names) <= FEW else f"{names[0]}, {names[1]}, … {names[-1]}"

@@ -1,4 +1,4 @@
-"""Where answers leave: what a question costs is charged, and only then is it answered."""
+"""The one exit for answers about private rows: charge the ledger, then draw."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats
 from dpcore.domain.column import Counts
-from dpcore.door import prices
-from dpcore.door.prices import ClaimedValues, QueryClaim
+from dpcore.door.privacy_costs import ClaimedValues, QueryClaim, selection_entry, unprotected_entry
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.scores import Bounds, Score, Shape
@@ -23,11 +22,19 @@ Question = Literal["counts", "choose", "histograms", "noisy_scores", "randomize"
 
 
 class Door:
-    """An account, and the noise that is drawn once it was charged.
+    """A ledger, and the noise that is drawn after the ledger was charged.
 
-    Sensitivities rest on `rows`, a public bound on the number of rows: None where there is none, or
-    where the rows are more than declared. Rows may be looked at if `unprotected_allowed` (published
-    mode).
+    Parameters
+    ----------
+    ledger : Ledger
+        The ledger that every query is charged to.
+    noise : Noise
+        The source of noise, of the distribution that the ledger's privacy measure needs.
+    rows : int, optional
+        A public upper bound on the number of rows, on which sensitivities rest. None if there is no
+        bound, or if there are more rows than declared.
+    unprotected_allowed : bool, default=False
+        Whether rows may be read without noise (published mode).
     """
 
     def __init__(
@@ -35,52 +42,67 @@ class Door:
     ) -> None:
         if noise.distribution != ledger.measure.distribution and noise.on_counts != "none":
             raise ParameterError(
-                f"The noise is {noise.distribution.title()}'s, and the ledger counts {ledger.measure}.",
-                "Make the noise with the law of the ledger's currency.",
+                f"The noise is {noise.distribution.title()}'s, but the ledger counts {ledger.measure}.",
+                "Make noise of the distribution that the ledger's privacy measure needs.",
             )
         self.ledger, self.noise, self.rows, self.unprotected_allowed = ledger, noise, rows, unprotected_allowed
 
-    def on(self, ledger: Ledger) -> Door:
-        """The same, with another account."""
+    def with_ledger(self, ledger: Ledger) -> Door:
+        """Return a door with the same noise and bound on rows, but another ledger."""
         return Door(ledger, self.noise, rows=self.rows, unprotected_allowed=self.unprotected_allowed)
 
     def answer(self, question: Question, entries: Sequence[Entry], draw: Callable[[], Answer]) -> Answer:
-        """Every answer leaves through here; replay tests put a tape in its place."""
+        """Charge the entries to the ledger, then return what `draw` returns.
+
+        Every answer leaves through this function; replay tests replace it by recorded answers.
+        """
         self.ledger.charge(*entries)
         return draw()
 
     def noisy_counts(self, tables: Sequence[Counts], scales: Sequence[float]) -> list[Floats]:
-        """Tables with noise of these scales; zeros, whatever the rows, where epsilon 0 has bought noise without end."""
+        """Return marginals with noise of the given scales, one array per marginal.
+
+        An infinite scale (epsilon 0) gives zeros, whatever the rows.
+        """
         found = [np.zeros(table.shape) for table in tables]
-        chosen_pairs = [i for i, scale in enumerate(scales) if np.isfinite(scale)]
-        noisy = (
-            self.noise.many_counts([tables[i] for i in chosen_pairs], [scales[i] for i in chosen_pairs])
-            if chosen_pairs
-            else []
-        )
-        for i, table in zip(chosen_pairs, noisy, strict=True):
-            found[i] = table
+        finite = [i for i, scale in enumerate(scales) if np.isfinite(scale)]
+        if finite:
+            noisy = self.noise.many_counts([tables[i] for i in finite], [scales[i] for i in finite])
+            for i, table in zip(finite, noisy, strict=True):
+                found[i] = table
         return found
 
-    def unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
-        """What is seen of the rows themselves: the bound becomes infinite, and only published mode may ask."""
+    def read_unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
+        """Return what `look` reads from the rows without noise, at infinite privacy loss.
+
+        Published mode only; a ParameterError otherwise.
+        """
         if not self.unprotected_allowed or self.ledger.delta:
-            raise ParameterError("Corrected mode cannot read rows without protection.", "Send the door a query.")
-        return self.answer("unprotected", [prices.unprotected_entry(name, reason, claimed)], look)
+            raise ParameterError("Corrected mode cannot read unprotected rows.", "Send the door a query.")
+        return self.answer("unprotected", [unprotected_entry(name, reason, claimed)], look)
 
     def bounds(self, score: Score, shapes: Sequence[Shape]) -> Bounds:
-        """What one person may do to scores of tables of these shapes; public, no question."""
+        """Return the sensitivity, loss and rounding of a score of marginals of these shapes.
+
+        Public: the bounds follow from the score, the relation and the bound on rows. No query.
+        """
         return score.bounds(shapes, self.ledger.relation, self.rows)
 
     def claim(self, **claimed: Unpack[ClaimedValues]) -> QueryClaim:
-        """What a source says of a question, in the account's currency; in rho none says anything."""
-        if self.ledger.delta and {claimed.get("claimed_epsilon"), claimed.get("claimed_sensitivity")} != {None}:
-            raise ParameterError("What a source claims is in pure epsilon.", "Ask with delta=0.")
+        """Return what a source claims about a query; ParameterError in a run with delta.
+
+        Claims are in pure epsilon, so a run that counts rho has none.
+        """
+        if self.ledger.delta and {*map(claimed.get, ("claimed_epsilon", "claimed_sensitivity"))} != {None}:
+            raise ParameterError("A source's claims are in pure epsilon.", "Set delta=0, or drop the claim.")
         return QueryClaim(**claimed, measure=self.ledger.measure)
 
-    def choice(
+    def selection_entry(
         self, score: Score, shapes: Sequence[Shape], epsilon: PrivacyLoss, claim: QueryClaim, *, draws: int = 1
     ) -> tuple[Entry, float]:
-        """What choices among families of these shapes cost, and the factor of their exponent; no question."""
+        """Return the ledger entry of `draws` selections, and the factor of scores in the exponent.
+
+        `shapes` has the shape of each candidate's marginal. No query: nothing is charged or drawn.
+        """
         bounds, exactly = self.bounds(score, shapes), self.noise.exactly_sampled
-        return prices.choice(score.name, bounds, exact(epsilon), draws, claim, exactly=exactly)
+        return selection_entry(score.name, bounds, exact(epsilon), draws, claim, exactly=exactly)

@@ -1,12 +1,12 @@
-"""Exact counts of records in the nodes of trees, block by block. Private: for the door only.
+"""Noiseless counts of rows in tree nodes, block by block. Private: for the door only.
 
-Trees see a row's codes, its class, and the ranks of its numbers (`Records`). A record may be in
-several trees, and in one tree several times (a bootstrap sample). Of every record a node's number
-is kept for each sample that it may be in (one to four bytes): one sample if trees have disjoint
-rows, and one per tree if not. Everything else is read again: all columns of a level at once, in all
-trees, in as many passes as it takes for what is counted in each to fit into `PILE`. How many these
-are depends on the number of rows; how much memory each needs does not. Counts of classes are shaped
-groups x classes x candidates, as scores take them.
+Trees use a row's codes, its class, and the ranks of its numbers (`Records`). A row may be in
+several trees, and several times in one tree (a bootstrap sample). For every row the number of its
+node is stored per sample that it may be in (one to four bytes): one sample if trees have disjoint
+rows, one per tree otherwise. All else is read again: all columns of a level at once, in all trees,
+in as many passes as it takes for the counts of each pass to fit into `MOST_KEYS`. The number of
+passes depends on the number of rows; the memory of a pass does not. Counts of classes have the
+shape groups x classes x candidates, as scores need them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,22 +24,22 @@ from dpcore.mechanisms.noise import Noise
 from dpcore.rows import HeldRows, Rows, exact_counts
 
 STEPS = GRID // STEP + 1
-CELL = 4  # keys that take as much memory as a cell while it is counted
+CELL = 4  # memory of a counted cell, in keys
 NOWHERE = -1
-PILE = 1 << 25  # keys that are counted in one pass, of four bytes each; among thousands of nodes of eight
-CANDIDATES = 1 << 18  # of nodes that are asked together, twice as many in memory; a node alone may have more
-KEPT = 1 << 22  # records whose order by nodes is kept, at four bytes each; that of others is found for every question
-SAMPLES = 8  # of a whole block of rows that are worked on together
-DENSE = 1 << 21  # cells that are counted, and no keys sorted, where at least half as many keys come
+MOST_KEYS = 1 << 25  # keys counted in one pass, of four or eight bytes each
+MOST_CANDIDATES = 1 << 18  # of a batch of nodes; twice as many for rows in memory
+MOST_SORTED = 1 << 22  # rows whose order by nodes is cached, at four bytes each
+SAMPLES_AT_ONCE = 8  # samples of one block of rows that are sorted together
+DENSE = 1 << 21  # cells that are counted, not sorted, if half as many keys are added
 
 
 class Records:
-    """Columns, ranks and classes of all rows, wherever they are.
+    """Columns, number ranks and classes of all rows, in memory or in a folder.
 
-    Attributes are by the column's position; the rows' numbers are the steps of the columns that are
-    cut anywhere (`NumberCut.steps`): `STEPS` different ones at most, however many rows there are. A
-    number's rank is its place among those that occur; of NaN it is their number. Ranks of rows in
-    memory are worked out once.
+    `attributes` are the splits by column position. The rows' numbers are the steps of columns that
+    are split anywhere (`NumberSplit.steps`), with at most `STEPS` distinct values. The rank of a
+    number is its index among the steps that occur; NaN has the next rank. Ranks of rows in memory
+    are computed once.
     """
 
     def __init__(self, rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
@@ -47,12 +47,15 @@ class Records:
 
     @cached_property
     def occurring(self) -> dict[int, tuple[Floats, NDArray[np.int32]]]:
-        """By column: its steps that occur, in order, and the rank of every step; the last is of NaN."""
+        """Per column: the steps that occur, ascending, and the rank of every step of the grid.
+
+        The last entry is the rank of NaN.
+        """
         positions = sorted(self.rows.numbered)
         there = np.zeros((len(positions), STEPS + 1), dtype=bool)
         for block in self.rows.blocks((), positions):
             for position, own, numbers in zip(positions, there, block, strict=True):
-                own[numbers_of(self.rows.made(position, numbers))] = True
+                own[step_indices(self.rows.made(position, numbers))] = True
         there[:, -1] = False
         return {
             position: (
@@ -63,30 +66,29 @@ class Records:
         }
 
     @cached_property
-    def held(self) -> HeldRows | None:
-        """Rows in memory, with ranks in the place of numbers."""
+    def in_memory(self) -> HeldRows | None:
+        """The rows with ranks instead of numbers, if they are in memory; else None."""
         if not isinstance(self.rows, HeldRows):
             return None
-        found: dict[int, Any] = {j: ranks[numbers_of(self.rows.numbers(j))] for j, (_, ranks) in self.occurring.items()}
+        found: dict[int, Any] = {j: own[step_indices(self.rows.numbers(j))] for j, (_, own) in self.occurring.items()}
         return HeldRows(self.rows.codes, self.rows.sizes, found)
 
     def ranks(self, position: int, values: NDArray[Any]) -> NDArray[Any]:
-        """The ranks of what blocks have of a column's numbers."""
-        if self.held is not None:
+        """Return the ranks of a block's values of a numeric column."""
+        if self.in_memory is not None:
             return values
-        return self.occurring[position][1][numbers_of(self.rows.made(position, values))]
+        return self.occurring[position][1][step_indices(self.rows.made(position, values))]
 
 
-def numbers_of(steps: Floats) -> NDArray[np.int32]:
-    """Which step of the grid each is; one behind the last where NaN."""
+def step_indices(steps: Floats) -> NDArray[np.int32]:
+    """Return the index of each step on the grid; NaN has one more than the last index."""
     return np.fmin(steps / STEP, STEPS).astype(np.int32)
 
 
-class Pile:
-    """How often each key comes, of those below `cells`, when `most` come in all.
+class KeyCounts:
+    """Counter of integer keys below `cells`, of which at most `most` are added.
 
-    Kept are a count for each cell where these are few, and else the keys themselves, sorted at the
-    end.
+    Few cells have a count each. Otherwise the keys themselves are stored, and sorted at the end.
     """
 
     def __init__(self, cells: int, most: int) -> None:
@@ -98,18 +100,18 @@ class Pile:
         self._many = 0
 
     def add(self, keys: Ints) -> None:
-        """Count some keys."""
+        """Add keys to the counts."""
         if self._counts is None:
             self._keys[self._many : self._many + len(keys)] = keys
             self._many += len(keys)
         else:
             self._waiting.append(keys)
             self._many += len(keys)
-            if self._many > len(self._counts):  # so that cells are gone through a few times only
+            if self._many > len(self._counts):  # adds to all cells only a few times
                 self.end()
 
     def end(self) -> None:
-        """After all keys have been added: before, nobody may ask."""
+        """Finish counting; must be called after the last `add` and before `counts_between`."""
         if self._counts is None:
             self._keys = self._keys[: self._many]
             self._keys.sort()
@@ -118,11 +120,11 @@ class Pile:
             np.add(self._counts, found, out=self._counts, casting="unsafe")
             self._waiting, self._many = [], 0
 
-    def between(self, first: int, end: int) -> tuple[Ints, NDArray[Any]]:
-        """The keys from one to the one before another that came, less the first, and how often each did."""
+    def counts_between(self, first: int, end: int) -> tuple[Ints, NDArray[Any]]:
+        """Return the distinct keys in [first, end), less `first`, and how often each was added."""
         if self._counts is not None:
             part = self._counts[first:end]
-            found = np.flatnonzero(part != 0)  # of truth values, in a third of the time
+            found = np.flatnonzero(part != 0)  # booleans take a third of the time
             return found, part[found]
         own = self._keys[slice(*np.searchsorted(self._keys, np.array([first, end], dtype=self._keys.dtype)))]
         starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])[: len(own)])
@@ -131,11 +133,11 @@ class Pile:
 
 @dataclass(frozen=True, eq=False)
 class SplitPoints:
-    """Candidates of one attribute, m in all: the node of each, the counts of its children, and where it cuts.
+    """Split candidates of one column, m in all: nodes, counts of children, and split points.
 
-    Nodes are in increasing order for numbers; tables have the shape (children, classes, m). The cut
-    lies in [low, high); equal numbers mean that there; NaN for groups, which have one candidate per
-    node.
+    `nodes` are ascending for numbers; `tables` has the shape (children, classes, m). The split
+    point is in [low, high), or at `low` if both are equal. Both are NaN for groups, which have one
+    candidate per node.
     """
 
     nodes: Ints
@@ -145,28 +147,28 @@ class SplitPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
-    """A column that some nodes are counted by, in increasing order.
+class CountQuery:
+    """A column to count in some nodes, which are in increasing order.
 
-    `rank` says for some values, and which of these nodes their records are in, what they are
-    counted as: numbers below `size`, or that one for nothing.
+    `rank` maps values, and the index of each row's node in `nodes`, to the number that is counted,
+    below `size`; `size` itself means that the row is not counted.
     """
 
     position: int
     nodes: Ints
     size: int
     rank: Callable[[NDArray[Any], Ints], NDArray[Any]]
-    numeric: bool = False  # whether values are of the column's numbers; of its codes otherwise
+    numeric: bool = False  # whether values are ranks of numbers, not codes
 
 
 @dataclass(frozen=True, eq=False)
 class NodeRows:
-    """The nodes of one level of all trees, `size` in number, and what is counted of the records in them.
+    """The nodes of one level of all trees, with the noiseless counts of their rows.
 
-    `node` has the node of each record in each sample, shape (samples, n), and `times` how often it
-    was drawn, if not once. `number` has, for each node that `node` names, its number here, or
-    `NOWHERE`. `piles` are what was counted already, by position; `orders` are of blocks
-    (`_by_node`), and the same for all nodes of a level.
+    `node` has the node of each row in each sample, shape (samples, n), and `times` how often the
+    row was drawn, if not once. `number` maps the values of `node` to the nodes of this object, or
+    to `NOWHERE`; there are `size` nodes. `piles` has finished counts by column position. `orders`
+    caches the sorted blocks of `_sort_by_node` for all selections of a level.
     """
 
     records: Records
@@ -174,121 +176,127 @@ class NodeRows:
     times: NDArray[np.uint8] | None
     number: Ints
     size: int
-    piles: Mapping[int, tuple[Query, Pile]] = field(default_factory=dict)
+    piles: Mapping[int, tuple[CountQuery, KeyCounts]] = field(default_factory=dict)
     orders: dict[tuple[int, int], tuple[NDArray[np.int32], int, Ints]] = field(default_factory=dict)
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
-        """Counts of nodes x classes."""
+        """Noiseless number of rows of each class in each node, shape (nodes, classes)."""
         classes, every = self.records.classes, np.arange(self.size)
         counts = np.zeros(self.size * classes, dtype=np.int64)
-        for *_, node, label, _ in self._met([Query(self.records.target, every, classes, as_they_are)]):
+        for *_, node, label, _ in self._visit_records([CountQuery(self.records.target, every, classes, identity_rank)]):
             counts += np.bincount(node * classes + label, minlength=len(counts))
         return counts.reshape(self.size, classes)
 
-    def only(self, keep: Ints) -> Self:
-        """Some of the nodes, by their numbers, ascending; they are numbered anew in that order."""
+    def select(self, keep: Ints) -> Self:
+        """Return some of the nodes, by ascending numbers; they are renumbered in that order."""
         found = replace(self, number=renumber(self.number, self.size, keep), size=len(keep), piles={})
         found.__dict__["classes"] = self.classes[keep]
         return found
 
-    def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
-        """The next level, of `size` nodes.
+    def split_nodes(self, column: Ints, points: Floats, low: Floats, first: Ints, size: int) -> Self:
+        """Return the next level, of `size` nodes.
 
-        Per node of this one: the position of the column that divides it, where, the lower end of
-        its range, and the number of its first child.
+        Arrays have one entry per node of this level: position of the column, split point, lower end
+        of the column's range, and number of the first child.
         """
         children = np.full(self.node.shape, NOWHERE, np.min_scalar_type(-max(size, 1)))
         every = np.flatnonzero
         queries = [
-            self._by_side(position, nodes, cut[nodes], low[nodes])
+            self._side_query(position, nodes, points[nodes], low[nodes])
             for position in np.unique(column).tolist()
             for nodes in [every(column == position)]
         ]
         classes = self.records.classes
         counts = np.zeros(size * classes, dtype=np.int64)
-        for query, (block, index), node, side, label in self._met(queries):
+        for query, (block, index), node, side, label in self._visit_records(queries):
             child, part = first[query.nodes].take(node) + side, children[block]
             part[np.divmod(index, part.shape[1]) if len(part) > 1 else (0, index)] = child
             counts += np.bincount(child * classes + label, minlength=len(counts))
-        found = type(self)(self.records, children, self.times, same_numbers(size), size)
+        found = type(self)(self.records, children, self.times, identity_numbers(size), size)
         found.__dict__["classes"] = counts.reshape(size, classes)
         return found
 
-    def lots(self, offered: Flags, known: Flags, points: Floats, low: Floats) -> Iterator[tuple[int, int, Self]]:
-        """Nodes whose candidates are asked for together: the first, the one behind the last, and what counts them.
+    def batches(self, offered: Flags, known: Flags, points: Floats, low: Floats) -> Iterator[tuple[int, int, Self]]:
+        """Yield batches of nodes whose candidates are counted together: first, end, and counts.
 
-        Arrays are those of `PrivateNodes.choose`; `known` says of which columns the cuts are given.
-        What counts a lot is asked about that lot alone, before the next one is taken. They are
-        nodes that can be counted in one pass, and of these those that have few candidates.
+        Arrays are those of `PrivateNodes.choose`; `known` marks columns whose split points are
+        given. A batch must be used before the next is taken. Its nodes are counted in one pass, and
+        have few candidates.
         """
 
-        def query(position: int, nodes: Ints) -> Query:
+        def query(position: int, nodes: Ints) -> CountQuery:
             if known[position]:
-                return self._by_side(position, nodes, points[nodes, position], low[nodes, position])
-            return self._by_value(position, nodes)
+                return self._side_query(position, nodes, points[nodes, position], low[nodes, position])
+            return self._value_query(position, nodes)
 
         every, classes, records = np.arange(self.size), self.records.classes, self.classes.sum(axis=1)
         positions = np.flatnonzero(offered.any(axis=0))
         sizes = np.array([query(position, every[:0]).size for position in positions.tolist()])
         whole = np.minimum(CELL * classes * sizes * offered[:, positions].sum(axis=0), records @ offered[:, positions])
         order = np.argsort(whole, kind="stable")
-        # Columns of few values are counted for all nodes in the first pass, so that further ones are about the others.
-        light = np.cumsum(whole[order]) <= PILE // 2
+        # The first pass counts columns of few values for all nodes, later passes the others.
+        light = np.cumsum(whole[order]) <= MOST_KEYS // 2
         few, others = positions[order[light]], positions[order[~light]]
-        piles: dict[int, tuple[Query, Pile]] = {}
+        piles: dict[int, tuple[CountQuery, KeyCounts]] = {}
         found = replace(self, piles=piles)
         found.__dict__["classes"] = self.classes
-        room, together = PILE - int(whole[order[light]].sum()), CANDIDATES << (self.records.held is not None)
-        for first, end in spans(0, self.size, offered[:, others], records, CELL * classes * sizes[order[~light]], room):
+        room, cells = MOST_KEYS - int(whole[order[light]].sum()), CELL * classes * sizes[order[~light]]
+        most = MOST_CANDIDATES << (self.records.in_memory is not None)
+        for first, end in batch_spans(0, self.size, offered[:, others], records, cells, room):
             nodes = every[first:end]
             counted = [query(position, nodes[offered[first:end, position]]) for position in others.tolist()]
             if not first:
                 counted += [query(position, every[offered[:, position]]) for position in few.tolist()]
-            piles |= {one.position: (one, pile) for one, pile in self._piled(counted)}
-            for span in spans(first, end, offered[:, positions], records, sizes, together):
+            piles |= {one.position: (one, pile) for one, pile in self._count_keys(counted)}
+            for span in batch_spans(first, end, offered[:, positions], records, sizes, most):
                 yield *span, found
             for position in others.tolist():
-                del piles[position]  # whoever was given it asks no more
+                del piles[position]  # its batches were used
 
     def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
-        """Counts by a column's codes and by class, shape (nodes, codes, classes) or (nodes, codes)."""
-        found = self._table(self._by_value(position, nodes))
+        """Return counts of a column's codes by class, shape (nodes, codes, classes).
+
+        Without `by_class` the shape is (nodes, codes).
+        """
+        found = self._count_table(self._value_query(position, nodes))
         return found if by_class else found.sum(axis=2)
 
     def candidates(
         self, position: int, nodes: Ints, low: Floats, high: Floats, split_points: Floats | None = None
     ) -> Iterator[SplitPoints]:
-        """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups.
+        """Yield all split candidates of some nodes by one column, in several batches for groups.
 
-        Where `split_points` are given, these are all.
+        `low` and `high` are the nodes' ranges. If `split_points` are given, they are the only
+        candidates.
         """
         attribute = self.records.attributes[position]
         if split_points is not None:
-            sides = self._table(self._by_side(position, nodes, split_points, low))
+            sides = self._count_table(self._side_query(position, nodes, split_points, low))
             yield SplitPoints(nodes, np.moveaxis(sides, 0, -1), split_points, split_points)
         elif isinstance(attribute, Groups):
-            yield from self._groups(attribute, position, nodes, low)
+            yield from self._group_candidates(attribute, position, nodes, low)
         elif isinstance(attribute, CodeSplit):
-            yield self._codes(position, nodes, low, high, one=False)
+            yield self._code_candidates(position, nodes, low, high, one=False)
         elif isinstance(attribute, OneValue):
-            yield self._codes(position, nodes, low, high, one=True)
+            yield self._code_candidates(position, nodes, low, high, one=True)
         elif isinstance(attribute, NumberSplit):
-            yield self._intervals(position, nodes, low, high)
+            yield self._interval_candidates(position, nodes, low, high)
 
-    def _groups(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[SplitPoints]:
+    def _group_candidates(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[SplitPoints]:
+        """Yield one candidate per node, which has a child per group of codes."""
         tables = self.tables(position, nodes)
         indices = low.astype(np.intp)
         for index in np.unique(indices).tolist():
             here, nothing = np.flatnonzero(indices == index), np.full((indices == index).sum(), np.nan)
-            inside = np.arange(attribute.fans[index])[:, None] == attribute.child_of[index]  # children x codes
+            inside = np.arange(attribute.fans[index])[:, None] == attribute.child_of[index]
             summed = inside.astype(np.int64) @ tables[here]
             yield SplitPoints(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
 
-    def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats, *, one: bool) -> SplitPoints:
-        """One code against all others, or the codes below one of the range against those from it on."""
+    def _code_candidates(self, position: int, nodes: Ints, low: Floats, high: Floats, *, one: bool) -> SplitPoints:
+        """Return candidates of one code against others (`one`), or of codes below a split point."""
         tables = self.tables(position, nodes)
-        lefts = tables if one else np.cumsum(tables, axis=1)  # codes below the range hold no records here
+        lefts = tables if one else np.cumsum(tables, axis=1)  # codes below the range have no rows
         ends = (0 * low, 0 * low + lefts.shape[1]) if one else (low, high - 1)
         start, end = (each.astype(np.intp) for each in ends)
         width = end - start
@@ -297,10 +305,13 @@ class NodeRows:
         left, point = lefts[number, index], index + (0.0 if one else 1.0)
         return SplitPoints(nodes[number], np.stack([left.T, (self.classes[nodes][number] - left).T]), point, point)
 
-    def _intervals(self, position: int, nodes: Ints, low: Floats, high: Floats) -> SplitPoints:
-        """Intervals between the numbers that occur, those at both ends included; also where a node has no records."""
-        many, tick, counts = self._numbers(position, nodes)
-        m, wide = len(nodes), many + 1  # one more candidate per node, in front of its numbers: everything goes right
+    def _interval_candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> SplitPoints:
+        """Return the intervals between numbers that occur, with both ends, as candidates.
+
+        A node without rows has one interval, its whole range.
+        """
+        many, tick, counts = self._occurring_steps(position, nodes)
+        m, wide = len(nodes), many + 1  # one more: all rows go right
         first = np.cumsum(wide) - wide
         to = np.arange(len(tick)) + np.repeat(np.arange(1, m + 1), many)
         tables = np.empty((2, len(counts), len(tick) + m), dtype=np.int64)
@@ -316,10 +327,13 @@ class NodeRows:
         upper[ends] = high
         return SplitPoints(np.repeat(nodes, wide), tables, lower, upper)
 
-    def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
-        """The steps of a column that occur in some nodes: how many in each, which, and counts of classes x steps."""
-        query, classes = self._by_value(position, nodes), self.records.classes
-        keys, times = self._keys(query)
+    def _occurring_steps(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
+        """Return the steps of a numeric column that occur in some nodes.
+
+        Returns the number of steps per node, the steps, and counts of rows, shape (classes, steps).
+        """
+        query, classes = self._value_query(position, nodes), self.records.classes
+        keys, times = self._key_counts(query)
         group = keys // classes
         new = np.diff(group, prepend=-1) > 0
         counts = np.zeros((classes, np.count_nonzero(new)), dtype=np.int64)
@@ -328,45 +342,49 @@ class NodeRows:
         many = np.diff(np.searchsorted(group, start), append=len(group))
         return many, self.records.occurring[position][0][group - np.repeat(start, many)], counts
 
-    def _table(self, query: Query) -> NDArray[np.int64]:
-        """Counts of nodes x ranks x classes."""
-        keys, times = self._keys(query)
+    def _count_table(self, query: CountQuery) -> NDArray[np.int64]:
+        """Return counts by node, rank and class, shape (nodes, ranks, classes)."""
+        keys, times = self._key_counts(query)
         table = np.zeros((len(query.nodes), query.size, self.records.classes), dtype=np.int64)
         table.reshape(-1)[keys] = times
         return table
 
-    def _keys(self, query: Query) -> tuple[Ints, NDArray[Any]]:
-        """Which (node, rank, class), as one number, records have, and how many have each."""
-        whole, pile = self.piles.get(query.position) or self._piled([query])[0]
-        first, wide = np.searchsorted(whole.nodes, query.nodes[:1]).sum(), query.size * self.records.classes
-        return pile.between(first * wide, (first + len(query.nodes)) * wide)
+    def _key_counts(self, query: CountQuery) -> tuple[Ints, NDArray[Any]]:
+        """Return the keys that occur, and how many rows have each.
 
-    def _by_value(self, position: int, nodes: Ints) -> Query:
-        """By the codes of a column, or by the steps of one that is cut anywhere."""
+        A key encodes node, rank and class as one integer.
+        """
+        whole, pile = self.piles.get(query.position) or self._count_keys([query])[0]
+        first, wide = np.searchsorted(whole.nodes, query.nodes[:1]).sum(), query.size * self.records.classes
+        return pile.counts_between(first * wide, (first + len(query.nodes)) * wide)
+
+    def _value_query(self, position: int, nodes: Ints) -> CountQuery:
+        """Return the query that counts a column's codes, or the occurring steps of its numbers."""
         if not isinstance(attribute := self.records.attributes[position], NumberSplit):
-            return Query(position, nodes, attribute.column.size, as_they_are)
+            return CountQuery(position, nodes, attribute.column.size, identity_rank)
 
         def rank(values: NDArray[Any], _: Ints) -> NDArray[Any]:
             return self.records.ranks(position, values)
 
-        return Query(position, nodes, len(self.records.occurring[position][0]), rank, numeric=True)
+        return CountQuery(position, nodes, len(self.records.occurring[position][0]), rank, numeric=True)
 
-    def _by_side(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> Query:
+    def _side_query(self, position: int, nodes: Ints, points: Floats, low: Floats) -> CountQuery:
+        """Return the query that counts the child that each row goes to, given split points."""
         records, attribute = self.records, self.records.attributes[position]
         numbered = position in records.rows.numbered
-        if numbered:  # the largest rank of a step at or below each; -1 if there is none
-            cut = np.asarray(np.searchsorted(records.occurring[position][0], cut, side="right") - 1.0)
+        if numbered:  # the largest rank of a step at or below each point; -1 if there is none
+            points = np.asarray(np.searchsorted(records.occurring[position][0], points, side="right") - 1.0)
 
         def rank(values: NDArray[Any], node: Ints) -> NDArray[Any]:
-            return attribute.side(records.ranks(position, values) if numbered else values, cut[node], low[node])
+            return attribute.side(records.ranks(position, values) if numbered else values, points[node], low[node])
 
-        return Query(position, nodes, 2, rank, numbered)
+        return CountQuery(position, nodes, 2, rank, numbered)
 
-    def _piled(self, queries: list[Query]) -> list[tuple[Query, Pile]]:
-        """What is counted of all records, in one pass."""
+    def _count_keys(self, queries: list[CountQuery]) -> list[tuple[CountQuery, KeyCounts]]:
+        """Count queries over all rows in one pass; return each query with its finished counts."""
         classes, records = self.records.classes, self.classes.sum(axis=1)
-        piles = {one: Pile(len(one.nodes) * one.size * classes, int(records[one.nodes].sum())) for one in queries}
-        for one, _, node, rank, label in self._met(queries):
+        piles = {one: KeyCounts(len(one.nodes) * one.size * classes, int(records[one.nodes].sum())) for one in queries}
+        for one, _, node, rank, label in self._visit_records(queries):
             keys = np.multiply(node, one.size, dtype=piles[one].kind)
             keys += rank
             keys *= classes
@@ -376,21 +394,24 @@ class NodeRows:
             pile.end()
         return [*piles.items()]
 
-    def _met(self, queries: list[Query]) -> Iterator[tuple[Query, Any, Ints, NDArray[Any], NDArray[Any]]]:
-        """Block by block and column by column, of the records in the nodes that are counted.
+    def _visit_records(
+        self, queries: list[CountQuery]
+    ) -> Iterator[tuple[CountQuery, Any, Ints, NDArray[Any], NDArray[Any]]]:
+        """Yield, per block of rows and query, the rows in the query's nodes.
 
-        Where `node` has each, which of the nodes that is, its rank and its class.
+        Each item has the query, the rows' block and indices in it, and per row the index of its
+        node in the query, its rank and its class.
         """
         ordered = sorted(queries, key=lambda one: (one.numeric, len(one.nodes)))
         own = np.flatnonzero(self.number[:-1] != NOWHERE)
         codes, others = ([one.position for one in ordered if one.numeric == which] for which in (False, True))
         start, samples = 0, len(self.node)
-        source = self.records.held or self.records.rows
+        source = self.records.in_memory or self.records.rows
         for labels, *columns in source.blocks([self.records.target, *codes], others):
-            rows, many = len(labels), min(max(SAMPLES * exact_counts.BLOCK // len(labels), 1), samples)
+            rows, many = len(labels), min(max(SAMPLES_AT_ONCE * exact_counts.BLOCK // len(labels), 1), samples)
             for first in range(0, samples, many):
                 block, last = np.s_[first : first + many, start : start + rows], None
-                index, low, starts = self._by_node(block)
+                index, low, starts = self._sort_by_node(block)
                 for one, values in zip(ordered, columns, strict=True):
                     if last is None or not np.array_equal(one.nodes, last):
                         last, nodes = one.nodes, own[one.nodes] - low
@@ -399,14 +420,17 @@ class NodeRows:
                         node = np.repeat(np.arange(len(nodes))[here], end - begin)
                         at = np.arange(len(node)) + np.repeat(end - np.cumsum(end - begin), end - begin)
                         at = index.take(at).astype(np.intp)
-                        row = at - at // rows * rows  # in half of the time of a remainder
+                        row = at - at // rows * rows  # takes half the time of `%`
                         label = labels.take(row)
                     yield one, (block, at), node, one.rank(values.take(row), node), label
             start += rows
 
-    def _by_node(self, block: tuple[slice, slice]) -> tuple[NDArray[np.int32], int, Ints]:
-        """Where records are in a block, by their nodes; the first node; and where those of each, and behind, begin."""
-        kept, key = self.orders if self.node.size <= KEPT else {}, (block[0].start, block[1].start)
+    def _sort_by_node(self, block: tuple[slice, slice]) -> tuple[NDArray[np.int32], int, Ints]:
+        """Return the indices of a block's rows sorted by node, and where each node's rows start.
+
+        Returns the indices, the first node, and the starts from that node on.
+        """
+        kept, key = self.orders if self.node.size <= MOST_SORTED else {}, (block[0].start, block[1].start)
         if key not in kept:
             every = self.node[block].ravel()
             index = np.flatnonzero(every != NOWHERE)
@@ -420,25 +444,30 @@ class NodeRows:
         return kept[key]
 
 
-def as_they_are(values: NDArray[Any], _: Ints) -> NDArray[Any]:
-    """Codes, which are counted as such."""
+def identity_rank(values: NDArray[Any], _: Ints) -> NDArray[Any]:
+    """Return codes unchanged, as the rank of a query by codes."""
     return values
 
 
-def same_numbers(size: int) -> Ints:
-    """Numbers of nodes as they are; the last is of `NOWHERE`."""
+def identity_numbers(size: int) -> Ints:
+    """Return the numbering that keeps `size` nodes as they are, with `NOWHERE` at the end."""
     return np.append(np.arange(size), NOWHERE)
 
 
 def renumber(number: Ints, size: int, keep: Ints) -> Ints:
-    """Numbers of nodes among some that are kept."""
+    """Return the numbering after only the nodes `keep` are kept."""
     new = np.full(size + 1, NOWHERE)
     new[keep] = np.arange(len(keep))
     return np.asarray(new[number], dtype=np.int32)
 
 
-def spans(first: int, end: int, offered: Flags, records: Ints, cells: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Nodes, one or more at a time, that have so many cells at most or, by column, whose records are as few."""
+def batch_spans(
+    first: int, end: int, offered: Flags, records: Ints, cells: Ints, most: int
+) -> Iterator[tuple[int, int]]:
+    """Yield ranges of nodes, each with at most `most` counted cells, or with one node.
+
+    A node's cells are those of its offered columns, but per column at most its number of rows.
+    """
     while first < end:
         here = offered[first:end]
         come = np.cumsum(here * records[first:end, None], axis=0)
@@ -448,27 +477,31 @@ def spans(first: int, end: int, offered: Flags, records: Ints, cells: Ints, most
         first = stop
 
 
-def roots(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
-    """Every tree's records. A rate is rounded down to what lots can have, so that it is none too high."""
+def root_nodes(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
+    """Return the root node of each tree over its sample of rows.
+
+    The sampling rate is rounded down to a multiple of 2^-53, as random draws are, so that the true
+    rate is never higher.
+    """
     n, rate, kind = len(records.rows), floor(rate * 2.0**53) / 2.0**53, np.min_scalar_type(-trees)
     if resample == "disjoint":
         node = np.zeros((1, n), dtype=kind)
         for here, draws in uniform_blocks(noise, n) if trees > 1 else ():
             node[0, here] = np.minimum(draws * trees, trees - 1)
-        return NodeRows(records, node, None, same_numbers(trees), trees)
+        return NodeRows(records, node, None, identity_numbers(trees), trees)
     node = np.repeat(np.arange(trees, dtype=kind)[:, None], n, axis=1)
     times = np.zeros(node.shape, dtype=np.uint8) if resample == "bootstrap" else None
     for tree in range(trees) if resample != "full" else ():
         for here, draws in uniform_blocks(noise, n):
             if times is None:
                 node[tree, here][draws >= rate] = NOWHERE
-            else:  # more than 255 of one row: less likely than 1 in 10^500
+            else:  # more than 255 copies: less likely than 10^-500
                 np.add.at(times[tree], np.minimum(draws * n, n - 1).astype(np.intp), np.uint8(1))
-    return NodeRows(records, node, times, same_numbers(trees), trees)
+    return NodeRows(records, node, times, identity_numbers(trees), trees)
 
 
 def uniform_blocks(noise: Noise, rows: int) -> Iterator[tuple[slice, Floats]]:
-    """One lot of every row, and where these rows are, some at a time."""
+    """Yield a uniform random number for every row, block by block, with the rows' slice."""
     start = 0
     for draws in noise.lots_by_blocks(rows):
         yield slice(start, start + len(draws)), draws

@@ -1,13 +1,14 @@
-"""A network of 0/1 columns that grows behind the door, one exponential mechanism per new column.
+"""Growth of a Bayesian network of 0/1 columns, with one exponential mechanism per new column.
 
-`FamilySearch` has the exact scores of the families that may come next: private, for the door only.
-With V the columns that stand already, a column X outside may take any l of them as parents, or all
-of them while they are l or fewer. Every family has one last column, so each set of l + 1 columns is
-counted and scored once, when its second last column is placed, and kept until its child is placed.
+`FamilySearch` has the noiseless scores of the families that may come next. They are private, for
+the door only. With V the columns in the network, a column X outside may take any l columns of V as
+parents, or all of V while it has at most l. Each family has one parent that was added last. So each
+set of l + 1 columns is counted and scored once, when that parent is added, and kept until its child
+is added.
 
-Subsets of V are held in colexicographic order of their places in V: a new column then only appends.
-Tables come from the counts of "all ones" by inclusion and exclusion (`bits`); those of smaller
-subsets are shared by all families.
+Subsets of V are stored in colexicographic order of their positions in V, so a new column only
+appends. Marginals come from counts of "all ones" by inclusion and exclusion (`bits`); counts of
+smaller sets are shared by all families.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,34 +25,51 @@ from dpcore.accounting.relation import Relation
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.schema import Schema
 from dpcore.door.door import Door
-from dpcore.door.prices import ClaimedValues
+from dpcore.door.privacy_costs import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import TableScore
 from dpcore.postprocess.bayes_net import Family
 from dpcore.rows.exact_counts import PackedBits, cells_from_corners, popcounts
 
-SCORED = 1 << 14  # families that are scored together: their tables fit the processor's cache
+SCORED = 1 << 14  # families scored together: their marginals fit the processor's cache
 
 
 @dataclass(eq=False)
 class CandidateBlock:
-    """Families of one child: the parents' columns, shape (m, parents), and the exact scores, shape (m,)."""
+    """Families of one child: the parents' columns, shape (m, parents), and scores, shape (m,).
+
+    Scores are noiseless, so a block is private.
+    """
 
     parents: Ints
     scores: Floats
-    weighed: tuple[float, float] = (-1.0, 0.0)
+    cached_weight: tuple[float, float] = (-1.0, 0.0)
 
     def weight(self, factor: float) -> float:
-        """log of the sum of exp(factor * score)."""
-        if self.weighed[0] != factor:
+        """Return the log of the sum of exp(factor * score) over the block, cached per factor."""
+        if self.cached_weight[0] != factor:
             exponents = factor * self.scores
             highest = exponents.max()
-            self.weighed = factor, float(highest + np.log(np.exp(exponents - highest).sum()))
-        return self.weighed[1]
+            self.cached_weight = factor, float(highest + np.log(np.exp(exponents - highest).sum()))
+        return self.cached_weight[1]
 
 
 class FamilySearch:
-    """The candidates of each column that is not placed yet, with exact scores; see `PrivateTable.growth`."""
+    """Candidate families of every column outside the network, with noiseless scores; private.
+
+    Parameters
+    ----------
+    bits : PackedBits
+        The rows, one bit per cell.
+    columns : sequence of int
+        Positions of the columns that the network may get.
+    score : TableScore
+        The score of a family's marginal.
+    max_parents : int
+        The most parents of a column (l).
+    related : bool array, shape (columns, columns), optional
+        Which column (first axis) may have which other as a parent. Default: all.
+    """
 
     def __init__(
         self,
@@ -64,22 +82,22 @@ class FamilySearch:
         related: Flags | None = None,
     ) -> None:
         d, most = len(columns), max_parents
-        self.score, self.shapes = score, [(2,) * (1 + parents) for parents in range(most + 1)]  # those of all tables
+        self.score, self.shapes = score, [(2,) * (1 + parents) for parents in range(most + 1)]  # of all marginals
         self._bits, self._relation, self._most = bits, relation, most
         self._related = np.ones((d, d), dtype=bool) if related is None else related
         self._row = {column: row for row, column in enumerate(columns)}
         self._placed: list[int] = []
         self._choose = np.array([[comb(p, i) for i in range(most + 1)] for p in range(d + 1)], dtype=np.intp)
-        # By size of S, in colexicographic order: S itself as places in V; the rows that are 1 in X and S, and in S.
-        self._parent_sets: list[Ints] = [np.zeros((comb(d, j), j), dtype=np.intp) for j in range(most)]
-        self._with: list[NDArray[np.int32]] = [np.zeros((d, comb(d, j)), dtype=np.int32) for j in range(most)]
-        self._among: list[NDArray[np.int32]] = [np.zeros(comb(d, j), dtype=np.int32) for j in range(most)]
+        # By size of S: positions in V of its columns; rows that are 1 in X and S, and in S.
+        self._parent_sets = [np.zeros((comb(d, j), j), dtype=np.intp) for j in range(most)]
+        self._with = [np.zeros((d, comb(d, j)), dtype=np.int32) for j in range(most)]
+        self._among = [np.zeros(comb(d, j), dtype=np.int32) for j in range(most)]
         self._with[0][:, 0] = bits.ones(np.array(columns, dtype=np.intp)[:, None])
         self._among[0][0] = bits.rows
-        self.blocks: dict[int, list[CandidateBlock]] = {column: [self._single(column, [])] for column in columns}
+        self.blocks = {column: [self._single(column, [])] for column in columns}
 
-    def place(self, column: int) -> None:
-        """Move a column into V: its candidates go, and the others get those that have it as a parent."""
+    def add_column(self, column: int) -> None:
+        """Move a column into the network, and score the families that have it as a parent."""
         placed, at, most = self._placed, len(self._placed), self._most
         row = self._row[column]
         del self.blocks[column]
@@ -98,9 +116,9 @@ class FamilySearch:
             child_row = self._row[child]
             if not self._related[child_row, row]:
                 continue
-            known = [index for index, other in enumerate(placed) if self._related[child_row, self._row[other]]]
+            known = [i for i, other in enumerate(placed) if self._related[child_row, self._row[other]]]
             if len(known) < most:
-                self.blocks[child] = [self._single(child, [*(placed[index] for index in known), column])]
+                self.blocks[child] = [self._single(child, [*(placed[i] for i in known), column])]
             elif len(known) == at:
                 full[child] = np.arange(len(rest))
             else:
@@ -110,21 +128,27 @@ class FamilySearch:
         placed.append(column)
 
     def _single(self, child: int, parents: list[int]) -> CandidateBlock:
-        """All that a column may take, while that is not more than l."""
+        """Return the only candidate of a child that may take all of at most l parents."""
         tables = self._bits.tables(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
         return CandidateBlock(np.array([parents], dtype=np.intp), self.score.of_many(tables, self._relation))
 
     def _products(self, column: int, rest: Ints) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
-        """Rows that are 1 in the new column and in each of some subsets of V, in slices."""
+        """Yield, in slices, the rows that are 1 in the new column and in each of some subsets of V.
+
+        `rest` has the positions in V of each subset's columns.
+        """
         columns = np.array(self._placed, dtype=np.intp)[rest]
         for part in self._bits.chunks(len(rest)):
             holders = np.insert(columns[part], 0, column, axis=1)
             yield part, self._bits.products(holders)
 
     def _extend(self, column: int, rest: Ints, wanted: dict[int, Ints]) -> None:
-        """Score the families of each child whose parents are the new column and one of the wanted subsets."""
+        """Score the families whose parents are the new column and a subset of V, for each child.
+
+        `wanted` has, per child, the indices of its subsets in `rest`.
+        """
         parents = np.insert(np.array(self._placed, dtype=np.intp)[rest], 0, column, axis=1)
-        counts = {child: np.empty(len(parent_sets), dtype=np.int64) for child, parent_sets in wanted.items()}
+        counts = {child: np.empty(len(sets), dtype=np.int64) for child, sets in wanted.items()}
         for part, products in self._products(column, rest):
             buffer = np.empty_like(products)
             for child, parent_sets in wanted.items():
@@ -148,11 +172,16 @@ class FamilySearch:
     def _tables(
         self, child: int, column: int, rest: Ints, parent_sets: Ints, counts: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Child x parents tables, shape (2, 2^l, m), of families with the new column and m subsets of V."""
+        """Return the marginals of families with the new column, shape (2, 2^l, m).
+
+        Axes are the child's value, the parents' values, and the m subsets of V. `counts` has the
+        rows that are 1 in all columns of a family.
+        """
         at, most = len(self._placed), self._most
         row, new_row = self._row[child], self._row[column]
         members = rest[parent_sets]
-        corners = np.empty((2,) + (2,) * most + (len(parent_sets),), dtype=np.int64)  # child, new column, members of S
+        # Axes: the child, the new column, the columns of S, and the families.
+        corners = np.empty((2,) + (2,) * most + (len(parent_sets),), dtype=np.int64)
         for bits in product((0, 1), repeat=most - 1):
             chosen = [i for i, yes in enumerate(bits) if yes]
             size = len(chosen)
@@ -165,38 +194,50 @@ class FamilySearch:
         return cells_from_corners(corners).reshape(2, 2**most, -1)
 
 
-class Growth:
-    """The families that a growing network may take next, and the choice among them.
+class NetworkGrowth:
+    """A growing Bayesian network, whose next family is chosen by an exponential mechanism.
 
-    Which families there are is public: every column that is not placed, with every set of
-    `max_parents` placed columns that it may take, or all of them while they are fewer. Made by
-    `PrivateTable.growth`.
+    The candidates are public: every column outside the network, with every set of `max_parents`
+    columns inside that it may take as parents, or with all of them while they are fewer. Made by
+    `PrivateTable.grow_network`. `open` has the names of the columns outside.
     """
 
     def __init__(self, door: Door, schema: Schema, search: FamilySearch, columns: Sequence[str]) -> None:
         self._door, self._schema, self._search = door, schema, search
         self.open = list(columns)
 
-    def place(self, name: str) -> None:
-        """Let the network have a column without a question, by a public rule or an earlier answer."""
+    def add_column(self, name: str) -> None:
+        """Add a column to the network by a public rule or an earlier answer, without a query."""
         if name not in self.open:
-            raise ParameterError(f"The column {name!r} is not open.", "Place one of the network's columns, once.")
+            raise ParameterError(f"The column {name!r} is not in `open`.", "Add each column of `open` once.")
         self.open.remove(name)
-        self._search.place(self._schema.index(name))
+        self._search.add_column(self._schema.index(name))
 
     def choose(self, *, epsilon: PrivacyLoss, **claimed: Unpack[ClaimedValues]) -> Family:
-        """One exponential mechanism over all families: the child and its parents. The child is then placed.
+        """Choose the next family by one exponential mechanism, and add its child to the network.
 
-        `epsilon` is an amount in the account's currency, as for `PrivateTable`.
+        Parameters
+        ----------
+        epsilon : float or Fraction
+            The privacy loss of the choice, in the ledger's privacy measure.
+        **claimed
+            What the source claims about the choice (`privacy_costs.ClaimedValues`).
+
+        Returns
+        -------
+        tuple of str
+            The child and its parents.
         """
         if not self.open:
-            raise ParameterError("Every column of this network is placed.", "There is nothing left to choose.")
-        entry, factor = self._door.choice(self._search.score, self._search.shapes, epsilon, self._door.claim(**claimed))
+            raise ParameterError("The network has all of its columns already.", "Stop when `open` is empty.")
+        search, claim = self._search, self._door.claim(**claimed)
+        entry, factor = self._door.selection_entry(search.score, search.shapes, epsilon, claim)
         family: Family = self._door.answer("choose", [entry], lambda: self._draw(factor))
-        self.place(family[0])
+        self.add_column(family[0])
         return family
 
     def _draw(self, factor: float) -> Family:
+        """Draw a family with probability proportional to exp(factor * score)."""
         blocks = [(child, block) for child, blocks in self._search.blocks.items() for block in blocks]
         chosen, index = self._door.noise.select_among([block for _, block in blocks], factor)
         child, block = blocks[chosen]

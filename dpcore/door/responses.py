@@ -1,16 +1,17 @@
-"""Randomized answers: what each record reports of itself, and what that costs it.
+"""Randomized response: the reports that each row makes about itself, and their privacy loss.
 
-The only neighbors are tables in which one record has other values (replace): who takes part is
-seen. A record's reports depend on its own values and on its own lots, so another record changes
-nothing, and one that changes costs the sum of its reports' local epsilons (sequential composition,
-for one record).
+Neighboring data sets differ in the values of one row (replace): participation is not hidden. The
+reports of a row depend on its own values and its own random draws, so other rows change nothing.
+One changed row costs the sum of its reports' local epsilons (sequential composition, for one row).
 
-Asked by lot      If each person answers m of r questions, drawn by lots that do not look at values, the reports of one
-                  record cost at most the m dearest together: parts formed by labels compose in parallel.
-Together          Answers that share one lot (kept all, or changed all) are one report of all their columns. Only two
-                  records that agree everywhere, or nowhere, are ever hidden among each other: no finite epsilon.
-Again             A person who reports the same answer twice, with fresh lots, pays twice (an average of many reports is
-                  the truth); so each `randomize` is charged anew. Whoever wants to be asked again keeps the report.
+At random  If each person answers m of r queries, drawn without looking at values, the reports of
+           one row cost at most the m largest epsilons: parts formed by labels compose in parallel.
+Together   Answers that share one draw (all kept, or all changed) are one report of all their
+           columns. Only two rows that agree in all columns, or in none, are hidden from each other:
+           no finite epsilon.
+Again      A person who reports one answer twice, with fresh draws, is charged twice, since the mean
+           of many reports is the truth. So each `randomize` is charged anew. To answer again for
+           free, a person keeps the first report.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +25,7 @@ from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.schema import Schema
-from dpcore.door.prices import QueryClaim
+from dpcore.door.privacy_costs import QueryClaim
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, UniformDraws
@@ -32,74 +33,80 @@ from dpcore.postprocess.reports import Item, Questionnaire, Reports
 from dpcore.rows import Rows
 
 
-def check(questions: Questionnaire, schema: Schema, numbered: Collection[int], relation: Relation) -> None:
-    """Refuse, before anything is charged, questions that nobody can answer."""
+def check_questionnaire(
+    questions: Questionnaire, schema: Schema, numbered: Collection[int], relation: Relation
+) -> None:
+    """Raise ParameterError, before anything is charged, if the randomizers do not fit the schema.
+
+    `numbered` has the positions of columns whose numbers the rows have; only "replace" is allowed.
+    """
     if relation is not Relation.REPLACE:
-        raise ParameterError("Randomized answers hide what people say, not who they are.", "Use replace.")
+        raise ParameterError("Randomized answers do not hide who takes part.", "Use the relation replace.")
     for family, channel in questions.channels.items():
-        sizes = [schema[name].size for name in family]
+        name, sizes = describe_family(family), [schema[column].size for column in family]
         if isinstance(channel, CategoryChannel) and channel.size != np.prod(sizes):
-            raise ParameterError(
-                f"The randomizer of {describe_family(family)} has another number of values.", "Correct it."
-            )
+            raise ParameterError(f"The randomizer of {name} has another number of values.", "Match its column.")
         if not isinstance(channel, CategoryChannel | TRR):
-            raise ParameterError(
-                f"There is no randomizer for {describe_family(family)}.", "Use a channel of this package."
-            )
+            raise ParameterError(f"The randomizer of {name} has no known type.", "Use one of this package.")
         if isinstance(channel, TRR) and (len(family) != 1 or schema.index(family[0]) not in numbered):
-            raise ParameterError(
-                f"{describe_family(family)} is not a number to be randomized.", "Use its values or bins."
-            )
+            raise ParameterError(f"The column {name} is not read as a number.", "Randomize its values or bins.")
 
 
-def entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[Item, str]) -> list[Entry]:
-    """What the reports of one record cost."""
+def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[Item, str]) -> list[Entry]:
+    """Return the ledger entries of the reports of one row.
+
+    `claimed` is the epsilon that the source claims per report, `reasons` why that differs, by
+    column set.
+    """
     channels, optional = questions.channels, questions.optional
     tied = [group for group in questions.together if len(group) > 1]
     listed = {*optional, *(family for group in tied for family in group)}
     found = [
-        entry(describe_family(family), [channel], exact(channel.epsilon), claimed, reasons.get(family, ""))
-        for family, channel in channels.items()
-        if family not in listed
+        report_entry(describe_family(own), [one], exact(one.epsilon), claimed, reasons.get(own, ""))
+        for own, one in channels.items()
+        if own not in listed
     ]
     for group in tied:
         name = ", ".join(map(describe_family, group)) + ", kept or changed together"
         reason = " ".join(dict.fromkeys(reasons.get(family, "") for family in group))
-        found.append(entry(name, [channels[family] for family in group], inf, claimed, reason))
+        found.append(report_entry(name, [channels[one] for one in group], inf, claimed, reason))
     if optional:
-        dearest = sorted((exact(channels[family].epsilon) for family in optional), reverse=True)[: questions.asked]
-        what = f"{questions.asked} of {len(optional)} answers, by lot"
-        found.append(entry(what, [channels[family] for family in optional], sum(dearest, exact(0)), claimed, ""))
+        own, name = [channels[one] for one in optional], f"{questions.asked} of {len(optional)} answers, by lot"
+        largest = sorted((exact(one.epsilon) for one in own), reverse=True)[: questions.asked]
+        found.append(report_entry(name, own, sum(largest, exact(0)), claimed, ""))
     return found
 
 
-def entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsilon | None, reason: str) -> Entry:
-    """One question to everybody."""
+def report_entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsilon | None, reason: str) -> Entry:
+    """Return the ledger entry of one report, or of several reports that are charged together."""
     only = channels[0] if len(channels) == 1 else None
     width = only.upper - only.lower if isinstance(only, TRR) else 1.0
     mechanism = " and ".join(dict.fromkeys(channel.mechanism for channel in channels))
     mechanism += "" if only else ", several"
     scale = only.scale if isinstance(only, TRR) else np.nan
     claim = QueryClaim(claimed_epsilon=claimed, reason=reason)
-    return claim.entry(f"report of {name}", mechanism, width, scale, paid=bound, bound=bound, draws=1)
+    return claim.entry(f"report of {name}", mechanism, width, scale, spent=bound, bound=bound, draws=1)
 
 
 def describe_family(family: Item) -> str:
-    """A family in words."""
+    """Return the names of a set of columns as one text."""
     return " × ".join(family)
 
 
-def answers(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) -> Reports:
-    """Everybody's reports."""
+def draw_reports(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) -> Reports:
+    """Return the randomized reports of all rows.
+
+    Each row answers `questions.asked` of the optional queries, chosen at random, and all others.
+    """
     people, optional = len(rows), questions.optional
     chosen: dict[Item, Ints] = {}
     if optional:
         draws = noise.lots(people * len(optional)).reshape(people, len(optional))
         drawn = np.argpartition(draws, questions.asked - 1, axis=1)[:, : questions.asked]
-        chosen = {family: np.flatnonzero((drawn == i).any(axis=1)) for i, family in enumerate(optional)}
+        chosen = {own: np.flatnonzero((drawn == i).any(axis=1)) for i, own in enumerate(optional)}
     shared: dict[Item, UniformDraws] = {}
     for group in questions.together:
-        shared |= dict.fromkeys(group, given_draws(noise.lots(people)))
+        shared |= dict.fromkeys(group, fixed_draws(noise.lots(people)))
     values: dict[Item, NDArray[Any]] = {}
     for family, channel in questions.channels.items():
         at: Any = chosen.get(family, slice(None))
@@ -112,6 +119,6 @@ def answers(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) 
     return Reports(schema, people, questions.channels, values, chosen, questions.together)
 
 
-def given_draws(lots: Floats) -> UniformDraws:
-    """Lots that were drawn before."""
-    return lambda _: lots
+def fixed_draws(draws: Floats) -> UniformDraws:
+    """Return a source of random draws that always returns the given ones."""
+    return lambda _: draws

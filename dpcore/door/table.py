@@ -1,4 +1,4 @@
-"""Private rows and the questions they may be asked; see the package for how a question is paid for."""
+"""Private rows, and the queries that methods may send to them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.column import Codes, Column, Counts
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute
-from dpcore.door import nodes, prices, responses
+from dpcore.door import nodes, privacy_costs, responses
 from dpcore.door.door import Door
-from dpcore.door.exact_node_counts import Records, roots
-from dpcore.door.network_growth import FamilySearch, Growth
-from dpcore.door.prices import ClaimedValues, Names
+from dpcore.door.exact_node_counts import Records, root_nodes
+from dpcore.door.network_growth import FamilySearch, NetworkGrowth
+from dpcore.door.privacy_costs import ClaimedValues, Names
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.noise.histograms import WIDEST, Spread
@@ -32,32 +32,36 @@ from dpcore.rows import HeldRows, Rows
 
 
 class PrivateTable:
-    """Private rows, encoded by `Schema.encode`, and the questions that the ledger is charged for.
+    """Private rows, and the queries to them that a ledger is charged for.
 
-    What a question may spend is called `epsilon`, and is an amount in the ledger's currency: of
-    epsilon or of rho. A method that states shares of its budget (`PrivateEstimator._budget`) is the
-    same in both.
+    The parameter `epsilon` of a query is a privacy loss in the ledger's privacy measure: epsilon or
+    rho. A method that states shares of its budget (`PrivateEstimator._budget`) runs unchanged in
+    both.
 
-    Codes of shape (n, d) are `HeldRows`. `unprotected` may be called if it is allowed (published
-    mode). The rows' numbers are what a method needs of columns besides their bins: the grid's
-    places for trees that cut them (`splits`), or values to be randomized.
+    Parameters
+    ----------
+    rows : Rows or int array of shape (n, d)
+        The codes of the rows, from `Schema.encode`. `Rows` may also have numbers: ticks for trees
+        that split columns anywhere (`domain.splits`), or values to be randomized.
+    schema : Schema
+        The schema of the codes.
+    ledger : Ledger
+        The ledger that queries are charged to.
+    noise : Noise
+        The source of noise.
+    unprotected_allowed : bool, default=False
+        Whether `unprotected` may be called (published mode).
     """
 
     def __init__(
-        self,
-        rows: Rows | Codes,
-        schema: Schema,
-        ledger: Ledger,
-        noise: Noise,
-        *,
-        unprotected_allowed: bool = False,
+        self, rows: Rows | Codes, schema: Schema, ledger: Ledger, noise: Noise, *, unprotected_allowed: bool = False
     ) -> None:
         self._rows = rows if isinstance(rows, Rows) else HeldRows(rows, schema.sizes)
         if self._rows.sizes != schema.sizes:
-            raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
+            raise SchemaError("The codes do not have the schema's columns.", "Encode with this schema.")
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
-        self._sources: dict[str, str] = {}  # of recoded columns: the schema's
-        self._strata: tuple[str, ...] = ()  # the columns that the rows were split by
+        self._sources: dict[str, str] = {}  # of recoded columns: their source columns
+        self._strata: tuple[str, ...] = ()  # columns that the rows were partitioned by
         self.schema, self.ledger = schema, ledger
         public = self.public_rows
         most = None if public is None or len(self._rows) > public else public
@@ -70,57 +74,55 @@ class PrivateTable:
 
     @property
     def public_rows(self) -> int | None:
-        """The number of rows under replace, where it is public; otherwise the schema's public bound, if declared."""
+        """Number of rows under replace, where it is public; else the schema's bound, or None."""
         return len(self._rows) if self.relation is Relation.REPLACE else self.schema.max_rows
 
-    # Record by record, or a division by values: free
+    # Row by row, or a partition by values: no privacy loss
 
     def derive(self, column: Column, sources: Names, rule: NDArray[np.integer[Any]]) -> Self:
-        """The table with one more column, `rule[codes of the sources]`: record by record, hence free.
+        """Return the table with one more column, a public function of other columns; no query.
 
-        The rule is a public look-up table, with one axis per source, from the sources' codes to the
-        new code.
+        `rule` has the new code for every combination of the sources' codes, one axis per source.
+        The rule works row by row, so it costs nothing.
         """
-        if rule.shape != self._shape(sources) or rule.min() < 0 or rule.max() >= column.size:
-            raise ParameterError("The rule does not fit its sources or its new column.", "Give one code per cell.")
+        if rule.shape != self._marginal_shape(sources) or rule.min() < 0 or rule.max() >= column.size:
+            raise ParameterError("`rule` does not fit its sources or `column`.", "Give one code per source cell.")
         schema = Schema(**{**vars(self.schema), "columns": (*self.schema.columns, column)})
         added = [self.schema.index(name) for name in sources], rule
         rows = self._rows.look_up(schema.sizes, [*range(len(self.schema)), added])
-        return self._sibling(rows, schema, self.ledger)
+        return self._derived_table(rows, schema, self.ledger)
 
     def recode(self, schema: Schema, rules: Sequence[tuple[str, NDArray[np.integer[Any]]]]) -> Self:
-        """The table in other columns, each a public look-up on one of its own: record by record, hence free.
+        """Return the table with other columns, each a public function of one column; no query.
 
-        Rules are, per new column, the column it comes from, and the new code for each of that
-        column's codes.
+        `rules` has, per new column, its source column and the new code for each source code. The
+        rules work row by row, so they cost nothing.
         """
         for (source, rule), size in zip(rules, schema.sizes, strict=True):
-            if rule.shape != self._shape([source]) or rule.min() < 0 or rule.max() >= size:
-                raise ParameterError("A rule does not fit its source or its new column.", "Give one code per code.")
-        rows = self._rows.recoded(schema.sizes, [(self.schema.index(source), rule) for source, rule in rules])
-        made = self._sibling(rows, schema, self.ledger)
-        made._sources = {
-            name: self._sources.get(source, source) for name, (source, _) in zip(schema.names, rules, strict=True)
-        }
+            if rule.shape != self._marginal_shape([source]) or rule.min() < 0 or rule.max() >= size:
+                raise ParameterError(f"A rule does not fit {source!r} or its new column.", "Give one code per code.")
+        rows = self._rows.recoded(schema.sizes, [(self.schema.index(name), rule) for name, rule in rules])
+        made = self._derived_table(rows, schema, self.ledger)
+        made._sources = {name: self._sources.get(own, own) for name, (own, _) in zip(schema.names, rules, strict=True)}
         return made
 
-    def split(self, by: str, *, name: str = "") -> list[Self]:
-        """One table per value of a column: disjoint records, charged in parallel (see `accounting.ledger`).
+    def partition_by(self, by: str, *, name: str = "") -> list[Self]:
+        """Return one table per value of a column, whose ledgers compose in parallel.
 
-        Empty parts are there as well, so that the number of parts tells nothing.
+        Parts without rows are included, so that the number of parts reveals nothing.
         """
         group = self.ledger.parallel(name or f"split by {by}", by="value")
         parts = zip(self._rows.split(self.schema.index(by)), self.schema[by].labels, strict=True)
-        made = [self._sibling(rows, self.schema, group.part(label)) for rows, label in parts]
+        made = [self._derived_table(rows, self.schema, group.part(label)) for rows, label in parts]
         for part in made:
             part._strata += (self._sources.get(by, by),)
         return made
 
-    def expect(self, families: Sequence[Names]) -> None:
-        """Have tables counted in one pass over the rows that questions are going to need; no answer, hence free."""
+    def prefetch(self, families: Sequence[Names]) -> None:
+        """Count marginals that later queries need, in one pass over the rows; return nothing."""
         self._rows.expect([self.schema.index(name) for name in family] for family in families)
 
-    # Questions
+    # Queries
 
     def counts(
         self,
@@ -130,70 +132,77 @@ class PrivateTable:
         weights: list[float] | None = None,
         **claimed: Unpack[ClaimedValues],
     ) -> list[Floats]:
-        """Noisy contingency tables, one axis per column; the families share `epsilon`.
+        """Return noisy marginals, one axis per column; all of them share `epsilon`.
 
         Parameters
         ----------
         families : sequence of sequences of column names
-            An empty one asks for the number of rows.
+            The columns of each marginal. An empty one stands for the number of rows.
         epsilon : float or Fraction
-            For all tables together: table f is drawn with the scale sensitivity / (the family's share of epsilon); of
-            rho with sigma^2 = L2 sensitivity^2 / (2 its share).
+            The privacy loss of all marginals together. A marginal's noise has the scale sensitivity
+            / (its share of epsilon), or in rho sigma^2 = (L2 sensitivity)^2 / (2 its share).
         weights : list of float, optional
-            Public, positive, one per family, to which shares are proportional; by default they are equal.
+            Public, positive, one per marginal: shares are proportional to them. Default: equal
+            shares.
         **claimed
-            What the source says of it (`prices.Claimed`), here and below.
+            What the source claims about the query (`privacy_costs.ClaimedValues`).
         """
         claim, mechanism = self._door.claim(**claimed), self._door.noise.on_counts
-        charged = prices.tables(families, self.relation, mechanism, epsilon, weights, claim)
-        entries = [self._counting(entry, [family]) for entry, family in zip(charged, families, strict=True)]
+        charged = privacy_costs.marginal_entries(families, self.relation, mechanism, epsilon, weights, claim)
+        entries = [self._add_tables(entry, [family]) for entry, family in zip(charged, families, strict=True)]
         scales = [entry.scale for entry in entries]
-        return self._door.answer("counts", entries, lambda: self._door.noisy_counts(self._count(families), scales))
+        return self._door.answer(
+            "counts", entries, lambda: self._door.noisy_counts(self._count_marginals(families), scales)
+        )
 
     def histograms(self, families: Sequence[Names], *, epsilon: Epsilon) -> list[Floats]:
-        """Noisy contingency tables for `epsilon` together: closer than with noise for each, if sizes are alike.
+        """Return noisy marginals by the K-norm mechanism, one noise for all of them together.
 
-        In pure epsilon only. All have one total, under replace that of the rows, which is public
-        then. See `mechanisms.noise.histograms`. An epsilon that buys a scale above `WIDEST` buys
-        nothing.
+        This is more accurate than `counts` if the marginals have similar sizes. In pure epsilon
+        only. All results have one total, under replace the public number of rows. An epsilon whose
+        scale would exceed `WIDEST` gives no information. See `mechanisms.noise.histograms`.
         """
-        entry, factor = self._at_once(families, epsilon)
+        entry, factor = self._histogram_entry(families, epsilon)
 
         def draw() -> list[Floats]:
             if not factor:
-                return [np.zeros(self._shape(family)) for family in families]
-            return self._door.noise.histograms(self._count(families), factor, public_total=self._public_total)
+                return [np.zeros(self._marginal_shape(family)) for family in families]
+            return self._door.noise.histograms(self._count_marginals(families), factor, public_total=self._public_total)
 
         return self._door.answer("histograms", [entry], draw)
 
     def histogram_spreads(self, families: Sequence[Names], epsilon: Epsilon) -> list[Spread]:
-        """About how large the noise of each such table is; public, no question."""
-        _, factor = self._at_once(families, epsilon)
-        sizes = [prod(self._shape(family)) for family in families]
+        """Return the approximate size of the noise of each marginal of `histograms`; no query."""
+        _, factor = self._histogram_entry(families, epsilon)
+        sizes = [prod(self._marginal_shape(family)) for family in families]
         found = self._door.noise.histogram_spreads(sizes, factor, public_total=self._public_total)
         return [found[size] for size in sizes]
 
-    def _at_once(self, families: Sequence[Names], epsilon: Epsilon) -> tuple[Entry, float]:
-        """The entry of histograms, and the factor of a vector's length in its probability; with 0 nothing is drawn."""
-        self._need_pure("Histograms at once")
-        entry = self._counting(prices.histograms(families, self.relation, epsilon), families)
+    def _histogram_entry(self, families: Sequence[Names], epsilon: Epsilon) -> tuple[Entry, float]:
+        """Return the ledger entry of `histograms`, and the factor of its noise's exponent.
+
+        With the factor 0 nothing is drawn.
+        """
+        self._require_pure("K-norm histograms")
+        entry = self._add_tables(privacy_costs.histogram_entry(families, self.relation, epsilon), families)
         return entry, 0.0 if entry.scale > WIDEST else 1 / entry.scale if entry.scale else np.inf
 
     @property
     def _public_total(self) -> bool:
-        """Whether the number of rows is public. Parts by value are under add_remove, whatever the table is under."""
-        return self.relation is Relation.REPLACE  # neighbors have as many rows
+        """Whether the number of rows is public: under replace, and not in parts by value."""
+        return self.relation is Relation.REPLACE
 
     def cell_variance(self, epsilon: PrivacyLoss) -> float:
-        """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""
+        """Return the variance of the noise in each cell of a marginal for `epsilon`; no query."""
         scale = self._cell_scale(epsilon)
         return self._door.noise.variance(scale) if np.isfinite(scale) else np.inf
 
     def cell_error(self, epsilon: PrivacyLoss) -> float:
-        """How far such a cell is from the true count in the mean, roughly; public, no question."""
+        """Return the approximate mean absolute error of such a cell; public, no query."""
         return self.ledger.measure.error(self._cell_scale(epsilon))
 
     def _cell_scale(self, epsilon: PrivacyLoss) -> float:
+        """Return the scale of the noise in each cell of a marginal for `epsilon`."""
         measure = self.ledger.measure
         return measure.scale(epsilon, measure.histogram(self.relation))
 
@@ -211,26 +220,31 @@ class PrivateTable:
         draws: int = 1,
         **claimed: Unpack[ClaimedValues],
     ) -> Ints:
-        """Exponential mechanism: positions of candidates, more probable the higher their score and public weight.
+        """Select candidates by the exponential mechanism; return their positions.
+
+        A candidate's probability is proportional to its public weight times exp(factor * score).
 
         Parameters
         ----------
-        candidates : sequence of families
-            What the score rates, as families of column names; empty for a score that names its own (`ClassLogScore`).
+        score : Score
+            The score of a candidate.
+        candidates : sequence of sequences of column names
+            The columns that the score is computed from; empty for a score with candidates of its
+            own (`ClassLogScore`).
         epsilon : float or Fraction
-            Per draw.
+            The privacy loss per draw.
         draws : int
-            How many independent choices the score makes at once (its leading axes, which are the answer's shape); they
-            compose sequentially.
+            Number of independent choices that the score makes at once (its leading axes, which are
+            the shape of the result). They compose sequentially.
         """
-        shapes = [self._shape(family) for family in candidates]
-        noise = self._door.noise
-        entry, factor = self._door.choice(score, shapes, epsilon, self._door.claim(**claimed), draws=draws)
+        shapes = [self._marginal_shape(family) for family in candidates]
+        noise, claim = self._door.noise, self._door.claim(**claimed)
+        entry, factor = self._door.selection_entry(score, shapes, epsilon, claim, draws=draws)
 
         def draw() -> Ints:
-            values = score.values(self._count, candidates, self.relation)
+            values = score.values(self._count_marginals, candidates, self.relation)
             if values[..., 0].size != draws:
-                raise ParameterError("The score makes another number of choices than was charged.", "Pass draws=.")
+                raise ParameterError(f"The score makes more or fewer choices than {draws}.", "Pass draws=.")
             rated, weights = values if factor else np.zeros_like(values), score.weights
             if weights is None:
                 return noise.select(rated, factor or 1.0)
@@ -245,38 +259,51 @@ class PrivateTable:
     def noisy_scores(
         self, score: Score, candidates: Sequence[Names], *, epsilon: PrivacyLoss, **claimed: Unpack[ClaimedValues]
     ) -> Floats:
-        """Scores of all candidates with noise, shape (len(candidates),); `epsilon` is for all together."""
+        """Return the noisy scores of all candidates, shape (candidates,).
+
+        `epsilon` is for all scores together.
+        """
         if not candidates:
-            raise ParameterError("There is nothing to score.", "Give one candidate or more.")
-        shapes = [self._shape(family) for family in candidates]
+            raise ParameterError("`candidates` is empty.", "Give one candidate or more.")
+        shapes = [self._marginal_shape(family) for family in candidates]
         noise, bounds = self._door.noise, self._door.bounds(score, shapes)
-        entry, grid = prices.noisy_values(
+        entry, grid = privacy_costs.score_entry(
             score.name, bounds, len(shapes), epsilon, self._door.claim(**claimed), exactly=noise.exactly_sampled
         )
 
         def draw() -> Floats:
-            values = score.values(self._count, candidates, self.relation)
+            values = score.values(self._count_marginals, candidates, self.relation)
             if values.shape != (len(candidates),):
-                raise ParameterError("The score gives other values than were charged.", "Use one value per candidate.")
+                raise ParameterError("The score has not one value per candidate.", "Use a score of candidates.")
             if not np.isfinite(entry.scale):
                 return np.zeros(len(candidates))
             return noise.reals(values, entry.scale, grid=grid)
 
         return self._door.answer("noisy_scores", [entry], draw)
 
-    def growth(self, score: TableScore, columns: Names, *, max_parents: int, related: Flags | None = None) -> Growth:
-        """A network over some columns of 0 and 1 that grows by exponential mechanisms, each charged when it is asked.
+    def grow_network(
+        self, score: TableScore, columns: Names, *, max_parents: int, related: Flags | None = None
+    ) -> NetworkGrowth:
+        """Return a growing network of 0/1 columns, whose families are chosen privately one by one.
 
-        `related`, of shape (len(columns), len(columns)), is public: which column (first axis) may
-        take which other as a parent. All may by default.
+        Parameters
+        ----------
+        score : TableScore
+            The score of a family's marginal.
+        columns : sequence of str
+            The names of the network's columns.
+        max_parents : int
+            The most parents of a column.
+        related : bool array, shape (columns, columns), optional
+            Public: which column (first axis) may have which other as a parent. Default: all.
         """
         if set(self.schema.sizes) != {2}:
-            raise ParameterError("Only columns of 0 and 1 can grow into such a network.", "Binarize the schema first.")
+            raise ParameterError("A growing network needs columns of 0 and 1.", "Binarize the schema first.")
         if max_parents < 1 or len(set(columns)) < len(columns):
-            raise ParameterError("A network needs different columns and room for a parent.", "Try max_parents=3.")
+            raise ParameterError("`columns` repeat, or `max_parents` is below 1.", "Try max_parents=3.")
         indices = [self.schema.index(name) for name in columns]
         search = FamilySearch(self._rows.bits, indices, score, self.relation, max_parents=max_parents, related=related)
-        return Growth(self._door, self.schema, search, columns)
+        return NetworkGrowth(self._door, self.schema, search, columns)
 
     def randomize(
         self,
@@ -285,31 +312,30 @@ class PrivateTable:
         claimed_epsilon: Epsilon | None = None,
         reasons: Mapping[tuple[str, ...], str] = MappingProxyType({}),
     ) -> Reports:
-        """Randomized answers: every record reports of itself, before anybody collects (see `responses`).
+        """Return randomized responses, which every row makes about itself (see `responses`).
 
-        Under add_remove nobody may ask; without a finite epsilon only a paper's own method. The
-        claim is for each question, with a reason by family.
+        Only under replace. In corrected mode every randomizer needs a finite epsilon.
+        `claimed_epsilon` is the source's claim per report, and `reasons` explain by column set why
+        it differs from the bound.
         """
-        self._need_pure("Randomized answers")
-        responses.check(questions, self.schema, self._rows.numbered, self.relation)
-        entries = responses.entries(questions, claimed_epsilon, reasons)
+        self._require_pure("Randomized answers")
+        responses.check_questionnaire(questions, self.schema, self._rows.numbered, self.relation)
+        entries = responses.report_entries(questions, claimed_epsilon, reasons)
         if not self._door.unprotected_allowed and any(entry.epsilon_nominal == np.inf for entry in entries):
-            raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or published mode.")
+            raise ParameterError("A randomizer has no finite epsilon.", "Use another, or published mode.")
         return self._door.answer(
-            "randomize",
-            entries,
-            lambda: responses.answers(questions, self._rows, self.schema, self._door.noise),
+            "randomize", entries, lambda: responses.draw_reports(questions, self._rows, self.schema, self._door.noise)
         )
 
     def unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
-        """The raw codes. The bound becomes infinite; only a paper's own, unproved method may ask."""
-        return self._door.unprotected("raw rows", reason, claimed_epsilon, self._rows.held)
+        """Return the raw codes, at infinite privacy loss; published mode only."""
+        return self._door.read_unprotected("raw rows", reason, claimed_epsilon, self._rows.held)
 
     def noiseless(self, reason: str, *, claimed_epsilon: Epsilon, random_ties: bool = False) -> PrivateTable:
-        """The same table with noiseless answers, on an account of its own: `unprotected`, for a method's own questions.
+        """Return the same rows with noiseless answers and their own ledger; published mode only.
 
-        With `random_ties`, one of the best candidates is drawn, as by this table's noise for an
-        ever larger epsilon.
+        The privacy loss is infinite. With `random_ties`, one of the best candidates is drawn at
+        random, as this table's noise would for an ever larger epsilon.
         """
         noise: Noise = NoNoise()
         if random_ties:
@@ -317,11 +343,8 @@ class PrivateTable:
             unseeded = NumpyNoise(generator(None, 0), discrete=False, seeded=False)
             noise = (own if isinstance(own, NumpyNoise) else unseeded).noiseless()
         ledger = Ledger(self.relation if random_ties else Relation.REPLACE)
-        return self._door.unprotected(
-            "noiseless answers",
-            reason,
-            claimed_epsilon,
-            lambda: type(self)(self._rows, self.schema, ledger, noise),
+        return self._door.read_unprotected(
+            "noiseless answers", reason, claimed_epsilon, lambda: type(self)(self._rows, self.schema, ledger, noise)
         )
 
     def trees(
@@ -335,50 +358,65 @@ class PrivateTable:
         rate: float = 1.0,
         plainly_claimed: bool = False,
     ) -> tuple[nodes.PrivateNodes, Epsilon]:
-        """The roots of some trees over random samples of the rows, and what a record's way through one may cost.
+        """Return the root nodes of trees over random samples of rows, and the budget of each path.
 
-        No question; `nodes` has those.
+        No query. The budget is the privacy loss that one row's path through one tree may have.
 
         Parameters
         ----------
+        target : str
+            The target column.
         attributes : mapping of int to Attribute
-            What trees may ask, by the column's position.
+            The splits of each column, by the column's position.
+        trees : int
+            Number of trees.
         epsilon : float or Fraction
-            What all trees may cost together.
+            The privacy loss of all trees together.
         resample : {"disjoint", "poisson", "full", "bootstrap"}
-            Every row in one tree; in each tree with probability `rate`; in all trees; or as many draws with
-            replacement as there are rows, which only a source that claims no price for that may ask for.
+            Every row is in one tree; in each tree with probability `rate`; in all trees; or each
+            tree draws as many rows with replacement as there are, which only a source may do that
+            claims no loss for that.
+        rate : float
+            The sampling rate of "poisson".
         plainly_claimed : bool
-            Whether the source claims that nodes cost the largest of them under replace as well.
+            Whether the source claims, under replace too, that nodes cost the largest of their
+            losses.
         """
-        self._need_pure("Trees")
+        self._require_pure("Trees")
         way = trees, exact(epsilon), resample, rate, len(self._rows)
         part, budget = nodes.tree_budget(self.ledger, *way, plainly_claimed=plainly_claimed)
         index, classes = self.schema.index(target), self.schema[target].size
         records = Records(self._rows, dict(attributes), index, classes)
-        rows = roots(records, self._door.noise, trees, resample, rate)
-        return nodes.PrivateNodes(self._door.on(part), rows), budget
+        rows = root_nodes(records, self._door.noise, trees, resample, rate)
+        return nodes.PrivateNodes(self._door.with_ledger(part), rows), budget
 
-    def _need_pure(self, what: str) -> None:
+    def _require_pure(self, what: str) -> None:
+        """Raise ParameterError in a run that counts rho: the loss of `what` is in pure epsilon."""
         if self.ledger.delta:
-            raise ParameterError(f"{what} are priced in pure epsilon only.", "Use delta=0.")
+            raise ParameterError(f"{what} have their privacy loss in pure epsilon only.", "Use delta=0.")
 
-    def _count(self, families: Sequence[Names]) -> list[Counts]:
+    def _count_marginals(self, families: Sequence[Names]) -> list[Counts]:
+        """Return the noiseless marginals of these columns; private."""
         position = {name: j for j, name in enumerate(self.schema.names)}
         return self._rows.tables([[position[name] for name in family] for family in families])
 
-    def _counting(self, entry: Entry, families: Sequence[Names]) -> Entry:
-        """The entry with the tables that it is about; unknown columns are refused, before anything is charged."""
-        named = [zip(family, self._shape(family), strict=True) for family in families]
+    def _add_tables(self, entry: Entry, families: Sequence[Names]) -> Entry:
+        """Return the entry with the columns and sizes of its marginals.
+
+        SchemaError for unknown columns, before anything is charged.
+        """
+        named = [zip(family, self._marginal_shape(family), strict=True) for family in families]
         tables = [tuple((self._sources.get(name, name), size) for name, size in table) for table in named]
         return replace(entry, tables=tuple(tables), strata=self._strata)
 
-    def _shape(self, family: Names) -> tuple[int, ...]:
-        sizes = self._sizes  # the schema raises, with what to do
+    def _marginal_shape(self, family: Names) -> tuple[int, ...]:
+        """Return the shape of a marginal: the number of codes of each column."""
+        sizes = self._sizes  # the schema raises for an unknown name
         return tuple(sizes[name] if name in sizes else self.schema[name].size for name in family)
 
-    def _sibling(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
+    def _derived_table(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
+        """Return a table of other rows or columns with the same noise and bound on rows."""
         made = type(self)(rows, schema, ledger, self._door.noise)
-        made._door = self._door.on(ledger)  # with this table's bound on rows: how many a part has is private
+        made._door = self._door.with_ledger(ledger)  # keeps the public bound on rows
         made._sources, made._strata = self._sources, self._strata
         return made

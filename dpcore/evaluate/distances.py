@@ -20,7 +20,7 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import binom
 
 from dpcore.arguments import Flags, Floats, is_whole, require_frame
-from dpcore.domain.cells import distinct
+from dpcore.domain.cells import factorize_texts
 from dpcore.domain.column import Codes, Column
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
@@ -400,7 +400,7 @@ def _is_declared(values: pd.Series[Any], column: Column) -> Flags:
         if column.whole:
             inside[inside] = numbers[inside] % 1 == 0
     else:
-        indices, texts = distinct(values)
+        indices, texts = factorize_texts(values)
         categories = {canonical(category) for category in column.categories}
         inside = np.array([*(canonical(text) in categories for text in texts), False], dtype=bool)[indices]
     return np.where(absent, column.missing, inside)

@@ -22,7 +22,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Floats, Ints
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
-from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
+from dpcore.domain.range_query import RangeQuery, count_matches, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
@@ -184,7 +184,7 @@ class Evaluator:
         rows = self.data.train_sample
         if unit is None:
             return np.arange(len(rows))
-        return unit.kept(unit.persons(rows), np.random.default_rng(0).random(len(rows)), fill=fill)
+        return unit.bound_contributions(unit.persons(rows), np.random.default_rng(0).random(len(rows)), fill=fill)
 
     @cached_property
     def _queries(self) -> tuple[list[Any], Any]:
@@ -295,7 +295,7 @@ class Evaluator:
         if fitted is not None and hasattr(fitted, "tree_"):
             answers = range_answers(fitted, queries, self.data.schema) / len(self.rows)
         else:
-            answers = exact_answers(codes, self.data.schema, queries) / len(codes)
+            answers = count_matches(codes, self.data.schema, queries) / len(codes)
         return float(np.abs(answers - truth).mean())
 
     def _mistaken(self, synthetic: pd.DataFrame) -> Mapping[str, float]:

@@ -25,9 +25,9 @@ from sklearn.naive_bayes import CategoricalNB
 from sklearn.svm import LinearSVC
 
 from dpcore.arguments import Flags, Floats, Ints, Progress, no_progress, require_frame
-from dpcore.domain.cells import as_numbers, distinct
+from dpcore.domain.cells import as_numbers, factorize_texts
 from dpcore.domain.column import Codes, Column
-from dpcore.domain.dates import as_days, day_of, iso
+from dpcore.domain.dates import as_day, as_days, iso
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.statistics import Statistics, statistics
@@ -371,14 +371,14 @@ class Label:
         if (self.equals is None) == (self.below is None):
             raise ParameterError("A label needs one rule.", "Give either equals= or below=.")
         if isinstance(self.below, date | str | np.datetime64):
-            if (day := day_of(self.below)) is None:
+            if (day := as_day(self.below)) is None:
                 raise ParameterError("The label's threshold is not a day.", 'Write it as "2021-03-05".')
             object.__setattr__(self, "below", iso(day))
 
     @property
     def threshold(self) -> float:
         """The threshold as a number; of dates, the days since 1970-01-01."""
-        found = day_of(self.below) if isinstance(self.below, str) else self.below
+        found = as_day(self.below) if isinstance(self.below, str) else self.below
         assert found is not None  # such rules compare with `equals`
         assert not isinstance(found, date)  # `__post_init__` has made a text of it
         return float(found)
@@ -434,7 +434,7 @@ class Label:
         if self.below is not None:
             plainly = as_days if isinstance(self.below, str) else as_numbers
             return np.asarray((plainly(cells) if column is None else column.to_numbers(cells)) < self.threshold)
-        indices, texts = distinct(cells)  # -1, a missing cell, reads the last place
+        indices, texts = factorize_texts(cells)  # -1, a missing cell, reads the last place
         yes = [canonical(text) == canonical(self.equals) for text in texts]
         return np.array([*yes, False], dtype=bool)[indices]
 

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats
-from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
+from dpcore.domain.range_query import RangeQuery, count_matches, query_names
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import TableLike, as_rows, require_rows
@@ -62,14 +62,14 @@ def range_answers(release: Synthesizer | pd.DataFrame, queries: Sequence[RangeQu
         return tree.answers(queries) if getattr(release, "consistency", True) else tree.noisy_answers(queries)[0]
     table = release.sample() if isinstance(release, Synthesizer) else release
     require_rows(table)
-    return exact_answers(schema.encode(table), schema, queries).astype(float)
+    return count_matches(schema.encode(table), schema, queries).astype(float)
 
 
 def true_answers(rows: Rows, schema: Schema, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
     """Count the rows that each query matches, shape (len(queries),); rows are read block by block."""
     truth = np.zeros(len(queries), dtype=np.int64)
     for block in rows.blocks(range(len(schema))):
-        truth += exact_answers(np.column_stack(block), schema, queries)
+        truth += count_matches(np.column_stack(block), schema, queries)
     return truth
 
 
@@ -136,7 +136,7 @@ def uniform_baseline_answers(
 
 def cells_covered(query: RangeQuery, schema: Schema) -> int:
     """Return how many cells of the domain a query covers."""
-    sets = query.sets(schema)
+    sets = query.code_masks(schema)
     return prod(int(sets[column.name].sum()) if column.name in sets else column.size for column in schema)
 
 

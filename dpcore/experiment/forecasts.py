@@ -212,7 +212,7 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
     """Predict a run's errors at an epsilon, without the epsilon that would be enough."""
     method = clone(method).set_params(epsilon=epsilon)
     if schema.persons is not None:
-        method = method.for_rows(schema.persons.max_contributions)
+        method = method.with_row_budget(schema.persons.max_contributions)
     table = public_table(method, schema, rows)
     found, seconds = method.measurements(table), float(f"{method.fit_seconds(table):.0e}")
     columns, leaf, pairs, d = None, None, set[tuple[int, int]](), len(schema)
@@ -487,7 +487,7 @@ class Stage:
     def size(self, most: int) -> int:
         """Return how many rows to simulate, at most `most`."""
         # Where rows are bought one by one, fewer of them would be another method.
-        return self.rows if "rows" in self.method.implied(self.made) else min(self.rows, most)
+        return self.rows if "rows" in self.method.implied_parameters(self.made) else min(self.rows, most)
 
     def run(self, codes: Codes, epsilon: float, index: int) -> Codes:
         """Run the method on a table's codes and return the codes of its release.
@@ -502,8 +502,8 @@ class Stage:
         noiseless = epsilon == NO_NOISE  # of the sizes that it has at an epsilon of 1
         # noise is as large beside this share of the rows as it is beside all of them
         method.set_params(epsilon=PrivacyMeasure.of(method.delta).for_rows(1.0 if noiseless else epsilon, 1 / share))
-        method = method.at_epsilon(NO_NOISE) if noiseless else method
-        method.set_params(**method.implied(count))
+        method = method.with_epsilon(NO_NOISE) if noiseless else method
+        method.set_params(**method.implied_parameters(count))
         frame = bound.decode(codes, self.rng(4, index))
         method.fit(frame, schema=bound, ledger=Ledger(method.relation, delta=method.delta))
         return bound.encode(method.sample(count))

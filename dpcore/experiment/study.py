@@ -96,7 +96,7 @@ class Study:
             return table_of(pairs, self.evaluator.score_classifier(fitted, pairs))
         return table_of(pairs, self.evaluator.score_rows(fitted, synthetic, pairs))
 
-    def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
+    def failure_frame(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
         """Return rows without values for a run that failed, or raise `reason` to end the loop."""
         return table_of(self.pairs(run), np.nan)
 
@@ -221,7 +221,7 @@ def one_run(
         synthetic = study.release(run, None if new_ledger is None else new_ledger(), progress)
     except DPCoreError as reason:
         lost = dict.fromkeys((*TIMES, *EPSILONS), np.nan)
-        return index, study.lost(run, reason).assign(**run.shared_labels, **lost, void="", error=str(reason))
+        return index, study.failure_frame(run, reason).assign(**run.shared_labels, **lost, void="", error=str(reason))
     times = dict(zip(TIMES, [time.perf_counter(), time.process_time()] - start, strict=True))
     return index, study.values(run, synthetic).assign(
         **run.shared_labels, **times, **run.method.ledger_.epsilons, error=""

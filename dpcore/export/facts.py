@@ -179,7 +179,7 @@ def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) 
 
 def grounds_of(release: Release) -> list[tuple[str, str]]:
     """Return the lines of `grounds` for a release."""
-    noise = parameters.grade(release.noiseless, release.exactly_sampled, release.parameters["mode"])
+    noise = parameters.describe_noise_quality(release.noiseless, release.exactly_sampled, release.parameters["mode"])
     return grounds(release.schema, release.ledger.relation, release.ledger.delta, noise)
 
 

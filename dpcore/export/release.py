@@ -272,8 +272,8 @@ def make_release(
         data_name=writable(data_name),
         seconds=seconds,
         reading=reading,
-        reading_note=fitted.reconstructed if fitted.mode == "published" else "",
-        rows=fitted._estimate,
+        reading_note=fitted.reconstruction_note if fitted.mode == "published" else "",
+        rows=fitted._row_estimate,
     )
     if not isinstance(made.artifact, Model):
         return made
@@ -285,7 +285,7 @@ release_of = make_release  # as scripts call it that were taken home with a clas
 
 def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Artifact:
     """Return the artifact that a fitted method released."""
-    released = fitted.released()
+    released = fitted.released_artifacts()
     if isinstance(fitted, PrivateClassifier):
         sizes = {name: int(getattr(fitted, f"{name}_")) for name in SIZES if hasattr(fitted, f"{name}_")}
         reports: Reports | None = getattr(fitted, "reports_", None)

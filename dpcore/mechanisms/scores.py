@@ -15,7 +15,7 @@ of tables, and a bound on the number of rows. A unit is 2^-53; an operation is r
 logarithms to 16 at worst, and K numbers add up to within K units of the sum of their sizes, in any
 order. Exactly sampled noise takes the computed scores as they are, as the rational numbers that
 floats stand for, and its exponents are so much smaller, its scales so much larger, that what is
-booked covers `rounding` too (`door.prices`). NumPy's noise, whose own floats can be attacked,
+booked covers `rounding` too (`door.privacy_costs`). NumPy's noise, whose own floats can be attacked,
 leaves it out.
 
 Scores of dependence between columns come first, then those of classes of rows, then those of a

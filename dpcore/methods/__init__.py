@@ -1,7 +1,8 @@
-"""The methods, by the name that screens and exports use. One file per method; none imports another's classes.
+"""The methods, by the names that screens and exports use: one file per method.
 
-A method is one line of the registry, and is imported when it is first asked for. Type checkers read
-`__init__.pyi`, which `scripts/registry.py` writes after these lines.
+No method's file imports another method's classes. Each method has one line in the registry, and is
+imported when it is first used. Type checkers read `__init__.pyi`, which `scripts/registry.py`
+writes from these lines.
 """
 
 from typing import Any

@@ -1,14 +1,16 @@
-"""scikit-learn conventions over the door: parameters in the constructor, `fit` on rows, learned state with a `_`.
+"""scikit-learn conventions over the door: parameters in the constructor, `fit` on private rows.
 
-`fit` does four things and no more: check the parameters against what is public, encode, open the
-door, and hand the `PrivateTable` to the method's `_fit`. A method therefore cannot see a row, and a
-replay test can put recorded answers in the door's place. A `Synthesizer` releases rows, in memory
-or block by block into a file of any length, a `PrivateClassifier` what scikit-learn takes for a
-classifier.
+`PrivateEstimator.fit` does four things. It checks the parameters against the public schema, encodes
+the rows, opens the door (`PrivateTable`), and calls the method's `_fit`. A method therefore never
+sees a row, and a replay test can put recorded answers in the door's place. What `fit` learns is
+stored in attributes whose names end in `_`.
 
-Before a run a method says what it will measure, as far as public facts tell (`Measurement`). Where
-a fit chooses cliques by private data, `PrivateEstimator.measurements` names others, of the same
-size and number.
+A `Synthesizer` releases synthetic rows, in memory or block by block in a file of any length. A
+`PrivateClassifier` releases what scikit-learn accepts as a classifier.
+
+Before a run a method states what it will measure, as far as public facts determine it
+(`Measurement`). If a fit selects cliques by private data, `PrivateEstimator.measurements` names
+other cliques, of the same size and number.
 """
 
 from abc import ABC, abstractmethod
@@ -60,35 +62,48 @@ from dpcore.text import read_toml
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 MOST_DELTA = 0.001
-MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
-# bytes: what every row takes, and a cell in codes, in drawing and as a value
+MEMORY = 4_000_000_000  # bytes that synthetic rows may take while they are made
+# bytes of a row, and of a cell as a code, while it is sampled, and as a value
 PER_ROW, PER_CELL = 100, 24
-BLOCK, MOST_CELLS = 1 << 17, 1 << 23  # rows and cells that are made together for a file
+BLOCK, MOST_CELLS = 1 << 17, 1 << 23  # the most rows and cells of a block of a file
 
 
 class Measurement(NamedTuple):
-    """Noisy counts of a clique of columns, by position; of each they tell so many values apart."""
+    """Noisy counts of one clique: its columns, the values counted per column, and the noise.
+
+    `columns` are positions in the schema. `sizes` has one number per column: how many values of the
+    column the counts distinguish.
+    """
 
     columns: tuple[int, ...]
     sizes: tuple[int, ...]
-    variance: float  # of a count's noise
-    cells: float  # counts, those of other things than these columns included
-    for_columns: bool = True  # whether columns are sampled from them, and not only their ties
-    clips: bool = False  # negative counts become 0, instead of being projected
-    merges: bool = False  # values that noise drowns count the same
-    spread: float = 0.0  # rows that are added, evenly
+    variance: float  # of the noise of one count
+    cells: float  # number of counts, over more columns than `columns` if the marginal has them
+    for_columns: bool = True  # whether single columns are sampled from these counts
+    clips: bool = False  # whether negative counts become 0, instead of being projected
+    merges: bool = False  # whether values whose counts noise hides get equal counts
+    spread: float = 0.0  # rows that are added, evenly over the cells
     bits: bool = False  # whether columns are sampled bit by bit
-    bias: float = 0.0  # how far a column is off without any noise
+    bias: float = 0.0  # total variation distance of a column that noise does not explain
 
 
-def clique(sizes: Sequence[int], columns: Sequence[int], variance: float, most: float = inf, **how: Any) -> Measurement:
-    """The marginal of some columns, with values merged until no column has more than so many."""
+def clique_measurement(
+    sizes: Sequence[int], columns: Sequence[int], variance: float, most: float = inf, **how: Any
+) -> Measurement:
+    """Return the `Measurement` of the marginal of some columns, each with at most `most` values.
+
+    Columns with more values than `most` count as merged. `how` sets other fields of `Measurement`.
+    """
     own = tuple(int(min(sizes[j], max(most, 2))) for j in columns)
     return Measurement(tuple(columns), own, variance, prod(own), **how)
 
 
-def clique_before(sizes: Sequence[int], column: int, most: int, cells: float) -> list[int]:
-    """A column and at most so many before it whose marginal has no more cells."""
+def greedy_clique(sizes: Sequence[int], column: int, most: int, cells: float) -> list[int]:
+    """Return the clique of a column and nearby earlier columns that fit a limit on cells.
+
+    Earlier columns are tried from the nearest on. At most `most` of them join, and the marginal of
+    the clique has at most `cells` cells.
+    """
     found, room = [column], cells / sizes[column]
     for other in reversed(range(column)):
         if len(found) <= most and sizes[other] <= room:
@@ -98,85 +113,90 @@ def clique_before(sizes: Sequence[int], column: int, most: int, cells: float) ->
 
 
 def public_total(table: PrivateTable, otherwise: Any = None) -> Any:
-    """The number of rows, where it is public; otherwise what stands for it."""
+    """Return the number of rows if it is public, and `otherwise` if it is private."""
     return table.public_rows if table.relation is Relation.REPLACE else otherwise
 
 
 def count_rows(table: PrivateTable, share: PrivacyLoss) -> tuple[float, PrivacyLoss]:
-    """The number of rows, noisy unless it is public, and what it cost."""
+    """Return the number of rows and the privacy loss of counting them.
+
+    The number is noisy, at a loss of `share`, unless it is public; then the loss is 0.
+    """
     public = public_total(table)
-    return (float(table.counts([()], epsilon=share)[0]), share) if public is None else (float(public), 0)
+    if public is not None:
+        return float(public), 0
+    return float(table.counts([()], epsilon=share)[0]), share
 
 
-def said_of_delta(method: Any, _: Schema) -> str:
-    """What is risked."""
+def delta_note(method: Any, _: Schema) -> str:
+    """Return a sentence on what the method's delta risks; empty if delta is 0."""
     return say(DELTA, **describe_measure(method.delta)) if method.delta else ""
 
 
 class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
-    """Base of synthesizers and private classifiers: parameters, `fit`, and what it charges.
+    """Base of synthesizers and private classifiers: parameters, `fit`, and the charge to a ledger.
 
-    Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be
-    together.
+    A subclass declares its parameters as fields and implements `_fit`. Its `_check` refuses
+    parameters that contradict each other.
 
     Parameters
     ----------
     epsilon
-        Privacy budget of the whole fit: of a row, or of a person if a column names persons.
+        Privacy budget of the whole fit, for one row; for one person if a column identifies persons.
     mode
-        The version with a proof, or the source's.
+        'corrected': the version with a proof. 'published': the source's algorithm.
     relation
         Which data sets are neighbors.
     delta
-        0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon`
-        is the loss of the whole fit at this delta; far below 1 / rows, as 1e-9. Corrected mode
-        only.
+        0 for pure epsilon. Otherwise losses are counted in rho (zCDP), noise is Gaussian, and
+        `epsilon` is the loss of the whole fit at this delta. Use a value far below 1 / rows, such
+        as 1e-9. Corrected mode only.
     noise
-        Which source draws; 'auto' samples exactly, or with a seed is 'laplace'.
+        Which source draws noise. 'auto' samples exactly; with a seed it means 'laplace'.
     random_state
-        Seeded runs are for teaching and are not private.
+        Seed. Seeded runs are for teaching and are not private.
 
     Attributes
     ----------
     schema_ : Schema
-        The public schema that `fit` was given.
+        The public schema that `fit` received.
     ledger_ : Ledger
-        The privacy loss of `fit`; of a failed or stopped fit, too, which leaves nothing else.
+        The privacy loss of `fit`. A fit that failed or was stopped leaves this attribute only.
     noise_label_ : str
         Which source of noise made this release, in words.
     exactly_sampled_ : bool
         Whether the noise is exactly sampled.
     """
 
-    title: ClassVar[str]  # by the registry; the class's own name, if it is not there
-    reference: ClassVar[str] = ""  # who published it, and when
-    paper: ClassVar[str] = ""
+    title: ClassVar[str]  # name in the registry; of a class that is not registered, its own name
+    reference: ClassVar[str] = ""  # authors and year
+    paper: ClassVar[str] = ""  # number of the paper in docs/fidelity.md
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
-    modes: ClassVar[Collection[str]]  # the options of `mode`
-    best_for: ClassVar[str] = ""  # in a few words
-    provable_published: ClassVar[str] = ""  # of the source's epsilon, as printed
-    provable: ClassVar[str] = "epsilon"  # corrected
-    page: ClassVar[str] = ""  # where the dashboard offers it
+    modes: ClassVar[Collection[str]]  # the options of the parameter `mode`
+    best_for: ClassVar[str] = ""  # purpose, in a few words
+    provable_published: ClassVar[str] = ""  # what can be proved in published mode
+    provable: ClassVar[str] = "epsilon"  # what can be proved in corrected mode
+    page: ClassVar[str] = ""  # page of the dashboard
     presets: ClassVar[tuple[Preset, ...]] = ()
-    # by name and mode, if not as it is
-    compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
-    # what is released besides rows: attributes, less their "_"
+    # variants on the page Compare: parameters by name and mode; empty: the method as it is
+    comparison_variants: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
+    # what is released besides rows: names of attributes, without their "_"
     artifacts: ClassVar[tuple[str, ...]] = ()
-    # why published mode is this project's reading of its source, in a sentence
-    reconstructed: ClassVar[str] = ""
-    published_relations: ClassVar[tuple[Relation, ...]] = ()  # of published mode, if not all
-    # table 1 of paper 003: mechanisms, noise, framework, data
+    # sentence: why published mode is this project's reading of its source
+    reconstruction_note: ClassVar[str] = ""
+    published_relations: ClassVar[tuple[Relation, ...]] = ()  # in published mode; empty: `relations`
+    # row in table 1 of paper 003: mechanisms, noise, framework, data
     survey_row: ClassVar[tuple[str, ...]] = ()
-    # for a table of 200,000 cells, corrected and as printed
+    # of a fit on 200,000 cells, in corrected and in published mode
     seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)
-    seen: ClassVar[str] = phrase("the release")  # what somebody gets to see of a person
+    observed_output: ClassVar[str] = phrase("the release")  # what an observer sees of a person
     controls: ClassVar[tuple[Control, ...]] = controls_of(
-        PAGES["PrivateEstimator"], delta={"note": said_of_delta}, random_state={"note": teaching_note}
+        PAGES["PrivateEstimator"], delta={"note": delta_note}, random_state={"note": teaching_note}
     )
 
-    # the process that pickled it inside a `dp.spending` block
+    # the process that pickled this method inside a `dp.spending` block
     _sender: ClassVar[tuple[int, str] | None] = None
-    # pure epsilon; methods that are made of counts and choices, and so can count in rho, have a parameter of this name
+    # 0: pure epsilon; methods that can count losses in rho declare a parameter of this name
     delta = 0.0
     epsilon: float = number(default=1.0)
     mode: str = choice(default="corrected", options=(phrase("corrected"), phrase("published")))
@@ -195,7 +215,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         cls.title = vars(cls).get("title") or METHODS.name_of(cls.__name__, cls.__name__)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Parameters are kept as Python's numbers, of whichever kind they are given."""
+        """Set an attribute; convert parameters, such as NumPy scalars, to Python values."""
         super().__setattr__(name, value if name.endswith("_") else plain(value))
 
     def fit(
@@ -207,65 +227,64 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
-        """Learn from private rows, and charge a ledger for it before noise is drawn.
+        """Learn from private rows, and charge a ledger before any noise is drawn.
 
         Parameters
         ----------
         frame : DataFrame, or path of a folder
-            The private rows, with the schema's columns, and the one that says whose row it is, if
-            there is one; or a folder of encoded rows (`dpcore.rows.Folder`), which may be larger
-            than memory: `dp.encode_folder` writes one.
+            The private rows, with the schema's columns and, if persons are protected, the column
+            that identifies them. Or a folder of encoded rows (`dpcore.rows.Folder`), which may be
+            larger than memory: `dp.encode_folder` writes one.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema
-            What is public about the rows.
+            The public description of the columns.
         ledger : Ledger, optional
-            The ledger to charge, of this method's relation and delta. Default: that of a
-            `dp.spending` block, or one of its own.
+            The ledger to charge; its relation and delta must be the method's. Default: the ledger
+            of the enclosing `dp.spending` block, or a new one.
         progress : callable, optional
-            Called with a fraction and a text; raising inside it stops the fit, and what was spent
-            stays spent.
+            Called with a fraction and a text. An exception that it raises stops the fit; what was
+            spent stays spent.
 
         Returns
         -------
         self
-            Fitted: what it released, and `ledger_`.
+            Fitted, with the release and `ledger_`.
 
         Raises
         ------
         ParameterError, SchemaError, DataError
             Before anything is measured or charged.
         BudgetError
-            If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has
+            If the ledger's cap would be exceeded. Earlier answers stay charged, and `ledger_` has
             them.
         """
         check_source(frame)
         schema = require_schema(schema)
         relation, unit = self.check(schema), schema.persons
-        rows = rows_of(frame, schema, self._numbers(schema))
+        rows = rows_of(frame, schema, self._number_rules(schema))
         if not isinstance(ledger, Ledger | None):
-            raise ParameterError("`ledger` must be a dp.Ledger.", "Pass dp.Ledger(relation), or leave it out.")
+            raise ParameterError("`ledger` must be a dp.Ledger.", "Pass dp.Ledger(relation), or nothing.")
         ledger = block_ledger(self._sender) if ledger is None else ledger
         measure = PrivacyMeasure.of(self.delta)
         source = make_noise(self.noise, self.random_state, 0, measure.distribution)
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
-                raise DataError("Rows in a folder do not identify persons.", "Fit on a DataFrame, or by rows.")
+                cause = "The schema protects persons, whom a folder of rows does not identify."
+                raise DataError(cause, "Fit on a DataFrame, or use a schema without `unit`.")
             draws = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
-            rows = rows.at(unit.kept(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
+            rows = rows.at(unit.bound_contributions(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
                 "The table has more rows than the schema's max_rows.",
                 "Declare a larger max_rows; it must come from public knowledge, not from this table.",
             )
         if ledger is not None and ledger.relation != relation:
-            raise ParameterError(
-                f"The ledger counts under {ledger.relation}, the method under {relation}.", "Use one relation per run."
-            )
+            words = f"The ledger uses the relation {ledger.relation}, the method {relation}."
+            raise ParameterError(words, "Use the same relation for both.")
         if ledger is not None and ledger.measure != measure:
-            raise ParameterError(
-                f"The ledger counts {ledger.measure}, the method {measure}.", "Give both the same delta."
-            )
+            words = f"The ledger counts losses in {ledger.measure}, the method in {measure}."
+            raise ParameterError(words, "Give both the same delta.")
         id_column = None if unit is None else unit.id_column
         if ledger is not None:
             ledger.set_privacy_unit(id_column)
@@ -275,24 +294,25 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         run.set_privacy_unit(id_column)
         method, account = self, run
         if unit is not None:
-            method = self.for_rows(unit.max_contributions)
-            account = run.group(
-                unit.max_contributions, plan=None if plan is None else plan / measure.rows(unit.max_contributions)
-            )
-        # the door knows rows, and no persons
+            many = unit.max_contributions
+            method = self.with_row_budget(many)
+            account = run.group(many, plan=None if plan is None else plan / measure.rows(many))
+        # the door protects rows: the schema that it sees declares no persons
         known = schema if schema.unit is None else replace(schema, unit=None)
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._published)
         self._forget()
-        # before the first question: whoever stops this fit has the answers until then, and pays
+        # set before the first query: a stopped fit is charged for the answers up to then
         self.ledger_ = run
         if schema.source == "inferred":
             run.void_because(INFERRED)
         if self.random_state is not None:
             run.void_because(SEEDED)
-        self.noise_label_ = source.label if "corrected" in self.modes else NoNoise.label.capitalize()
+        no_noise = NoNoise.label.capitalize()
+        self.noise_label_ = source.label if "corrected" in self.modes else no_noise
         try:
             method._fit(table, progress)
-            self.__dict__.update({name: found for name, found in vars(method).items() if is_learned(name)})
+            learned = {name: found for name, found in vars(method).items() if is_learned(name)}
+            self.__dict__.update(learned)
             progress(1.0, phrase("Done"))
         except BaseException:
             run.close(finished=False)
@@ -301,56 +321,64 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             raise
         run.close()
         self.schema_ = schema
-        self.exactly_sampled_ = source.exactly_sampled and self.noise_label_ != NoNoise.label.capitalize()
+        self.exactly_sampled_ = source.exactly_sampled and self.noise_label_ != no_noise
         return self
 
     def _budget(self, table: PrivateTable) -> PrivacyLoss:
-        """What may be spent on a table, in the run's currency; as printed nothing is planned, and it is epsilon."""
+        """Return the privacy loss that a fit on `table` may spend, in the run's privacy measure.
+
+        Published mode has no plan in its ledger; there the budget is `epsilon`.
+        """
         return exact(self.epsilon) if table.ledger.plan is None else table.ledger.plan
 
     def _forget(self) -> None:
-        """Drop what was learned: a fit that fails leaves no mixture of two releases behind."""
+        """Delete all learned attributes.
+
+        So a fit that fails does not leave a mixture of two releases.
+        """
         for found in filter(is_learned, list(vars(self))):
             delattr(self, found)
 
-    def for_rows(self, rows: int) -> Self:
-        """Return an unfitted copy that runs on rows, several of them a person's.
+    def with_row_budget(self, rows: int) -> Self:
+        """Return an unfitted copy with the budget of one row, if a person may have several rows.
 
         Parameters
         ----------
         rows : int
-            The most rows of one person: each has its exact share of the privacy loss.
+            The most rows of one person. The copy's epsilon for one row makes the loss of this many
+            rows the epsilon of this method.
 
         Returns
         -------
         PrivateEstimator
             The copy.
         """
-        measure = PrivacyMeasure.of(self.delta)
-        share = measure.epsilon(measure.loss_of(self.epsilon) / measure.rows(rows)) if self.delta else None
-        copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
+        measure, share = PrivacyMeasure.of(self.delta), exact(self.epsilon) / rows
+        if self.delta:
+            share = measure.epsilon(measure.loss_of(self.epsilon) / measure.rows(rows))
+        copy: Self = clone(self).set_params(epsilon=share)
         return copy
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by name, former names too.
+        """Set parameters by name; former names of parameters are accepted.
 
         Raises
         ------
         ParameterError
-            If a name is not known.
+            If a name is unknown.
         """
         changed: Self = super().set_params(**self._known_parameters(parameters))
         return changed
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """The names of the schema's columns, in order, without a classifier's target: shape (d,)."""
+        """Names of the schema's columns without a classifier's target, in order: shape (d,)."""
         left_out = self.target_ if isinstance(self, PrivateClassifier) else None
         return np.array([name for name in self.schema_.names if name != left_out], dtype=object)
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns `feature_names_in_` has."""
+        """Number of columns in `feature_names_in_`."""
         return len(self.feature_names_in_)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -361,31 +389,33 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         copy.__dict__["_sender"] = self._sender
         return copy
 
-    if not TYPE_CHECKING:  # who still know which names there are
+    if not TYPE_CHECKING:  # type checkers still report unknown names
 
         def __getattr__(self, name: str) -> Any:
-            """Say what to write in place of a name that is not there, or not before `fit`."""
+            """Raise AttributeError for an unknown attribute, with advice on what to write."""
             early = is_learned(name) and "schema_" not in vars(self)
-            known = "" if name.startswith("_") else "attributes"  # scikit-learn asks every copy for names of its own
+            # scikit-learn looks up private names of its own
+            known = "" if name.startswith("_") else "attributes"
             advice = " Call fit(frame, schema=…) first." if early else advise(name, known)
             cause = f"{type(self).__name__!r} object has no attribute {name!r}.{advice}"
             raise AttributeError(cause, name=name, obj=self)
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
+            words = f"This {type(self).__name__} is not fitted yet."
+            raise ParameterError(words, "Call fit(frame, schema=…) first.")
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether a fit came to its end; one that did not leaves `ledger_` alone."""
+        """Return whether a fit finished; a fit that failed or was stopped sets `ledger_` only."""
         return hasattr(self, "schema_")
 
     def check(self, schema: Schema) -> Relation:
-        """Check that the parameters fit each other and a schema. Reads no row.
+        """Check that the parameters fit each other and a schema, without reading any row.
 
         Parameters
         ----------
         schema : Schema
-            What is public about the rows.
+            The public description of the columns.
 
         Returns
         -------
@@ -395,9 +425,9 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         Raises
         ------
         ParameterError
-            If they do not.
+            If a parameter is out of range, or contradicts another parameter or the schema.
         SchemaError
-            If a column that they name is not in the schema.
+            If a parameter names a column that the schema does not have.
         """
         schema = require_schema(schema)
         for name, parameter in self.parameters().items():
@@ -407,29 +437,33 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             words = f"{self.title}{' as published' * self._published} is not defined under {relation}."
             raise ParameterError(words, f"Use the relation {' or '.join(known)}.")
         if self._published and self.delta:
-            raise ParameterError(f"{self.title} as published has no delta.", "Use delta=0, or mode='corrected'.")
+            words = f"{self.title} as published has no delta."
+            raise ParameterError(words, "Use delta=0, or mode='corrected'.")
         PrivacyMeasure.of(self.delta)
         self._check(schema)
         return relation
 
-    def released(self) -> dict[str, Any]:
+    def released_artifacts(self) -> dict[str, Any]:
         """Return what was released besides rows, by its name in files.
 
-        Each is an object, or a value that JSON can hold.
+        Returns
+        -------
+        dict
+            For each name in `artifacts`, an object or a value that JSON can hold.
         """
         return {name: getattr(self, f"{name}_") for name in self.artifacts}
 
     def structure(self) -> dict[str, Any]:
-        """Return `released` as JSON-ready values, for files."""
-        return {name: json_ready(part) for name, part in self.released().items()}
+        """Return `released_artifacts` as JSON-ready values, for files."""
+        return {name: json_ready(part) for name, part in self.released_artifacts().items()}
 
-    def at_epsilon(self, epsilon: float) -> Self:
-        """Return an unfitted copy for another epsilon.
+    def with_epsilon(self, epsilon: float) -> Self:
+        """Return an unfitted copy with another epsilon.
 
         Parameters
         ----------
         epsilon : float
-            Its epsilon. A method may keep the sizes that its own epsilon allows.
+            Epsilon of the copy. A method may keep model sizes that follow from its own epsilon.
 
         Returns
         -------
@@ -440,28 +474,40 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         return copy
 
     def _target(self, schema: Schema, chosen: str | None) -> str:
+        """Return the target column: `chosen`, or the schema's target if `chosen` is None.
+
+        ParameterError if there is no target, or if it is numeric.
+        """
         target = schema.target if chosen is None else chosen
         if target is None:
-            raise ParameterError(f"{self.title} needs a class column.", "Choose it here (target=), or with the data.")
+            words = f"{self.title} needs a class column."
+            raise ParameterError(words, "Set target=, or declare a target in the schema.")
         if schema[target].numeric:
-            raise ParameterError(
-                f"The target {target!r} is a numeric column.", "Choose a categorical column, or declare it as one."
-            )
+            words = f"The target {target!r} is a numeric column."
+            raise ParameterError(words, "Choose a categorical column, or declare the column as one.")
         return target
 
     def _class_index(self, schema: Schema, most: float = inf) -> int:
-        """Where the class column is that was chosen, or else the schema's with categories, `most` at most; or -1."""
-        own = schema.target and not schema[schema.target].numeric and schema[schema.target].size <= most
-        name = getattr(self, "target", None) or (schema.target if own else None)
+        """Return the position of the class column, or -1 if there is none.
+
+        The class column is the `target` parameter. Without it, it is the schema's target if that is
+        categorical and has at most `most` values.
+        """
+        own = schema.target and schema[schema.target]
+        fits = own and not own.numeric and own.size <= most
+        name = getattr(self, "target", None) or (schema.target if fits else None)
         return schema.index(name) if name else -1
 
-    def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
-        """What the door needs of numbers besides codes: rules on those of columns, by position."""
+    def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
+        """Return rules on the numbers of columns, by the column's position.
+
+        Most methods need codes only, and return no rules.
+        """
         return {}
 
     @classmethod
     def relations_in(cls, mode: str) -> tuple[Relation, ...]:
-        """Return the relations that the method is defined under in a mode.
+        """Return the neighboring relations for which the method is defined in a mode.
 
         Parameters
         ----------
@@ -476,57 +522,57 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         return (mode == "published" and cls.published_relations) or cls.relations
 
     @property
-    def _estimate(self) -> float:
-        """How many rows the data have, public or estimated with noise; 0 if it is not known."""
+    def _row_estimate(self) -> float:
+        """Number of rows of the data set, public or estimated with noise; 0 if unknown."""
         return float(np.sum(getattr(self, "rows_", 0.0) or getattr(self, "class_totals_", 0.0)))
 
-    def implied(self, rows: int | None) -> dict[str, Any]:
-        """Return other parameters, as a page sets them after those that were chosen.
+    def implied_parameters(self, rows: int | None) -> dict[str, Any]:
+        """Return values of other parameters that follow from the chosen ones.
 
         Parameters
         ----------
         rows : int or None
-            How many synthetic rows are wanted; None for as many as the release says.
+            How many synthetic rows are wanted; None for the number that the release estimates.
 
         Returns
         -------
         dict
-            Values by the names of parameters; empty if none follows.
+            Values by parameter name, which a page sets; empty if nothing follows.
         """
         return {}
 
-    def foretold(self, rows: int | None) -> str:
-        """Describe in a sentence what a rule will make of a number of rows that is public.
+    def describe_size_rule(self, rows: int | None) -> str:
+        """Describe in a sentence which model sizes a rule derives from the public number of rows.
 
         Parameters
         ----------
         rows : int or None
-            The public number or bound; None if there is none.
+            The public number of rows, or a public bound; None if there is none.
 
         Returns
         -------
         str
-            The sentence; empty if there is no such rule.
+            The sentence; empty if the method has no such rule.
         """
         return ""
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
-        """Return what a fit measures, as far as public facts tell; no question.
+        """Return which marginals a fit would measure, and their noise, from public facts only.
 
         Parameters
         ----------
         table : PrivateTable
-            A table whose schema, number of rows and ledger are looked at, and nothing else.
+            Only its schema, public number of rows and ledger are used. No query is asked.
 
         Returns
         -------
         list of Measurement, or None
-            Cliques and their noise; None if nothing can be said.
+            One for each marginal; None if public facts do not determine them.
         """
         return None
 
     def fit_seconds(self, table: PrivateTable) -> float:
-        """Return about how long a fit takes, from public facts; no question.
+        """Estimate how long a fit takes, from public facts only.
 
         Parameters
         ----------
@@ -536,43 +582,48 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         Returns
         -------
         float
-            Seconds on a usual computer, often out by a factor of three.
+            Seconds on a usual computer, often wrong by a factor of three.
         """
         columns = len(table.schema)
         cells = (table.public_rows or 0) * columns / 200_000 * (columns / 15) ** 0.5
         return float(self.seconds[self._published] * (0.25 + 0.35 * cells))
 
     def _check_score(self, score: Score, schema: Schema) -> None:
-        """Refuse a score that needs a public bound on the number of rows where there is none."""
+        """Raise ParameterError if a score needs a public bound on the rows and there is none.
+
+        Under replace the number of rows is public, so only add_remove is checked.
+        """
         if self.relation == Relation.ADD_REMOVE:
             score.bounds([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)
 
     def _check(self, schema: Schema) -> None:
-        """Raise ParameterError if the parameters do not fit each other, or the public schema."""
+        """Raise ParameterError if the parameters contradict each other or the public schema."""
         target = getattr(self, "target", None)
         if target is not None:
             self._target(schema, target)
 
     @property
     def _published(self) -> bool:
-        """Whether the method runs as printed."""
+        """Whether the method runs in published mode."""
         return self.mode == "published"
 
     @abstractmethod
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        """Learn from the door's answers; set attributes that end in `_`."""
+        """Learn from the answers of the door, and set attributes whose names end in `_`."""
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of methods that release a classifier.
 
-    Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and
-    `GridSearchCV`, with the schema passed on as a parameter of `fit`. Every fit is charged; a
-    `dp.spending` block around has one ledger for all of them, and says which folds it is sound for.
-    What a search does with the scores is not charged: they are read off real rows, so the best of
-    several has no guarantee. (Of a table with as many rows as columns, scikit-learn takes the
-    schema for a row each.) Classes are texts, as in the schema; `score` compares them with numbers
-    and truth values as the schema does.
+    A private classifier works where scikit-learn's classifiers do: in a `Pipeline`,
+    `cross_val_score` and `GridSearchCV`, with the schema passed on as a parameter of `fit`. Every
+    fit is charged. A `dp.spending` block charges all fits inside it to one ledger, and says for
+    which folds that is sound. The use that a search makes of the scores is not charged: scores are
+    computed on real rows, so choosing the best of several fits has no guarantee.
+
+    Classes are texts, as in the schema. `score` also compares them with numbers and truth values,
+    by the schema's rules. If the frame has as many rows as the schema has columns, scikit-learn
+    mistakes the schema for a parameter with one value per row.
 
     Parameters
     ----------
@@ -584,7 +635,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     target_ : str
         The class column.
     classes_ : array of str
-        All classes that the schema declares, in its order; not what the rows happened to hold.
+        All classes that the schema declares, in its order, whether or not they occur in the rows.
     """
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts
@@ -601,22 +652,22 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
-        """Learn from private rows, and charge a ledger for it before noise is drawn.
+        """Learn from private rows, and charge a ledger before any noise is drawn.
 
         Parameters
         ----------
         frame : DataFrame, or path of a folder
-            The private rows, with the schema's columns, as for `PrivateEstimator.fit`; the class
-            may be left to `y`.
+            The private rows, with the schema's columns, as for `PrivateEstimator.fit`. The class
+            column may be absent if `y` is given.
         y : array-like of shape (n,), optional
-            The classes. If the frame has them as well, these count.
+            The classes. They replace a class column of the frame.
         schema, ledger, progress
             As for `PrivateEstimator.fit`.
 
         Returns
         -------
         self
-            Fitted: what it released, and `ledger_`.
+            Fitted, with the release and `ledger_`.
 
         Raises
         ------
@@ -638,19 +689,19 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         Parameters
         ----------
         frame : DataFrame of n rows
-            The rows. The class column may be there, and is not looked at.
+            The rows. A class column is ignored.
 
         Returns
         -------
         array of str, shape (n,)
-            The classes; the first in the schema's order if several are as probable.
+            The classes. If several are equally probable, the first in the schema's order.
 
         Raises
         ------
         ParameterError
             If the method is not fitted yet.
         DataError
-            If a column is lacking or a cell does not fit its declaration.
+            If a column is missing, or a cell does not fit its column's declaration.
         """
         return np.asarray(self.classes_[self.predict_proba(frame).argmax(axis=1)])
 
@@ -665,7 +716,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         Returns
         -------
         float array of shape (n, classes)
-            The probabilities, columns as in `classes_`.
+            The probabilities, with columns in the order of `classes_`.
 
         Raises
         ------
@@ -676,16 +727,16 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return np.asarray(getattr(self, f"{self.predictor}_").probability(require_frame(frame)))
 
     def score(self, frame: pd.DataFrame, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy on rows with known classes. Reads them: not private.
+        """Return the accuracy on rows with known classes. The accuracy is not private.
 
         Parameters
         ----------
         frame : DataFrame of n rows
             The rows.
         y : array-like of shape (n,), optional
-            Their classes; by default those in the frame.
+            The true classes; by default the frame's class column.
         sample_weight : array-like of shape (n,), optional
-            How much each row counts. Default: equally.
+            Weight of each row. Default: equal weights.
 
         Returns
         -------
@@ -695,12 +746,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         Raises
         ------
         ParameterError, DataError
-            As for `predict`, and if the classes are lacking.
+            As for `predict`, and if the classes are missing.
         """
         predicted = self.predict_proba(frame).argmax(axis=1)
         column = self.schema_[self.target_]
         if y is None and column.name not in frame.columns:
-            raise DataError(f"The data lack the classes, {column.name!r}.", "Pass them as y, or in the frame.")
+            words = f"The frame lacks the class column {column.name!r}."
+            raise DataError(words, "Pass the classes as y, or in the frame.")
         truth = column.encode(pd.Series(frame[column.name] if y is None else one_per_row(y, frame)))
         return float(np.average(predicted == truth, weights=sample_weight))
 
@@ -708,13 +760,20 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         self._target(schema, self.target)
 
 
-def most_rows(schema: Schema) -> int:
-    """How many rows of a schema, about, can be made in `MEMORY`; public, like the schema."""
+def max_rows_in_memory(schema: Schema) -> int:
+    """Return about how many synthetic rows of a schema can be made in `MEMORY` bytes.
+
+    The number is public, because the schema is.
+    """
     return MEMORY // (PER_ROW + PER_CELL * len(schema))
 
 
 def block_sizes(n: int, schema: Schema) -> Iterator[int]:
-    """The sizes of the fewest blocks that n rows take: they differ by one row at most."""
+    """Return the sizes of the blocks in which `n` synthetic rows are made.
+
+    There are as few blocks as `BLOCK` rows and `MOST_CELLS` cells per block allow. Their sizes
+    differ by at most one row.
+    """
     blocks = -(-n // min(BLOCK, max(MOST_CELLS // len(schema), 1)))
     return (n * (i + 1) // blocks - n * i // blocks for i in range(blocks))
 
@@ -724,34 +783,35 @@ class Synthesizer(PrivateEstimator):
 
     @check_arguments
     def sample(self, n: int | None = None) -> pd.DataFrame:
-        """Sample synthetic rows inside the schema (post-processing, at no privacy loss).
+        """Sample synthetic rows inside the schema (post-processing, no privacy loss).
 
         No row breaks a rule of the schema (`postprocess.exchanges`).
 
         Parameters
         ----------
         n : int, optional
-            How many rows; by default as many as the release says the data have; of persons under
-            replace, one for each.
+            Number of rows. Default: the number that the release estimates for the data set; if
+            persons are protected under replace, one row per person.
 
         Returns
         -------
         DataFrame of n rows
-            With `random_state` set, the same rows at every call.
+            With `random_state` set, every call returns the same rows.
 
         Raises
         ------
         ParameterError
-            If the method is not fitted yet, `n` is no number of rows, or more rows than fit into
-            memory.
+            If the method is not fitted yet, if `n` is not a whole number of 1 or more, or if `n`
+            rows do not fit into memory.
         """
         self._check_fitted()
         rows = self.estimated_rows() if n is None else n
         self._check_rows(rows)
-        if rows > (most := most_rows(self.schema_)):
-            noise = " The release says that there are so many, which is mostly noise." if n is None else ""
-            words = f"{rows:,} rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do.{noise}"
-            raise ParameterError(words, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
+        if rows > (most := max_rows_in_memory(self.schema_)):
+            noise = " The number comes from the release, and is mostly noise." if n is None else ""
+            words = f"{rows:,} rows do not fit into {MEMORY / 1e9:g} GB, but {most:,} rows do.{noise}"
+            remedy = f"Pass n={most:_} or less, or write the rows to a file: sample_to(path, n)."
+            raise ParameterError(words, remedy)
         rng = generator(self.random_state, 2)
         return decode_with_rules(self.schema_, self._sample(rows, rng), rng)
 
@@ -761,35 +821,36 @@ class Synthesizer(PrivateEstimator):
     ) -> Path:
         """Write any number of synthetic rows to a file, block by block at constant memory.
 
-        Post-processing, at no privacy loss. The rows are made in the fewest blocks of at most
-        131,072 rows, whose sizes differ by one row at most. Each block is as `sample` would make
-        it, with random numbers of its own, so that in each one counts are the expected ones,
-        rounded. They are other rows than those of `sample(n)`, and break no rule either.
+        Post-processing, no privacy loss. Rows are made in the fewest blocks of at most 131,072
+        rows, whose sizes differ by at most one row. Each block is sampled like `sample`, with its
+        own random numbers, so that counts in each block are the expected counts, rounded. The rows
+        differ from those of `sample(n)`. No row breaks a rule of the schema.
 
         Parameters
         ----------
         path : path
-            Its end tells the format: .parquet (with types) or .csv. All of it is there in the end,
-            or nothing.
+            The file. Its suffix decides the format: .parquet (with types) or .csv. The file is
+            written completely or not at all.
         n : int
-            How many rows.
+            Number of rows.
         replace : bool, default=False
-            Whether a file that is there is replaced.
+            Whether an existing file is replaced.
         progress : callable, optional
-            Called with a fraction and a text; raising inside it stops, and leaves no file.
+            Called with a fraction and a text. An exception that it raises stops the writing, and no
+            file is left.
 
         Returns
         -------
         Path
-            The file. With `random_state` set, of the same rows at every call.
+            The file. With `random_state` set, every call writes the same rows.
 
         Raises
         ------
         ParameterError
-            If n is no number of rows, or more than a release holds that is made of rows; if the
-            format is not known, or the method is not fitted yet.
+            If `n` is not a whole number of 1 or more, or exceeds the rows of a release that
+            consists of rows; if the format is unknown, or the method is not fitted yet.
         DataError
-            If the file cannot be written, or is there.
+            If the file cannot be written, or already exists.
         """
         self._check_fitted()
         self._check_rows(n)
@@ -797,7 +858,7 @@ class Synthesizer(PrivateEstimator):
 
         def frames() -> Iterator[pd.DataFrame]:
             made = 0
-            for codes in self._blocks(block_sizes(n, self.schema_), rng):
+            for codes in self._sample_blocks(block_sizes(n, self.schema_), rng):
                 progress(made / n, phrase("{rows:,} rows written").format(rows=made))
                 yield decode_with_rules(self.schema_, codes, rng)
                 made += len(codes)
@@ -808,20 +869,22 @@ class Synthesizer(PrivateEstimator):
 
     def _check_rows(self, n: object) -> None:
         if not is_whole(n, 1):
-            raise ParameterError("The number of rows to sample must be a whole number of 1 or more.", "Try n=10_000.")
+            words = "The number of rows to sample must be a whole number of 1 or more."
+            raise ParameterError(words, "Try n=10_000.")
 
-    def _blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
-        """Codes of blocks of so many rows, each drawn with a stream of its own."""
+    def _sample_blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
+        """Yield the codes of blocks of rows, one per size, each from its own random stream."""
         return (self._sample(size, rng.spawn(1)[0]) for size in sizes)
 
     def estimated_rows(self) -> int:
-        """Return how many rows the release says that the data have, at least one.
+        """Return the number of rows that the release estimates for the data set, at least 1.
 
         Returns
         -------
         int
-            The public number or the noisy one, at most the public bound; of persons under replace,
-            one row for each. It may be mostly noise, and then far from the real number.
+            The public or the noisy number of rows, at most the public bound. If persons are
+            protected under replace: the number of persons. A noisy number may be far from the true
+            one.
 
         Raises
         ------
@@ -829,11 +892,12 @@ class Synthesizer(PrivateEstimator):
             If the method is not fitted yet.
         """
         self._check_fitted()
-        # in which a person has several
-        unit, bounded = self.schema_.persons, self.relation == Relation.REPLACE
-        rows = max(round(self._estimate / (unit.max_contributions if bounded and unit else 1)), 1)
-        return rows if bounded or self.schema_.max_rows is None else min(rows, self.schema_.max_rows)
+        # under replace every person has `max_contributions` rows
+        schema, bounded = self.schema_, self.relation == Relation.REPLACE
+        many = schema.persons.max_contributions if bounded and schema.persons else 1
+        rows = max(round(self._row_estimate / many), 1)
+        return rows if bounded or schema.max_rows is None else min(rows, schema.max_rows)
 
     @abstractmethod
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
-        """Codes of n rows, shape (n, d)."""
+        """Return the codes of `n` synthetic rows, shape (n, d)."""

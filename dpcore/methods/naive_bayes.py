@@ -1,43 +1,50 @@
-r"""NB-Synth: synthetic data from a naive-Bayes model of one class column (paper 000).
+r"""NB-Synth: synthetic data from a naive Bayes model of one class column (paper 000).
 
-Idea      Learn p(c) and p(x_j | c) from the data. Make rows x, and give each a class by the model.
+Idea      Learn p(c) and p(x_j | c) from the data. Make rows x, and label each by the model.
 
-Steps, as printed (mode="published")
-  1  Draw S rows x uniformly from the product of the attributes' domains (public randomness; "at random" is printed,
-     and a repetition that leaves x out).
-  2  Label each by the exponential mechanism on q(D, x, c) = log p(c) + sum_j log p(x_j | c), p Laplace-smoothed from
-     the true counts, with probability proportional to exp(epsilon q / (2 Dq)), Dq = ceil(log 2N).  choose, S draws
-     The paper smooths p(x_j | c) only. Read so, a class that one person brings is impossible without that person, and
-     no epsilon holds at all; here p(c) is smoothed too, which is kinder to the paper.
-     (prior="frequency": p(c) as printed, N_c / N.  unprotected)
-     (variant="Alg1": label by the arg max of q instead; no noise at all.  unprotected)
+Steps, as published (mode="published")
+  1  Draw S rows x uniformly from the product of the columns' domains (public randomness). The paper
+     prints "at random", and a repetition that leaves x out.
+  2  Label each row by the exponential mechanism on the score
+     q(D, x, c) = log p(c) + sum_j log p(x_j | c), where p is Laplace-smoothed from the true counts.
+     The probability is proportional to exp(epsilon q / (2 Dq)), Dq = ceil(log 2N).  choose, S draws
+     The paper smooths p(x_j | c) only. Then a class that one person brings is impossible without
+     that person, and no epsilon holds. Here p(c) is smoothed as well, which favors the paper.
+     (prior="frequency": p(c) as published, N_c / N.  unprotected)
+     (variant="Alg1": label by the arg max of q instead, without noise.  unprotected)
 
 Steps, corrected (mode="corrected")
   C1 (default)
-  1  Noisy class x value table of every attribute.                                                 counts, n tables
-  2  Class totals: inverse-variance mean of the tables' row sums; rows moved to it and projected on the non-negative
-     rows of that sum; smoothed.                                                                    post-processing
-  3  x uniform (x_source="uniform") or x_j ~ p(x_j | c) with c ~ p(c) first (x_source="model", called C1-gen);
-     under "uniform" the label is drawn from exp(kappa q).                                          post-processing
-  C2 (variant="C2", the paper's algorithm with a true bound, only to show its price)
-  1  Uniform x; each of S labels by the exponential mechanism at epsilon / S.                       choose, S draws
+  1  A noisy marginal of the class and each other column.                           counts, n tables
+  2  Class totals: the inverse-variance mean of the marginals' row sums. Each marginal is moved to
+     these totals, projected on non-negative cells with these row sums, and smoothed.
+                                                                                     post-processing
+  3  x is uniform (x_source="uniform"), or c ~ p(c) first and then x_j ~ p(x_j | c)
+     (x_source="model", called C1-gen). Under "uniform" the label is drawn with probability
+     proportional to exp(kappa q).                                                   post-processing
+  C2 (variant="C2": the paper's algorithm with a proven bound, only to show its privacy loss)
+  1  Uniform x; each of S labels by the exponential mechanism at epsilon / S.        choose, S draws
 
 Privacy
-  Public    the schema, S, and N where it is used: under replace the number of rows; under add_remove the schema's
-            `max_rows` or the parameter `rows` stand in for it, because the true number is private there.
-  C1        one table has L1 sensitivity 1 (add_remove) or 2 (replace); each gets epsilon / n; sequential: epsilon.
-  C2        the exponent's loss is (n+1) ln((1+s)/s) per draw under add_remove, because one record moves one class's
-            score only, twice that under replace (`ClassLogScore`); S draws at epsilon / S: epsilon.
+  Public    The schema and S. N only where it is public: under replace it is the number of rows.
+            Under add_remove the true number is private, and the schema's `max_rows` or the
+            parameter `rows` replaces it.
+  C1        One marginal has L1 sensitivity 1 (add_remove) or 2 (replace). Each spends epsilon / n;
+            sequential composition: epsilon.
+  C2        One draw changes the exponent by at most (n+1) ln((1+s)/s) under add_remove, because one
+            row changes the score of one class only; twice that under replace (`ClassLogScore`).
+            S draws at epsilon / S: epsilon.
             With a delta, C1 and C2 spend shares of rho in the same way.
-  Paper     the same loss at the paper's exponent: S epsilon (n+1) ln 2 / (2 Dq), about 13,000 epsilon on Adult.
-            With prior="frequency" none: the first person of a class moves its N_c from 0 to 1, log p(c) from minus
-            infinity to -log N, and the probability of its label from 0 to more than 0, if epsilon is more than 0.
+  Paper     The same loss at the paper's exponent: S epsilon (n+1) ln 2 / (2 Dq), about 13,000
+            epsilon on Adult. With prior="frequency" no epsilon holds: the first person of a class
+            changes N_c from 0 to 1 and log p(c) from minus infinity to -log N. So the probability
+            of that label changes from 0 to a positive number, if epsilon is positive.
 
 What the paper claims, and where it is wrong
-  It claims epsilon for the whole. Its bound of Dq is for a smoothing of 1 record. Its proof bounds how q moves when the
-  *query* x changes, but x is published; what has to be bounded is the change of D. It also counts S releases as one.
-  Algorithm 1 has no privacy, and is not claimed to. And uniform x is not a sample of P(X): marginals of the attributes
-  are lost (C1-gen repairs that for free).
+  It claims epsilon for the whole release. Its bound Dq is for a smoothing of 1 row. Its proof
+  bounds how q changes with the *query* x, but x is published; the change of D must be bounded. It
+  also counts S releases as one. Algorithm 1 has no privacy, and the paper claims none. Uniform x is
+  no sample of P(X), so marginals of the columns are lost; C1-gen restores them at no privacy loss.
 
 Reference  Chen, Liu, Feng and Zhao, Differential private synthesis dataset releasing algorithm
 based on naive Bayes (in Chinese), Computer Science 42(1), 2015.
@@ -46,6 +53,7 @@ based on naive Bayes (in Chinese), Computer Science 42(1), 2015.
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -56,21 +64,29 @@ from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.prices import ClaimedValues
+from dpcore.door.privacy_costs import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ClassLogScore, class_log_scores
-from dpcore.methods.base import MOST_DELTA, PAGES, Measurement, Synthesizer, clique, most_rows, public_total
+from dpcore.methods.base import (
+    MOST_DELTA,
+    PAGES,
+    Measurement,
+    Synthesizer,
+    clique_measurement,
+    max_rows_in_memory,
+    public_total,
+)
 from dpcore.methods.parameters import choice, controls_of, fitted_field, number, presets_of, text, whole
 from dpcore.postprocess.bayes_net import uniform_codes
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 from dpcore.rows import joint_counts
 
 VARIANTS = {"corrected": ("C1", "C2"), "published": ("Alg2", "Alg1")}
-LABELS = phrase("The paper counts {size:,} released labels as one, and bounds the change of x instead of D.")
-ALGORITHM_1 = phrase("Algorithm 1 labels rows by the noiseless model.")
-FREQUENCY = phrase("The first person of a class makes its label possible: a frequency moves from 0.")
+LABELS = phrase("The paper counts {size:,} labels as one query. It bounds the change of a new row, not of the data.")
+ALGORITHM_1 = phrase("Algorithm 1 assigns labels by a model without noise.")
+FREQUENCY = phrase("One person can make a class possible that has frequency 0 without that person.")
 LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}
 
 
@@ -82,13 +98,13 @@ class NaiveBayesSynthesizer(Synthesizer):
     Parameters
     ----------
     variant
-        C1 or C2 in corrected mode, Alg2 or Alg1 as published; by default the first of the mode's
-        pair.
+        C1 or C2 in corrected mode, Alg2 or Alg1 as published. Default: the first of the two.
     x_source
-        Where attributes come from; 'model' (C1 only) is C1-gen.
+        How the columns besides the class are sampled: uniformly, or from the model ('model', C1
+        only, called C1-gen).
     kappa
         C1 with uniform x: labels from the posterior (exponent 1), from the paper's flatter exponent
-        epsilon / (2 Dq), or the most probable one.
+        epsilon / (2 Dq), or the most probable class.
     target
         The class column; by default the schema's.
     smoothing
@@ -97,10 +113,10 @@ class NaiveBayesSynthesizer(Synthesizer):
         S, the number of rows labeled during fit (as published, and C2). By default N, where N is
         public.
     log_base
-        Of q and Dq, as published; the paper does not say.
+        Base of the logarithm in q and Dq, as published; the paper does not name it.
     prior
-        Of the classes, as published: smoothed as p(x_j | c) is, or the frequency that the paper has, of
-        which no epsilon can be proved.
+        Estimate of the class probabilities, as published: 'smoothed' like p(x_j | c), or the
+        paper's 'frequency', for which no epsilon can be proved.
 
     Attributes
     ----------
@@ -117,7 +133,7 @@ class NaiveBayesSynthesizer(Synthesizer):
     provable_published = "thousands of times epsilon, or none"
     page = "naive_bayes"
     presets = presets_of(PAGES, "NaiveBayesSynthesizer")
-    compared = {  # noqa: RUF012
+    comparison_variants = {  # noqa: RUF012
         "NB-Synth": {"corrected": {"x_source": "model"}, "published": {"variant": "Alg2"}},
         "NB-Synth C1 (random rows)": {"corrected": {}},
     }
@@ -138,54 +154,58 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     @property
     def _variant(self) -> str:
+        """Name of the variant: the parameter, or the default of the mode."""
         return VARIANTS[self.mode][0] if self.variant is None else self.variant
 
-    def implied(self, rows: int | None) -> dict[str, Any]:
-        """Return that the rows labeled during fit are all that are wanted, if fit labels them."""
+    def implied_parameters(self, rows: int | None) -> dict[str, Any]:
+        """Return the number of rows to label during fit, if the variant labels rows in fit."""
         return {} if self._variant == "C1" else {"rows": rows}
 
     def _check(self, schema: Schema) -> None:
         if self._variant not in VARIANTS[self.mode]:
             allowed = " or ".join(VARIANTS[self.mode])
-            raise ParameterError(f"The variant {self.variant!r} is not one of {self.mode} mode.", f"Use {allowed}.")
+            words = f"The variant {self.variant!r} does not exist in {self.mode} mode."
+            raise ParameterError(words, f"Use {allowed}.")
         if self.prior == "frequency" and self.mode == "corrected":
-            raise ParameterError("The 'prior' of frequencies has no epsilon.", "Use 'smoothed', as usual.")
+            words = "The prior 'frequency' has no finite epsilon, which corrected mode requires."
+            raise ParameterError(words, "Use prior='smoothed', the default.")
         self._target(schema, self.target)
         if self._variant == "C1":
             return
         if self.x_source == "model":
-            raise ParameterError(
-                f"{self._variant} draws its rows uniformly: its model is not released.", "Use variant C1, or uniform."
-            )
+            words = f"The variant {self._variant} does not allow x_source='model'."
+            raise ParameterError(words, "Use variant='C1', or x_source='uniform'.")
         labeled = self.rows or (schema.max_rows if self.relation == Relation.ADD_REMOVE else 1)
         if labeled is None:
             raise ParameterError(
-                "This variant releases as many rows as the data have, a number that is private under add_remove.",
-                "Give a number of synthetic rows (rows=), declare the schema's max_rows, or use the relation replace.",
+                "This variant releases as many rows as the data have, which is private under add_remove.",
+                "Set rows=, declare the schema's max_rows, or use the relation replace.",
             )
-        if labeled > (most := most_rows(schema)):
-            raise ParameterError(
-                f"{labeled:,} rows do not fit into memory; {most:,} of this schema fit.", f"Pass rows={most:_}."
-            )
+        if labeled > (most := max_rows_in_memory(schema)):
+            words = f"{labeled:,} rows do not fit into memory, but {most:,} rows of this schema do."
+            raise ParameterError(words, f"Pass rows={most:_}.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema = table.schema
         self.target_ = self._target(schema, self.target)
         self.features_ = tuple(name for name in schema.names if name != self.target_)
-        progress(0.0, phrase("Asking the door"))
+        progress(0.0, phrase("Measuring marginals"))
         if self._variant == "C1":
             self._fit_tables(table)
         else:
             self._fit_labels(table)
 
-    # C1: noisy tables, everything after them is post-processing
+    # C1: noisy marginals; all later steps are post-processing
 
     def _fit_tables(self, table: PrivateTable) -> None:
-        families: list[tuple[str, ...]] = [(self.target_, feature) for feature in self.features_] or [(self.target_,)]
-        noisy = [t.reshape(len(t), -1) for t in table.counts(families, epsilon=self._budget(table))]
+        """Measure the marginals of variant C1, and make their class totals consistent."""
+        target = self.target_
+        cliques: list[tuple[str, ...]] = [(target, name) for name in self.features_] or [(target,)]
+        noisy = [t.reshape(len(t), -1) for t in table.counts(cliques, epsilon=self._budget(table))]
         totals = combine_row_sums(noisy)
         self.class_totals_ = totals = project(totals, public_total(table, totals.sum()))
-        self.tables_ = [project_rows(spread_difference(t, totals), totals) for t in noisy] if self.features_ else []
+        moved = [spread_difference(t, totals) for t in noisy] if self.features_ else []
+        self.tables_ = [project_rows(t, totals) for t in moved]
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         if self._variant != "C1":
@@ -194,46 +214,57 @@ class NaiveBayesSynthesizer(Synthesizer):
         label = schema.index(self._target(schema, self.target))
         others = [j for j in range(len(schema)) if j != label]
         variance = table.cell_variance(self._budget(table) / max(len(others), 1))
-        found = [clique(schema.sizes, (label, j), variance, for_columns=by_model) for j in others]
+        make = partial(clique_measurement, schema.sizes, variance=variance, for_columns=by_model)
+        found = [make((label, j)) for j in others]
         return [one._replace(spread=self.smoothing * one.cells) for one in found]
 
-    def _exponent(self) -> float:
+    def _label_exponent(self) -> float:
+        """Return the factor of the score in the label probabilities of variant C1."""
         size = max(float(self.class_totals_.sum()), 1.0)
-        return 1.0 if self.kappa == "posterior" else self.epsilon / (2 * self._paper_sensitivity(size))
+        published = self.epsilon / (2 * self._paper_sensitivity(size))
+        return 1.0 if self.kappa == "posterior" else published
 
-    # Published mode and C2: S labels, each bought from the door
+    # Published mode and C2: S labels, each an answer of the door
 
     def _fit_labels(self, table: PrivateTable) -> None:
+        """Sample `rows` uniform rows, and label them through the door (variants Alg1, Alg2, C2)."""
         schema, public_rows = table.schema, table.public_rows
         size = self.rows or public_rows or 1  # `_check` refuses where neither is known
         queries = self._uniform_rows(schema, size, generator(self.random_state, 1))
         score = ClassLogScore(self.target_, self.features_, queries, self.smoothing)
-        # q in this base is q in nats over it
+        # the score is computed in nats: q in nats is q in a base times the base's logarithm
         sensitivity = LOG_BASES[self.log_base] * self._paper_sensitivity(public_rows or size)
         if self._variant == "C2":
-            labels = table.choose(score, [], epsilon=self._budget(table) * Fraction(1, size), draws=size)
+            share = self._budget(table) * Fraction(1, size)
+            labels = table.choose(score, [], epsilon=share, draws=size)
         elif self._variant == "Alg1":
-            labels = self._scores(table, queries, ALGORITHM_1, math.inf).argmax(axis=1)
+            labels = self._noiseless_scores(table, queries, ALGORITHM_1, math.inf).argmax(axis=1)
         elif self.prior == "frequency":
-            scores = self.epsilon / (2 * sensitivity) * self._scores(table, queries, FREQUENCY, self.epsilon)
-            labels = (scores + generator(self.random_state, 2).gumbel(size=scores.shape)).argmax(axis=1)
+            scores = self._noiseless_scores(table, queries, FREQUENCY, self.epsilon)
+            scores *= self.epsilon / (2 * sensitivity)
+            gumbel = generator(self.random_state, 2).gumbel(size=scores.shape)
+            labels = (scores + gumbel).argmax(axis=1)
         else:
-            claim: ClaimedValues = {"claimed_epsilon": self.epsilon, "reason": LABELS.format(size=size)}
-            claim["claimed_sensitivity"] = sensitivity
+            claim: ClaimedValues = {"reason": LABELS.format(size=size)}
+            claim |= {"claimed_epsilon": self.epsilon, "claimed_sensitivity": sensitivity}
             labels = table.choose(score, [], epsilon=self.epsilon, draws=size, **claim)
         self.released_codes_ = self._assemble(schema, queries, labels)
 
-    def _scores(self, table: PrivateTable, queries: Codes, reason: str, claimed: float) -> Floats:
-        """q of noiseless counts, shape (S, n_classes); in the place of minus infinity, a number as good as it."""
+    def _noiseless_scores(self, table: PrivateTable, queries: Codes, reason: str, claimed: float) -> Floats:
+        """Return the scores q of uniform rows by noiseless counts, shape (S, n_classes). Not private.
+
+        Minus infinity is replaced by a finite number that is low enough.
+        """
         codes, schema = table.unprotected(reason, claimed_epsilon=claimed), table.schema
         target = schema.index(self.target_)
-        families = [(target,), *((target, schema.index(feature)) for feature in self.features_)]
-        totals, *tables = joint_counts(codes, schema.sizes, families)
+        cliques = [(target,), *((target, schema.index(feature)) for feature in self.features_)]
+        totals, *tables = joint_counts(codes, schema.sizes, cliques)
         prior = totals + (self.smoothing if self.prior == "smoothed" else 0.0)
         log_prior = np.log(prior, out=np.full(len(prior), -1e300), where=prior > 0)
         return class_log_scores(log_prior, tables, queries, self.smoothing)
 
     def _paper_sensitivity(self, rows: float) -> int:
+        """Return the published sensitivity of q, ceil(log 2N) in the parameter's base."""
         return max(math.ceil(math.log(2 * rows) / LOG_BASES[self.log_base]), 1)
 
     # Sampling
@@ -245,9 +276,8 @@ class NaiveBayesSynthesizer(Synthesizer):
         if self._variant != "C1":
             released = len(self.released_codes_)
             if n > released:
-                raise ParameterError(
-                    f"This release holds {released:,} rows, each of which was charged.", "Fit again with rows= larger."
-                )
+                words = f"This release has {released:,} rows, each of which was charged."
+                raise ParameterError(words, f"Sample at most {released:,}, or fit again with a larger rows=.")
             return self.released_codes_[:n]
         prior = self.class_totals_ + self.smoothing
         if self.x_source == "model":
@@ -257,18 +287,18 @@ class NaiveBayesSynthesizer(Synthesizer):
             rows = self._uniform_rows(self.schema_, n, rng)
             scores = class_log_scores(np.log(prior), self.tables_, rows, self.smoothing)
             if self.kappa != "argmax":
-                scores = self._exponent() * scores + rng.gumbel(size=scores.shape)
+                scores = self._label_exponent() * scores + rng.gumbel(size=scores.shape)
             labels = scores.argmax(axis=1)
         return self._assemble(self.schema_, rows, labels)
 
-    def _blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
+    def _sample_blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
         if self._variant == "C1":
-            return super()._blocks(sizes, rng)
-        many = list(sizes)  # of the rows that were released, and no row twice
+            return super()._sample_blocks(sizes, rng)
+        many = list(sizes)  # blocks of the released rows: no row may be written twice
         return iter(np.split(self._sample(sum(many), rng), np.cumsum(many)[:-1]))
 
     def _model_rows(self, labels: Ints, rng: np.random.Generator) -> Codes:
-        """Attribute codes x_j ~ p(x_j | c) for labels of shape (n,), columns in the order of `features_`."""
+        """Return codes x_j ~ p(x_j | c) for labels of shape (n,), columns as in `features_`."""
         largest = max((t.shape[1] for t in self.tables_), default=1)
         rows = np.empty((len(labels), len(self.tables_)), dtype=code_dtype(largest), order="F")
         for code in range(len(self.class_totals_)):
@@ -278,10 +308,11 @@ class NaiveBayesSynthesizer(Synthesizer):
         return rows
 
     def _uniform_rows(self, schema: Schema, size: int, rng: np.random.Generator) -> Codes:
-        """Attribute codes uniform on the product of the domains, columns in the order of `features_`."""
+        """Return codes uniform on the product of the domains, columns as in `features_`."""
         return uniform_codes([schema[feature].size for feature in self.features_], size, rng)
 
     def _assemble(self, schema: Schema, rows: Codes, labels: Ints) -> Codes:
+        """Return codes in the schema's column order from the other columns and the labels."""
         codes = np.empty((len(labels), len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
         for j, feature in enumerate(self.features_):
             codes[:, schema.index(feature)] = rows[:, j]

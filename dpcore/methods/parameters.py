@@ -1,23 +1,27 @@
-"""Parameters, declared once: as fields of a method, from which its constructor, its checks and its docstring follow.
+"""Parameters, declared once as fields of a method: its constructor, checks and docstring follow.
 
     class DiffPRF(ForestClassifier):
         n_trees: int = whole(default=25, most=1_000)
 
-`ParameterClass` makes a keyword-only constructor of all fields of a class and of those above it, as
-scikit-learn wants it. A field that is declared again has another default or range there. A
-parameter's kind has its check, also against the columns of a schema; what hangs on several
-parameters is the method's own to check. What `fit` sets is declared beside them (`fitted_field`). What
-its own are, a class says in its docstring, in the sections that scikit-learn's classes have; of an
-attribute also its kind. `ParameterClass` writes those of the classes above there, too, and each
-parameter's kind and default. Which parameters a page asks for, and in which words, a family says
-once, by their names, in `pages.toml` of its folder; by which widget, the dashboard knows of each
-kind:
+`ParameterClass` makes a keyword-only constructor of all fields of a class and its base classes, as
+scikit-learn requires. A field that a subclass declares again has the new default and range there.
+Each kind of parameter (`Parameter`) checks its values, also against the columns of a schema. Rules
+on several parameters are checked by the method. Attributes that `fit` sets are declared beside the
+parameters (`fitted_field`).
+
+The docstring of a class describes its own parameters and attributes, in the sections that
+scikit-learn's classes have. `ParameterClass` adds those of the base classes, and each parameter's
+kind and default.
+
+A page of the dashboard shows controls for parameters. Labels and ranges of the controls stand in
+`pages.toml` of the method's folder, by parameter name; the dashboard chooses the widget by the kind
+of the parameter:
 
         controls = controls_of(PAGES["DTPD"])
 
-A `Preset`, in the same file, is a method with values for some of them that the dashboard offers
-under one label; and a few functions say in a sentence what a method with its parameters would not
-guarantee.
+A `Preset`, in the same file, is a variant of a method that the dashboard offers under one label,
+with values for some parameters. The last functions describe in a sentence what a run of a method
+would not guarantee.
 """
 
 import re
@@ -40,50 +44,50 @@ from dpcore.mechanisms.noise import TEACHING, exactly_sampled
 from dpcore.methods.registry import advise
 
 WIDTH = 110
-# of a docstring: how a section begins, and each name with its kind and what stands below it
+# the start of a section of a docstring; a name in it, with its kind and description
 SECTION = re.compile(r"\n\n(?:Parameters|Attributes)\n-+\n")
 ITEMS = re.compile(r"^(\w+)(?: : (.*))?((?:\n .*)+)", re.MULTILINE)
 LOST = phrase("There is no column {column}. Choose among the columns of the schema.")
+MISFIT = "is not a list of allowed numbers, one for each"
 
 
 @dataclass(frozen=True)
 class Control:
-    """How a page asks for a parameter, as far as that does not follow from its kind, range and default.
+    """How a page asks for one parameter, where its kind, range and default do not decide that.
 
-    Functions are given the method as it is chosen so far, and the schema, where the control is
-    drawn.
+    Functions in the fields receive the method with the values chosen so far, and the schema.
     """
 
     name: str
     label: str
-    # "" for None
+    # the text of each value; "" stands for None
     names: Mapping[Any, str] | Callable[[Any, Any], Mapping[Any, str]] = field(default_factory=dict)
     _: KW_ONLY
     help: str | None = None
-    note: str | Callable[[Any, Any], str] = ""  # below it
-    steps: Sequence[float] = ()  # numbers to slide along, in place of a range
-    # the lowest and the highest number that a page offers, and maybe a step
+    note: str | Callable[[Any, Any], str] = ""  # text below the control
+    steps: Sequence[float] = ()  # values of a slider, in place of a range
+    # the lowest and the highest number that the page offers, and optionally a step
     within: Sequence[float] = ()
-    initial: Any = None  # what is chosen at first in place of None: a value or a function
-    # what others have to be: a value, one of several, a test; "" for None
+    initial: Any = None  # first value in place of None: a value or a function
+    # conditions on other parameters: a value, a list of values or a test; "" stands for None
     when: Mapping[str, Any] = field(default_factory=dict)
-    key: str = ""  # in links and files, if not its name
+    key: str = ""  # name in links and files, if not `name`
 
-    def wanted(self, method: object) -> bool:
-        """Whether it is asked for, of a method as it is chosen so far."""
-        chosen = ((getattr(method, name), wish) for name, wish in self.when.items())
-        return all(
-            wish(value)
-            if callable(wish)
-            else ("" if value is None else value) in (wish if isinstance(wish, list | tuple) else (wish,))
-            for value, wish in chosen
-        )
+    def applies_to(self, method: object) -> bool:
+        """Return whether the page shows this control for a method with the values chosen so far."""
+        for name, wish in self.when.items():
+            value = getattr(method, name)
+            wishes = wish if isinstance(wish, list | tuple) else [wish]
+            if not (wish(value) if callable(wish) else ("" if value is None else value) in wishes):
+                return False
+        return True
 
 
 def controls_of(table: Mapping[str, Any], **more: Mapping[str, Any]) -> tuple[Control, ...]:
-    """Controls as a family's file has them, by parameter, with what functions say of some besides.
+    """Return the controls that a table of `pages.toml` describes, one per parameter.
 
-    A table of both modes has what is for each.
+    `more` adds fields that are functions, by parameter name. If a field of the table is a table
+    with keys "corrected" and "published", the control uses the value of the method's mode.
     """
 
     def by_mode(value: Any) -> Any:
@@ -96,34 +100,36 @@ def controls_of(table: Mapping[str, Any], **more: Mapping[str, Any]) -> tuple[Co
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter(ABC):
-    """What values a parameter may have; None only if it is `optional`."""
+    """Kind of a parameter, with its default. None is allowed only if it is `optional`."""
 
     default: Any
     optional: bool = False
-    words: Collection[str] = ()  # that it may be besides
+    words: Collection[str] = ()  # texts that are allowed besides
 
     @abstractmethod
     def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
-        """Why a plain value that is not None is refused: what is wrong with the parameter, and a remedy.
+        """Return what is wrong with a value, and a remedy; None if the value is allowed.
 
-        Without a schema, what hangs on the method and its columns is not looked at.
+        The value is a plain Python value, not None. With `schema=None`, rules that depend on the
+        method and its columns are not checked.
         """
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """What it is, for the docstring."""
+        """Type of the values, as a docstring states it."""
 
     def check(self, name: str, value: Any, method: Any = None, schema: Any = None) -> None:
-        """Raise ParameterError unless it may have this value, of a method that will run on a schema."""
+        """Raise ParameterError unless a method and a schema allow this value of the parameter."""
         if value is None:
-            found = None if self.optional else ("is None", f"Use {self.default!r}, as usual.")
+            remedy = f"Use the default, {self.default!r}."
+            found = None if self.optional else ("must not be None", remedy)
         elif isinstance(value, str) and self.words:
-            known = value in self.words
-            found = None if known else ("is not known", f"Use {' or '.join(self.words)}, or a number.")
+            remedy = f"Use {' or '.join(self.words)}, or a number."
+            found = None if value in self.words else (f"cannot be {value!r}", remedy)
         elif not is_plain(value):
-            remedy = "Pass a plain value, such as float(…) of another kind of number."
-            found = "is not a text, truth value or number (of 18 digits, if whole)", remedy
+            remedy = "Convert the value, for instance by float(…)."
+            found = "must be a text, a truth value or a number (whole: of 18 digits at most)", remedy
         else:
             found = self.refusal(name, value, method, schema)
         if found is not None:
@@ -139,8 +145,11 @@ class Whole(Parameter):
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         if not is_whole(value, self.least):
-            return f"must be a whole number of {self.least} or more; got {value!r}", f"Try {max(self.least, 3)}."
-        return ("is too large", f"At most {self.most:,}.") if value > self.most else None
+            words = f"must be a whole number of {self.least} or more; got {value!r}"
+            return words, f"Try {max(self.least, 3)}."
+        if value > self.most:
+            return f"must be at most {self.most:,}; got {value!r}", f"Use at most {self.most:,}."
+        return None
 
     @property
     def kind(self) -> str:
@@ -149,26 +158,29 @@ class Whole(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Parameter):
-    """A number from `least` to `most`; `open` has "(" and ")" for bounds that are none of them."""
+    """A number from `least` to `most`; `open` contains "(" or ")" if that bound is excluded."""
 
     least: float = 0.0
     most: float = inf
     open: str = ""
 
     def holds(self, value: Any) -> bool:
-        """Whether it is a number in the range."""
+        """Return whether a value is a number in the range."""
         if not (is_number(value) and self.least <= value <= self.most and isfinite(value)):
             return False
-        return not ("(" in self.open and value == self.least) and not (")" in self.open and value == self.most)
+        lowest, highest = value == self.least, value == self.most
+        return not ("(" in self.open and lowest) and not (")" in self.open and highest)
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         hint = 0.5 if self.default is None else self.default
-        return None if self.holds(value) else (f"must be in {self.range}; got {value!r}", f"Try {name}={hint}.")
+        words = f"must be in {self.range}; got {value!r}"
+        return None if self.holds(value) else (words, f"Try {name}={hint}.")
 
     @property
     def range(self) -> str:
-        """The bounds as an interval."""
-        low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open or self.most == inf else "]"
+        """The allowed range as an interval, such as "(0, 1]"."""
+        low = "(" if "(" in self.open else "["
+        high = ")" if ")" in self.open or self.most == inf else "]"
         return f"{low}{self.least:g}, {self.most:g}{high}"
 
     @property
@@ -178,25 +190,28 @@ class Number(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberList(Number):
-    """A number in a range for each of some things, such as columns; maybe one for all of them, or a word."""
+    """A list of numbers in a range, one for each of `things`, such as columns.
 
-    things: Callable[[Any, Any], Sequence[object]]  # by the method and the schema
-    request: str  # a sentence that asks for {n} numbers, for {things}
+    If `one_for_all` is set, a single number may stand for all. One of `words` may replace the list.
+    """
+
+    things: Callable[[Any, Any], Sequence[object]]  # names, by the method and the schema
+    request: str  # sentence that asks for {n} numbers, for {things}
     one_for_all: bool = False
-    # whether so many numbers may stand together
+    # whether the numbers fit each other
     fit: Callable[[Sequence[float]], bool] = lambda _: True
 
     def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
         found = [value] if self.one_for_all and is_number(value) else value
         right = isinstance(found, list | tuple) and all(map(self.holds, found))
         if schema is None:
-            return None if right else ("does not fit", f"Use {self.default!r}, as usual.")
+            return None if right else (MISFIT, f"Use the default, {self.default!r}.")
         lengths = (len(self.things(method, schema)), 1 if self.one_for_all else -1)
         right = right and len(found) in lengths and self.fit(found)
-        return None if right else ("does not fit", self.remedy(method, schema))
+        return None if right else (MISFIT, self.remedy(method, schema))
 
     def remedy(self, method: Any, schema: Any) -> str:
-        """What is wanted, of a method that will run on a schema."""
+        """Return a sentence on which numbers to pass, for a method and a schema."""
         things = [*map(str, self.things(method, schema))]
         return self.request.format(n=len(things), things=", ".join(things))
 
@@ -208,38 +223,40 @@ class NumberList(Number):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightList(NumberList):
-    """Numbers of 0 or more that share something out; the last one is positive."""
+    """Weights that divide a budget: numbers of 0 or more, the last one positive."""
 
     fit: Callable[[Sequence[float]], bool] = lambda weights: weights[-1] > 0 and sum(weights) < inf
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairList(Parameter):
-    """Some pairs of the schema's columns, by their names."""
+    """A list of pairs of the schema's columns, by name."""
 
     kind = "sequence of pairs of str"
 
     def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
         if not isinstance(value, list | tuple) or not value or not all(map(self.holds, value)):
             return f"is not a {self.kind}", phrase("Name pairs of two different columns.")
-        lost = [column for pair in value for column in pair if schema is not None and column not in schema.names]
-        return ("names no column of the schema", LOST.format(column=lost[0])) if lost else None
+        known = None if schema is None else schema.names
+        lost = [name for pair in value for name in pair if known is not None and name not in known]
+        return ("names an unknown column", LOST.format(column=lost[0])) if lost else None
 
     def holds(self, names: Any) -> bool:
-        """Whether these are two different names."""
+        """Return whether a value is a pair of two different texts."""
         texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
         return texts and len(names) == len({*names}) == 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Parameter):
-    """One of some words."""
+    """One of the texts in `options`."""
 
     options: Collection[str]
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         known = isinstance(value, str) and value in self.options
-        return None if known else ("is not known", f"Choose one of {', '.join(self.options)}.")
+        remedy = f"Choose one of {', '.join(self.options)}."
+        return None if known else (f"cannot be {value!r}", remedy)
 
     @property
     def kind(self) -> str:
@@ -253,12 +270,13 @@ class Flag(Parameter):
     kind = "bool"
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
-        return None if isinstance(value, bool) else ("is neither True nor False", "Use True or False.")
+        words = "is neither True nor False"
+        return None if isinstance(value, bool) else (words, "Use True or False.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Free(Parameter):
-    """A text, or anything else, that the method checks itself."""
+class UncheckedValue(Parameter):
+    """A value, usually a text, that the method itself checks."""
 
     kind: str = "str"
 
@@ -267,36 +285,37 @@ class Free(Parameter):
 
 
 def in_braces(words: Iterable[str]) -> str:
-    """Words as a docstring lists them."""
+    """Return words quoted in braces, as a docstring lists options: {'a', 'b'}."""
     return f"{{{', '.join(map(repr, words))}}}"
 
 
-def declaring(kind: Callable[..., Parameter]) -> Callable[..., Any]:
-    """What declares a field as a parameter of this kind, by what the kind has fields for.
+def field_declarer(kind: Callable[..., Parameter]) -> Callable[..., Any]:
+    """Return a function that declares a dataclass field as a parameter of one kind.
 
-    A parameter whose default is None is optional.
+    The function takes the fields of the kind. A parameter whose default is None is optional.
     """
 
     def declare(**given: Any) -> Any:
-        lists: dict[str, Any] = {name: tuple(given[name]) for name in ("options", "words") if name in given}
+        names = {"options", "words"} & {*given}
+        lists: dict[str, Any] = {name: tuple(given[name]) for name in names}
         known = {"optional": given["default"] is None} | given | lists
         return field(default=given["default"], metadata={"parameter": kind(**known)})
 
     return declare
 
 
-whole, number, choice = declaring(Whole), declaring(Number), declaring(Choice)
-flag, text, numbers = declaring(Flag), declaring(Free), declaring(NumberList)
-weights, pairs = declaring(WeightList), declaring(PairList)
+whole, number, choice = field_declarer(Whole), field_declarer(Number), field_declarer(Choice)
+flag, text, pairs = field_declarer(Flag), field_declarer(UncheckedValue), field_declarer(PairList)
+numbers, weights = field_declarer(NumberList), field_declarer(WeightList)
 
 
 def fitted_field(*, init: Literal[False] = False) -> Any:
-    """No parameter: what `fit` sets."""
+    """Declare a dataclass field that `fit` sets, and that is no parameter."""
     return field(init=init)
 
 
 def is_learned(name: str) -> bool:
-    """Whether an attribute is one that `fit` sets, by its name."""
+    """Return whether `fit` sets the attribute of this name: it ends in one underscore."""
     return name.endswith("_") and not name.endswith("__")
 
 
@@ -307,33 +326,38 @@ def is_learned(name: str) -> bool:
 )
 @dataclass(kw_only=True, eq=False, repr=False)
 class ParameterClass:
-    """Base of classes whose fields are their parameters, checked and described in one place."""
+    """Base of classes whose fields are parameters, checked and documented in one place."""
 
     controls: ClassVar[tuple[Control, ...]] = ()
-    # what its docstring says of parameters and attributes: the kind, if it is there, and the text
+    # parameters and attributes in its docstring: kind (if stated) and description, by name
     _own: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         dataclass(cls, kw_only=True, eq=False, repr=False)
         summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
-        cls._own = {name: (kind, " ".join(about.split())) for name, kind, about in ITEMS.findall(summary)}
+        items = ITEMS.findall(summary)
+        cls._own = {name: (kind, " ".join(about.split())) for name, kind, about in items}
         cls._check_names_of(cls.__init__)
         for each in fields(cls):
             if each.init and "parameter" not in each.metadata:
-                words = f"{cls.__name__}.{each.name} is neither a parameter nor learned."
-                raise TypeError(f"{words} Write `= whole(...)`, `= learned()`, or ClassVar.")
+                words = f"{cls.__name__}.{each.name} is neither a parameter nor a fitted attribute."
+                raise TypeError(f"{words} Write `= whole(...)`, `= fitted_field()`, or ClassVar.")
         said, kinds = cls.descriptions(), dict[str, str]()
         for name, parameter in cls.parameters().items():
             usual = "optional" if parameter.default is None else f"default={parameter.default!r}"
             kinds[name] = f"{parameter.kind}, {usual}"
         learns = {each.name: said[each.name][0] for each in fields(cls) if not each.init}
-        sections = [*section("Parameters", kinds, said), *section("Attributes", learns, said)]
-        cls.__doc__ = "\n".join([SECTION.split(summary)[0].rstrip(), *sections, title + examples]).rstrip()
+        lines = [SECTION.split(summary)[0].rstrip(), *docstring_section("Parameters", kinds, said)]
+        lines += [*docstring_section("Attributes", learns, said), title + examples]
+        cls.__doc__ = "\n".join(lines).rstrip()
 
     @classmethod
     def _check_names_of(cls, make: Callable[..., None]) -> None:
-        """Let the constructor that dataclasses made refuse names that it does not know, and read former ones."""
+        """Wrap the dataclass constructor `make`, so that it checks the names of parameters.
+
+        Unknown names raise ParameterError; former names of parameters are accepted.
+        """
 
         @wraps(make)
         def make_checked(self: Any, /, *words: Any, **given: Any) -> None:
@@ -346,7 +370,7 @@ class ParameterClass:
 
     @classmethod
     def _known_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters by their current names; ParameterError for unknown ones."""
+        """Return parameters by their current names; ParameterError if a name is unknown."""
         known = cls.parameters()
         given = renamed_parameters(given, known)
         if wrong := [name for name in given if name not in known]:
@@ -356,33 +380,36 @@ class ParameterClass:
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        """Return the parameters by name, in the order in which they were declared."""
+        """Return the parameters by name, in the order of their declaration."""
         return {each.name: each.metadata["parameter"] for each in fields(cls) if each.init}
 
     @classmethod
     def descriptions(cls) -> Mapping[str, tuple[str, str]]:
-        """Return what docstrings say of parameters and attributes by name, the kind (if it is there) and the text.
+        """Return the docstring's descriptions of parameters and attributes, by name.
 
-        Of each the last one counts, a class's own before those of the classes above.
+        Each is a pair: the kind (empty if the docstring does not state it) and the text. A class's
+        own description replaces that of its base classes.
         """
-        above = [item for kind in reversed(cls.__mro__) for item in vars(kind).get("_own", {}).items()]
+        kinds = reversed(cls.__mro__)
+        above = [item for kind in kinds for item in vars(kind).get("_own", {}).items()]
         return defaultdict(lambda: ("", ""), above)
 
     @classmethod
-    def asks(cls) -> dict[str, Control]:
-        """Return the controls of its parameters, in the order of a page.
+    def control_map(cls) -> dict[str, Control]:
+        """Return the controls of the class's parameters by name, in the order of a page.
 
-        The last one of each name counts, a class's own before those of the classes above.
+        A class's own control replaces that of its base classes.
         """
-        above = [control for kind in reversed(cls.__mro__) for control in vars(kind).get("controls", ())]
-        return {control.name: control for control in above if control.name in cls.parameters()}
+        parameters, kinds = cls.parameters(), reversed(cls.__mro__)
+        above = [control for kind in kinds for control in vars(kind).get("controls", ())]
+        return {control.name: control for control in above if control.name in parameters}
 
 
-def section(title: str, kinds: Mapping[str, str], said: Mapping[str, tuple[str, str]]) -> list[str]:
-    """The lines of a docstring's section: names and kinds, and what is said of them."""
+def docstring_section(title: str, kinds: Mapping[str, str], texts: Mapping[str, tuple[str, str]]) -> list[str]:
+    """Return the lines of a docstring's section: names, kinds and descriptions."""
     lines = ["", title, "-" * len(title)]
     for name, kind in kinds.items():
-        about = textwrap.wrap(said[name][1], WIDTH, initial_indent="    ", subsequent_indent="    ")
+        about = textwrap.wrap(texts[name][1], WIDTH, initial_indent="    ", subsequent_indent="    ")
         lines += [f"{name} : {kind}", *about]
     return lines
 
@@ -394,65 +421,78 @@ NO_NOISE = phrase("No noise at all. For comparison on this screen only.")
 
 @dataclass(frozen=True)
 class Preset:
-    """A method with parameters that differ from its own."""
+    """Variant of a method that a page offers: values for some parameters, under one label."""
 
-    label: str  # among the variants of its page and mode
+    label: str  # distinguishes the variants of one page and mode
     mode: str = "corrected"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     _: KW_ONLY
-    remark: str = WRONG  # published mode: what is to be known of the source's proof
-    holds: bool = False  # whether that is good news
-    within: str = ""  # the one relation that it holds under; empty: all
+    remark: str = WRONG  # published mode: verdict on the source's proof
+    proof_holds: bool = False  # published mode: whether the source's proof is right
+    relation: str = ""  # the one relation under which the proof holds; empty: all
 
 
-def both(corrected: str, paper: str, **published: Any) -> tuple[Preset, Preset]:
-    """A method in both modes, with its own parameters; `published` has what else is to be known of its source's."""
+def presets_for_both_modes(corrected: str, paper: str, **published: Any) -> tuple[Preset, Preset]:
+    """Return a preset for corrected and one for published mode, with the default parameters.
+
+    `corrected` and `paper` are their labels. `published` sets other fields of the published preset.
+    """
     return Preset(corrected), Preset(paper, "published", **published)
 
 
 def presets_of(table: Mapping[str, Any], kind: str) -> tuple[Preset, ...]:
-    """What a family's file offers of a class."""
+    """Return the presets of the class named `kind`, from the table of `pages.toml`."""
     return tuple(Preset(**row) for row in table["presets"][kind])
 
 
 def void_reason(method: Any, schema: Schema) -> str:
-    """Why a run would have no guarantee, or not the printed one, in a sentence; empty if it would have it."""
+    """Return why a run would lack the claimed guarantee, in a sentence; empty if it would not.
+
+    Reasons are a schema inferred from the rows, a seed, and a published proof that is wrong.
+    """
     if schema.source == "inferred":
-        return phrase("none: the schema was read off the rows.")
+        return phrase("no guarantee: the schema was inferred from the private rows.")
     if method.random_state is not None:
-        return phrase("none: anyone who knows the seed can subtract the noise.")
-    if method.mode == "published" and not any(offer.holds and is_offer(method, offer) for offer in method.presets):
-        return phrase("not as published: the ledger will show what can be proven.")
+        return phrase("no guarantee: anyone who knows the seed can subtract the noise.")
+    right = [preset for preset in method.presets if preset.proof_holds]
+    if method.mode == "published" and not any(matches_preset(method, one) for one in right):
+        return phrase("not the published claim: the ledger will show what can be proven.")
     return ""
 
 
-def noise_of(method: Any) -> str:
-    """Of which grade a run's noise would be, as `grade` says it of a release. References have no corrected version."""
+def describe_noise(method: Any) -> str:
+    """Describe the quality of the noise that a run of `method` would draw, as for a release.
+
+    A method without a corrected mode is a non-private baseline, and draws no noise.
+    """
     sampled = exactly_sampled(method.noise, method.random_state)
-    return grade("corrected" not in method.modes, sampled, method.mode)
+    return describe_noise_quality("corrected" not in method.modes, sampled, method.mode)
 
 
-def grade(noiseless: bool, sampled: bool, mode: str) -> str:
-    """Whether noise is exactly sampled, whatever is proved besides."""
+def describe_noise_quality(noiseless: bool, sampled: bool, mode: str) -> str:
+    """Describe in a sentence whether noise is absent, not exactly sampled, or exactly sampled.
+
+    The sentence is about the noise only, whatever is proved about the method.
+    """
     if noiseless:
-        return phrase("none at all. Never to be published.")
+        return phrase("no noise at all. This release must never be published.")
     if not sampled:
-        return phrase("not exactly sampled, and for teaching only. Draw exactly sampled noise before you publish.")
+        return phrase("for teaching only. Use exactly sampled noise before you publish.")
     if mode == "published":
-        return phrase("exactly sampled noise, but for what the source draws by itself.")
+        return phrase("exactly sampled noise, except where the published algorithm draws its own.")
     return phrase("exactly sampled noise.")
 
 
-def is_offer(method: Any, offer: Preset) -> bool:
-    """Whether a method's mode, relation and parameters are those of an offer."""
-    fits = offer.mode == method.mode and offer.within in ("", method.relation)
-    return fits and all(getattr(method, name) == value for name, value in offer.parameters.items())
+def matches_preset(method: Any, preset: Preset) -> bool:
+    """Return whether a method has the mode, the relation and the parameters of a preset."""
+    fits = preset.mode == method.mode and preset.relation in ("", method.relation)
+    return fits and all(getattr(method, name) == value for name, value in preset.parameters.items())
 
 
 def teaching_note(method: Any, _: Schema) -> str:
-    """What a source of noise is not good for."""
+    """Return a warning if the method's noise or seed is for teaching only; empty otherwise."""
     if method.noise in ("laplace", "geometric"):
         return TEACHING
     if method.noise == "auto" and method.random_state is not None:
-        return phrase("Exactly sampled noise takes no seed: NumPy's continuous noise will be used, for teaching.")
+        return phrase("Exactly sampled noise takes no seed. This run will use NumPy's noise, for teaching only.")
     return ""

@@ -1,4 +1,4 @@
-"""The methods by name, each imported when it is first asked for; what to write in place of a name that is not there."""
+"""The methods by name, each imported when it is first used, and advice on names that do not exist."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -11,17 +11,21 @@ Kind = TypeVar("Kind")
 
 
 def load(location: str) -> Any:
-    """What stands at "module:Name", or the module at "module", below `dpcore`; imported if it was not."""
+    """Import and return an object of the package.
+
+    `location` is "module:Name", or "module" for the module itself, relative to `dpcore`.
+    """
     module, _, name = location.partition(":")
     found = import_module(f"dpcore.{module}")
     return getattr(found, name) if name else found
 
 
 def advise(name: str, table: str = "names", known: Iterable[str] = ()) -> str:
-    """What to write in place of a name that is not there, after a blank; empty if nothing is known.
+    """Return advice on what to write in place of an unknown name; empty if there is none.
 
-    What users of other libraries write is in a table of `other_libraries.toml`; other names may be
-    near a known one.
+    The advice begins with a blank. `table` is a table of `other_libraries.toml`, which lists names
+    that users of other libraries try. For other names, the nearest of the `known` names is
+    suggested.
     """
     from dpcore.text import read_toml
 
@@ -34,45 +38,46 @@ def advise(name: str, table: str = "names", known: Iterable[str] = ()) -> str:
 
 
 class Registry(Mapping[str, Kind]):
-    """Classes by their printed names, read-only, in the order of the lines.
+    """Read-only mapping from the titles of methods to their classes, in order of registration.
 
-    Names, their number and `in` import nothing; a class, and what lists classes (`values`,
-    `items`), imports it.
+    Names, their number and `in` import nothing. Access to a class imports its module, and `values`
+    and `items` import all.
     """
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = dict(places)  # "module:Class", below `dpcore`, by printed name
-        # by the classes' own names
-        self.classes = {location.partition(":")[2]: location for location in self._places.values()}
+    def __init__(self, locations: Mapping[str, str]) -> None:
+        self._locations = dict(locations)  # "module:Class", relative to `dpcore`, by title
+        classes = [location.partition(":")[2] for location in locations.values()]
+        self.classes = dict(zip(classes, locations.values(), strict=True))
+        self._titles = dict(zip(classes, locations, strict=True))
 
-    def name_of(self, kind: object, otherwise: str) -> str:
-        """The printed name of a class, by the class's own name; another one if there is no such class."""
-        return next((name for name, location in self._places.items() if location.partition(":")[2] == kind), otherwise)
+    def name_of(self, kind: str, otherwise: str) -> str:
+        """Return the title of the method whose class is named `kind`; `otherwise` if unknown."""
+        return self._titles.get(kind, otherwise)
 
     def __getitem__(self, name: str) -> Kind:
-        if name not in self._places:
+        if name not in self._locations:
             raise KeyError(f"There is no method {name!r}.{advise(str(name), '', self)}")
-        found: Kind = load(self._places[name])
+        found: Kind = load(self._locations[name])
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._locations)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._locations)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._locations
 
     def __repr__(self) -> str:
-        return f"Registry({self._places})"
+        return f"Registry({self._locations})"
 
 
 METHODS: Registry[Any] = Registry(
     {
         "NB-Synth": "methods.naive_bayes:NaiveBayesSynthesizer",
         "Adaptive marginals": "methods.networks.adaptive_marginals:AdaptiveMarginals",
-        "PrivBayes refined": "methods.networks.refined:RefinedPrivBayes",
+        "PrivBayes refined": "methods.networks.refined_privbayes:RefinedPrivBayes",
         "MST": "methods.networks.mst:MST",
         "AIM": "methods.networks.aim:AIM",
         "HMPrivBayes": "methods.networks.hmprivbayes:HMPrivBayes",

@@ -82,7 +82,7 @@ class ReleasedTree(ReleasedDocument):
 
     def _weights(self, queries: Sequence[RangeQuery]) -> Iterator[Floats]:
         """How much of each leaf each query covers."""
-        return (self.leaves.weights(query.sets(self.schema)) for query in queries)
+        return (self.leaves.weights(query.code_masks(self.schema)) for query in queries)
 
     def answers(self, queries: Sequence[RangeQuery], leaves: Floats | None = None) -> Floats:
         """Sums of leaves, the consistent ones by default; a leaf that is covered in part counts in part."""
@@ -119,7 +119,7 @@ class ReleasedTree(ReleasedDocument):
         return estimates, self.margin(variances)
 
     def _noisy_answer(self, query: RangeQuery) -> tuple[float, float]:
-        sets, estimate, variance = query.sets(self.schema), 0.0, 0.0
+        sets, estimate, variance = query.code_masks(self.schema), 0.0, 0.0
         wanted = np.ones(1, dtype=bool)  # nodes of the level of which nothing has been counted yet
         for level, partition in enumerate(self.partitions):
             if level:
@@ -169,7 +169,7 @@ class ReleasedTree(ReleasedDocument):
                 blocks = np.array(change["blocks"], dtype=np.intp)
                 size, numbers = schema[change["column"]].size, range(len(change["names"]))
                 require([len(blocks), *np.unique(blocks)] == [size, *numbers])
-                partition = partition.refined(change["column"], blocks, change["names"])
+                partition = partition.refine(change["column"], blocks, change["names"])
             partitions.append(partition)
             noisy.append(np.array(level["noisy"], dtype=float))
             variances.append(np.inf if level["variance"] is None else float(level["variance"]))
@@ -269,7 +269,7 @@ def group_queries(tree: ReleasedTree, count: int, *, seed: int = 0) -> list[Rang
     if count < 1:
         raise ParameterError("A workload needs queries.", "Give a number of 1 or more.")
     rng = np.random.default_rng(seed)
-    names = tree.leaves.family
+    names = tree.leaves.divided_columns
     if not names:
         raise ParameterError("This release split no column.", "Ask for ranges of the schema instead.")
     groups: list[list[tuple[int, ...]]] = []

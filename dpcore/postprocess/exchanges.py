@@ -34,7 +34,7 @@ import pandas as pd
 
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.column import Codes
-from dpcore.domain.rules import NO_CODE, RuleEnds, lowest, parse, possible_values
+from dpcore.domain.rules import NO_CODE, RuleEnds, lowest_values, parse_rules, possible_values
 from dpcore.domain.schema import Schema
 from dpcore.postprocess.junction_tree import Edge
 
@@ -130,8 +130,8 @@ def decode_with_rules(schema: Schema, codes: Codes, rng: np.random.Generator) ->
     """
     if not schema.rules:
         return schema.decode(codes, rng)
-    columns, rules = schema.columns, parse(schema.columns, schema.rules)
-    possible, least = possible_values(columns, rules), lowest(columns, rules)
+    columns, rules = schema.columns, parse_rules(schema.columns, schema.rules)
+    possible, least = possible_values(columns, rules), lowest_values(columns, rules)
     pairs = [ends for ends in rules if ends[1][0] in possible]
     orders = [ends for j in least for ends in rules if ends[1] == (j, NO_CODE)]
     codes, rows = np.array(codes, order="F"), np.arange(len(codes))

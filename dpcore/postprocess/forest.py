@@ -24,7 +24,7 @@ from dpcore.domain.column import Codes
 from dpcore.domain.documents import json_value
 from dpcore.domain.former_names import VALUES
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import Attribute, Blocks, CodeSplit, Groups, NumberSplit, attributes_of, ticks_of
+from dpcore.domain.splits import Attribute, Blocks, CodeSplit, Groups, NumberSplit, attributes_of, ticks_of_frame
 from dpcore.errors import SchemaError
 from dpcore.postprocess.simplex import rows_to_one
 
@@ -237,7 +237,7 @@ class Forest(Predictor):
         at = np.repeat(roots[None, :], len(frame), axis=0)
         codes, every = self._encode(frame), self.attributes
         attributes = {position: every[position] for position in np.unique(self.column[~self.leaf]).tolist()}
-        ticks = ticks_of(frame, attributes)
+        ticks = ticks_of_frame(frame, attributes)
         values = {position: ticks.get(position, codes[self.schema.names[position]]) for position in attributes}
         flat_at = at.ravel()
         row = np.repeat(np.arange(len(frame), dtype=np.intp), len(roots))

@@ -47,7 +47,7 @@ class GroupTree(Forest):
             fields = {"classes": self.classes[node].tolist(), "column": "", "goes_left": [], "left": 0, "right": 0}
             if not self.leaf[node]:
                 attribute, left = attributes[int(self.column[node])], self.first[node]
-                fields |= {"column": attribute.column.name, "goes_left": attribute.left(self.cut[node])}
+                fields |= {"column": attribute.column.name, "goes_left": attribute.left_groups(self.cut[node])}
                 fields |= {"left": int(number[left]), "right": int(number[left + 1])}
             nodes.append(fields)
         groups = {name: codes.tolist() for name, codes in self.groups.items()}
@@ -87,7 +87,9 @@ class GroupTree(Forest):
             vote="probability",
             groups=groups,
             column=np.array([schema.index(node["column"]) if node["column"] else -1 for node in stand]),
-            cut=np.array([attribute[n["column"]].cut(n["goes_left"]) if n["column"] else np.nan for n in stand]),
+            cut=np.array(
+                [attribute[n["column"]].split_point(n["goes_left"]) if n["column"] else np.nan for n in stand]
+            ),
             classes=classes,
             probabilities=rows_to_one(classes, 1 / classes.shape[1]),
         )

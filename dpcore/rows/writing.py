@@ -187,7 +187,7 @@ def encode_folder(
         if counts:
             _drop(target)
             (target / UNFINISHED).unlink(missing_ok=True)
-            column.refuse(counts)
+            column.raise_misfits(counts)
     if not parts and stream is None:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
     if not parts:

@@ -144,13 +144,13 @@ def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(boo
     on_a_page, spending = session.ShownRelease(release, data), session.Spending(books, {})
     told[0].clear()
     with pytest.raises(InterruptedError):
-        redraw.draw_again(on_a_page, spending, progress)
+        redraw.run_redraws(on_a_page, spending, progress)
     (found,) = books.accounts()
     assert (found.key, found.looks, found.totals.bound) == (SHA, 3, 3)
     assert set(on_a_page.redraws["run"]) == set(range(3))
     books.set_cap(SHA, "people.csv", ADD, 4.0)
     with pytest.raises(BudgetError):
-        redraw.draw_again(on_a_page, spending, no_progress)
+        redraw.run_redraws(on_a_page, spending, no_progress)
     assert told[0] == ["written", "drawn"] * 4
     assert books.account(SHA, ADD).looks == 4
 

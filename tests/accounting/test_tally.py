@@ -326,7 +326,7 @@ def test_caps_refuse_and_blocks_nest(small_frame, small_schema):
             method.fit(small_frame, schema=small_schema, ledger=Ledger("add_remove"))
         assert outer.children == [mine, inner]
         assert (mine.epsilon_bound, inner.epsilon_bound, outer.epsilon_bound) == (1, spent, 1 + spent)
-        with pytest.raises(ParameterError, match="counts under add_remove, the method under replace"):
+        with pytest.raises(ParameterError, match="uses the relation add_remove, the method replace"):
             clone(method).set_params(relation="replace").fit(small_frame, schema=small_schema)
     with pytest.raises(ParameterError, match="a cap beside it"), spending(1, ledger=mine):
         pass

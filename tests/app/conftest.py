@@ -38,7 +38,7 @@ def this_page(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -
 @pytest.fixture(scope="session", autouse=True)
 def loaded() -> None:
     """What a server imports beside its first page: here, no test would wait for it."""
-    shell.prepare()
+    shell.start_imports()
     shell.wait_for_imports()
 
 

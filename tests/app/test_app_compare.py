@@ -114,7 +114,7 @@ def test_a_cap_holds_for_runs_as_well():
     at = at_page(**SMALL | {"repeats": 1})
     at.session_state["dpcore.books"].set_cap(key_of(at), "people", "add_remove", 2.0)
     press(at, f"{PAGE}.run")
-    assert "gave nothing. What was charged before they failed stays charged." in said(at)
+    assert "failed without a result. Their charges stay in the ledger." in said(at)
     assert at.session_state["dpcore.books"].account(key_of(at), "add_remove").epsilon_bound <= 2.0
 
 

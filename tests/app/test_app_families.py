@@ -186,7 +186,7 @@ JOURNEYS: dict[str, list[Journey]] = {
         ("corrected", BITS, {"score": "MI"}, {"score": "MI", "max_parents": 4}),
     ],
     "responses": [
-        ("corrected", "PPNB", {}, {"epsilon": LocalClassifier.asks()["epsilon"].initial, "relation": "replace"}),
+        ("corrected", "PPNB", {}, {"epsilon": LocalClassifier.control_map()["epsilon"].initial, "relation": "replace"}),
         ("corrected", "PPNB", {"pairs": False}, {"pairs": False, "numbers": ..., "merge": ...}),
         ("corrected", "PPNB", {"numbers": "moments"}, {"merge": None}),
         ("published", "PPNB", {}, {"epsilon": None, "p0": 0.5}),
@@ -208,7 +208,7 @@ def test_the_reference_without_noise_is_for_the_screen() -> None:
     at = with_release("accuracy", "published", "JTree", BOUNDED)
     assert shown(at).memory["accuracy"]["trained_on"].nunique() == 3  # the release, real rows; without noise
     assert all(marked(at))
-    assert type(panels.noiseless(shown(at))).__name__ == "JTree"
+    assert type(panels.fit_noiseless(shown(at))).__name__ == "JTree"
 
 
 @pytest.mark.parametrize("name", ["responses"])

@@ -32,7 +32,7 @@ def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     monkeypatch.setattr(driving, "PAGE", named.params.get("name", "networks") if named else "networks")
     small_grids(monkeypatch)
     monkeypatch.setattr(study, "effective_n_jobs", lambda _: 1)
-    monkeypatch.setattr(hosting, "offers", lambda _: False)
+    monkeypatch.setattr(hosting, "is_offered", lambda _: False)
 
 
 def figures(at: AppTest | None = None) -> AppTest:
@@ -135,7 +135,7 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -
 @pytest.mark.parametrize("name", ["naive_bayes"])
 def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper_states(name: str, monkeypatch) -> None:
     adult = data(people(100, seed=5), "adult")
-    monkeypatch.setattr(hosting, "offers", lambda known: known == "adult")
+    monkeypatch.setattr(hosting, "is_offered", lambda known: known == "adult")
     monkeypatch.setattr(datasets, "load", lambda _: adult)
     at = figures()
     assert widget(at, "naive_bayes.set").options == ["people", "adult"]

@@ -132,7 +132,7 @@ def test_where_no_paths_are_offered_none_is_looked_at_or_written(monkeypatch, ta
     assert mendable(run(known))
     assert not [one for one in known.button if (one.key or "").startswith("data.encode.use:")]
     with pytest.raises(DataError):
-        folders.work(None, {}, set(), no_progress)
+        folders.encode_and_open(None, {}, set(), no_progress)
     press(made, f"{PAGE}.longer.go")
     assert len(mendable(made)) == 1
     assert not (tmp_path / "out.parquet").exists()

@@ -44,14 +44,14 @@ def test_the_page_has_the_papers_table_and_a_forest_comes_in_one_click() -> None
 def test_the_page_asks_for_every_parameter_that_is_published() -> None:
     unused = {"cuts", "resample", "rate", "count_share", "leaf_share", "split_selection", "growth", "consistency"}
     for kind in (kind for kind in METHODS.values() if "003" in kind.paper and "corrected" in kind.modes):
-        wanted = {name for name, control in kind.asks().items() if control.wanted(kind(mode="published"))}
+        wanted = {name for name, control in kind.control_map().items() if control.applies_to(kind(mode="published"))}
         assert {*kind.parameters()} - wanted - unused <= {"mode", "max_leaves"}, kind
 
 
 def test_without_test_rows_the_worst_column_of_the_released_counts_is_shown() -> None:
     rows = data()
     at = released(page(replace(rows, test=rows.test.head(0))), n_trees=3)
-    assert "No rows were set apart for testing" in words(at)
+    assert "No rows were set aside for testing" in words(at)
     assert [metric.label for metric in at.metric][1] == "⚠ Columns close"
     assert marked(at) == [True]
 

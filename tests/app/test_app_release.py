@@ -206,7 +206,7 @@ def test_a_release_comes_whatever_is_pressed_meanwhile_and_only_one(small: AppTe
 def test_a_release_that_is_canceled_before_the_door_is_asked_costs_nothing(small: AppTest, monkeypatch) -> None:
     at, first = small, shown(small)
     with monkeypatch.context() as patch:
-        cancel(patch, "Asking the door")
+        cancel(patch, "Measuring marginals")
         press(at, f"{PAGE}.run")
     nothing_runs(at)
     assert shown(at) is first
@@ -230,7 +230,7 @@ def test_work_that_nobody_waits_for_ends() -> None:
     job = Job("Working", print, visit)
     job.progress(0.1, "here")
     for seconds, ends in ((jobs.GRACE / 2, False), (jobs.GRACE + 1, True)):
-        visit.left = time.monotonic() - seconds
+        visit.left_at = time.monotonic() - seconds
         with pytest.raises(jobs.CanceledError) if ends else nullcontext():
             job.progress(0.2, "away")
         assert job.note == "away"

@@ -6,7 +6,7 @@ from prepared import data, page
 from screen import said
 
 from dpcore.dashboard import controls
-from dpcore.dashboard.epsilon import odds_in_short
+from dpcore.dashboard.epsilon import short_odds
 from dpcore.dashboard.panels import verdict
 from dpcore.evaluate.distances import Center, Fidelity, Group
 from dpcore.export import protection
@@ -22,7 +22,7 @@ def test_odds_before_a_run_are_those_after_it() -> None:
     assert "delta 1e-06" in said(at)
     assert "73 in 100" not in odds
     ledger = shown(released(at)).release.ledger
-    assert odds_in_short(protection.log_odds_gained(None, ledger.measure, ledger.totals.bound)) in odds
+    assert short_odds(protection.log_odds_gained(None, ledger.measure, ledger.totals.bound)) in odds
 
 
 @pytest.mark.parametrize("void", [{"naive_bayes.seed": 3}, {"given": data(source="inferred")}])
@@ -46,7 +46,7 @@ def test_a_value_of_a_table_is_no_markup_in_a_tile() -> None:
     words = verdict.describe_centers(far)
     assert "4,700 in the release, and 81% of the real rows" in words
     tiles = verdict.verdict_tiles(Fidelity(2, 2, 1, 1, (), worst, worst, 1))
-    assert not any(image in text for tile in [*tiles, [words, verdict.names_of(far)]] for text in tile)
+    assert not any(image in text for tile in [*tiles, [words, verdict.column_names(far)]] for text in tile)
 
 
 def test_as_many_rows_are_made_as_the_release_says(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,7 @@ class CutWorld(World):
         if self._cut is not None:
             (frame, unit, fill), self._cut = self._cut, None
             persons = unit.persons(frame)
-            rows = unit.kept(persons, rng, fill=fill)
+            rows = unit.bound_contributions(persons, rng, fill=fill)
             first = np.searchsorted(persons[rows], persons[rows])
             self.people = frame["who"].to_numpy(dtype=int)[rows] * unit.max_contributions + np.arange(len(rows)) - first
         return rng

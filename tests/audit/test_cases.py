@@ -85,7 +85,7 @@ def test_every_case_can_be_run():
 @pytest.mark.parametrize("key", ["Adaptive marginals/corrected/add_remove", "MST/corrected/tables/replace"])
 def test_a_small_epsilon_that_measures_no_pair_can_be_attacked(key):
     (case,) = [case for case in cases.CASES if case.key == key]
-    found = cases.run(replace(case, estimator=case.estimator.at_epsilon(0.05)), 20, seed=1)
+    found = cases.run(replace(case, estimator=case.estimator.with_epsilon(0.05)), 20, seed=1)
     assert np.isfinite([found.first, found.second]).all()
 
 

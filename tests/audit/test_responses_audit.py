@@ -105,7 +105,7 @@ def all_answer_everything(honest, asked, *given):
 PLANTED = {
     "ERRPH": falsely(ERRPH, "report", one_value_too_few),
     "moments": noise_of_numbers_over(2),
-    "one of two": falsely(responses, "answers", all_answer_everything),
+    "one of two": falsely(responses, "draw_reports", all_answer_everything),
     "OUE": falsely(OUE, "report", true_bits_kept_too_often),
     "OLH": falsely(OLH, "report", a_seen_hash),
 }

@@ -276,7 +276,7 @@ LOSS = Bounds._fields.index("loss")
 HALF_DISTANCE = halved(DistanceFromMarginals, "bounds", LOSS)
 UNPAID_LEVEL = uncharged(lambda _, name: name == "level 1: records")
 UNPAID_ROUND = uncharged(lambda _, name: name.startswith("choice"))
-NO_LAST_CUT = falsely(NodeRows, "_intervals", without_the_last)
+NO_LAST_CUT = falsely(NodeRows, "_interval_candidates", without_the_last)
 HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true.fget(self) / 2))
 PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda self: len(self._rows)))
 UNDOUBLED = falsely(dpcore.accounting.ledger, "many_times", lambda true, _: true(1))  # replaced records change places
@@ -284,8 +284,8 @@ RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon
 TRUTHFUL = falsely(randomizers, "lie_probability", lambda true, epsilon, *size: true(1.2 * epsilon, *size))
 EXACT_COUNT = keeping(lambda table: len(table._rows.codes))
 UNKNOWN_NOISE = keeping(lambda _: np.random.default_rng().normal())
-NO_EMPTY_NODES = falsely(PrivateNodes, "_counted", leaving_out_empty_nodes)
-UNCUT = falsely(PrivacyUnit, "kept", lambda _honest, _unit, persons, _lots, **_fill: np.argsort(persons, kind="stable"))
+NO_EMPTY_NODES = falsely(PrivateNodes, "_noisy_counts", leaving_out_empty_nodes)
+UNCUT = falsely(PrivacyUnit, "bound_contributions", lambda *given, **_: np.argsort(given[2], kind="stable"))
 PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
 THREE_ROWS = {"rows": 3}
 RHO = {"delta": 1e-9}
@@ -319,7 +319,7 @@ PLANTS = {
     "wrongly monotone": (falsely(TableScore, "bounds", one_way), "DiffGen", "replace", LossError, ANY),
     "too rare samples": (RARER, "DiffPRFs", "add_remove", LossError, {**MORE["DiffPRFs"][-2]}),
     "too truthful": (TRUTHFUL, "DTPD", "replace", LossError, {"epsilon": 20.0}),
-    "one question counted": (falsely(responses, "entries", one_question), "PPNB", "replace", LossError, TWO),
+    "one question counted": (falsely(responses, "report_entries", one_question), "PPNB", "replace", LossError, TWO),
     "exact count kept": (EXACT_COUNT, "PrivBayes", "add_remove", LeakError, ANY),
     "unknown noise": (UNKNOWN_NOISE, "PrivBayes", "replace", AssertionError, ANY),
     "persons who are not cut": (UNCUT, "NB-Synth", "add_remove", LossError, THREE_ROWS),

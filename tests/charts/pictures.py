@@ -239,11 +239,11 @@ def forecast(names=NAMES):
 
 
 def at_noise(distribution="Laplace", epsilon=1.0):
-    return count_noise.worlds(count_noise.CountNoise(distribution, epsilon, 0.05), 100, 101)
+    return count_noise.world_densities(count_noise.CountNoise(distribution, epsilon, 0.05), 100, 101)
 
 
 def drawn():
-    return count_noise.draws(count_noise.CountNoise("Laplace", 1.0), 100, 1)
+    return count_noise.sample_worlds(count_noise.CountNoise("Laplace", 1.0), 100, 1)
 
 
 def voted(names=NAMES, epsilon=0.1):

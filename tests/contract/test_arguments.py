@@ -19,7 +19,7 @@ from dpcore.dashboard import controls
 from dpcore.errors import DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
 from dpcore.methods.networks.jtree import MOST_CELLS
-from dpcore.methods.parameters import Choice, Flag, Free, Number, Whole
+from dpcore.methods.parameters import Choice, Flag, Number, UncheckedValue, Whole
 
 NUMBERS = (np.int64, np.int8, np.uint16, np.float32, np.float64, np.float16, np.longdouble)
 NO_TABLES = (np.zeros((4, 5)), [[1, 2]], None, {"ill": ["yes"]}, "age,ill", pd.Series([1, 2], name="ill"))
@@ -41,7 +41,7 @@ def good(parameter):
 
 def bad(parameter):
     """Values that it forbids: beyond its ends, the ends that do not belong to it, and other words."""
-    found = [] if isinstance(parameter, Free) else ["nonsense", "", object(), {}, [], pd.NA, np.array([1, 2])]
+    found = [] if isinstance(parameter, UncheckedValue) else ["nonsense", "", object(), {}, [], pd.NA, np.array([1, 2])]
     if isinstance(parameter, Whole | Number):
         found += [parameter.least - 1, parameter.most + 1, float("nan"), True, np.True_]
     if isinstance(parameter, Whole):
@@ -170,7 +170,7 @@ def test_pages_ask_for_nothing_that_is_not_declared():
     """What a control offers is in the parameter's range, and what it hangs on are parameters."""
     for title, kind in METHODS.items():
         known = kind.parameters()
-        for parameter, control in kind.asks().items():
+        for parameter, control in kind.control_map().items():
             assert {*control.when} <= set(known), (title, parameter)
             own = parameter in ("epsilon", "relation", "target")
             assert own or control.names or type(known[parameter]) in controls.WIDGETS, (title, parameter)

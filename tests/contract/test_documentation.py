@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from streamlit.web import cli
 
 from dpcore.dashboard import __main__ as command
-from dpcore.experiment.commands import parser_of
+from dpcore.experiment.commands import make_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
@@ -54,7 +54,7 @@ def test_commands_are_understood(line: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert Requirement(wanted).name == "dpcore"
         assert Requirement(wanted).extras <= extras.keys()
     elif words and words[0] in command.COMMANDS:
-        parser_of(words[0]).parse_intermixed_args(words[1:])
+        make_parser(words[0]).parse_intermixed_args(words[1:])
     else:
         monkeypatch.setattr(os, "environ", {**os.environ})
         monkeypatch.setattr(cli.main_run, "main", lambda *_, **__: None)

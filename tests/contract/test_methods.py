@@ -21,7 +21,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BudgetError, DataError, ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.parameters import grade, noise_of, void_reason
+from dpcore.methods.parameters import describe_noise, describe_noise_quality, void_reason
 
 SAMPLED = {"n_trees": 2, "max_depth": 2, "resample": "poisson", "rate": 0.3}
 FAMILIES = ["NB-Synth", "Independent marginals", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "PPNB", "DTPD"]
@@ -333,14 +333,14 @@ def test_what_is_said_beside_run_holds_of_the_release(small_frame, small_schema)
             method = kind(mode=offer.mode, noise="auto", **offer.parameters)
             assert void_reason(method, replace(small_schema, source="inferred"))
             assert void_reason(clone(method).set_params(random_state=1), small_schema)
-            assert "exactly sampled noise" not in noise_of(clone(method).set_params(noise="laplace")).partition(".")[0]
+            assert "exactly sampled" not in describe_noise(clone(method).set_params(noise="laplace")).split(".")[0]
             relation = str(kind.relations_in(offer.mode)[-1])
             method = kind(mode=offer.mode, noise="auto", relation=relation, **offer.parameters)
-            said, promise = noise_of(method), not void_reason(method, small_schema)
+            said, promise = describe_noise(method), not void_reason(method, small_schema)
             ledger = method.fit(small_frame.head(40), schema=small_schema).ledger_
             noiseless = method.noise_label_ == "No noise"
-            assert said == grade(noiseless, method.exactly_sampled_, method.mode), (kind, offer)
-            assert noiseless == said.startswith("none at all"), (kind, offer)
+            assert said == describe_noise_quality(noiseless, method.exactly_sampled_, method.mode), (kind, offer)
+            assert noiseless == said.startswith("no noise at all"), (kind, offer)
             assert not (noiseless and method.exactly_sampled_), (kind, offer)
             if promise:
                 assert method.exactly_sampled_, (kind, offer)

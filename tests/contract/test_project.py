@@ -98,11 +98,11 @@ EVALUATION_READS_ROWS = {
 DRAWN_BY = {
     "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.icons"},
     "mark_real": {
-        "panels:real", "panels:release_chart", "pages.compare.sweep_results:draw", "pages.audit.twin_worlds:pictures",
-        "panels.redraw:redraws",
+        "panels:real", "panels:draw_release_chart", "pages.compare.sweep_results:draw",
+        "pages.audit.twin_worlds:pictures", "panels.redraw:draw_redraws",
     },
     "statistics": {"panels:real"},
-    "first_rows": {"panels.summary:rows"},  # tables on the screen of their owner
+    "first_rows": {"panels.summary:draw_rows"},  # tables on the screen of their owner
     "preview": {"pages.data:"},
 }  # fmt: skip
 

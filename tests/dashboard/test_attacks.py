@@ -1,4 +1,4 @@
-"""The attacks and the games of pages, without a page: by hand on small tables, as strong as they are said to be."""
+"""Test attacks and games of the pages: by hand on small tables, and against their stated strength."""
 
 import math
 from itertools import product
@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta
 
 from dpcore import datasets
-from dpcore.dashboard.histogram_pair import histogram_pair, interval
+from dpcore.dashboard.histogram_pair import clopper_pearson, histogram_pair
 from dpcore.dashboard.pages.attacks import averages, linkage, membership_game_numbers, near_copies, secret_bits_numbers
 from dpcore.dashboard.pages.attacks.membership_game_numbers import Game, Round, Rules
 from dpcore.dashboard.pages.mechanisms.coin_game_numbers import ask, estimate, toss
@@ -63,13 +63,13 @@ def test_noise_on_counts_is_two_sided_geometric_and_the_guess_right_as_often_as_
 
 
 def test_three_people_and_their_counts_by_hand():
-    """Persons 1 and 2: one secret; 2 and 3: two; 1 and 3: one. So it is 2 and 3."""
+    """Persons 1 and 2 have one secret, 2 and 3 two, 1 and 3 one: only 2 and 3 have the secret."""
     groups = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=float)
     assert secret_bits_numbers.solve(groups, np.array([1.0, 2.0, 1.0])).tolist() == [False, True, True]
 
 
 def test_noiseless_counts_give_500_secrets_away_and_noisy_ones_do_not():
-    """The page's promise: at least 95% from noiseless counts, at most 60% at epsilon 1 per person in all."""
+    """Test the page's promise: at least 95% from noiseless counts, at most 60% at epsilon 1 per person."""
     rng = np.random.default_rng(5)
     bits = rng.permutation(np.arange(500) % 2 == 0)
     groups = secret_bits_numbers.random_groups(500, 1_000, rng)
@@ -86,7 +86,7 @@ def test_noiseless_counts_give_500_secrets_away_and_noisy_ones_do_not():
 
 
 def test_all_answers_share_epsilon():
-    """What one person changes, in units of the noise's scale, sums to epsilon: they may be in every group."""
+    """One person may be in every group: the changes, in units of the noise's scale, sum to epsilon."""
     assert secret_bits_numbers.scale(1_000, 1.0) == 1_000
     assert sum(1 / secret_bits_numbers.scale(40, 0.5) for _ in range(40)) == pytest.approx(0.5)
 
@@ -133,14 +133,14 @@ def test_noiseless_averages_give_participants_away_and_noisy_ones_do_not(sample)
 
 
 def test_distances_by_hand():
-    """In columns, from the nearest real row, by codes."""
+    """Distances are numbers of differing columns, to the nearest real row."""
     rows = near_copies.sample().train_sample.head(3)
     assert near_copies.distances(rows).tolist() == [0, 0, 0]
     assert near_copies.distances(rows.assign(race="Other", sex="Female")).max() <= 2
 
 
 def test_a_release_that_keeps_what_is_known_and_the_secret_passes_the_test_of_distance(sample):
-    """It is farther from the real rows than other people are, and each of its rows says somebody's income."""
+    """Its rows are farther from real rows than other real rows are, yet each reveals an income."""
     released, kept = near_copies.permute(sample.train, 0), [*near_copies.KNOWN, "income"]
     assert near_copies.distances(released[:200]).mean() > near_copies.distances(sample.test[:200]).mean() + 0.5
     assert released[kept].equals(sample.train[kept])
@@ -206,13 +206,13 @@ def test_chances_are_those_of_the_release(mode, epsilon):
 
 @pytest.mark.parametrize("mode", ["corrected", "published"])
 def test_the_best_strategy_is_as_good_as_it_says(mode):
-    """What epsilon allows, and more where it is broken."""
+    """The strategy is right as often as epsilon allows, and more often if epsilon does not hold."""
     for epsilon, allowed in ((0.1, 0.525), (5.0, 0.993)):
         rules, rounds = Rules(epsilon, mode), 4_000
         best = membership_game_numbers.best_share(rules)
         assert round(best, 3) == allowed if mode == "corrected" else odds(epsilon) < best < odds(9 * max(epsilon, 1))
         right = membership_game_numbers.autoplay(rules, rounds, np.random.default_rng(7))
-        low, high = interval(np.array([float(right)]), rounds, 0.001)
+        low, high = clopper_pearson(np.array([float(right)]), rounds, 0.001)
         assert low[0] <= best <= high[0]
 
 

@@ -1,4 +1,4 @@
-"""The command `dpcore`: what it understands, and that all of config.toml is in force wherever it is started."""
+"""Test the command `dpcore`: its options, and that config.toml is in force from any folder."""
 
 import json
 import os
@@ -17,9 +17,9 @@ from dpcore.dashboard.__main__ import flags_of_config, main
 from dpcore.errors import ParameterError
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVED = ROOT / "dpcore" / "dashboard" / "served.py"
+SERVER = ROOT / "dpcore" / "dashboard" / "server.py"
 # Stands in for the server, at the moment at which it would begin to listen.
-TOLD = """
+PRINT_OPTIONS = """
 import json, sys
 from streamlit import get_option
 from streamlit.web import bootstrap
@@ -37,7 +37,7 @@ OTHERWISE = {
 }
 
 
-def test_every_option_is_in_force_where_files_and_variables_say_otherwise(tmp_path):
+def test_config_overrides_other_files_and_variables(tmp_path):
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     del config["theme"]  # which only colors the page
     declared = {f"{section}.{name}": value for section in config for name, value in config[section].items()}
@@ -49,9 +49,9 @@ def test_every_option_is_in_force_where_files_and_variables_say_otherwise(tmp_pa
         f"STREAMLIT_{re.sub('(?=[A-Z])|[.]', '_', name)}".upper(): str(value) for name, value in OTHERWISE.items()
     }
     known = {**os.environ, "HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "PYTHONPATH": str(ROOT), **variables}
-    command = [sys.executable, "-c", TOLD, json.dumps([*declared])]
+    command = [sys.executable, "-c", PRINT_OPTIONS, json.dumps([*declared])]
     script, found = json.loads(subprocess.check_output(command, cwd=tmp_path / "folder", env=known, timeout=120))
-    assert Path(script) == SERVED
+    assert Path(script) == SERVER
     assert found == declared
     assert found["server.address"] == "127.0.0.1"
     assert found["runner.fastReruns"] is False  # nothing runs beside a page that begins a run
@@ -59,19 +59,19 @@ def test_every_option_is_in_force_where_files_and_variables_say_otherwise(tmp_pa
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command writes down for the server what was asked for."""
+    """Restore the variables that the command sets for the server."""
     monkeypatch.setattr(os, "environ", {k: v for k, v in os.environ.items() if not k.startswith("DPCORE_")})
 
 
 @pytest.fixture
 def handed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What Streamlit is started with."""
+    """Record the arguments with which Streamlit is started."""
     found: list[str] = []
     monkeypatch.setattr(cli.main_run, "main", lambda words, **_: found.extend(words))
     return found
 
 
-def test_what_is_asked_for_wins_and_is_said_once(handed):
+def test_a_given_option_overrides_the_file_and_is_passed_once(handed):
     for wanted, given in (
         ([], {}),  # Streamlit looks for a free port
         (["--port=8600", "--no-browser"], {"server.port": "8600", "server.headless": "true"}),
@@ -80,7 +80,7 @@ def test_what_is_asked_for_wins_and_is_said_once(handed):
     ):
         handed.clear()
         main(wanted)
-        assert handed[0] == str(SERVED)
+        assert handed[0] == str(SERVER)
         flags = [tuple(word.removeprefix("--").split("=", 1)) for word in handed[1:]]
         ours = {name: value for name, (value,) in flags_of_config().items()}
         assert sorted(flags) == sorted((ours | given).items()), wanted
@@ -105,7 +105,7 @@ def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(handed):
     assert joblib.effective_n_jobs(-1) == 1
 
 
-def test_what_is_not_understood_is_said_with_a_remedy(capsys):
+def test_a_wrong_command_line_is_refused_with_a_remedy(capsys):
     for wanted, cause, remedy in (
         (["--port", "much"], "'much'", "--port"),
         (["--prot", "8600"], "'--prot'", "dpcore --help"),
@@ -121,7 +121,7 @@ def test_what_is_not_understood_is_said_with_a_remedy(capsys):
         assert remedy in said
 
 
-def test_whoever_asks_for_a_log_in_gets_no_server_that_asks_nobody(handed, capsys, monkeypatch):
+def test_a_requested_log_in_prevents_an_open_server(handed, capsys, monkeypatch):
     def refused(*words):
         with pytest.raises(SystemExit) as ended:
             main(words)
@@ -132,5 +132,5 @@ def test_whoever_asks_for_a_log_in_gets_no_server_that_asks_nobody(handed, capsy
     monkeypatch.setenv("DPCORE_LOGIN", "1")
     refused("--hosted")
     with pytest.raises(ParameterError, match="let a proxy"):
-        runpy.run_path(str(SERVED))
+        runpy.run_path(str(SERVER))
     assert handed == []

@@ -1,4 +1,4 @@
-"""What stands before every request: who is answered, who is refused and learns why, and what browsers are told."""
+"""Test the guard in front of the server: admitted and refused requests, reasons, and headers."""
 
 import asyncio
 import os
@@ -24,8 +24,8 @@ START = ForwardMsg()
 START.new_session.main_script_path = "/home/somebody/app.py"
 
 
-async def anything(clique, receive, send):
-    if clique["type"] == "websocket":
+async def anything(scope, receive, send):
+    if scope["type"] == "websocket":
         await send({"type": "websocket.accept"})
     else:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"X-Frame-Options", b"ALLOWALL")]})
@@ -38,15 +38,15 @@ def public(monkeypatch):
 
 
 def asked(path="/", kind="http", method="GET", **headers):
-    """What is sent to somebody who asks with those headers."""
+    """Return the messages that answer a request with these headers."""
     sent = []
 
     async def send(message):
         sent.append(message)
 
     raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    clique = {"type": kind, "path": path, "method": method, "headers": raw}
-    asyncio.run(Guard(anything)(clique, None, send))
+    scope = {"type": kind, "path": path, "method": method, "headers": raw}
+    asyncio.run(Guard(anything)(scope, None, send))
     return sent
 
 
@@ -70,7 +70,7 @@ def answered(*args, **given):
     ],
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_only_its_own_pages_and_names_are_answered(kind, headers, welcome):
+def test_only_requests_with_own_host_and_origin_are_answered(kind, headers, welcome):
     first = asked(kind=kind, **headers)[0]
     if kind == "http":
         assert first["status"] == (200 if welcome else HTTPStatus.MISDIRECTED_REQUEST)
@@ -78,7 +78,7 @@ def test_only_its_own_pages_and_names_are_answered(kind, headers, welcome):
         assert first["type"] == ("websocket.accept" if welcome else "websocket.close")
 
 
-def test_who_was_let_in_is_let_in_by_streamlit_which_asks_nobody(monkeypatch):
+def test_streamlit_admits_what_the_guard_admits_without_a_lookup(monkeypatch):
     monkeypatch.setattr(net_util, "get_external_ip", lambda: pytest.fail("asked elsewhere"))
     for host, page in (("127.0.0.1:8501", PUBLIC), ("10.0.0.7:80", PUBLIC), ("localhost", "http://localhost")):
         raw = [(b"origin", page.encode()), (b"host", host.encode())]
@@ -94,7 +94,7 @@ def test_every_answer_has_the_headers_once():
         assert len(names) == len(set(names))
 
 
-def test_no_file_is_taken_where_none_is_asked_for(monkeypatch):
+def test_uploads_are_refused_unless_allowed(monkeypatch):
     upload = {"path": "/_stcore/upload_file/session/file", "method": "PUT", "host": "localhost"}
     assert answered(**upload)
     monkeypatch.setenv("DPCORE_HOSTED", "1")
@@ -105,11 +105,11 @@ def test_no_file_is_taken_where_none_is_asked_for(monkeypatch):
 
 
 def conversation(*frames, answer=START):
-    """What reaches an application of those frames of a page, and what the page gets of its answer to each."""
+    """Return the frames that reach an application, and the answers that reach the page."""
     came, sent = [], []
     waiting = [{"type": "websocket.receive", "bytes": frame} for frame in frames] + [{"type": "websocket.disconnect"}]
 
-    async def app(clique, receive, send):
+    async def app(scope, receive, send):
         while (message := await receive())["type"] == "websocket.receive":
             came.append(message["bytes"])
             await send({"type": "websocket.send", "bytes": answer.SerializeToString()})
@@ -120,8 +120,8 @@ def conversation(*frames, answer=START):
     async def send(message):
         sent.append(ForwardMsg.FromString(message["bytes"]))
 
-    clique = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
-    asyncio.run(Guard(app)(clique, receive, send))
+    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
+    asyncio.run(Guard(app)(scope, receive, send))
     return came, sent
 
 
@@ -129,7 +129,7 @@ def frame(**wanted):
     return BackMsg(**wanted).SerializeToString()
 
 
-def test_a_page_is_heard_only_where_it_asks_for_what_pages_need():
+def test_messages_that_no_page_needs_are_dropped():
     run, files = frame(rerun_script={"query_string": "a"}), frame(file_urls_request={"request_id": "1"})
     download = frame(backend_operation_request={"request_id": "1", "deferred_file": {}})
     others = [frame(**{name: True}) for name in ("load_git_info", "clear_cache", "set_run_on_save")]
@@ -137,13 +137,13 @@ def test_a_page_is_heard_only_where_it_asks_for_what_pages_need():
     assert conversation(run, *others, files, download)[0] == [run, files, download]
 
 
-def test_no_page_learns_where_the_script_lies():
+def test_pages_never_receive_the_path_of_the_script():
     _, (text,) = conversation(frame(rerun_script={}))
     assert text.new_session.main_script_path == "app.py"
 
 
 class Served:
-    """Streamlit itself behind the guard, which is asked without a network, and has two sessions."""
+    """Streamlit behind the guard, with two sessions, called without a network."""
 
     def __init__(self, monkeypatch):
         self.living = {"mine", "other"}
@@ -153,7 +153,7 @@ class Served:
         monkeypatch.setattr(self.runtime._session_mgr, "get_session_info", lambda name: name in self.living or None)
 
     async def answer(self, method, path, body=(), kind="http"):
-        """The status of an answer."""
+        """Return the status of the response."""
         parts, sent = [*body, b""], []
 
         async def receive():
@@ -167,22 +167,22 @@ class Served:
             sent.append(message)
 
         headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=edge")]
-        clique = {"type": kind, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
-        clique |= {"method": method} if kind == "http" else {"extensions": {"websocket.http.response": {}}}
-        await self.app(clique, receive, send)
+        scope = {"type": kind, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
+        scope |= {"method": method} if kind == "http" else {"extensions": {"websocket.http.response": {}}}
+        await self.app(scope, receive, send)
         return sent[0]["status"]
 
     def ask(self, method, path, **given):
         return asyncio.run(self.answer(method, path, **given))
 
     async def put(self, file, size, session="mine", between=()):
-        """Send a file in parts, of whose length nothing is said before."""
+        """Send a file in parts, without its length."""
         head = b'--edge\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n'
         body = [head, *[bytes(size // 8)] * 8, *between, b"\r\n--edge--\r\n"]
         return await self.answer("PUT", f"/_stcore/upload_file/{session}/{file}", body)
 
     def stored(self, *sessions):
-        """Bytes that Streamlit holds of uploads."""
+        """Return the bytes of uploads that Streamlit stores."""
         files = self.runtime.uploaded_file_mgr.file_storage
         return sum(len(file.data) + len(file.name) for name in sessions or files for file in files[name].values())
 
@@ -205,8 +205,8 @@ NOBODY_ASKS = """/_stcore/metrics /_stcore/metrics/ //_stcore/metrics /_STCORE/m
 NOBODY_ASKS = ("/_stcore/metrics\n", *NOBODY_ASKS.split())  # a route's pattern takes a line's end for nothing
 
 
-def test_strangers_learn_no_statistics_and_reach_nothing_that_pages_do_not_need(served, monkeypatch):
-    """They would learn the exact bytes of what others upload: a row more or less shows."""
+def test_paths_that_no_page_needs_do_not_exist(served, monkeypatch):
+    """Metrics would reveal the exact size of other visitors' uploads, and so a single row."""
     for name in ("HOSTED", "UPLOADS"):
         monkeypatch.setenv(f"DPCORE_{name}", "1")
     for path in NOBODY_ASKS:
@@ -226,7 +226,7 @@ def test_pages_get_what_they_need(served):
         assert served.ask("GET", path) == HTTPStatus.OK, path
 
 
-def test_below_a_base_path_there_is_the_same_and_above_it_nothing(monkeypatch):
+def test_a_base_path_serves_the_same_paths_and_nothing_above(monkeypatch):
     monkeypatch.setattr(st, "get_option", lambda _: "/class/dp/")
     for path in ("/class/dp", "/class/dp/", "/class/dp/naive_bayes", "/class/dp/_stcore/health"):
         assert answered(path, host="localhost"), path
@@ -238,11 +238,11 @@ MEGABYTE = 2**20 - 2**10  # with its form, the largest file here
 
 
 def twelve(served, sessions=("mine",) * 12):
-    """What comes of uploads, one after the other."""
+    """Return the statuses of twelve uploads in sequence."""
     return [asyncio.run(served.put(index, MEGABYTE, session)) for index, session in enumerate(sessions)]
 
 
-def test_a_session_cannot_fill_the_memory_of_all_with_uploads_that_nobody_uses(served):
+def test_unused_uploads_of_a_session_are_bounded(served):
     first = twelve(served)
     assert first[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     allowed = [*first[:4], asyncio.run(served.put("a", MEGABYTE, "other"))]
@@ -251,7 +251,7 @@ def test_a_session_cannot_fill_the_memory_of_all_with_uploads_that_nobody_uses(s
     assert served.stored("mine") <= 8 * 2**20
 
 
-def test_uploads_that_come_at_once_are_bounded_as_well(served):
+def test_simultaneous_uploads_are_bounded(served):
     async def upload():
         return await asyncio.gather(*(served.put(index, MEGABYTE) for index in range(12)))
 
@@ -260,11 +260,11 @@ def test_uploads_that_come_at_once_are_bounded_as_well(served):
     assert asyncio.run(served.put("later", 8)) == HTTPStatus.NO_CONTENT  # what was refused is not counted any more
 
 
-def test_empty_files_and_their_names_take_room_as_well(served):
-    before = housekeeping.room("mine")
+def test_empty_files_and_their_names_count_as_uploads(served):
+    before = housekeeping.upload_room("mine")
     for index in range(100):
         served.runtime.uploaded_file_mgr.add_file("mine", UploadedFileRec(str(index), "n" * 2_000, "text/csv", b""))
-    assert before - housekeeping.room("mine") > 300_000
+    assert before - housekeeping.upload_room("mine") > 300_000
 
 
 def test_all_visitors_together_have_a_part_of_the_memory(served, monkeypatch):
@@ -285,7 +285,7 @@ def test_nothing_stays_of_an_upload_whose_session_ended_before_it(served):
     assert served.stored() == 0
 
 
-def test_a_page_whose_session_has_no_room_says_so_where_it_would_say_a_number(served):
+def test_an_upload_without_room_is_refused_in_words(served):
     def told(session):
         message = ForwardMsg()
         message.file_urls_response.file_urls.add(upload_url=f"/_stcore/upload_file/{session}/a", file_id="a")
@@ -297,7 +297,7 @@ def test_a_page_whose_session_has_no_room_says_so_where_it_would_say_a_number(se
     assert told("other") == ""
 
 
-def test_a_server_without_the_guard_is_known_whatever_its_environment_says(monkeypatch):
+def test_a_server_without_the_guard_is_recognized(monkeypatch):
     monkeypatch.delenv("DPCORE_GUARD", raising=False)
     monkeypatch.setattr(Runtime, "_instance", None)
     assert not housekeeping.is_unguarded()  # as there is no server: a test of pages, or a script

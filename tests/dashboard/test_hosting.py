@@ -1,4 +1,4 @@
-"""A server for visitors: what it lets them have, and how work takes turns."""
+"""Test a server for visitors: its limits, and the queue of its work."""
 
 import threading
 import time
@@ -11,8 +11,8 @@ from weakref import WeakSet
 import pytest
 
 from dpcore.dashboard import hosting, housekeeping, jobs
-from dpcore.dashboard.hosting import HOSTED, Limits, Turns
-from dpcore.dashboard.housekeeping import Visit, let_in
+from dpcore.dashboard.hosting import HOSTED, Limits, WorkQueue
+from dpcore.dashboard.housekeeping import Visit, admit_visitor
 from dpcore.datasets.reading import read_frame
 from dpcore.errors import DataError, LimitError, ParameterError
 
@@ -24,7 +24,7 @@ def visitors(monkeypatch):
     monkeypatch.setenv("DPCORE_HOSTED", "1")
     for name in ("UPLOADS", "LIMITS", "OPERATOR"):
         monkeypatch.delenv(f"DPCORE_{name}", raising=False)
-    monkeypatch.setattr(jobs, "TURNS", Turns(lambda: hosting.limits().at_once, turn=0.0))
+    monkeypatch.setattr(jobs, "TURNS", WorkQueue(lambda: hosting.limits().at_once, turn=0.0))
 
 
 def finished(job):
@@ -33,14 +33,14 @@ def finished(job):
     return job
 
 
-def test_a_dashboard_of_ones_own_has_no_limits(monkeypatch):
+def test_your_own_dashboard_has_no_limits(monkeypatch):
     monkeypatch.setenv("DPCORE_HOSTED", "0")
     monkeypatch.setenv("DPCORE_LIMITS", "rows=1")
     assert hosting.limits() == Limits()
-    assert hosting.takes_files()
+    assert hosting.accepts_uploads()
 
 
-def test_paths_are_taken_only_where_the_command_marked_the_server(monkeypatch):
+def test_paths_are_offered_only_by_a_marked_server(monkeypatch):
     here, everywhere = "127.0.0.1", "0.0.0.0"
     for hosted, marked, address, own in (
         ("0", "", here, False),  # as `streamlit run app.py` leaves it, without the guard
@@ -51,19 +51,19 @@ def test_paths_are_taken_only_where_the_command_marked_the_server(monkeypatch):
         monkeypatch.setenv("DPCORE_HOSTED", hosted)
         monkeypatch.setenv("DPCORE_LOCAL", marked)
         monkeypatch.setattr("streamlit.get_option", lambda _, address=address: address)
-        assert hosting.own_computer() == own
-        with nullcontext() if own else pytest.raises(DataError, match="takes no paths"):
+        assert hosting.is_own_computer() == own
+        with nullcontext() if own else pytest.raises(DataError, match="does not open files by their path"):
             hosting.require_own_computer()
 
 
-def test_limits_are_read_whole_or_not_at_all():
-    assert hosting.read("seconds=9, rows = 100") == Limits(2, 2, 9, 1, 4_000, 100, 60, 200)
+def test_invalid_limits_are_refused():
+    assert hosting.parse_limits("seconds=9, rows = 100") == Limits(2, 2, 9, 1, 4_000, 100, 60, 200)
     for text in ("hours=1", "rows", "rows=1e3", "rows=0", "rows=١"):
         with pytest.raises(ParameterError):
-            hosting.read(text)
+            hosting.parse_limits(text)
 
 
-def test_caps_of_tables_of_work_and_of_memory(monkeypatch):
+def test_limits_of_tables_work_and_memory(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "rows=3,columns=2")
     read = partial(read_frame, max_shape=hosting.max_shape(), trusted=True)  # in this process
     assert len(read(b"a,b\n" + b"1,2\n" * 3)) == 3
@@ -73,24 +73,29 @@ def test_caps_of_tables_of_work_and_of_memory(monkeypatch):
     with pytest.raises(LimitError, match="pieces of work"):
         hosting.admit(HOSTED.per_visitor)
     monkeypatch.setenv("DPCORE_LIMITS", "megabytes=1")
-    monkeypatch.setattr(hosting, "memory", lambda: 2.0)
+    monkeypatch.setattr(hosting, "memory_megabytes", lambda: 2.0)
     with pytest.raises(LimitError, match="memory"):
         hosting.admit(0)
 
 
-def test_a_server_that_is_full_lets_nobody_in_until_somebody_leaves(monkeypatch):
+def test_a_full_server_admits_no_visitor_until_one_leaves(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "visitors=2")
     monkeypatch.setattr(housekeeping, "guests", WeakSet())
     first, second, third = Visit(), Visit(), Visit()
-    assert [let_in(first), let_in(second), let_in(third), let_in(first)] == [True, True, False, True]
-    first.left = time.monotonic()
-    assert let_in(third)
-    first.left = inf  # a connection that was lost for a moment
-    assert let_in(first)
-    assert not let_in(Visit())
+    assert [admit_visitor(first), admit_visitor(second), admit_visitor(third), admit_visitor(first)] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    first.left_at = time.monotonic()
+    assert admit_visitor(third)
+    first.left_at = inf  # a connection that was lost for a moment
+    assert admit_visitor(first)
+    assert not admit_visitor(Visit())
 
 
-def test_work_that_takes_too_long_is_ended_and_says_so(monkeypatch):
+def test_work_beyond_the_limit_of_seconds_ends_with_an_error(monkeypatch):
     brief = replace(hosting.limits(), seconds=0.1)
     monkeypatch.setattr(hosting, "limits", lambda: brief)
 
@@ -104,7 +109,7 @@ def test_work_that_takes_too_long_is_ended_and_says_so(monkeypatch):
     assert isinstance(finished(job).error, LimitError)
 
 
-def test_long_work_lets_others_go_on_and_is_finished_all_the_same(monkeypatch):
+def test_long_work_yields_its_turn_and_still_finishes(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "at_once=1")
     begun, short_is_over = threading.Event(), threading.Event()
 
@@ -123,7 +128,7 @@ def test_long_work_lets_others_go_on_and_is_finished_all_the_same(monkeypatch):
     assert finished(second).error is finished(first).error is None
 
 
-def test_who_waits_is_told_their_place_and_is_gone_when_they_leave(monkeypatch):
+def test_waiting_work_shows_its_position_and_ends_with_its_visitor(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "at_once=1")
     begun, over, ran = threading.Event(), threading.Event(), []
 
@@ -138,7 +143,7 @@ def test_who_waits_is_told_their_place_and_is_gone_when_they_leave(monkeypatch):
     gone.start()
     while "place" not in gone.note:
         time.sleep(0.01)
-    gone.visit.left = time.monotonic() - jobs.GRACE - 1
+    gone.visit.left_at = time.monotonic() - jobs.GRACE - 1
     finished(gone)
     over.set()
     assert finished(first).error is None

@@ -1,4 +1,4 @@
-"""Every file in pages/ can be drawn, and lessons name what screens have; what else pages do is tested in tests/app."""
+"""Test that every page can be drawn, and that the bold words of lessons are on the screen."""
 
 import re
 from pathlib import Path

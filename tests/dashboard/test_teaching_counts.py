@@ -1,4 +1,4 @@
-"""What the pages teach, in numbers: noise on counts, choices by lot, beliefs, and what composes how."""
+"""Test the numbers that the pages teach: noise on counts, selection, beliefs, composition."""
 
 import math
 from fractions import Fraction
@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dpcore.accounting.relation import Relation
-from dpcore.dashboard.count_noise import CountNoise, draws, gaussian_delta, gaussian_sigma, worlds
+from dpcore.dashboard.count_noise import CountNoise, gaussian_delta, gaussian_sigma, sample_worlds, world_densities
 from dpcore.dashboard.pages.mechanisms import composition_numbers as numbers
 from dpcore.dashboard.pages.mechanisms.choices import election, posterior, response_matrix, share_deviation, votes_from
 from dpcore.errors import ParameterError
@@ -22,7 +22,7 @@ NOISES = [CountNoise(name, e, 0.01) for name in ("Laplace", "Geometric", "Gaussi
 
 
 def density(noise, power=0):
-    """Times a power of the place: what integrates to a moment."""
+    """Return the density times a power of the noise, whose integral is a moment."""
     return lambda x: x**power * float(np.exp(noise.log_density(np.array(x))))
 
 
@@ -56,7 +56,7 @@ def test_quantiles_invert_the_distribution():
 def test_ratios_of_pure_mechanisms_reach_epsilon_and_never_pass_it():
     for epsilon, count in product(EPSILONS, (0, 100)):
         for noise in (CountNoise("Laplace", epsilon), CountNoise("Geometric", epsilon)):
-            frame = worlds(noise, count)
+            frame = world_densities(noise, count)
             ratio = frame["log_ratio"]
             assert ratio.abs().max() == pytest.approx(epsilon, rel=1e-9)
             assert noise.delta == 0
@@ -75,7 +75,7 @@ def test_gaussian_delta_is_what_one_world_has_above_the_other():
         x = np.linspace(start, start + 40 * s, 100_001)
         above = np.trapezoid(norm(1, s).pdf(x) - math.exp(epsilon) * norm(0, s).pdf(x), x)
         assert above == pytest.approx(delta, rel=1e-6)
-        frame = worlds(noise, 100, places=4001)
+        frame = world_densities(noise, 100, points=4001)
         for world in ("with", "without"):
             gap = frame[world] - frame[f"limit_{world}"]
             area = np.trapezoid(gap, frame["answer"])
@@ -95,13 +95,13 @@ def test_gaussian_by_hand():
     assert gaussian_sigma(1.0, 0.0) > 1e9  # no normal noise is pure
 
 
-def test_a_seed_fixes_lots_and_the_worlds_differ_by_one():
+def test_a_seed_fixes_uniform_draws_and_the_worlds_differ_by_one():
     for noise in NOISES:
-        first = draws(noise, 100, 1)
-        pd.testing.assert_frame_equal(first, draws(noise, 100, 1))
-        assert (first["answer"] != draws(noise, 100, 2)["answer"]).any()
+        first = sample_worlds(noise, 100, 1)
+        pd.testing.assert_frame_equal(first, sample_worlds(noise, 100, 1))
+        assert (first["answer"] != sample_worlds(noise, 100, 2)["answer"]).any()
         assert first["world"].value_counts().to_dict() == {"without": 20, "with": 20}
-        many = draws(noise, 100, 3, 20_000).groupby("world")["answer"].agg(["mean", "std"])
+        many = sample_worlds(noise, 100, 3, 20_000).groupby("world")["answer"].agg(["mean", "std"])
         assert many["mean"].to_dict() == pytest.approx({"with": 101, "without": 100}, abs=5 * noise.deviation / 140)
         assert many["std"].to_numpy() == pytest.approx([noise.deviation] * 2, rel=0.05)
 
@@ -197,7 +197,7 @@ def test_averages_of_answers_by_simulation():
 
 
 def test_sums_of_losses_by_brute_force():
-    """All tuples of answers: the sum of log ratios, and delta as what one world has above the other."""
+    """Enumerate tuples of answers: the sum of log ratios, and delta as the excess of one world."""
     for epsilon, k in product((0.1, 2.0), (1, 3)):
         noise, x = CountNoise("Geometric", epsilon), np.arange(-400.0, 402.0)
         inside = np.exp(noise.log_density(x - 1))
@@ -219,7 +219,7 @@ def test_sums_of_losses_by_brute_force():
 
 
 def test_parallel_composition_by_brute_force():
-    """How far a row that comes, or another in its place, moves counts of groups of people, and counts of columns."""
+    """Enumerate the changes of counts of groups, and of columns, by an added or a replaced row."""
     for groups in (2, 4):
         rows = np.eye(groups, dtype=int)  # the group that a row is in
         for relation, worst in (
@@ -234,7 +234,7 @@ def test_parallel_composition_by_brute_force():
 
 
 def test_telltale_answers_by_trying_every_number():
-    """The search near one number finds what a search among all of them finds."""
+    """The search near one number finds the same as a search over all numbers."""
     bits, rng = 12, np.arange(1, 2**12)
     for count, epsilon in product((0, 100), (0.1, math.log(2))):
         first = count + numbers.textbook_laplace(rng, bits, 1 / epsilon)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.domain.cells import as_numbers, distinct, parse_columns, plain_numbers
+from dpcore.domain.cells import as_numbers, factorize_texts, parse_columns, parse_plain_numbers
 from dpcore.domain.column import Column
 from dpcore.text import canonical
 
@@ -81,9 +81,9 @@ def test_numeric_columns_are_coded_as_their_texts():
         series = pd.Series([0, 3, 9, -3], dtype=dtype)
         for column in CODED:
             np.testing.assert_array_equal(column.encode(series), column.encode(pd.Series(["0", "3.0", "9.00", "-3"])))
-    indices, texts = distinct(pd.Series([True, 1, "1", None, 1.0, "x"], dtype=object))
+    indices, texts = factorize_texts(pd.Series([True, 1, "1", None, 1.0, "x"], dtype=object))
     assert [texts[index] if index >= 0 else None for index in indices] == ["True", "1", "1", None, "1", "x"]
-    indices, texts = distinct(pd.Series(["a\0", "a", "\ud800"], dtype=object))
+    indices, texts = factorize_texts(pd.Series(["a\0", "a", "\ud800"], dtype=object))
     assert [texts[index] for index in indices] == ["a\0", "a", "\ud800"]
 
 
@@ -93,8 +93,8 @@ def test_people_see_numbers_where_all_cells_are_plain_ones():
 
     plain = {("1", "+2", "-3"): [1, 2, -3], ("1", None, "3"): [1, np.nan, 3], ("1.", ".5", "1e3"): [1.0, 0.5, 1000.0]}
     for cells, numbers in plain.items():
-        np.testing.assert_array_equal(plain_numbers(table(cells)["a"]), numbers)
+        np.testing.assert_array_equal(parse_plain_numbers(table(cells)["a"]), numbers)
         np.testing.assert_array_equal(parse_columns(table(cells), ["a"])["a"], numbers)
     for cells in (["01234", "99999"], ["99999999999999999999", "1"], ["inf", "1"], ["0x1F", "1"], [None, None]):
-        assert plain_numbers(table(cells)["a"]) is None, cells
+        assert parse_plain_numbers(table(cells)["a"]) is None, cells
         pd.testing.assert_frame_equal(parse_columns(table(cells), ["a"]), table(cells))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.domain.cells import Form
+from dpcore.domain.cells import NumberFormat
 from dpcore.domain.column import MAX_CATEGORIES, Column, code_dtype
 from dpcore.domain.dates import DATE_FORMS, UNITS, iso
 from dpcore.domain.taxonomy import Taxonomy
@@ -52,8 +52,8 @@ def ranged(draw) -> Column:
     made = (lambda tick: tick * grid) if grid else made
     if kind == "written":
         shape = draw(st.sampled_from([("", "", "."), ("$", ",", "."), ("", ".", ","), ("€ ", "’", ".")]))
-        form = replace(Form(*shape), decimals=draw(st.integers(0, 3)), after=draw(st.sampled_from(["", " %"])))
-        made, form = lambda tick, steps=form.steps: tick * (grid or 1) / steps, str(form)
+        form = replace(NumberFormat(*shape), decimals=draw(st.integers(0, 3)), suffix=draw(st.sampled_from(["", " %"])))
+        made, form = lambda tick, steps=form.steps_per_unit: tick * (grid or 1) / steps, str(form)
     elif kind == "date":
         made, form, units = iso, draw(st.sampled_from([*DATE_FORMS])), st.sampled_from(UNITS)
     bins = st.integers(1, 400) | units

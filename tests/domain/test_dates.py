@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpcore.domain.column import Column
-from dpcore.domain.dates import DATE_FORMS, as_days, day_of, iso, usual_unit
+from dpcore.domain.dates import DATE_FORMS, as_day, as_days, default_unit, iso
 from dpcore.domain.range_query import RangeQuery, query_names
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import attributes_of
@@ -16,7 +16,7 @@ from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.errors import DataError, SchemaError
 
 VISIT = {"name": "visit", "kind": "date", "lower": "2019-01-15", "upper": "2023-12-31"}
-DAY = day_of("2021-03-05")
+DAY = as_day("2021-03-05")
 SAME = ["2021-03-05", "2021/3/5", "2021.03.05", "20210305", "2021年3月5日", " 2021-03-05 10:20 ", 20210305]
 SAME += ["2021-03-05 11:59 PM", "2021-03-05T10:20:30+02:00", dt.date(2021, 3, 5), dt.datetime(2021, 3, 5, 23)]
 NONE = ["2021-02-29", "2021-13-01", "0000-01-01", "2021-03", "21-03-05", "2021-03/05", "2021-03-05x", "", None, 18691]
@@ -36,10 +36,10 @@ def test_a_date_is_read_by_its_own_text_alone():
         assert column.decode(codes, np.random.default_rng(1)).tolist() == [text] * 2  # as it was read
     assert np.isnan(as_days(either, "m/d/y")[3])
     times = pd.to_datetime(pd.Series(["2021-03-05 23:59", "1960-01-01 00:01", None]))
-    np.testing.assert_array_equal(as_days(times), [DAY, day_of("1960-01-01"), np.nan])
+    np.testing.assert_array_equal(as_days(times), [DAY, as_day("1960-01-01"), np.nan])
     there = times.dt.tz_localize("US/Pacific")
     np.testing.assert_array_equal(as_days(there), as_days(times))  # the day on its own wall
-    assert [day_of(text) for text in ("2021-3-5", "20210305", "2021-W10-5", "x" * 10, pd.NaT, 1.5)] == [None] * 6
+    assert [as_day(text) for text in ("2021-3-5", "20210305", "2021-W10-5", "x" * 10, pd.NaT, 1.5)] == [None] * 6
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_bins_lie_at_the_calendar_s_boundaries_and_are_called_so(bins, labels, c
     assert column.labels[: len(labels)] == labels
     assert column.encode(pd.Series(["2019-01-15", "2021-03-05", "2023-12-31"])).tolist() == list(codes)
     assert (column.numeric, column.whole, column.is_plain_number) == (True, True, False)
-    assert (column.lower, column.upper) == (day_of("2019-01-15"), day_of("2023-12-31"))
+    assert (column.lower, column.upper) == (as_day("2019-01-15"), as_day("2023-12-31"))
     assert column.edges[-1] == column.upper + 1
     cells = column.decode(np.repeat(np.arange(column.size), 50), np.random.default_rng(0))
     assert cells.str.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}").all()
@@ -126,4 +126,4 @@ def test_intervals_of_dates_are_read_as_dates_wherever_a_range_is_asked_for():
 def test_the_usual_unit_makes_a_few_dozen_bins():
     units = {"2020-01-20": "day", "2020-05-01": "week", "2022-12-31": "month", "2030-12-31": "quarter"}
     units["2120-01-01"] = "year"
-    assert {last: usual_unit(day_of("2020-01-01"), day_of(last)) for last in units} == units
+    assert {last: default_unit(as_day("2020-01-01"), as_day(last)) for last in units} == units

@@ -41,7 +41,7 @@ def test_every_entrance_refuses_what_is_not_strict_json():
         assert caught.value.cause.endswith("."), (name, kind)
         assert caught.value.remedy.endswith("."), (name, kind)
         assert ": " in caught.value.cause  # says what is wrong with the text
-    assert [links.from_text(text) for text in WRONG.values()] == list(WRONG.values())  # a link takes it as text
+    assert [links.link_value(text) for text in WRONG.values()] == list(WRONG.values())  # a link takes it as text
     for text, words in ((b"[1, 2, 3]", "MiB"), (b'"\xe9"', "UTF-8")):
         with pytest.raises(SchemaError, match=words):
             json_value(text, SchemaError, "No", "Yes.", most=5)

@@ -12,17 +12,17 @@ from dpcore.domain.taxonomy_tree import ANY
 def test_an_axis_and_the_whole_domain_by_hand():
     axis = Axis(np.array([1, 0, 1, 2]), ("x", "y", "z"))
     assert axis.sizes.tolist() == [1, 2, 1]
-    assert axis.ordered.tolist() == [1, 0, 2, 3]
+    assert axis.codes_by_block.tolist() == [1, 0, 2, 3]
     assert axis.shares(np.array([True, False, False, True])).tolist() == [0, 0.5, 1]
     assert axis.draw(np.array([0, 2, 0]), np.random.default_rng(0)).tolist() == [1, 3, 1]
     whole = Partition.whole(SCHEMA)
-    assert (whole.shape, whole.size, whole.family) == ((1, 1, 1, 1), 1, ())
+    assert (whole.shape, whole.size, whole.divided_columns) == ((1, 1, 1, 1), 1, ())
     assert [axis.names for axis in whole.axes] == [(ANY,)] * 4
-    finer = whole.refined("n", np.array([0, 0, 1, 1, 1, 2]), ["low", "high", MISSING])
-    assert (finer.shape, finer.size, finer.family) == ((1, 3, 1, 1), 3, ("n",))
+    finer = whole.refine("n", np.array([0, 0, 1, 1, 1, 2]), ["low", "high", MISSING])
+    assert (finer.shape, finer.size, finer.divided_columns) == ((1, 3, 1, 1), 3, ("n",))
     assert whole.size == 1  # nothing is changed in place
     blocks = np.array([2, 0, 1, 1])
-    schema, rules = whole.refined("a", blocks, ["x", "y", "z"]).recoding()  # the blocks' numbers are the codes
+    schema, rules = whole.refine("a", blocks, ["x", "y", "z"]).recoding()  # the blocks' numbers are the codes
     assert (schema.sizes, schema.names, rules[0][0]) == ((3, 1, 1, 1), SCHEMA.names, "a")
     np.testing.assert_array_equal(rules[0][1], blocks)
 
@@ -49,8 +49,8 @@ def test_parents_hold_their_children_and_weights_are_covered_shares_of_cells(see
 
 def test_draws_stay_in_their_cell_and_are_uniform():
     every = domain(SCHEMA)
-    partition = Partition.whole(SCHEMA).refined("a", np.array([1, 0, 1, 1]), ["x", "y"])
-    partition = partition.refined("n", np.array([0, 1, 1, 0, 2, 2]), ["p", "q", "r"])
+    partition = Partition.whole(SCHEMA).refine("a", np.array([1, 0, 1, 1]), ["x", "y"])
+    partition = partition.refine("n", np.array([0, 1, 1, 0, 2, 2]), ["p", "q", "r"])
     cells = np.repeat(np.arange(partition.size), 4_000)
     codes = partition.draw(cells, np.random.default_rng(0))
     assert codes.shape == (len(cells), 4)

@@ -6,7 +6,7 @@ import pytest
 from partitions import SCHEMA, domain
 from scipy import stats
 
-from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
+from dpcore.domain.range_query import RangeQuery, count_matches, random_queries
 from dpcore.errors import ParameterError, SchemaError
 
 N = SCHEMA.select(["n"])
@@ -16,14 +16,14 @@ def test_queries_sort_their_codes_and_refuse_undeclared_ones():
     query = RangeQuery.of({"a": [3, 1, 3], "n": np.array([5])}, "some")
     assert query.codes == (("a", (1, 3)), ("n", (5,)))
     assert query.size(SCHEMA) == 2 / 4 * 1 / 6
-    sets = query.sets(SCHEMA)
+    sets = query.code_masks(SCHEMA)
     assert (sets["a"].tolist(), sets["n"].tolist()) == ([False, True, False, True], [False] * 5 + [True])
     assert RangeQuery.of({}).size(SCHEMA) == 1
     for codes in ({"a": []}, {"a": [4]}, {"a": [-1, 2]}, {"n": [6]}):
-        with pytest.raises(ParameterError, match="declared value"):
-            RangeQuery.of(codes).sets(SCHEMA)
+        with pytest.raises(ParameterError, match="undeclared codes"):
+            RangeQuery.of(codes).code_masks(SCHEMA)
     with pytest.raises(SchemaError, match="'b'"):
-        RangeQuery.of({"b": [0]}).sets(SCHEMA)
+        RangeQuery.of({"b": [0]}).code_masks(SCHEMA)
     for schema, wrong in ((SCHEMA, {"count": 0}), (SCHEMA, {"max_columns": 0}), (SCHEMA.select(["one"]), {})):
         with pytest.raises(ParameterError):
             random_queries(schema, **wrong)
@@ -58,6 +58,6 @@ def test_exact_answers_count_rows():
         int(np.logical_and.reduce([np.ones(300, dtype=bool), *(frame[n].isin(c) for n, c in q.codes)]).sum())
         for q in queries
     ]
-    assert exact_answers(codes, SCHEMA, queries).tolist() == expected
+    assert count_matches(codes, SCHEMA, queries).tolist() == expected
     assert len(set(expected)) > 20
-    assert exact_answers(codes[:0], SCHEMA, queries).tolist() == [0] * len(queries)
+    assert count_matches(codes[:0], SCHEMA, queries).tolist() == [0] * len(queries)

@@ -84,9 +84,9 @@ def test_ticks_lead_back_to_numbers():
         ends = np.array(ends_of(column, by_length), dtype=float)
         step, rounding = np.diff(ends).max() * (len(ends) - 1) / GRID, 4 * np.spacing(np.abs(ends).max())
         values = values_of(column, by_length, np.random.default_rng(5))
-        there = point.at(point.ticks(values)) - values
+        there = point.to_numbers(point.ticks(values)) - values
         assert ((there >= -rounding) & (there <= step + rounding)).all(), name
-        assert point.at(np.array([0.0, GRID, START])).tolist() == [column.lower, column.upper, column.lower]
+        assert point.to_numbers(np.array([0.0, GRID, START])).tolist() == [column.lower, column.upper, column.lower]
 
 
 def test_numbers_go_left_up_to_the_number_of_the_cut():
@@ -113,11 +113,11 @@ def test_what_is_learned_on_steps_holds_for_every_number():
         assert ((steps >= ticks) & (steps < ticks + STEP)).all(), name
         assert np.isnan(point.steps(np.array([np.nan]))).all()
         for at in cuts_of(np.append(ticks, steps), rng).tolist():
-            (settled,) = point.settled(np.array([at]))
-            assert settled in (START, at // STEP * STEP)
-            sides = [point.side(of, np.full(len(values), by), steps) for of, by in ((steps, at), (ticks, settled))]
+            (snapped,) = point.snap_points(np.array([at]))
+            assert snapped in (START, at // STEP * STEP)
+            sides = [point.side(of, np.full(len(values), by), steps) for of, by in ((steps, at), (ticks, snapped))]
             np.testing.assert_array_equal(*sides, err_msg=name)
-    assert CodeSplit(COLUMNS["even"]).settled(np.array([3.0])).tolist() == [3]
+    assert CodeSplit(COLUMNS["even"]).snap_points(np.array([3.0])).tolist() == [3]
 
 
 def cuts_of(ticks, rng):

@@ -33,7 +33,7 @@ def test_trees_by_hand_and_broken_ones_by_their_row():
         assert "row 4" in cause_of(Taxonomy, (*PATHS, tuple(path.split())))
     for paths, cause in (
         ((*PATHS, ("Paris", "Germany", "Europe")), "row 4 repeats"),
-        ((), "at least one path"),
+        ((), "one path or more"),
         (((),), "row 1 is empty"),
         ((("a", "all"), ("\ud800", "all")), "row 2"),  # no file can hold it
         ((("a", "r" * 10_000), ("b", "s" * 10_000)), "row 2"),  # long names are cut
@@ -59,7 +59,7 @@ def test_tables_read_back_to_equal_trees_whatever_their_delimiters_spaces_and_em
 
 
 def test_wrong_tables_are_named_by_their_row():
-    causes = {b"": "not a table", b"\n\n": "not a table", b'"a,b\nc,b': "quotes do not close"}
+    causes = {b"": "is no table", b"\n\n": "is no table", b'"a,b\nc,b': "unclosed quotes"}
     encoded = ("München,Bayern,Welt".encode("cp1252"), "a,b".encode("utf-16"), b"a,b\0,c", b"\x89PNG\r\n\x1a\n\0\0")
     causes |= dict.fromkeys(encoded, "not UTF-8 text")
     causes |= {
@@ -68,7 +68,7 @@ def test_wrong_tables_are_named_by_their_row():
         b"a,,r\nb,g,r": "row 1 has an empty name at level 2",
         b"a,r\n,r": "row 2 has an empty name at level 1",
         b"a,r\nb,r\na,r": "row 3 repeats the leaf 'a' of row 1",
-        b"a,r\nb,s": "row 2 ends in another root, 's', than row 1, which ends in 'r'",
+        b"a,r\nb,s": "row 2 ends in the root 's', but row 1 ends in 'r'",
         "a," + ",".join(map(str, range(MAX_LEVELS))): f"at most {MAX_LEVELS}",
         "\n".join(f"{i},r" for i in range(MAX_LEAVES + 1)): "10,001 rows; at most 10,000",
     }
@@ -96,7 +96,7 @@ def test_bins_carry_a_taxonomy_until_they_change():
     assert column.taxonomy.leaves == column.labels[:-1]
     assert Schema.from_json(Schema(columns=(column,)).to_json())["age"] == column
     for change in ({"bins": 5}, {"upper": 120}, {"kind": "continuous"}):
-        with pytest.raises(SchemaError, match=r"'age'.*none of its values.*make the intervals again"):
+        with pytest.raises(SchemaError, match=r"'age'.*no value of the column.*Rebuild the intervals"):
             replace(column, **change)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpcore.datasets.published import adult_schema
 from dpcore.domain.column import Column
-from dpcore.domain.splits import flat
+from dpcore.domain.splits import flat_hierarchy
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, intervals
 from dpcore.errors import ParameterError
@@ -68,7 +68,7 @@ def test_leaves_are_the_codes_under_their_labels_and_missing_stands_under_the_ro
     # A category called missing is not what is missing: trees would not tell them apart.
     column = Column(name="a", kind="categorical", categories=("(missing)", "b"), missing=True)
     assert column.labels == ("(missing)", "b", "(missing)'")
-    assert len(flat(column).nodes) == 4
+    assert len(flat_hierarchy(column).nodes) == 4
 
 
 def test_a_taxonomy_by_hand_and_cuts_that_do_not_hold_every_code_once():
@@ -81,7 +81,7 @@ def test_a_taxonomy_by_hand_and_cuts_that_do_not_hold_every_code_once():
     np.testing.assert_array_equal(tree.blocks(tree.level(2)), [0, 1, 2, 0, 3])
     twice = (*tree.level(3)[1:], tree.level(3)[1])  # one code lacks, another is held twice
     for point in [(0, 1), tree.level(1)[1:], (), (*tree.level(2), tree.level(2)[0]), twice]:
-        with pytest.raises(ParameterError, match="do not divide"):
+        with pytest.raises(ParameterError, match="no partition"):
             tree.blocks(point)
 
 
@@ -104,8 +104,8 @@ def test_intervals_are_named_like_the_bins_of_numbers_in_two_parts_or_more():
     assert intervals(height).paths[1] == ("1.25 to 2.5", "0 to 2.5")
     narrow = Column(name="x", kind="continuous", lower=1e6, upper=1e6 + 1, bins=2)
     assert intervals(narrow).paths[0] == ("1000000 to 1000000.5", "1000000 to 1000001")
-    with pytest.raises(ParameterError, match="no intervals"):
+    with pytest.raises(ParameterError, match="no bins"):
         intervals(CITY)
     for fanout in (1, 0, -2, 2.5):
-        with pytest.raises(ParameterError, match="'fanout'"):
+        with pytest.raises(ParameterError, match="fanout"):
             intervals(numbers(), fanout)

@@ -77,12 +77,21 @@ def test_the_cut_worked_by_hand():
         (2, True, [2, 3, 1, 1, 4, 4]),
         (4, True, [2, 2, 3, 0, 1, 1, 1, 1, 4, 4, 4, 4]),  # of three rows one stands twice: the one of the smallest lot
     ):
-        assert PrivacyUnit(rows, id_column="who").kept(persons, rng, fill=fill).tolist() == expected, (rows, fill)
-    with pytest.raises(DataError, match=r"1,000,000 places for each of 31 persons.*: 967,741 do"):
-        PrivacyUnit(max_contributions=MOST_ROWS, id_column="who").kept(np.arange(31), np.arange(31) / 31, fill=True)
+        assert PrivacyUnit(rows, id_column="who").bound_contributions(persons, rng, fill=fill).tolist() == expected, (
+            rows,
+            fill,
+        )
+    with pytest.raises(DataError, match=r"1,000,000 rows for each of 31 persons.* at most 967,741"):
+        PrivacyUnit(max_contributions=MOST_ROWS, id_column="who").bound_contributions(
+            np.arange(31), np.arange(31) / 31, fill=True
+        )
     for fill in (False, True):
-        assert not PrivacyUnit(max_contributions=3, id_column="who").kept(persons[:0], rng[:0], fill=fill).size
-    assert [PrivacyUnit(3, id_column=who).of_one(1.5) for who in ("who", None)] == [1.5, 4.5]
+        assert (
+            not PrivacyUnit(max_contributions=3, id_column="who")
+            .bound_contributions(persons[:0], rng[:0], fill=fill)
+            .size
+        )
+    assert [PrivacyUnit(3, id_column=who).epsilon_per_person(1.5) for who in ("who", None)] == [1.5, 4.5]
 
 
 @given(st.data(), st.integers(1, 6), st.booleans())
@@ -100,7 +109,7 @@ def test_neighbors_by_one_person_differ_in_at_most_k_rows_after_the_cut(data, ro
         world = data.draw(st.permutations(world))
         names = [name if person == "new" else person for person, _ in world]
         persons = unit.persons(pd.DataFrame({"who": pd.Series(names, dtype=object)}))
-        found = unit.kept(persons, np.array([rng[pair] for pair in world]), fill=fill)
+        found = unit.bound_contributions(persons, np.array([rng[pair] for pair in world]), fill=fill)
         return [world[index] for index in found]
 
     ties = len({rng[pair] for pair in rng}) < len(rng)
@@ -126,7 +135,7 @@ def test_every_row_of_a_person_is_as_likely_to_be_kept():
     for rows, fill in ((3, False), (3, True), (7, True)):
         unit, many = PrivacyUnit(max_contributions=rows, id_column="who"), np.zeros(7)
         for _ in range(trials):
-            many += np.bincount(unit.kept(persons, rng.random(7), fill=fill), minlength=7)
+            many += np.bincount(unit.bound_contributions(persons, rng.random(7), fill=fill), minlength=7)
         indices = np.array([rows if fill else min(rows, own) for own in (5, 2)])
         expected = (indices / [5, 2])[persons]
         spread = np.sqrt(np.maximum((expected % 1) * (1 - expected % 1), 1e-12) / trials)

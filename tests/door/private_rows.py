@@ -10,7 +10,7 @@ import numpy as np
 from tables import FOREST, categorical
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, flat_hierarchy
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import Noise, NoNoise
 from dpcore.mechanisms.scores import ClassLogScore, ConditionalEntropy, Gini, InfoGain, Max, MutualInformation, R
@@ -28,7 +28,7 @@ RULES = [("b", np.array([0, 0, 1])), ("b", np.array([0, 1, 0])), ("a", np.array(
 ATTRIBUTES = {
     0: NumberSplit(FOREST.columns[0], by_length=True),
     1: CodeSplit(FOREST.columns[1]),
-    2: Groups(FOREST.columns[2], flat(FOREST.columns[2])),
+    2: Groups(FOREST.columns[2], flat_hierarchy(FOREST.columns[2])),
 }
 TREES = np.array([[0, 0, 0, 0], [1, 1, 1, 0], [1, 2, 1, 1], [1, 3, 2, 1], [0, 0, 2, 1], [1, 3, 0, 0]], dtype=np.uint8)
 TICKS = STEP * np.ceil(np.array([0.2, 0.5, 0.5, 0.95, 0.0, 1.0]) * (GRID // STEP))  # numbers 2, 5, 5, 9.5, 0 and 10
@@ -155,7 +155,7 @@ def choice(score, added, replaced, of="table"):
     losses = {ADD: [added], REPLACE: [replaced]}
 
     def of_table(table, epsilon, **claimed):
-        return table.choose(score, CANDIDATES, epsilon=epsilon, **claimed)
+        return table.choose(score, MOST_CANDIDATES, epsilon=epsilon, **claimed)
 
     def of_nodes(nodes, epsilon, **claimed):
         return nodes.choose("which", score, *offered(nodes), epsilon=epsilon, **claimed)
@@ -172,7 +172,7 @@ def values(table, epsilon, **claimed):
 
 
 def grown(table, epsilon, **claimed):
-    return table.recode(BITS, RULES).growth(R(), BITS.names, max_parents=1).choose(epsilon=epsilon, **claimed)
+    return table.recode(BITS, RULES).grow_network(R(), BITS.names, max_parents=1).choose(epsilon=epsilon, **claimed)
 
 
 def of_nodes(ask, shares=(1,), draws=(1,)):
@@ -185,7 +185,7 @@ def tables(one_by_one):
     return lambda nodes, epsilon: nodes.tables("t", [2, 1], epsilon=epsilon, one_by_one=one_by_one)
 
 
-CANDIDATES = [("a", "y"), ("b", "y")]  # 2 × 3 and 3 × 3
+MOST_CANDIDATES = [("a", "y"), ("b", "y")]  # 2 × 3 and 3 × 3
 PEOPLE = np.array(list(np.ndindex(2, 3)), dtype=np.uint8)
 FIFTY = log2(51) + 50 * log2(51 / 50)  # max_rows, not the 6 rows
 SIX = 2 / 6 * log2(7 / 2) + 5 / 6 * log2(7 / 5)

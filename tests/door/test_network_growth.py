@@ -76,12 +76,12 @@ def held(growth):
 
 def assert_grows_as_by_brute_force(order, most, score, relation, *, columns=None, codes=None, **how):
     columns, codes = columns or tuple(sorted(order)), rows() if codes is None else codes
-    growth = door(relation, codes=codes).growth(score, columns, max_parents=most, **how)
+    growth = door(relation, codes=codes).grow_network(score, columns, max_parents=most, **how)
     for step in range(len(order) + 1):
         wanted = families(order[:step], most, score, relation, codes=codes, columns=columns, **how)
         assert held(growth) == pytest.approx(wanted, abs=1e-12), (order[:step], most)
         for name in order[step : step + 1]:
-            growth.place(name)
+            growth.add_column(name)
     assert not growth.open
 
 
@@ -121,26 +121,26 @@ def test_all_families_are_offered_with_the_exponent_that_was_paid_for():
         loss = score.bounds([(2, 2**i) for i in range(4)], Relation(relation), n).loss
         for how, factor in (({}, 0.5 / loss), ({"claimed_sensitivity": 0.1}, 0.5 / 0.2), ({"epsilon": 0}, 0)):
             table = door(relation)
-            growth = table.growth(score, NAMES, max_parents=3)
+            growth = table.grow_network(score, NAMES, max_parents=3)
             for name in "cfa":
-                growth.place(name)
+                growth.add_column(name)
             blocks = [block for blocks in growth._search.blocks.values() for block in blocks]
             growth.choose(**{"epsilon": 0.5, **how})
             assert table._door.noise.blocks == blocks
             assert table._door.noise.factor == pytest.approx(factor)
     for n in (0, 1):  # rows so few that nothing can move
         table = door(codes=rows(n))
-        table.growth(MutualInformation(), NAMES, max_parents=2).choose(epsilon=9.0)
+        table.grow_network(MutualInformation(), NAMES, max_parents=2).choose(epsilon=9.0)
         assert table._door.noise.factor == 0
 
 
 def test_choices_are_the_exponential_mechanism_over_all_families():
     """1,500 draws, the best family some 7 times as probable as the worst; seeded (p-values below 1e-4 would alarm)."""
     possible = families("abcd", 3, R(), ADD)
-    growth = door(ADD, noise=make_noise("laplace", 1)).growth(R(), NAMES, max_parents=3)
+    growth = door(ADD, noise=make_noise("laplace", 1)).grow_network(R(), NAMES, max_parents=3)
     for name in "abcd":
-        growth.place(name)
-    growth.place = [].append  # what is chosen is not placed, and every choice is the same question
+        growth.add_column(name)
+    growth.add_column = [].append  # what is chosen is not placed, and every choice is the same question
     values, observed = np.array(list(possible.values())), dict.fromkeys(possible, 0)
     epsilon = 2 * 4 / np.ptp(values)
     for _ in range(1_500):
@@ -153,7 +153,7 @@ def test_choices_are_the_exponential_mechanism_over_all_families():
 
 def test_an_overdrawn_ledger_leaves_the_network_as_it_was():
     table = door(cap=0.5)
-    growth = table.growth(R(), NAMES, max_parents=2)
+    growth = table.grow_network(R(), NAMES, max_parents=2)
     growth.choose(epsilon=0.5)
     before, still_open, table._door.noise = held(growth), list(growth.open), Broken()
     with pytest.raises(BudgetError, match="It was not answered"):
@@ -164,8 +164,8 @@ def test_an_overdrawn_ledger_leaves_the_network_as_it_was():
 
 def test_a_taped_answer_is_placed(monkeypatch):
     monkeypatch.setattr(Door, "answer", lambda *_: ("c", "a"))
-    growth = door(noise=Broken()).growth(R(), NAMES, max_parents=2)
-    growth.place("a")
+    growth = door(noise=Broken()).grow_network(R(), NAMES, max_parents=2)
+    growth.add_column("a")
     assert growth.choose(epsilon=1.0) == ("c", "a")
     assert growth.open == ["b", "d", "e", "f"]
 
@@ -187,7 +187,7 @@ def test_the_sensitivity_is_the_largest_over_all_shapes():
     """Of a table with 0 to 3 parents, whichever there are in this round."""
     for of_shape, largest in ((lambda shape: 1 + math.log2(shape[1]), 4.0), (lambda shape: 8 / shape[1], 8.0)):
         table = door()
-        growth = table.growth(ByShape(of_shape), NAMES, max_parents=3)
+        growth = table.grow_network(ByShape(of_shape), NAMES, max_parents=3)
         while growth.open:
             growth.choose(epsilon=0.5)
         assert [entry.sensitivity for entry in table.ledger.entries] == [largest] * 6
@@ -196,14 +196,14 @@ def test_the_sensitivity_is_the_largest_over_all_shapes():
 
 def test_what_cannot_grow_is_refused_unpaid():
     table = door()
-    done = table.growth(R(), ("a",), max_parents=1)
-    done.place("a")
+    done = table.grow_network(R(), ("a",), max_parents=1)
+    done.add_column("a")
     for ask, cause in (
-        (lambda: door(last=("0", "1", "2")).growth(R(), NAMES, max_parents=2), "Binarize"),
-        (lambda: table.growth(R(), NAMES, max_parents=0), "parent"),
-        (lambda: table.growth(R(), ("a", "a"), max_parents=1), "parent"),
-        (lambda: done.choose(epsilon=1.0), "placed"),
-        (lambda: done.place("a"), "not open"),
+        (lambda: door(last=("0", "1", "2")).grow_network(R(), NAMES, max_parents=2), "Binarize"),
+        (lambda: table.grow_network(R(), NAMES, max_parents=0), "parent"),
+        (lambda: table.grow_network(R(), ("a", "a"), max_parents=1), "parent"),
+        (lambda: done.choose(epsilon=1.0), "all of its columns"),
+        (lambda: done.add_column("a"), r"not in .open."),
     ):
         with pytest.raises(ParameterError, match=cause):
             ask()

@@ -14,11 +14,11 @@ from private_rows import EVERY, RELATIONS, REPLACE, TICKS, TREES, offered, roots
 from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat_hierarchy
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.door import Split, exact_node_counts
-from dpcore.door.exact_node_counts import NOWHERE, NodeRows, Pile, Records, same_numbers
+from dpcore.door.exact_node_counts import NOWHERE, KeyCounts, NodeRows, Records, identity_numbers
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max
@@ -55,7 +55,7 @@ def test_nodes_apart_cost_the_dearer_lot_and_division_nothing():
     nodes.counts("n", epsilon=TENTH)
     below = nodes.divide(Split(np.array([0]), TICKS[1:2]), offered(nodes)[1], first=np.array([0]), size=2)
     np.testing.assert_array_equal(below.class_counts("c", epsilon=TENTH), [[2, 2], [1, 1]])
-    one, two = below.parts({"": np.array([1]), "leaves": np.array([0])})
+    one, two = below.partition({"": np.array([1]), "leaves": np.array([0])})
     np.testing.assert_array_equal(one.counts("n", epsilon=TENTH), [2])
     np.testing.assert_array_equal(two.counts("n", epsilon=3 * TENTH), [4])
     one.counts("n", epsilon=TENTH)
@@ -75,16 +75,16 @@ def test_each_column_weighs_1_and_an_interval_its_ticks():
     np.testing.assert_allclose(weights[6:], [1 / 3, 1 / 3, 1 / 3, 1])
     np.testing.assert_array_equal(scores, [3, 4, 3, 3, 4, 3, 3, 4, 3, 5])
     assert not groups.any()
-    assert (found.column.tolist(), np.isnan(found.cut).all()) == ([2], True)
+    assert (found.column.tolist(), np.isnan(found.point).all()) == ([2], True)
     assert last(table).name == f"q, by {Max().name}"
     # Cuts that were chosen before compete with whole columns.
     point = float(TICKS[3]) + 7
     points, (table, nodes, _) = np.array([[point, 2.0, np.nan, np.nan]]), roots()
-    found = nodes.choose("q", Max(), *offered(nodes), epsilon=1, cuts=points)
+    found = nodes.choose("q", Max(), *offered(nodes), epsilon=1, points=points)
     ((scores, _, weights),) = table._door.noise.choices
     assert (scores.tolist(), weights, found.column.tolist()) == ([4, 4, 5], None, [2])
-    found = nodes.choose("q", Max(), *offered(nodes, EVERY & [True, True, False, False]), epsilon=1, cuts=points)
-    assert (found.column.tolist(), found.cut.tolist()) == ([0], [point])
+    found = nodes.choose("q", Max(), *offered(nodes, EVERY & [True, True, False, False]), epsilon=1, points=points)
+    assert (found.column.tolist(), found.point.tolist()) == ([0], [point])
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -95,9 +95,9 @@ def test_with_epsilon_0_a_division_does_not_look_at_the_rows(relation):
         groups = offered(nodes, EVERY & [False, True, True, False])
         chosen = [nodes.choose("q", Max(), *groups, epsilon=0) for _ in range(40)]
         chosen += [nodes.choose("q", Max(), *groups, epsilon=0, claimed_sensitivity=9.0)]
-        found.append([(int(one.column[0]), str(one.cut[0])) for one in chosen])
+        found.append([(int(one.column[0]), str(one.point[0])) for one in chosen])
         number = offered(nodes, EVERY & [True, False, False, False])
-        point = nodes.choose("q", Max(), *number, epsilon=0).cut[0]
+        point = nodes.choose("q", Max(), *number, epsilon=0).point[0]
         assert -1 <= point == np.floor(point) < GRID
         assert table.ledger.epsilon_bound == 0
     assert found[0] == found[1]
@@ -106,7 +106,7 @@ def test_with_epsilon_0_a_division_does_not_look_at_the_rows(relation):
 def test_what_a_choice_would_be_booked_with_is_what_it_is_booked_with():
     for score, claimed, relation in product((Max(), Gini(), InfoGain(), ConditionalEntropy()), (None, 0.25), RELATIONS):
         table, nodes, _ = roots(relation)
-        foretold = nodes.choice_bound(score, Fraction(1, 7), claimed)
+        foretold = nodes.selection_bound(score, Fraction(1, 7), claimed)
         nodes.choose("q", score, *offered(nodes), epsilon=Fraction(1, 7), claimed_sensitivity=claimed)
         (entry,) = table.ledger.entries
         assert entry.epsilon_bound == foretold > 0
@@ -121,24 +121,24 @@ def test_nodes_that_cannot_be_divided_are_refused():
     # No place of a node weighs anything: nothing is released, and no node has another's answer.
     select = table._door.noise.select_grouped
     table._door.noise.select_grouped = lambda *choice: select(*choice)[1:]
-    with pytest.raises(ParameterError, match="no way to be divided"):
+    with pytest.raises(ParameterError, match="weight 0"):
         nodes.choose("q", Max(), *offered(nodes), epsilon=1)
     assert table.ledger.epsilon_bound == 3  # paid for, as answers would have been drawn
 
 
 def test_purity_is_had_in_paper_mode_only_and_what_is_left_unasked_is_booked_as_if_it_were():
     table, nodes, _ = roots()
-    with pytest.raises(ParameterError, match="without protection"):
-        nodes.pure("because")
+    with pytest.raises(ParameterError, match="unprotected rows"):
+        nodes.find_pure("because")
     assert not table.ledger.entries
     table, nodes, _ = roots(paper=True)
-    assert not nodes.pure("because").any()
-    assert nodes.only(np.array([], dtype=np.intp)).pure("because").shape == (0,)
+    assert not nodes.find_pure("because").any()
+    assert nodes.select(np.array([], dtype=np.intp)).find_pure("because").shape == (0,)
     assert (table.ledger.epsilon_claimed, table.ledger.epsilon_bound) == (0, math.inf)
     assert last(table).reason == "because"
     third, fourth = Fraction(1, 3), Fraction(1, 4)
     for (table, nodes, _), bound in ((roots(), fourth), (roots(REPLACE, plainly_claimed=True), 2 * fourth)):
-        nodes.leave_unasked("lower levels", third, fourth)
+        nodes.charge_unused("lower levels", third, fourth)
         assert (table.ledger.totals.claimed, table.ledger.totals.bound) == (third, bound)
         assert (last(table).draws, last(table).mechanism, last(table).name) == (0, "none", "lower levels")
 
@@ -203,7 +203,7 @@ ATTRIBUTES = {
     CODES: CodeSplit(BINNED),
     ORDER: CodeSplit(ORDERED),
     GROUPS: Groups(TREE, Hierarchy.of(TREE)),
-    VALUES: Groups(FLAT, flat(FLAT)),
+    VALUES: Groups(FLAT, flat_hierarchy(FLAT)),
     ONE: OneValue(MANY),
 }
 
@@ -223,7 +223,7 @@ def random_rows(seed, *, most=60, missing=0.15):
     n = int(rng.integers(0, most))
     node = rng.choice([*rng.choice(size, size - 2, replace=False), NOWHERE], (samples, n)).astype(np.int8)
     times = rng.integers(0, 3, node.shape, np.uint8) if samples > 1 else None
-    return NodeRows(records(n, rng, missing=missing), node, times, same_numbers(size), size), rng
+    return NodeRows(records(n, rng, missing=missing), node, times, identity_numbers(size), size), rng
 
 
 def places(rows):
@@ -298,12 +298,12 @@ def test_only_some_nodes_in_any_order(known_first, seeds):
         keep = rng.permutation(rows.size)[:4]
         if known_first:
             assert rows.classes.sum() == len(places(rows)[0])
-        part = rows.only(keep)
+        part = rows.select(keep)
         np.testing.assert_array_equal(part.classes, rows.classes[keep])
         for i, node in enumerate(keep.tolist()):
             assert sorted(rows_in(part, i)) == sorted(rows_in(rows, node))
-        np.testing.assert_array_equal(part.only(np.array([3, 1])).classes, rows.classes[keep[[3, 1]]])
-        assert rows.only(np.empty(0, dtype=np.intp)).classes.shape == (0, CLASSES)
+        np.testing.assert_array_equal(part.select(np.array([3, 1])).classes, rows.classes[keep[[3, 1]]])
+        assert rows.select(np.empty(0, dtype=np.intp)).classes.shape == (0, CLASSES)
 
 
 def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
@@ -347,7 +347,7 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
 def test_a_nodes_own_range_ends_its_candidates():
     known = records(4, np.random.default_rng(0))
     known.rows._numbers[NUMBER][:], known.rows.codes[:, CODES] = STEP * np.array([25, 30, np.nan, 70]), [2, 3, 4, 1]
-    rows = NodeRows(known, np.array([[0, 0, 0, 1]], np.int8), None, same_numbers(3), 3)
+    rows = NodeRows(known, np.array([[0, 0, 0, 1]], np.int8), None, identity_numbers(3), 3)
     (points,) = rows.candidates(NUMBER, np.arange(3), *(STEP * np.array([[24.0, 60, 10], [40, 70, 20]])))
     assert points.nodes.tolist() == [0, 0, 0, 1, 1, 2]
     assert (points.low / STEP).tolist() == [24, 25, 30, 60, 70, 10]
@@ -364,7 +364,7 @@ def test_two_numbers_by_hand():
     known.rows._numbers[NUMBER][:] = NumberSplit(REAL, by_length=True).steps(np.array([2.0, 5.0]))
     assert known.rows.numbers(NUMBER).tolist() == [52_429 * STEP, 2**31]  # .2 and .5 of 2^18 steps, rounded up
     known.rows.codes[:, TARGET] = [0, 1]
-    (points,) = whole(NodeRows(known, np.zeros((1, 2), np.int8), None, same_numbers(1), 1), NUMBER)
+    (points,) = whole(NodeRows(known, np.zeros((1, 2), np.int8), None, identity_numbers(1), 1), NUMBER)
     values = Max().of_many(points.tables, Relation.ADD_REMOVE)
     assert values.tolist() == [1, 2, 1]
     weights = (points.high - points.low) * 2.0**values
@@ -387,19 +387,22 @@ def test_the_next_level_holds_every_place_once(seeds):
                 point[node] = rng.integers(int(points.low[pick]), int(points.high[pick]))
             tables.append(points.tables[:, :, pick])
         fan = np.array([len(table) for table in tables])
-        below = rows.divided(column, point, low, np.cumsum(fan) - fan, int(fan.sum()))
+        below = rows.split_nodes(column, point, low, np.cumsum(fan) - fan, int(fan.sum()))
         np.testing.assert_array_equal(below.classes, np.concatenate(tables))
         row, node = places(below)
         above = zip(row, np.repeat(np.arange(rows.size), fan)[node], strict=True)
         assert sorted(above) == sorted(zip(*places(rows), strict=True))
-        np.testing.assert_array_equal(below.only(np.arange(1, below.size)).classes, np.concatenate(tables)[1:])
+        np.testing.assert_array_equal(below.select(np.arange(1, below.size)).classes, np.concatenate(tables)[1:])
 
 
 @pytest.mark.parametrize("values", [1_000, 2**31 - 1])
 def test_pairs_of_nodes_and_values_are_told_apart_however_many_there_could_be(values):
     """With two nodes and classes, the larger number of values takes more than 32 bits."""
     keys = np.array([4 * values - 1, 1, 4 * values - 1, 2 * values, 0])
-    pile = Pile(4 * values, len(keys))
+    pile = KeyCounts(4 * values, len(keys))
     pile.add(keys.astype(pile.kind))
     pile.end()
-    assert [part.tolist() for part in pile.between(1, 4 * values)] == [[0, 2 * values - 1, 4 * values - 2], [1, 1, 2]]
+    assert [part.tolist() for part in pile.counts_between(1, 4 * values)] == [
+        [0, 2 * values - 1, 4 * values - 2],
+        [1, 1, 2],
+    ]

@@ -100,7 +100,7 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
         table, ask, counted = QUESTIONS[name].to(relation, cap=cap)
         with monkeypatch.context() as rows:
             rows.setattr("dpcore.rows.Rows.tables", read)
-            rows.setattr("dpcore.door.exact_node_counts.NodeRows._met", read)
+            rows.setattr("dpcore.door.exact_node_counts.NodeRows._visit_records", read)
             with pytest.raises(BudgetError, match="It was not answered"):
                 ask(Fraction(1, counted), **how)
         assert not table._door.noise.scales, (name, relation, how)
@@ -125,7 +125,7 @@ def test_what_is_no_question_is_refused_unpaid():
             with pytest.raises(ParameterError, match="negative"):
                 ask(epsilon)
         for claimed in (0.0, math.nan, math.inf) if question.claims else ():
-            with pytest.raises(ParameterError, match="claimed sensitivity"):
+            with pytest.raises(ParameterError, match="claimed_sensitivity"):
                 ask(1.0, claimed_sensitivity=claimed)
         assert not table.ledger.entries
         assert not table._door.noise.scales
@@ -153,7 +153,7 @@ def test_no_sensitivity_rests_on_a_bound_on_rows_that_is_missing_or_exceeded():
         table, ask, _ = question.to(ADD, schema=schema)
         if name == "a network's family":
             bits = Schema(columns=private_rows.BITS.columns, max_rows=most)
-            growth = table.recode(bits, private_rows.RULES).growth(MutualInformation(), bits.names, max_parents=1)
+            growth = table.recode(bits, private_rows.RULES).grow_network(MutualInformation(), bits.names, max_parents=1)
             ask = growth.choose
         if most == 6:
             ask(epsilon=1)
@@ -174,7 +174,7 @@ def test_every_answer_goes_through_the_one_place_that_replay_replaces(monkeypatc
         for part in (False, True):
             table, ask, _ = question.to(ADD, paper=True)
             if part and question.of == "table":
-                question.ask(table.split("y")[0], 1)
+                question.ask(table.partition_by("y")[0], 1)
             else:
                 ask(1)
             # Tables of nodes are one question each.
@@ -182,5 +182,5 @@ def test_every_answer_goes_through_the_one_place_that_replay_replaces(monkeypatc
             assert seen == [expected[question.mechanism]] * times, name
             seen.clear()
     door(paper=True).unprotected("as printed", claimed_epsilon=1.0)
-    roots(paper=True)[1].pure("because")
+    roots(paper=True)[1].find_pure("because")
     assert seen == ["unprotected"] * 2

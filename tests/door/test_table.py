@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import private_rows
 import pytest
-from private_rows import ADD, BITS, CANDIDATES, CODES, RELATIONS, REPLACE, RULES, SCHEMA, Listening, door, only
+from private_rows import ADD, BITS, CODES, MOST_CANDIDATES, RELATIONS, REPLACE, RULES, SCHEMA, Listening, door, only
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -96,7 +96,7 @@ def test_every_draw_is_paid_unless_the_paper_claims_otherwise():
 def test_scores_of_many_rows_do_not_pass_as_scores_of_candidates():
     """`ClassLogScore` names its own candidates: no list of families would have bought noise of scale 0."""
     table, score = door(), ClassLogScore("y", ("a", "b"), private_rows.PEOPLE[:2], 1.0)
-    for candidates, cause in (([], "nothing to score"), ([("a",)], "other values")):
+    for candidates, cause in (([], "is empty"), ([("a",)], "one value per")):
         assert not table.ledger.entries
         with pytest.raises(ParameterError, match=cause):
             table.noisy_scores(score, candidates, epsilon=0.1)
@@ -156,7 +156,7 @@ def test_sizes_are_public_under_replace_only_and_recoded_tables_are_of_the_same_
     assert door(ADD, schema=BOUNDLESS).public_rows is None
     assert door(paper=True).recode(BITS, RULES).unprotected("as printed", claimed_epsilon=1.0).shape == (6, 3)
     table = door(REPLACE)
-    for part in table.split("y"):
+    for part in table.partition_by("y"):
         part.recode(BITS, RULES).counts([("a not",)], epsilon=0.25)
     assert table.ledger.epsilon_bound == 0.5
 
@@ -165,7 +165,7 @@ def test_parts_are_disjoint_and_paid_once():
     """Inside the parts one record comes or goes, under both relations; a replaced one may touch two of them."""
     for relation, moved in RELATIONS.items():
         table = door(relation, cap=0.5 * moved)
-        parts = table.split("y")
+        parts = table.partition_by("y")
         assert len(parts) == 3  # "missing" is declared and empty, and there all the same
         assert not table.ledger.entries
         for code, part in enumerate(parts):
@@ -187,10 +187,10 @@ def test_parts_are_disjoint_and_paid_once():
 def test_what_bounds_a_table_bounds_its_parts_however_many_rows_they_have():
     """Under replace that is the number of all rows, also where the schema's bound is lower, or there is none."""
     with pytest.raises(ParameterError, match="max_rows"):
-        door(ADD, schema=BOUNDLESS).split("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
+        door(ADD, schema=BOUNDLESS).partition_by("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
     for schema in (BOUNDLESS, replace(SCHEMA, max_rows=2)):
         table = door(REPLACE, schema=schema)
-        for part in table.split("y"):
+        for part in table.partition_by("y"):
             part.choose(Entropy(), [("a",)], epsilon=1.0)
         of_all = door(ADD, schema=replace(SCHEMA, max_rows=len(CODES)))
         of_all.choose(Entropy(), [("a",)], epsilon=1.0)
@@ -199,14 +199,18 @@ def test_what_bounds_a_table_bounds_its_parts_however_many_rows_they_have():
 
 def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
     table = door(REPLACE)
-    part = table.split("y")[1]
-    part.choose(Max(), CANDIDATES, epsilon=0.5)
+    part = table.partition_by("y")[1]
+    part.choose(Max(), MOST_CANDIDATES, epsilon=0.5)
     assert table._door.noise.scales == [2]  # the monotone form
     assert table.ledger.epsilon_bound == 1.0
     values = part.noisy_scores(R(), [("a", "b")], epsilon=0.5)
     assert values == pytest.approx([R().of(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
     table = door(REPLACE)
-    quarters = [part for half in table.derive(PAIR, ["b"], np.array([0, 1, 1])).split("c") for part in half.split("a")]
+    quarters = [
+        part
+        for half in table.derive(PAIR, ["b"], np.array([0, 1, 1])).partition_by("c")
+        for part in half.partition_by("a")
+    ]
     assert [part.counts([("y",)], epsilon=0.5)[0].sum() for part in quarters] == [1, 1, 2, 2]
     assert table.ledger.epsilon_bound == 1.0  # doubled once, not once per level
     with pytest.raises(ParameterError, match="parallel group"):
@@ -216,7 +220,13 @@ def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
 def test_raw_rows_and_noiseless_answers_are_for_papers_without_a_cap_only():
     table, capped = door(), door(cap=100.0, paper=True)
     noiseless = door(paper=True).noiseless("as printed", claimed_epsilon=1.0)  # it does not open another door
-    closed = [table, *table.split("a"), table.derive(PAIR, [], np.array(0)), table.recode(BITS, RULES), noiseless]
+    closed = [
+        table,
+        *table.partition_by("a"),
+        table.derive(PAIR, [], np.array(0)),
+        table.recode(BITS, RULES),
+        noiseless,
+    ]
     for part in closed:
         for ask in (part.unprotected, part.noiseless):
             with pytest.raises(ParameterError, match="Corrected mode"):
@@ -241,14 +251,14 @@ def test_raw_rows_and_noiseless_answers_cost_infinity_once():
         entry = only(each)
         text = (entry.mechanism, entry.name, entry.reason, entry.scale)
         assert text == ("none", name, "the paper says so", 0.0)
-    assert table.split("y")[1].unprotected("again", claimed_epsilon=0).shape == (3, 3)
+    assert table.partition_by("y")[1].unprotected("again", claimed_epsilon=0).shape == (3, 3)
     (counts,) = noiseless.counts([("a", "b")], epsilon=1e-9)
     np.testing.assert_array_equal(counts, [[1, 1, 1], [1, 2, 0]])
     candidates = [("y", "b"), ("a", "y"), ("b", "y")]
     values = noiseless.noisy_scores(R(), candidates, epsilon=1e-9)
-    np.testing.assert_allclose(values, R().values(other._count, candidates, noiseless.relation))
+    np.testing.assert_allclose(values, R().values(other._count_marginals, candidates, noiseless.relation))
     assert noiseless.choose(R(), candidates, epsilon=1e-9) == values.argmax()
-    noiseless.recode(BITS, RULES).growth(R(), BITS.names, max_parents=2).choose(epsilon=1e-9)
+    noiseless.recode(BITS, RULES).grow_network(R(), BITS.names, max_parents=2).choose(epsilon=1e-9)
     assert len(other.ledger.entries) == 1
     assert not other._door.noise.scales
 
@@ -267,10 +277,10 @@ def test_answers_are_no_views_of_the_private_rows():
     table = door(codes=codes, noise=Keeping(), paper=True)
     answers = [
         *table.counts([("a",), ("a", "b")], epsilon=1.0),
-        table.noisy_scores(Max(), CANDIDATES, epsilon=1.0),
+        table.noisy_scores(Max(), MOST_CANDIDATES, epsilon=1.0),
         table.unprotected("as printed", claimed_epsilon=1.0),
         table.derive(PAIR, ["a"], np.array([0, 1]))._rows.codes,
-        *(part._rows.codes for part in table.split("a")),
+        *(part._rows.codes for part in table.partition_by("a")),
     ]
     for answer in answers:
         answer[...] = 1
@@ -284,8 +294,8 @@ def test_nothing_public_leads_to_the_rows():
     the contract, and the replay test of `tests/contract` finds it out. Everything else must be the same for any rows.
     """
     questions = (
-        "cell_error cell_variance choose counts derive expect growth histogram_spreads histograms noiseless "
-        "noisy_scores randomize recode split trees unprotected"
+        "cell_error cell_variance choose counts derive grow_network histogram_spreads histograms noiseless "
+        "noisy_scores partition_by prefetch randomize recode trees unprotected"
     )
     for relation in RELATIONS:
         first, second = door(relation), door(relation, codes=private_rows.OTHER)

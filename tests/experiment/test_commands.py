@@ -76,7 +76,7 @@ def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved
     assert "nothing can be proved" in capsys.readouterr().out
     spent = books.accounts()
     assert main(["release", "home.zip", "people.csv", "--out", "a.zip"]) == 1
-    assert "a.zip is there already" in capsys.readouterr().err
+    assert "a.zip exists already" in capsys.readouterr().err
     assert (books.accounts(), "synthetic.parquet" in files_of(tmp_path / "a.zip")) == (spent, True)
     assert main(["release", "home.zip", "people.csv", "--out", "a.zip", "--force"]) == 0
     assert "synthetic.csv" in files_of(tmp_path / "a.zip")
@@ -85,7 +85,7 @@ def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved
 
 def test_a_schema_is_never_read_off_rows_unasked(books, saved, capsys):
     assert main(["release", saved, "people.csv"]) == 1
-    assert "No schema says what is public about these rows" in capsys.readouterr().err
+    assert "No schema is given for the table" in capsys.readouterr().err
     known = json.dumps({"fields": [{"name": name} for name in SCHEMA.names]})
     (books.path.parent.parent / "fields.json").write_text(known)
     assert main(["release", saved, "people.csv", "--schema", "fields.json"]) == 1

@@ -91,7 +91,7 @@ def test_ranges_are_sums_of_groups_at_every_depth_but_in_the_patents_own_form(da
     assert study.data.schema.names == ("age", "town", "ill")  # by depth, then by size
     for run in study.runs:
         leaves = run.method.fit(data.train, schema=study.data.schema).tree_.leaves
-        shares = [leaves.weights(query.sets(study.data.schema)) for query in study.queries]
+        shares = [leaves.weights(query.code_masks(study.data.schema)) for query in study.queries]
         assert (set(np.unique(shares)) == {0, 1}) == ("own form" not in run.labels["method"])
 
 
@@ -127,7 +127,7 @@ def test_the_command_writes_charts_and_numbers_and_spends_nothing_without_a_plac
     assert (account.looks, account.apart) == (2, RUNS["001 Fig. 6"] - 2)  # as printed, nothing is proved of some
     assert float(account.epsilon_bound) == pytest.approx(0.4)
     assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "new")]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert ledger.accounts() == [account]
     assert main(["figure", "001 Fig. 6", "--repeats", "1", "--out", str(tmp_path / "f.html"), "--json"]) == 0
     drawn = (tmp_path / "f.html").read_text()
@@ -139,7 +139,7 @@ def test_a_command_that_is_stopped_writes_what_is_finished(ledger, monkeypatch, 
         if text == "run 2":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "told", stopped)
+    monkeypatch.setattr(command, "progress_line", stopped)
     assert main(["figure", "001 Fig. 6", "--to", str(tmp_path), "--repeats", "2"]) == 0
     assert len(pd.read_csv(tmp_path / "001-Fig-6-people-do-not-publish.csv")) == 1
     assert "Stopped: 1 runs" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 import dpcore as dp
 from dpcore.dashboard.__main__ import main
-from dpcore.experiment.commands.schema import propose
+from dpcore.experiment.commands.schema import propose_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "howto" / "pipeline.md").read_text("utf-8")
@@ -35,7 +35,7 @@ def visits(monkeypatch, tmp_path):
 
 def test_values_of_few_persons_are_not_proposed(visits):
     unit = dp.PrivacyUnit(max_contributions=20, id_column="patient")
-    schema = propose(pd.read_csv("visits.csv"), "returned", unit)
+    schema = propose_schema(pd.read_csv("visits.csv"), "returned", unit)
     assert schema["ward"].categories == ("a", "b")  # twenty rows have the third, and one patient
 
 

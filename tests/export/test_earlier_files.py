@@ -31,7 +31,7 @@ from dpcore.domain.former_names import LABELS, PUBLIC, renamed_settings
 from dpcore.domain.schema import Schema
 from dpcore.experiment import Config
 from dpcore.experiment.commands import main
-from dpcore.experiment.commands.release import method_of_release
+from dpcore.experiment.commands.release import saved_method
 from dpcore.export.artifacts import Model
 from dpcore.methods.parameters import whole
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -145,7 +145,7 @@ def test_schemas_settings_and_models_open_with_current_names():
     assert schema.unit == dp.PrivacyUnit(max_contributions=2, id_column="who")
     assert schema["pay"].number_format == "$1234.50"
     forest, rows, answers = (
-        method_of_release(json.loads(FORMER[name]["config.json"])) for name in ("forest", "rows", "answers")
+        saved_method(json.loads(FORMER[name]["config.json"])) for name in ("forest", "rows", "answers")
     )
     assert GROUPED.items() <= forest.get_params().items()
     assert isinstance(rows, dp.AdaptiveMarginals)

@@ -81,11 +81,16 @@ LOCAL = {"relation": "replace", "target": "ill"}
 @pytest.mark.parametrize(
     ("given", "noise", "schema", "unit"),
     [
-        ({"noise": "laplace"}, "not exactly sampled", "declared. Bounds", "one row."),
+        ({"noise": "laplace"}, "for teaching only", "declared. Bounds", "one row."),
         ({"schema": INFERRED}, EXACT, f"inferred; {LINES}. Bounds, bins and categories were", "one row."),
         ({"schema": PROPOSED}, EXACT, f"declared by the user; {LINES}. Bounds", "one row."),
         ({"schema": SEVERAL}, EXACT, "declared", "one row. Rows of one person, as declared: 3"),
-        (UNPROVED, "exactly sampled noise, but for what the source draws by itself.", "declared", "one row."),
+        (
+            UNPROVED,
+            "exactly sampled noise, except where the published algorithm draws its own.",
+            "declared",
+            "one row.",
+        ),
     ],
 )
 def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(given, noise, schema, unit):

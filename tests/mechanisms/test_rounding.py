@@ -10,8 +10,8 @@ import pytest
 
 from dpcore.accounting.currency import PrivacyMeasure
 from dpcore.accounting.relation import Relation, exact
-from dpcore.door import prices
-from dpcore.door.prices import QueryClaim
+from dpcore.door import privacy_costs
+from dpcore.door.privacy_costs import QueryClaim
 from dpcore.mechanisms import scores
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.noise.sources import SPARE
@@ -159,7 +159,7 @@ def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relati
     for n, claimed in product((4, LARGE[-1]), (None, 0.4, 7.0)):
         claim = QueryClaim(claimed_sensitivity=claimed)
         bounds = bounds_of(score, relation, n)
-        entry, factor = prices.choice(score.name, bounds, exact(0.3), 1, claim, exactly=True)
+        entry, factor = privacy_costs.selection_entry(score.name, bounds, exact(0.3), 1, claim, exactly=True)
         low, high = moved(score, relation, n)
         if relation is REPLACE and n == 4:  # the opposite change is there as well
             assert low == -high or score.name == "Jaccard"
@@ -177,7 +177,7 @@ def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relatio
     claims = (None,) if delta else (None, 0.4, 7.0)
     for score, n, claimed in product((R(), MutualInformation(), Entropy()), (4, LARGE[-1]), claims):
         claim, bounds = QueryClaim(claimed_sensitivity=claimed, measure=measure), bounds_of(score, relation, n)
-        entry, grid = prices.noisy_values(score.name, bounds, 5, exact(0.3), claim, exactly=True)
+        entry, grid = privacy_costs.score_entry(score.name, bounds, 5, exact(0.3), claim, exactly=True)
         tables = pairs(shape_of(score, n), n, relation)
         for side in (0, 1):
             noise.reals(score.of_many(tables[..., side], relation), entry.scale, grid=grid)
@@ -185,7 +185,7 @@ def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relatio
         worst = int(np.abs(after - before).max()) / Fraction(scale * (1 + SPARE))
         assert 5 * (worst**2 / 2 if delta else worst) <= Fraction(entry.epsilon_bound)
         if delta:
-            entry, factor = prices.choice(score.name, bounds, exact(0.3), 2, claim, exactly=True)
+            entry, factor = privacy_costs.selection_entry(score.name, bounds, exact(0.3), 2, claim, exactly=True)
             low, high = moved(score, relation, n)
             assert entry.unit == "rho"
             assert 2 * (Fraction(factor * (1 - SPARE)) * (high - low)) ** 2 / 8 <= Fraction(entry.epsilon_bound)

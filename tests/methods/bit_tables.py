@@ -1,4 +1,4 @@
-"""Tables in which columns hang together, most of them of bits, and what tests of networks count in them."""
+"""Tables with dependent columns, most of them bits, and helpers for tests of networks."""
 
 from fractions import Fraction
 
@@ -36,7 +36,7 @@ def random_frame(schema, rows, seed=0):
 
 
 def planted(blocks, width, rows=2_000, seed=0, *, ones=(0.3, 0.04), copied=(0.8, 0.07)):
-    """Blocks of columns; in each, every column mostly repeats an earlier one. No two scores are equal."""
+    """A frame of blocks; in each block every column mostly repeats an earlier one. No two scores are equal."""
     rng = np.random.default_rng(seed)
     frame = {}
     for block in "abcdef"[:blocks]:
@@ -50,7 +50,7 @@ def planted(blocks, width, rows=2_000, seed=0, *, ones=(0.3, 0.04), copied=(0.8,
 
 
 def real_table(frame, family, sizes=None):
-    """The exact counts of columns, or of their only bits."""
+    """The noiseless counts of columns, or of their only bits."""
     codes = [frame[name.removesuffix(" bit 1")].astype(int).to_numpy() for name in family]
     counts = np.zeros([sizes[name] for name in family] if sizes else (2,) * len(family))
     np.add.at(counts, tuple(codes), 1)

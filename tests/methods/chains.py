@@ -1,4 +1,4 @@
-"""A table whose columns know of each other along a chain, for methods that are to find it."""
+"""A table whose columns depend on each other along a chain, which methods should find."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ CHAIN = Schema(
 
 
 def chain(rows=20_000, seed=0):
-    """a -> b -> c given y; a and c know of each other through b alone."""
+    """a -> b -> c given y; a and c depend on each other through b alone."""
     rng = np.random.default_rng(seed)
     y = rng.random(rows) < 0.4
     a = rng.integers(0, 3, rows)

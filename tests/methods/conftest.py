@@ -1,4 +1,4 @@
-"""A door that tells what it is asked to count."""
+"""A door that records its queries for counts."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from dpcore.door import PrivateTable
 
 @pytest.fixture
 def counted(monkeypatch):
-    """Every question for counts: families, how they are asked for, and the noisy tables."""
-    wanted, answer = [], PrivateTable.counts
+    """Every query for counts: families, further arguments, and the noisy tables."""
+    queries, answer = [], PrivateTable.counts
 
     def counts(self, families, **how):
-        wanted.append((families, how, answer(self, families, **how)))
-        return wanted[-1][2]
+        queries.append((families, how, answer(self, families, **how)))
+        return queries[-1][2]
 
     monkeypatch.setattr(PrivateTable, "counts", counts)
-    return wanted
+    return queries

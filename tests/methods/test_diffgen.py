@@ -295,7 +295,7 @@ def grown(counts, columns, deviation=0.0):
     schema = Schema(columns=(*columns, Y), target="y")
     leaves = Partition.whole(schema)
     for column in schema:
-        leaves = leaves.refined(column.name, np.arange(column.size), column.labels)
+        leaves = leaves.refine(column.name, np.arange(column.size), column.labels)
     return tree_of(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
 
 

@@ -10,7 +10,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Groups
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.domain.taxonomy_tree import halves
+from dpcore.domain.taxonomy_tree import split_in_halves
 from dpcore.mechanisms.randomizers import ERRPH, TRR
 from dpcore.methods.local.base import LocalSplit, StopRule, entropy, gini, grow
 from dpcore.methods.local.dtcrd import IntervalTreeBuilder
@@ -45,7 +45,7 @@ EIGHT = Column(name="n", kind="categorical", categories=tuple("abcdefgh"), missi
     ],
 )
 def test_halves(column, expected):
-    tree = halves(column)
+    tree = split_in_halves(column)
     assert {tree.nodes[i].name: tree.nodes[i].codes for i in tree.children[0]} == expected
     attribute = Groups(column, tree)
     assert attribute.fanout(*map(np.array, zip(attribute.start, strict=True)))[0] == len(expected)

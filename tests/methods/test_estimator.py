@@ -31,10 +31,10 @@ from dpcore.methods.parameters import choice, text
 from dpcore.postprocess.forest_frames import side_of
 
 
-class Margins(Synthesizer):
-    """The smallest method there is: every column's noisy histogram, columns independent of each other."""
+class Marginals(Synthesizer):
+    """The smallest possible method: a noisy histogram per column, and independent columns."""
 
-    title = "Margins"
+    title = "Marginals"
     paper = "none"
 
     greedy: str = choice(default="no", options=("no", "yes"))
@@ -44,10 +44,10 @@ class Margins(Synthesizer):
         self.seen_ = type(table), progress
         spent = 2 * self.epsilon if self.greedy == "yes" else self.epsilon
         answers = table.counts([(name,) for name in table.schema.names], epsilon=spent)
-        self.margins_ = [np.maximum(answer, 0) + 1e-9 for answer in answers]
+        self.marginals_ = [np.maximum(answer, 0) + 1e-9 for answer in answers]
 
     def _sample(self, n, rng):
-        drawn = [rng.choice(len(marginal), size=n or 600, p=marginal / marginal.sum()) for marginal in self.margins_]
+        drawn = [rng.choice(len(marginal), size=n or 600, p=marginal / marginal.sum()) for marginal in self.marginals_]
         return np.array(drawn, dtype=np.uint8).T
 
 
@@ -61,15 +61,15 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
             assert not rows.numbered  # only trees cut numbers
 
     monkeypatch.setattr(dpcore.methods.base, "PrivateTable", Watched)
-    method = Margins(epsilon=0.75, random_state=1, relation="replace")
+    method = Marginals(epsilon=0.75, random_state=1, relation="replace")
     assert method.fit(small_frame, schema=small_schema) is method
     codes, schema, ledger, _ = opened[0]
     np.testing.assert_array_equal(codes, small_schema.encode(small_frame))
     assert (schema, ledger) == (method.schema_, method.ledger_) == (small_schema, ledger)
-    assert (ledger.plan, ledger.name, ledger.relation) == (0.75, "Margins", "replace")
+    assert (ledger.plan, ledger.name, ledger.relation) == (0.75, "Marginals", "replace")
     assert method.seen_ == (Watched, no_progress)
     assert ledger.epsilon_nominal == 0.75
-    paper = Margins(mode="published").fit(small_frame, schema=small_schema)
+    paper = Marginals(mode="published").fit(small_frame, schema=small_schema)
     assert paper.ledger_.plan is None
     raw = [how["unprotected_allowed"] for *_, how in opened]
     assert raw == [False, True]  # only published mode may ask for raw rows
@@ -78,37 +78,37 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
 @pytest.mark.parametrize("noise", ["laplace", "auto"])
 def test_noise_comes_from_the_seed_in_a_stream_of_its_own(noise, small_frame, small_schema):
     """With a seed the default source is NumPy's continuous noise."""
-    method = Margins(epsilon=1.0, noise=noise, random_state=5).fit(small_frame, schema=small_schema)
+    method = Marginals(epsilon=1.0, noise=noise, random_state=5).fit(small_frame, schema=small_schema)
     rng, codes = generator(5, 0), small_schema.encode(small_frame)
-    for marginal, column, size in zip(method.margins_, codes.T, small_schema.sizes, strict=True):
+    for marginal, column, size in zip(method.marginals_, codes.T, small_schema.sizes, strict=True):
         counts = np.bincount(column, minlength=size)
         np.testing.assert_allclose(marginal, np.maximum(counts + rng.laplace(0, 5.0, size), 0) + 1e-9)
 
 
 def test_the_source_of_noise_is_named_and_samples_exactly_unless_a_seed_is_given(small_frame, small_schema):
     for name, exact in (("laplace", False), ("geometric", False), ("auto", True)):
-        method = Margins(noise=name).fit(small_frame.head(20), schema=small_schema)
+        method = Marginals(noise=name).fit(small_frame.head(20), schema=small_schema)
         assert method.exactly_sampled_ is exact, name
         assert ("for teaching" in method.noise_label_) is not exact, name
         assert method.ledger_.entries[0].mechanism == ("discrete laplace" if exact else name)
-    void = Margins(noise="auto").fit(small_frame, schema=dataclasses.replace(small_schema, source="inferred"))
+    void = Marginals(noise="auto").fit(small_frame, schema=dataclasses.replace(small_schema, source="inferred"))
     assert (void.exactly_sampled_, void.ledger_.guarantee_void == "") == (True, False)  # it names the noise alone
     assert {(kind().noise, kind().random_state) for kind in METHODS.values()} == {("auto", None)}
 
 
 def test_corrected_mode_cannot_spend_more_than_it_was_given(small_frame, small_schema):
-    greedy, mine = Margins(epsilon=1.0, greedy="yes"), Ledger("add_remove")
+    greedy, mine = Marginals(epsilon=1.0, greedy="yes"), Ledger("add_remove")
     for ledger in (None, mine):
-        with pytest.raises(BudgetError, match="'Margins'"):
+        with pytest.raises(BudgetError, match="'Marginals'"):
             greedy.fit(small_frame, schema=small_schema, ledger=ledger)
     assert mine.epsilon_bound == 0
     # A paper may be wrong about its cost: that is what the ledger is there to show.
-    published = Margins(epsilon=1.0, greedy="yes", mode="published").fit(small_frame, schema=small_schema)
+    published = Marginals(epsilon=1.0, greedy="yes", mode="published").fit(small_frame, schema=small_schema)
     assert (published.ledger_.epsilon_claimed, published.ledger_.epsilon_bound) == (2, 2)
 
 
 def test_a_fit_that_fails_leaves_no_earlier_release_behind(small_frame, small_schema):
-    method = Margins(random_state=1).fit(small_frame, schema=small_schema)
+    method = Marginals(random_state=1).fit(small_frame, schema=small_schema)
     with pytest.raises(ParameterError):  # refused at once: the earlier release stands
         method.set_params(epsilon=-1).fit(small_frame, schema=small_schema)
     assert len(method.sample(3)) == 3
@@ -116,20 +116,20 @@ def test_a_fit_that_fails_leaves_no_earlier_release_behind(small_frame, small_sc
         method.set_params(epsilon=1.0, greedy="yes").fit(small_frame, schema=small_schema)
     with pytest.raises(ParameterError, match="not fitted"):
         method.sample(3)
-    assert not hasattr(method, "margins_")
+    assert not hasattr(method, "marginals_")
 
 
-class Slow(Margins):
+class Slow(Marginals):
     def _fit(self, table, progress):
-        self.margins_ = []
+        self.marginals_ = []
         for turn in range(4):
-            self.margins_ += table.counts([("ill",)], epsilon=self.epsilon / 4)
+            self.marginals_ += table.counts([("ill",)], epsilon=self.epsilon / 4)
             progress(turn / 4, "asked")
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, BudgetError])
-def test_a_fit_that_is_stopped_leaves_what_was_paid_and_nothing_else(stop, small_frame, small_schema):
-    """Whoever stops a fit may have heard its answers: 400 that nobody counts are the truth."""
+def test_a_fit_that_is_stopped_leaves_its_ledger_and_nothing_else(stop, small_frame, small_schema):
+    """The noisy answers before a stop may be known, so the fit is charged for them."""
     mine = Ledger("add_remove")
     method = Slow(epsilon=1.0, random_state=1).fit(small_frame, schema=small_schema, ledger=mine)
     check_is_fitted(method)
@@ -151,20 +151,20 @@ def test_a_fit_that_is_stopped_leaves_what_was_paid_and_nothing_else(stop, small
 
 
 def test_a_fit_is_a_record_and_sampling_repeats_with_a_seed_and_costs_nothing(small_frame, small_schema):
-    seeded = Margins(random_state=1).fit(small_frame, schema=small_schema)
+    seeded = Marginals(random_state=1).fit(small_frame, schema=small_schema)
     spent = seeded.ledger_.to_json()
     with pytest.raises(ParameterError, match="closed"):
         seeded.fit(small_frame, schema=small_schema, ledger=seeded.ledger_)
     pd.testing.assert_frame_equal(seeded.sample(50), seeded.sample(50))
     assert seeded.ledger_.to_json() == spent
-    free = Margins().fit(small_frame, schema=small_schema)
+    free = Marginals().fit(small_frame, schema=small_schema)
     assert not free.sample(50).equals(free.sample(50))
 
 
 def test_fit_keeps_no_row_leaves_extra_columns_alone_and_passes_progress_on(small_frame, small_schema):
-    """Nothing that the estimator remembers is the private frame, its codes, or the door."""
+    """No attribute of the estimator is the private frame, its codes, or the door."""
     given = small_frame.assign(name="secret")
-    method = Margins(random_state=0).fit(given, schema=small_schema, progress=print)
+    method = Marginals(random_state=0).fit(given, schema=small_schema, progress=print)
     pd.testing.assert_frame_equal(given, small_frame.assign(name="secret"))
     assert method.seen_[1] is print
     assert "name" not in method.sample(5).columns
@@ -175,7 +175,7 @@ def test_fit_keeps_no_row_leaves_extra_columns_alone_and_passes_progress_on(smal
 
 @pytest.mark.listed
 def test_a_method_without_words_for_screens_runs_and_a_registered_one_has_them():
-    assert type("Untitled", (Margins,), {"__module__": __name__}).title == "Untitled"
+    assert type("Untitled", (Marginals,), {"__module__": __name__}).title == "Untitled"
     for name, kind in METHODS.items():
         for words in ("reference", "best_for", "page", "presets"):
             message = (
@@ -278,7 +278,7 @@ def test_a_model_file_predicts_from_texts_as_they_are_read(name):
 
 
 @pytest.mark.parametrize("name", ["DiffPRFs", "SuLQ-ID3"])
-def test_a_tree_s_cut_is_a_date(name):
+def test_a_split_point_of_a_tree_is_a_date(name):
     method = METHODS[name](epsilon=1e4, random_state=0).fit(visits(600, 0), schema=SCHEMA.select(["visit", "died"]))
     forest = method.forest_
     texts = [side_of(forest, index)[1] for index in range(len(forest.parent)) if forest.parent[index] >= 0]

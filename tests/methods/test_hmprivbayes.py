@@ -1,4 +1,4 @@
-"""HMPrivBayes and JTree: hand-worked numbers, printed constants, plain enumeration, ledgers, and bounds on tables."""
+"""HMPrivBayes and JTree: hand-worked numbers, published constants, enumeration, ledgers, and bounds on tables."""
 
 import math
 from fractions import Fraction
@@ -19,10 +19,10 @@ from dpcore.methods.networks.jtree import (
     COUNT_SHARE,
     MOST_CELLS,
     JTree,
-    amplify,
-    noisy_leads,
+    edges_that_fit,
+    epsilon_on_sample,
+    noisy_excess,
     sampling_rate,
-    with_room,
 )
 from dpcore.postprocess.bayes_net import is_contained, marginal_of
 from dpcore.postprocess.clustering import contiguous_clusters
@@ -60,7 +60,7 @@ def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
         pytest.param(big5_schema(), 175, (0.42717, 0.28642, 0.28642), 87, 38.88, id="big5"),
     ],
 )
-def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_entropies):
+def test_published_mode_records_the_loss_of_every_step(schema, d, shares, pairs_at_once, sum_without_entropies):
     n, epsilon = 60, 0.8
     frame = random_frame(schema, n)
     method = HMPrivBayes(mode="published", epsilon=epsilon, max_parents=1, random_state=0).fit(frame, schema=schema)
@@ -89,7 +89,7 @@ def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_ent
 
 @pytest.mark.parametrize(("mode", "relation"), [("published", "replace"), *(("corrected", one) for one in RELATIONS)])
 def test_equal_weights_read_no_entropies_and_a_random_first_bit_is_not_charged(mode, relation):
-    """Of as much epsilon, m tables' scales have the least sum if they are equal."""
+    """For a given epsilon, the sum of m marginals' noise scales is least if they are equal."""
     frame, firsts = planted(1, 6, rows=120), set()
     for seed, weights in enumerate(["equal", "entropy"] * 4):
         how = {"relation": relation, "weights": weights, "first": "random", "random_state": seed, "epsilon": 20.0}
@@ -106,8 +106,8 @@ def test_equal_weights_read_no_entropies_and_a_random_first_bit_is_not_charged(m
 
 
 @pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("published", "MI")])
-def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_printed_one(mode, score):
-    """Two blocks of four equal bits: the printed one puts equal bits apart, and different ones together."""
+def test_planted_blocks_are_found_by_the_fixed_affinity_and_separated_by_the_published_one(mode, score):
+    """Two blocks of four equal bits: the published affinity separates equal bits."""
     rows = np.random.default_rng(0).integers(0, 2, (1_000, 2))
     frame = pd.DataFrame({f"{block}{i}": rows[:, j] for j, block in enumerate("ab") for i in range(4)})
     how = {"mode": mode, "score": score, "n_clusters": 2, "epsilon": 20.0, "random_state": 0}
@@ -122,7 +122,7 @@ def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_pr
 
 
 @pytest.mark.parametrize("mode", ["corrected", "published"])
-def test_tables_that_are_no_margins_are_measured_and_the_others_derived(mode):
+def test_families_that_follow_from_no_other_are_measured(mode):
     frame, measured = planted(1, 7, rows=300, seed=1), 0
     for seed in range(4):
         method = HMPrivBayes(mode=mode, epsilon=1.0, n_clusters=1, eta=0.5, random_state=seed)
@@ -141,7 +141,7 @@ def test_tables_that_are_no_margins_are_measured_and_the_others_derived(mode):
     assert measured  # otherwise the filter was not on
 
 
-def test_a_public_partition_asks_no_scores_and_divides_no_column():
+def test_a_public_partition_needs_no_scores_and_splits_no_column():
     sizes = {"wide": 8, "x": 2, "mid": 4}
     columns = (Column(name=name, kind="categorical", categories=tuple("abcdefgh"[:n])) for name, n in sizes.items())
     schema = Schema(columns=tuple(columns))
@@ -157,7 +157,7 @@ def test_a_public_partition_asks_no_scores_and_divides_no_column():
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_noise_of_the_corrected_tables_follows_noisy_entropies(relation, counted):
-    """Weights come from the released one-way tables and not from the rows."""
+    """Weights come from the released one-way marginals and not from the rows."""
     frame = planted(1, 6, rows=120)
     HMPrivBayes(relation=relation, n_clusters=1, epsilon=0.5, random_state=0).fit(frame, schema=bits(frame.columns))
     (one_ways, _, marginals), (families, how, _) = counted
@@ -176,10 +176,10 @@ def undirected(edges):
 
 
 def test_amplification_by_hand():
-    assert float(amplify(0.1, 0.1)) == pytest.approx(0.71867, abs=5e-6)
-    assert math.log1p(0.3 * math.expm1(amplify(1.0, 0.3))) == pytest.approx(1.0)
-    assert float(amplify(1e6, 0.5)) == pytest.approx(1e6 + math.log(2))
-    assert float(amplify(0.0, 0.5)) == 0
+    assert float(epsilon_on_sample(0.1, 0.1)) == pytest.approx(0.71867, abs=5e-6)
+    assert math.log1p(0.3 * math.expm1(epsilon_on_sample(1.0, 0.3))) == pytest.approx(1.0)
+    assert float(epsilon_on_sample(1e6, 0.5)) == pytest.approx(1e6 + math.log(2))
+    assert float(epsilon_on_sample(0.0, 0.5)) == 0
 
 
 @pytest.mark.parametrize(("shapes", "epsilon"), [([(2, 2)], 0.2), ([(3, 3), (2, 5)], 1.0)])
@@ -199,19 +199,19 @@ def test_sampling_rate_is_the_best_of_the_grid(shapes, epsilon):
     assert sampling_rate(100, 0.0, shapes)[1] == math.inf
 
 
-def test_printed_edge_rule():
+def test_published_edge_rule():
     rng = np.random.default_rng(0)
     information, thresholds = np.array([0.5, 0.1, 0.3]), np.array([0.2, 0.2, 0.3])
-    assert (noisy_leads(information, thresholds, 0.0, rng) >= 0).tolist() == [[True, False, True]]
-    drawn = noisy_leads(information, thresholds, 0.1, rng, 200_000) >= 0
+    assert (noisy_excess(information, thresholds, 0.0, rng) >= 0).tolist() == [[True, False, True]]
+    drawn = noisy_excess(information, thresholds, 0.1, rng, 200_000) >= 0
     assert drawn.shape == (200_000, 3)
     # P[margin + X >= Y] for two Laplace variables of scale b: 1 - e^-t (2 + t) / 4 with t = margin / b
     for j, t in ((0, 3.0), (2, 0.0)):
         exact = 1 - math.exp(-t) * (2 + t) / 4
         assert drawn[:, j].mean() == pytest.approx(exact, abs=5 * 0.5 / math.sqrt(200_000))
-    shared = (noisy_leads(np.zeros(2), np.zeros(2), 1.0, rng, 200_000) >= 0).all(axis=1).mean()
+    shared = (noisy_excess(np.zeros(2), np.zeros(2), 1.0, rng, 200_000) >= 0).all(axis=1).mean()
     assert shared == pytest.approx(1 / 3, abs=0.006)  # both of two beat one rho; independent ones would give 1/4
-    assert (noisy_leads(np.ones(2), np.zeros(2), math.inf, rng, 20_000) >= 0).mean() == pytest.approx(0.5, abs=0.03)
+    assert (noisy_excess(np.ones(2), np.zeros(2), math.inf, rng, 20_000) >= 0).mean() == pytest.approx(0.5, abs=0.03)
 
 
 @pytest.mark.parametrize(("relation", "score"), [("replace", "R"), ("add_remove", "MI")])
@@ -221,7 +221,7 @@ def test_a_chain_is_found_at_a_huge_epsilon(score, relation):
 
 
 @pytest.mark.parametrize(("threshold", "edges"), [(0.7, ["AB", "BC"]), (0.2, ["AB", "BC", "AC"]), (0.999, [])])
-def test_paper_mode_finds_the_chain_at_its_threshold(threshold, edges):
+def test_published_mode_finds_the_chain_at_its_threshold(threshold, edges):
     """I is about .61 nats for A, B and for B, C, and .38 for A, C; the threshold is phi²."""
     method = JTree(epsilon=1e6, mode="published", threshold=threshold, random_state=0).fit(chain(3), schema=CHAIN)
     assert undirected(method.edges_) == undirected(edges)
@@ -230,18 +230,18 @@ def test_paper_mode_finds_the_chain_at_its_threshold(threshold, edges):
     assert graph.title.text == [f"The graph: {drawn} edges"]
 
 
-def test_edges_with_room_are_the_first_ones():
+def test_edges_that_fit_are_the_first_ones():
     sizes = [1_000] * 4
-    assert with_room([], sizes) == ([], [(0,), (1,), (2,), (3,)])
-    assert with_room([(2, 3), (0, 1)], sizes) == ([(2, 3)], [(0,), (1,), (2, 3)])  # two of a million cells are too many
+    assert edges_that_fit([], sizes) == ([], [(0,), (1,), (2,), (3,)])
+    assert edges_that_fit([(2, 3), (0, 1)], sizes) == ([(2, 3)], [(0,), (1,), (2, 3)])  # two are too many
     small, pairs = [2] * 30, list(combinations(range(30), 2))
-    kept, cliques = with_room(pairs[::-1], small)
+    kept, cliques = edges_that_fit(pairs[::-1], small)
     assert sum(2 ** len(clique) for clique in cliques) <= MOST_CELLS
     assert set(kept) == set(pairs[::-1][: len(kept)])
-    assert with_room(pairs[:60], small)[0] == pairs[:60]
+    assert edges_that_fit(pairs[:60], small)[0] == pairs[:60]
 
 
-def test_what_each_question_costs():
+def test_privacy_loss_of_each_query():
     def entries(**how):
         method = JTree(epsilon=1.0, random_state=0, **how).fit(chain(3), schema=CHAIN)
         assert method.ledger_.totals.of_noise == 1

@@ -1,4 +1,4 @@
-"""Adaptive marginals, AIM, MST, independent margins, refined PrivBayes: plans, prices, ratings, and models' sizes."""
+"""Adaptive marginals, AIM, MST, independent marginals, refined PrivBayes: plans, losses, scores and models' sizes."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -22,10 +22,10 @@ from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.methods import AdaptiveMarginals
 from dpcore.methods.networks import adaptive_marginals, aim
-from dpcore.methods.networks.adaptive_marginals import MOST_ROUNDS, ROUGH, Columns, MarginalPlan, average, in_lots
-from dpcore.methods.networks.aim import weights
-from dpcore.methods.networks.mst import MOST_VALUES, frequent_split
-from dpcore.methods.networks.refined import EDGES, ONE_WAYS, TREE
+from dpcore.methods.networks.adaptive_marginals import ColumnCounts, MarginalPlan, average_estimates, group_by_size
+from dpcore.methods.networks.aim import workload_weights
+from dpcore.methods.networks.mst import MOST_VALUES, group_frequent_values
+from dpcore.methods.networks.refined_privbayes import EDGES, ONE_WAYS, TREE
 from dpcore.postprocess.junction_tree import cells_of
 from dpcore.postprocess.resolution import ENOUGH, Resolution, merge_more, neighbors
 from dpcore.postprocess.simplex import fit_marginals, merge_rare
@@ -43,8 +43,8 @@ class Scored(Watched):
 
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize(("delta", "times"), [(0.0, 2), (1e-9, 4)])
-def test_rounds_cost_what_is_documented(relation, delta, times):
-    """The first costs a 64th, each later one as much as the one before or `times` as much, the last what is left."""
+def test_privacy_losses_of_rounds_are_as_documented(relation, delta, times):
+    """The first round spends a 64th, each later one as much as before or `times` as much, the last what is left."""
     method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
     whole, entries = PrivacyMeasure.of(delta).loss_of(1.3), method.ledger_.entries
     columns, choices, tables = entries[:4], entries[4::2], entries[5::2]
@@ -68,8 +68,8 @@ def test_rounds_cost_what_is_documented(relation, delta, times):
         (4, [1 / 32, 1 / 8, 0.7875]),
     ],
 )
-def test_noise_falls_where_a_table_told_nothing(monkeypatch, times, shares):
-    """Independent columns, and no noise: no table moves the model."""
+def test_noise_falls_after_a_marginal_that_changes_little(monkeypatch, times, shares):
+    """Independent columns, and no noise: no marginal changes the model."""
     monkeypatch.setattr("dpcore.methods.base.make_noise", lambda *_: Watched())
     monkeypatch.setattr(PrivacyMeasure, "rows", lambda *_: times)
     method = AIM(epsilon=1.0, relation="replace").fit(APART, schema=TWO)
@@ -79,7 +79,7 @@ def test_noise_falls_where_a_table_told_nothing(monkeypatch, times, shares):
 
 
 @pytest.mark.parametrize(("distribution", "size"), [("laplace", 1.0), ("gaussian", sqrt(2 / pi))])
-def test_tables_are_rated_by_weight_and_noise(monkeypatch, distribution, size):
+def test_marginals_are_scored_by_weight_and_noise(monkeypatch, distribution, size):
     """The first choice without noise: a = b. Of 400 rows each diagonal cell has 200, where 100 are expected."""
     noise = Scored()
     noise.distribution = noise.on_counts = distribution
@@ -100,9 +100,9 @@ def test_tables_are_rated_by_weight_and_noise(monkeypatch, distribution, size):
 
 def test_weights_by_hand():
     pairs = {(0, 1): 1, (0, 2): 1}
-    assert weights(3, [*pairs, (1, 2)]) == {(0,): 0.5, (1,): 0.5, (2,): 0.5, **pairs, (1, 2): 1}
-    assert weights(4, [*pairs]) == {(0,): 2 / 3, (1,): 1 / 3, (2,): 1 / 3, (3,): 0, **pairs}
-    assert weights(2, []) == {(0,): 1, (1,): 1}
+    assert workload_weights(3, [*pairs, (1, 2)]) == {(0,): 0.5, (1,): 0.5, (2,): 0.5, **pairs, (1, 2): 1}
+    assert workload_weights(4, [*pairs]) == {(0,): 2 / 3, (1,): 1 / 3, (2,): 1 / 3, (3,): 0, **pairs}
+    assert workload_weights(2, []) == {(0,): 1, (1,): 1}
 
 
 @pytest.mark.parametrize(("most", "cells"), [(20, 20), (11, 12)])
@@ -124,7 +124,7 @@ def test_tables_stay_small(monkeypatch):
 
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
-def test_each_third_buys_what_is_documented(relation, delta):
+def test_each_third_of_the_budget_is_spent_as_documented(relation, delta):
     method = MST(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
     third, entries = PrivacyMeasure.of(delta).loss_of(1.3) / 3, method.ledger_.entries
     columns, choices, pairs = entries[:4], entries[4:7], entries[7:]
@@ -140,8 +140,8 @@ def test_each_third_buys_what_is_documented(relation, delta):
         assert [entry.scale for entry in part] == pytest.approx([scale] * len(part))
 
 
-def test_pairs_that_join_two_parts_are_rated_by_their_distance(monkeypatch):
-    """Without noise: a = b, c = a and d, and d is alone but for that. As scores are ties, the first is taken."""
+def test_pairs_that_join_two_parts_are_scored_by_their_distance(monkeypatch):
+    """Without noise: a = b, c = a and d, and d is otherwise independent. Of equal scores the first is taken."""
     noise = Scored()
     monkeypatch.setattr("dpcore.methods.base.make_noise", lambda *_: noise)
     frame = pd.DataFrame({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1], "c": [0, 0, 0, 1], "d": [0, 1, 0, 1]}).astype(str)
@@ -160,13 +160,13 @@ def test_pairs_that_join_two_parts_are_rated_by_their_distance(monkeypatch):
 @pytest.mark.parametrize(
     ("counts", "apart"), [([10.0, 5.9, 6.0, -1.0], [0, 2, 1, 2]), ([10.0, 6.0], [0, 1]), ([1.0, 2.0], [0, 0])]
 )
-def test_rare_values_are_one_by_three_standard_deviations(counts, apart):
-    assert frequent_split(np.array(counts), 4.0).tolist() == apart
+def test_values_below_three_standard_deviations_are_merged(counts, apart):
+    assert group_frequent_values(np.array(counts), 4.0).tolist() == apart
 
 
-def test_of_very_many_values_the_most_frequent_are_apart():
+def test_the_most_frequent_of_many_values_stay_unmerged():
     rest = 1_000 - MOST_VALUES
-    many, ties = frequent_split(np.arange(1_000.0), 1e-4), frequent_split(np.full(1_000, 20.0), 1e-4)
+    many, ties = group_frequent_values(np.arange(1_000.0), 1e-4), group_frequent_values(np.full(1_000, 20.0), 1e-4)
     assert many.tolist() == [*[MOST_VALUES] * rest, *range(MOST_VALUES)]
     assert ties.tolist() == [*range(MOST_VALUES), *[MOST_VALUES] * rest]
 
@@ -197,7 +197,7 @@ def test_rare_values_are_merged(counts, threshold, ordered, groups):
     assert merge_rare(np.array(counts, float), threshold, ordered=ordered).tolist() == groups
 
 
-def test_tables_are_fitted_to_their_margins():
+def test_tables_are_fitted_to_their_marginals():
     rng = np.random.default_rng(2)
     exact = rng.integers(20, 100, (3, 4, 2)).astype(float)
     first, second, totals = exact.sum(axis=1), exact.sum(axis=0), exact.sum(axis=(0, 1))
@@ -227,14 +227,14 @@ def test_refined_divides_epsilon_as_documented(relation):
     np.testing.assert_allclose(shares, roots / roots.sum())
 
 
-def test_little_epsilon_buys_the_one_ways_twice():
+def test_a_small_epsilon_measures_the_one_way_marginals_twice():
     method = RefinedPrivBayes(epsilon=0.001, random_state=0).fit(chain(2_000), schema=CHAIN)
     assert (method.edges_, len(method.ledger_.entries)) == ([], 6)
     assert method.ledger_.epsilon_nominal == sum(method.epsilons_) == pytest.approx(0.001)
 
 
-def test_what_is_bought_twice_counts_by_the_inverse_of_its_variance():
-    means = [RefinedPrivBayes(delta=delta)._averaged([np.zeros(1)], [np.ones(1)])[0] for delta in (0.0, 1e-9)]
+def test_repeated_measurements_are_averaged_by_inverse_variance():
+    means = [RefinedPrivBayes(delta=delta)._average_tables([np.zeros(1)], [np.ones(1)])[0] for delta in (0.0, 1e-9)]
     assert means[0] == pytest.approx(0.15**2 / (0.85**2 + 0.15**2))  # of noise with scales of 1 / .85 and 1 / .15
     assert means[1] == pytest.approx(0.15)  # of Gaussian noise with variances of 1 / .85 and 1 / .15
 
@@ -260,7 +260,7 @@ ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
     ],
 )
 def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
-    found = MarginalPlan.of(rows, Fraction(epsilon), PURE, relation, sizes, classes)
+    found = MarginalPlan.for_budget(rows, Fraction(epsilon), PURE, relation, sizes, classes)
     assert (found.one_ways * 100, found.rounds, found.with_class, found.of_class) == plan
 
 
@@ -269,12 +269,12 @@ def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
 def test_epsilon_is_divided_as_documented(relation, schema):
     method = AdaptiveMarginals(epsilon=1.3, relation=relation, noise="laplace", random_state=0)
     entries, whole = list(method.fit(chain(), schema=schema).ledger_.entries), Fraction(1.3)
-    plan = MarginalPlan.of(20_000, whole, PURE, relation, schema.sizes, 2 if schema.target else 0)
+    plan = MarginalPlan.for_budget(20_000, whole, PURE, relation, schema.sizes, 2 if schema.target else 0)
     assert plan.rounds > 1
     assert plan.with_class == bool(schema.target)
     if relation is ADD:
         rough = entries.pop(0)
-        assert (rough.epsilon_nominal, rough.sensitivity) == (whole * ROUGH, 1)
+        assert (rough.epsilon_nominal, rough.sensitivity) == (whole * adaptive_marginals.ROUGH, 1)
         whole -= rough.epsilon_nominal
     names, classes = ("a, c, b", 2) if plan.with_class else ("y, a, c, b", 1)
     of_each = whole * plan.one_ways / (classes if relation is REPLACE else 1)  # a replaced row may be in both
@@ -286,7 +286,7 @@ def test_epsilon_is_divided_as_documented(relation, schema):
     assert {(t.mechanism, t.sensitivity) for t in tables} == {("laplace", moved)}
     one, spent = whole * (1 - plan.one_ways) / plan.rounds, zip(choices, tables, strict=True)
     rounds = [(choice.epsilon_nominal + table.epsilon_nominal) / one for choice, table in spent]
-    assert {*rounds} <= {1, MOST_ROUNDS}
+    assert {*rounds} <= {1, adaptive_marginals.MOST_ROUNDS}
     assert (sum(rounds), len(rounds)) == (plan.rounds, len(method.pairs_))
     assert sum(method.epsilons_) == pytest.approx(float(whole))
 
@@ -295,16 +295,16 @@ def test_rho_is_divided_as_documented():
     method = AdaptiveMarginals(epsilon=1.3, delta=1e-9, noise="laplace", random_state=0)
     method.fit(chain(), schema=CLASSLESS)
     (rough, *entries), whole = method.ledger_.entries, PrivacyMeasure.of(1e-9).loss_of(1.3)
-    plan = MarginalPlan.of(20_000, whole, method.ledger_.measure, ADD, CLASSLESS.sizes, 0)
-    assert plan.one_ways < MarginalPlan.of(20_000, Fraction(1.3), PURE, ADD, CLASSLESS.sizes, 0).one_ways
-    assert rough.epsilon_nominal == whole * ROUGH
+    plan = MarginalPlan.for_budget(20_000, whole, method.ledger_.measure, ADD, CLASSLESS.sizes, 0)
+    assert plan.one_ways < MarginalPlan.for_budget(20_000, Fraction(1.3), PURE, ADD, CLASSLESS.sizes, 0).one_ways
+    assert rough.epsilon_nominal == whole * adaptive_marginals.ROUGH
     left = whole - rough.epsilon_nominal
     shares = [float(entry.epsilon_nominal / (left * plan.one_ways)) for entry in entries[:4]]
     powers = np.array([3, 4, 3, 2]) ** (2 / 3)
     np.testing.assert_allclose(shares, powers / powers.sum())
     assert {entry.mechanism for entry in entries} == {"gaussian", "exponential"}
     assert sum(entry.epsilon_nominal for entry in entries) == left
-    assert plan.rounds / MOST_ROUNDS <= len(method.pairs_) <= plan.rounds
+    assert plan.rounds / adaptive_marginals.MOST_ROUNDS <= len(method.pairs_) <= plan.rounds
 
 
 def test_the_first_rounds_are_for_a_class_of_many_values():
@@ -316,7 +316,7 @@ def test_the_first_rounds_are_for_a_class_of_many_values():
 
 
 def test_cliques_stay_small(monkeypatch):
-    """With room for little the model grows no further, and what is in it is measured again."""
+    """If cliques must stay small, the model grows no further, and its pairs are measured again."""
     monkeypatch.setattr(adaptive_marginals, "MOST_CELLS", 12)
     method = AdaptiveMarginals(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
     sizes = dict(zip(CHAIN.names, CHAIN.sizes, strict=True))
@@ -346,7 +346,7 @@ def test_values_are_merged(margin, least, kind, missing, groups):
     assert merge_more(np.arange(len(margin)), np.array(margin, dtype=float), least, column).tolist() == groups
 
 
-def test_counts_are_averaged_with_what_is_said():
+def test_counts_are_averaged_with_new_estimates():
     """A group of two values and one of one; their total stays."""
     column = Column(name="c", kind="ordered", categories=("a", "b", "c"))
     own, still = (Resolution(column, np.array([20.0, 20.0, 60.0]), 25.0, known) for known in (4.0, 0.0))
@@ -361,10 +361,10 @@ def test_counts_are_averaged_with_what_is_said():
     np.testing.assert_allclose(still.margin, [20, 20, 60], atol=1e-3)
 
 
-def test_tables_of_like_sizes_are_asked_at_once(watched):
-    assert in_lots((16, 2, 3, 16, 2))[0] == [[1, 4, 2], [0, 3]]
-    assert in_lots((5,))[0] == [[0]]
-    assert [len(draw) for draw in in_lots((*[2] * 4, *[16] * 6, 41))[0]] == [4, 6, 1]
+def test_histograms_of_similar_sizes_are_measured_at_once(watched):
+    assert group_by_size((16, 2, 3, 16, 2))[0] == [[1, 4, 2], [0, 3]]
+    assert group_by_size((5,))[0] == [[0]]
+    assert [len(draw) for draw in group_by_size((*[2] * 4, *[16] * 6, 41))[0]] == [4, 6, 1]
     frame = pd.DataFrame({f"c{j}": ["0", "1", "2"] * 10 for j in range(3)})
     schema = Schema(columns=tuple(listed(name, 3) for name in frame), max_rows=90)
     for relation in (ADD, REPLACE):
@@ -373,27 +373,27 @@ def test_tables_of_like_sizes_are_asked_at_once(watched):
     assert text == [(pytest.approx(0.6 * 0.99), False), (pytest.approx(0.3), True)]
 
 
-def test_no_part_of_a_replaced_table_has_a_public_total(watched):
+def test_parts_by_class_have_no_public_total_under_replace(watched):
     AdaptiveMarginals(epsilon=1.3, relation=REPLACE).fit(chain(), schema=CHAIN)
     assert [public for *_, public in watched.together] == [False, False]
 
 
-def test_what_classes_say_is_added(watched):
+def test_counts_of_classes_add_up(watched):
     """A count of all rows has the noise of both classes' counts."""
     ledger = Ledger(ADD)
     table = PrivateTable(CHAIN.encode(chain(500)), CHAIN, ledger, make_noise("geometric", 0))
-    found = Columns(table, Fraction(1), CHAIN.index("y"), (500.0, 1e6))
+    found = ColumnCounts(table, Fraction(1), CHAIN.index("y"), (500.0, 1e6))
     sizes = [CHAIN[name].size for name in "acb"]
     noise = spreads(sizes, 1.0, public_total=False)
     expected = [0 if column.name == "y" else 2 * noise[column.size].cell ** 2 for column in CHAIN]
     assert found.variances == pytest.approx(expected)
     for j, joint in found.with_class_counts.items():
-        np.testing.assert_allclose(joint.sum(axis=0), found.margins[CHAIN.index("y")])
-        np.testing.assert_allclose(joint.sum(axis=1), found.margins[j])
+        np.testing.assert_allclose(joint.sum(axis=0), found.marginals[CHAIN.index("y")])
+        np.testing.assert_allclose(joint.sum(axis=1), found.marginals[j])
     assert [loss for _, loss in found.losses] == pytest.approx([1 / 3] * 3)
 
 
 def test_numbers_of_rows_are_averaged():
-    assert average([(10.0, 1.0), (14.0, 3.0)]) == (pytest.approx(11.0), pytest.approx(0.75))
-    assert average([(10.0, 1.0), (14.0, 0.0)]) == (14.0, 0.0)
-    assert average([(10.0, np.inf), (14.0, 4.0)])[0] == pytest.approx(14.0)
+    assert average_estimates([(10.0, 1.0), (14.0, 3.0)]) == (pytest.approx(11.0), pytest.approx(0.75))
+    assert average_estimates([(10.0, 1.0), (14.0, 0.0)]) == (14.0, 0.0)
+    assert average_estimates([(10.0, np.inf), (14.0, 4.0)])[0] == pytest.approx(14.0)

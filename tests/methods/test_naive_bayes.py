@@ -87,7 +87,7 @@ def test_c1_posterior_sampling_has_the_posterior_frequencies():
     assert (np.abs(cells["mean"] - expected) < 4.5 * error + 1e-4).all()  # 8 cells, false-alarm rate below 1e-4
 
 
-def test_paper_mode_books_s_draws_with_the_true_loss():
+def test_published_mode_records_s_draws_with_the_true_loss():
     method = NaiveBayesSynthesizer(mode="published", epsilon=1.0, rows=1_000, random_state=0)
     frame = planted(10)
     (entry,) = method.fit(frame, schema=replace(BITS, max_rows=10)).ledger_.entries
@@ -101,7 +101,7 @@ def test_paper_mode_books_s_draws_with_the_true_loss():
     assert found == [12, 16, 5]
 
 
-def test_the_printed_prior_makes_a_class_possible_by_one_person_and_has_no_epsilon():
+def test_the_published_prior_makes_a_class_possible_by_one_person_and_has_no_epsilon():
     """5 rows and 1, all of x = 0: log odds ln(5 x 9/7) as printed, ln(3 x 9/7) smoothed, times 6 / (2 x 3)."""
     schema, how = Schema(columns=BITS.columns[2:], target="y"), {"mode": "published", "epsilon": 6.0, "rows": 40_000}
     six = pd.DataFrame({"c": 0, "y": [0, 0, 0, 0, 0, 1]})
@@ -117,7 +117,7 @@ def test_the_printed_prior_makes_a_class_possible_by_one_person_and_has_no_epsil
     assert method.set_params(epsilon=0.0, prior="frequency").fit(six, schema=schema).sample()["y"].nunique() == 2
 
 
-def test_private_n_is_not_used_and_paid_rows_are_not_stretched():
+def test_private_n_is_not_used_and_no_more_rows_than_charged_are_sampled():
     frame, schema = planted(50), Schema(columns=BITS.columns, target="y")
     with pytest.raises(ParameterError, match="max_rows"):
         NaiveBayesSynthesizer(mode="published").fit(frame, schema=schema)
@@ -258,7 +258,7 @@ def test_numbers_are_moved_into_bounds_and_missing_ones_into_the_middle():
     column = Column(name="n", kind="continuous", lower=0, upper=10, missing=True, outside="clip")
     frame = pd.DataFrame({"n": [np.nan, -50, 4, math.inf], "y": ["no", "no", "yes", "yes"]})
     schema = Schema(columns=(column, Y), target="y")
-    assert PPNB()._numbers(schema)[0](column.numbers(frame["n"])).tolist() == [5, 0, 4, 10]
+    assert PPNB()._number_rules(schema)[0](column.numbers(frame["n"])).tolist() == [5, 0, 4, 10]
     model = PPNB(epsilon=1e6, numbers="moments", random_state=0).fit(frame, schema=schema).bayes_
     np.testing.assert_allclose(model.normals["n"], [[2.5, 6.25], [7, 9]], atol=0.01)
 

@@ -1,4 +1,4 @@
-"""What is alike in all networks: shares, families, tables, margins; and what is PrivBayes' and PrivSCBN's own."""
+"""All networks: shares, families, tables, marginals; and rules of PrivBayes and PrivSCBN alone."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -20,7 +20,7 @@ from dpcore.door import PrivateTable
 from dpcore.evaluate.distances import marginal_avd
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R
 from dpcore.methods import AdaptiveMarginals, HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
-from dpcore.methods.networks import refined
+from dpcore.methods.networks import refined_privbayes
 from dpcore.methods.networks.privbayes import maximal_sets
 from dpcore.postprocess import resolution
 from dpcore.postprocess.bayes_net import is_contained, marginal_of
@@ -48,7 +48,7 @@ SHARES = [
 
 
 @pytest.mark.parametrize(("kind", "how", "shares"), SHARES)
-def test_what_is_asked_first_chosen_and_measured_share_epsilon_exactly(kind, how, shares):
+def test_the_shares_of_all_steps_add_up_to_epsilon_exactly(kind, how, shares):
     for d, relation in product((2, 7), RELATIONS):
         frame, epsilon = planted(1, d, rows=50), 30 + 1 / 3
         method = kind(epsilon=epsilon, relation=relation, random_state=1, **how).fit(frame, schema=bits(frame.columns))
@@ -72,7 +72,7 @@ GREEDY = [
 
 @pytest.mark.parametrize(("kind", "how", "rated", "parents"), GREEDY)
 def test_every_family_is_the_best_by_plain_enumeration(kind, how, rated, parents):
-    """Ties are common with R: a parent that says nothing new leaves it as it is. So scores are compared."""
+    """Scores are compared, because ties are common with R: a redundant parent does not change R."""
     frame = planted(1, 6, seed=3)
     method = kind(epsilon=HUGE, random_state=0, **how).fit(frame, schema=bits(frame.columns))
     (root, *none), *families = method.families_
@@ -104,7 +104,7 @@ def test_every_family_is_the_best_by_plain_enumeration(kind, how, rated, parents
         (PrivBayes, {"variant": "binary"}, "replace", 40),
     ],
 )
-def test_a_huge_epsilon_releases_the_datas_tables_and_keeps_its_margins(kind, how, relation, most):
+def test_a_huge_epsilon_releases_the_tables_of_the_data_and_keeps_its_marginals(kind, how, relation, most):
     """Draws round the count of a child for each value of its parents, up to 8 of them, and pass their error on."""
     frame = planted(3, 5)
     method = kind(epsilon=HUGE, relation=relation, random_state=0, **how).fit(frame, schema=bits(frame.columns))
@@ -118,12 +118,12 @@ def test_a_huge_epsilon_releases_the_datas_tables_and_keeps_its_margins(kind, ho
         assert np.abs(real_table(rows, clique) - real).max() <= most, clique
 
 
-def test_what_tables_share_is_averaged_by_what_was_paid():
-    """A third of epsilon has nine times the variance: (1 * 30 + 9 * 40) / 10 = 39 rows of a's first value."""
+def test_shared_marginals_are_averaged_by_privacy_loss():
+    """A third of epsilon has nine times the variance: (1 * 30 + 9 * 40) / 10 = 39 rows with a's first value."""
     method = PrivBayes(epsilon=1.0)
     method.rows_ = 100.0
     ab, ca = np.array([[10.0, 20], [30, 40]]), np.array([[25.0, 40], [15, 20]])
-    first, second = method._agreed([("a", "b"), ("c", "a")], [ab, ca], [0.1, 0.3])
+    first, second = method._consistent_tables([("a", "b"), ("c", "a")], [ab, ca], [0.1, 0.3])
     np.testing.assert_allclose(first, [[14.5, 24.5], [25.5, 35.5]], rtol=1e-4)
     np.testing.assert_allclose(second, [[24.5, 40.5], [14.5, 20.5]], rtol=1e-4)
 
@@ -164,10 +164,10 @@ def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas(kind, sch
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [(AdaptiveMarginals, resolution.MOST_GROUPS), (RefinedPrivBayes, refined.MOST_GROUPS)]
+    ("kind", "most"), [(AdaptiveMarginals, resolution.MOST_GROUPS), (RefinedPrivBayes, refined_privbayes.MOST_GROUPS)]
 )
 def test_columns_of_very_many_bins_are_merged_and_not_refused(kind, most):
-    """All but no noise leaves every value apart: their number is limited, or no pair would fit into a clique."""
+    """With hardly any noise no value is rare; so their number is limited, or no pair would fit into a clique."""
     rng = np.random.default_rng(4)
     columns = [Column(name=name, kind="continuous", lower=0.0, upper=1.0, bins=1_500) for name in "xz"]
     schema, x = Schema(columns=tuple(columns), max_rows=50_000), rng.random(30_000)
@@ -191,7 +191,7 @@ def test_parents_of_bits_that_epsilon_allows(rows, d, parents):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_parents_of_bits_are_what_the_fitted_network_has(relation):
-    """Under add_remove the count of rows takes a hundredth of epsilon, and tables have half the noise."""
+    """Under add_remove the count of rows spends a hundredth of epsilon, and marginals have half the noise."""
     schema, replaced = schema_of(dict.fromkeys("abcdef", 2)), relation == "replace"
     frame = random_frame(schema, 3_000)
     for epsilon in (0.01, 0.1, 0.2, 1.0):
@@ -229,7 +229,7 @@ def test_maximal_sets_by_plain_enumeration():
 @pytest.mark.parametrize(
     ("variant", "score"), [("general", None), ("general", "MI"), ("binary", None), ("binary", "MI")]
 )
-def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
+def test_published_mode_spends_its_claim_or_a_little_less(variant, score):
     schema, n, epsilon = schema_of({"a": 3, "b": 3, "c": 4, "d": 3}), 400, 2.0
     method = PrivBayes(mode="published", variant=variant, score=score, epsilon=epsilon, random_state=0)
     method.fit(random_frame(schema, n), schema=schema)
@@ -251,7 +251,7 @@ def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
 
 @pytest.mark.parametrize("variant", ["general", "binary"])
 def test_the_root_is_uniform(variant):
-    """Chi-square at 1e-4, which is the false-alarm rate; seeded. Whatever looks at the rows finds that a is alone."""
+    """Chi-square at 1e-4, which is the false-alarm rate; seeded. A root that reads the rows would favor column a."""
     schema, found = schema_of(dict.fromkeys("abc", 2)), []
     frame = random_frame(schema, 30).assign(a="0")
     for seed in range(45):
@@ -266,7 +266,7 @@ def mostly_zeros(blocks, width, rows=1_500, seed=0):
 
 
 @pytest.mark.parametrize(("d", "clusters"), [(3, 1), (7, 3)])
-def test_paper_mode_claims_epsilon_and_is_charged_what_it_costs(d, clusters):
+def test_published_mode_claims_epsilon_and_is_charged_its_proven_loss(d, clusters):
     n, epsilon = 60, 0.7
     frame = mostly_zeros(1, d, rows=n)
     method = PrivSCBN(mode="published", epsilon=epsilon, n_clusters=clusters, random_state=2)
@@ -314,7 +314,7 @@ def test_jaccard_indices_come_from_the_noisy_tables(relation, counted, monkeypat
     [("corrected", "R", 3), ("corrected", "MI", 2), ("published", "R", 2), ("published", "R", 1)],
 )
 def test_a_huge_epsilon_grows_families_parent_by_parent(parents, mode, score):
-    """Each step takes the best there is; scores are compared, because ties are common with R."""
+    """Each step takes the best candidate; scores are compared, because ties are common with R."""
     frame = mostly_zeros(2, 5, seed=4)
     method = PrivSCBN(mode=mode, epsilon=HUGE, score=score, n_clusters=2, max_parents=parents, random_state=0)
     method.fit(frame, schema=bits(frame.columns))

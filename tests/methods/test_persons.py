@@ -1,4 +1,4 @@
-"""Runs that protect persons: what is counted of them, what is refused, and what a person costs at most."""
+"""Runs that protect persons: which rows count, which data are refused, and the largest loss of a person."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ NEIGHBORS = {  # person s comes, or s had other rows
 
 
 class Heard(Watched):
-    """Adds nothing, draws given lots, and keeps the counts."""
+    """A source that adds no noise, draws fixed uniform numbers, and keeps the counts."""
 
     def __init__(self):
         super().__init__()
@@ -45,13 +45,13 @@ class Heard(Watched):
         return super().counts(counts, scale)
 
     def lots(self, count):
-        """The same for the same rows of the tables above, wherever the new ones stand."""
+        """Equal numbers for equal rows of the tables above, wherever the new rows stand."""
         return self.rng.random(50)[:count]
 
 
 @pytest.fixture
 def heard(monkeypatch):
-    """Fit a method with a source of noise that listens: its ledger, and the tables."""
+    """A function that fits a method and returns its ledger and the noiseless tables."""
 
     def fit(method, frame, schema):
         monkeypatch.setattr(dpcore.methods.base, "make_noise", lambda *_: source)
@@ -64,8 +64,8 @@ def heard(monkeypatch):
 @pytest.mark.parametrize(
     ("relation", "rows", "total"), [("add_remove", 3, 7), ("add_remove", 1, 3), ("replace", 3, 9), ("replace", 10, 30)]
 )
-def test_what_is_counted_of_persons(relation, rows, total, heard):
-    """Under add_remove k rows of each at most; under replace k places of each, so that their number is public."""
+def test_how_many_rows_of_a_person_count(relation, rows, total, heard):
+    """Under add_remove at most k rows of a person; under replace exactly k, so that their number is public."""
     _, ((words, _), (classes, _)) = heard(IndependentMarginals(relation=relation), frame_of(**TABLE), of_persons(rows))
     assert words.sum() == words[:4].sum() == classes[0] == total
     if rows == 10:  # p has 3 of each and one more, q all 10, r one of each and two more
@@ -76,7 +76,7 @@ def test_what_is_counted_of_persons(relation, rows, total, heard):
 @pytest.mark.parametrize("rows", [1, 3, 10])
 @pytest.mark.parametrize("relation", NEIGHBORS)
 def test_a_person_loses_no_more_than_epsilon(relation, rows, heard):
-    """Tables of counts, worked out exactly: a person moves them by what their scales pay for, and by no more."""
+    """Exact counts: a person changes them by no more than their noise scales allow."""
     method = IndependentMarginals(epsilon=0.5, relation=relation)
     found = [heard(method, frame, of_persons(rows)) for frame in NEIGHBORS[relation]]
     assert [ledger.epsilon_bound for ledger, _ in found] == [0.5, 0.5]
@@ -85,15 +85,15 @@ def test_a_person_loses_no_more_than_epsilon(relation, rows, heard):
     assert lost == pytest.approx(0.5)
 
 
-def test_units_without_a_column_cut_nothing():
+def test_units_without_a_column_drop_no_rows():
     frame, known = frame_of(**TABLE).drop(columns="who"), replace(SCHEMA, unit=PrivacyUnit(max_contributions=3))
     one, other = (NaiveBayesSynthesizer(random_state=1).fit(frame, schema=schema) for schema in (SCHEMA, known))
     assert one.ledger_.to_json() == other.ledger_.to_json()
     assert one.structure() == other.structure()
 
 
-def test_one_row_for_every_person_if_nobody_says_how_many():
-    """Under replace each fills k places, and how many rows there were is private; under add_remove as many as count."""
+def test_one_row_per_person_is_sampled_by_default():
+    """Under replace each person has k rows, and the true number is private; under add_remove the rows that count."""
     frame = frame_of(**{f"p{i}": "abcd"[: 1 + i % 4] for i in range(40)})
     how = {"epsilon": 1e6, "noise": "laplace"}
     for name in ("NB-Synth", "PrivBayes", "Independent marginals", "TaxonomyRelease"):
@@ -103,7 +103,7 @@ def test_one_row_for_every_person_if_nobody_says_how_many():
     assert abs(len(kept.sample()) - 10 * (1 + 2 + 3 + 3)) <= 1
 
 
-def test_rows_of_nobody_and_tables_without_the_column_are_refused_before_anything_is_charged():
+def test_rows_without_a_person_and_tables_without_the_column_are_refused_before_any_charge():
     frame, ledger = frame_of(**TABLE), Ledger("add_remove")
     blank = frame.assign(who=[None, *frame["who"][1:]])
     unknown = frame.assign(w=["?", *frame["w"][1:]])  # whichever rows are kept
@@ -122,12 +122,12 @@ def test_the_public_bound_is_on_the_rows_that_count():
 
 
 @pytest.mark.parametrize("name", ["NB-Synth", "PrivBayes", "TaxonomyRelease", "DiffPRFs", "PPNB", "DTPD"])
-def test_tables_of_nobody_and_of_one_person(name):
+def test_data_of_no_person_and_of_one_person(name):
     for frame in (frame_of(), frame_of(p="a"), frame_of(p="abcdefgh")):
         assert METHODS[name](noise="laplace").fit(frame, schema=of_persons(3)).ledger_.protects == "person"
 
 
-def test_somebody_elses_ledger_counts_for_persons_or_for_rows():
+def test_a_given_ledger_protects_persons_or_rows():
     frame, shared = frame_of(**TABLE), Ledger("add_remove", epsilon=2.5)
     for rows in (3, 10):  # the same persons, however many rows of theirs count
         NaiveBayesSynthesizer(epsilon=1.0).fit(frame, schema=of_persons(rows), ledger=shared)

@@ -1,4 +1,4 @@
-"""Rows go to a file of any length in blocks; each block is a sample, and together they are one."""
+"""Rows are written to a file of any length in blocks; each block and their union is a sample."""
 
 from copy import copy
 from dataclasses import replace
@@ -48,16 +48,16 @@ def test_block_sizes_differ_by_one_row_at_most(n, many):
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_rows_that_were_paid_for_are_written_once(tmp_path):
+def test_charged_rows_are_written_once(tmp_path):
     method = fitted("NB-Synth", {"variant": "C2", "rows": 250})
     rows = pd.read_parquet(method.sample_to(tmp_path / "rows.parquet", 250))
     np.testing.assert_array_equal(SMALL.encode(rows), method.released_codes_)
-    with pytest.raises(ParameterError, match="holds 250 rows"):
+    with pytest.raises(ParameterError, match="has 250 rows"):
         method.sample_to(tmp_path / "more.parquet", 251)
     assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
 
 
-def test_a_file_is_whole_or_not_there_and_is_replaced_if_that_is_asked(tmp_path):
+def test_a_file_is_whole_or_absent_and_is_replaced_on_request(tmp_path):
     method, index, words = fitted("Independent marginals"), tmp_path / "rows.csv", []
 
     def stop(fraction, text):

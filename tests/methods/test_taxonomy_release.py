@@ -92,7 +92,7 @@ def test_the_best_column_is_chosen_at_a_huge_epsilon(score, relation):
 def test_the_class_is_the_last_level_and_no_candidate():
     method = fit(epsilon=HUGE)
     *inner, last = method.tree_.partitions
-    assert all("y" not in partition.family for partition in inner)
+    assert all("y" not in partition.divided_columns for partition in inner)
     assert "y" not in dict(method.steps_)
     assert (last.size, last.axes[3].names) == (2 * inner[-1].size, ("no", "yes"))
 
@@ -262,7 +262,7 @@ def test_leaves_first_bounds_the_deviation_for_every_noise(epsilon, noise, relat
         TaxonomyRelease(**how, **extra, random_state=1).fit(rows, schema=GRID).tree_
         for extra in ({}, {"measure": "leaves"})
     )
-    queries = [query.sets(GRID) for query in group_queries(leaves_first, 60) + CELLS]
+    queries = [query.code_masks(GRID) for query in group_queries(leaves_first, 60) + CELLS]
     variances = [
         np.array([tree.consistent.query_variance(tree.leaves.weights(sets)) for sets in queries])
         for tree in (leaves_first, alone)

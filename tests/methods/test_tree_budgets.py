@@ -22,7 +22,7 @@ from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat_hierarchy
 from dpcore.door import PrivateTable, exact_node_counts
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.mechanisms.noise import NoNoise, make_noise
@@ -161,14 +161,14 @@ BY_HAND = [
 
 def test_rows_of_earlier_levels_are_forgotten(small_frame, small_schema, monkeypatch):
     """They take as much memory as the level that grows; only the ledger is kept."""
-    divide, alive = NodeRows.divided, []
+    divide, alive = NodeRows.split_nodes, []
 
     def watched(self, *how):
         alive.append(weakref.ref(self))
         assert [each() is None for each in alive] == [True] * (len(alive) - 1) + [False]
         return divide(self, *how)
 
-    monkeypatch.setattr(NodeRows, "divided", watched)
+    monkeypatch.setattr(NodeRows, "split_nodes", watched)
     fit(DiffPRFs, small_frame, small_schema, max_depth=4, epsilon=50)
     assert len(alive) == 4
 
@@ -231,7 +231,7 @@ def on_steps(ticks):
     return np.where(ticks < 0, ticks, np.ceil(ticks / STEP) * STEP)
 
 
-KINDS = NumberSplit(COLUMNS[0], by_length=False), CodeSplit(COLUMNS[1]), Groups(COLUMNS[2], flat(COLUMNS[2]))
+KINDS = NumberSplit(COLUMNS[0], by_length=False), CodeSplit(COLUMNS[1]), Groups(COLUMNS[2], flat_hierarchy(COLUMNS[2]))
 ATTRIBUTES = dict(enumerate([*KINDS, OneValue(COLUMNS[3])]))
 
 
@@ -280,7 +280,7 @@ def expected(score, factor, measures=MEASURES):
 
 def observed(division):
     """Count the choices of the same candidates. The one tick below the lowest value, of 4 billion, does not come."""
-    column, point = division.column, division.cut
+    column, point = division.column, division.point
     index = np.searchsorted(TICKS, point[column == 0], side="right") - 1
     found = np.bincount(index, minlength=4).tolist()
     found += [int(((column == 1) & (point == at)).sum()) for at in (1, 2, 3)]
@@ -314,7 +314,7 @@ def test_columns_and_split_points_chosen_jointly(score, epsilon, factor):
     division = nodes_of(DRAWS).choose("q", score, *offer(DRAWS, 0, 1, 2, 3), epsilon=epsilon)
     chances, counts = expected(score, factor), observed(division)
     assert stats.chisquare(counts, DRAWS * chances).pvalue > ALARM
-    point = division.cut[division.column == 0]
+    point = division.point[division.column == 0]
     assert 0 <= point.min() <= point.max() < GRID
     found = uniform_inside(point)
     assert len(found) == 8
@@ -329,7 +329,7 @@ def test_nodes_with_no_records_choose_by_the_base_measure():
     division = nodes.choose("q", Gini(), *offer(DRAWS, 0, 1, 2, 3), epsilon=9)
     counts = np.bincount(division.column, minlength=4)
     assert stats.chisquare(counts[:4]).pvalue > ALARM
-    assert min(even_ticks(division.cut[division.column == 0], LOWEST, HIGHEST)) > ALARM
+    assert min(even_ticks(division.point[division.column == 0], LOWEST, HIGHEST)) > ALARM
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_a_number_is_split_inside_the_range_of_its_node(rows, ticks, edges, weig
     columns, low, high = offer(DRAWS, 0)
     low[:, 0], high[:, 0] = edges[0], edges[-1]
     nodes = nodes_of(DRAWS, codes=CODES[rows], ticks=on_steps(np.array(ticks)))
-    point = nodes.choose("q", Max(), columns, low, high, epsilon=math.log(2)).cut
+    point = nodes.choose("q", Max(), columns, low, high, epsilon=math.log(2)).point
     counts = np.histogram(point, edges - 0.5)[0]
     assert counts.sum() == DRAWS
     assert weights == [1] or stats.chisquare(counts, DRAWS * np.array(weights) / sum(weights)).pvalue > ALARM
@@ -367,7 +367,7 @@ def test_split_points_are_chosen_before_the_column():
     chances = np.append(first * number / (number + letters), (first * letters / (number + letters)).sum())
     counts = observed(division)
     assert stats.chisquare(counts[[0, 1, 2, 3, 7]], DRAWS * chances).pvalue > ALARM
-    assert min(uniform_inside(division.cut[division.column == 0])) > ALARM
+    assert min(uniform_inside(division.point[division.column == 0])) > ALARM
 
 
 def test_split_points_of_two_numbers_are_chosen_in_sequence():
@@ -403,6 +403,6 @@ def test_random_points_of_intervals_and_uniform_draws():
 
 def test_nodes_choose_the_same_in_batches_and_all_at_once(monkeypatch):
     together, frame = fitted("DiffPRFs"), make_frame(600, 1)
-    monkeypatch.setattr(exact_node_counts, "CANDIDATES", 40)
+    monkeypatch.setattr(exact_node_counts, "MOST_CANDIDATES", 40)
     parts = METHODS["DiffPRFs"](**GIVEN).fit(frame, schema=SMALL)
     assert alike(fitted_state(together), fitted_state(parts))

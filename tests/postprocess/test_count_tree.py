@@ -28,8 +28,8 @@ LEAVES = [3.0952, 2.0952, 1.7619, 2.7619]
 
 def four(noisy=HAY, variances=(1.0, 1.0, 1.0)):
     whole = Partition.whole(FOUR)
-    halves = whole.refined("a", np.array([0, 0, 1, 1]), ["left", "right"])
-    return ReleasedTree([whole, halves, halves.refined("a", np.arange(4), FOUR["a"].labels)], noisy, variances)
+    halves = whole.refine("a", np.array([0, 0, 1, 1]), ["left", "right"])
+    return ReleasedTree([whole, halves, halves.refine("a", np.arange(4), FOUR["a"].labels)], noisy, variances)
 
 
 def of(*codes):
@@ -53,7 +53,7 @@ def random_tree(seed):
 
 def fewest_nodes(tree, query):
     """The nodes of a query by descending from the root: estimate and variance."""
-    shares = [partition.weights(query.sets(tree.schema)) for partition in tree.partitions]
+    shares = [partition.weights(query.code_masks(tree.schema)) for partition in tree.partitions]
     last = len(shares) - 1
 
     def below(level, node):
@@ -76,7 +76,7 @@ def test_answers_and_margins_on_random_trees(seeds):
     for seed in seeds(20):
         tree, queries = random_tree(seed)
         leaves = tree.consistent.counts[-1]
-        weights = np.array([tree.leaves.weights(query.sets(tree.schema)) for query in queries])
+        weights = np.array([tree.leaves.weights(query.code_masks(tree.schema)) for query in queries])
         np.testing.assert_allclose(tree.answers(queries), weights @ leaves)
         variances = [tree.consistent.query_variance(weight) for weight in weights]
         np.testing.assert_allclose(tree.margins(queries), SURE * np.sqrt(variances))
@@ -94,7 +94,7 @@ def test_margins_are_half_a_95_percent_interval_and_leaves_that_are_covered_in_p
     noisy = ReleasedTree(tree.partitions, tree.noisy, tree.variances, whole_noise=True)
     assert noisy.margin(np.array([4.0, 0.0])).tolist() == [2 * SURE + 1, 0]
     whole = Partition.whole(FOUR)
-    tree = ReleasedTree([whole, whole.refined("a", np.array([0, 1, 1, 1]), ["x", "y"])], HAY[:2], [1.0, 2.0])
+    tree = ReleasedTree([whole, whole.refine("a", np.array([0, 1, 1, 1]), ["x", "y"])], HAY[:2], [1.0, 2.0])
     estimates, marginals = tree.noisy_answers([of(0, 1), of(2), of(1, 2, 3)])
     np.testing.assert_allclose(estimates, [6 + 1, 1, 3])
     np.testing.assert_allclose(marginals, SURE * np.sqrt([2 + 2 / 9, 2 / 9, 2]))
@@ -103,7 +103,7 @@ def test_margins_are_half_a_95_percent_interval_and_leaves_that_are_covered_in_p
 
 def test_published_rows_name_the_divided_columns():
     whole = Partition.whole(SCHEMA)
-    leaves = whole.refined("a", np.array([0, 0, 1, 1]), ["left", "right"]).refined("c", np.arange(2), ["c0", "c1"])
+    leaves = whole.refine("a", np.array([0, 0, 1, 1]), ["left", "right"]).refine("c", np.arange(2), ["c0", "c1"])
     tree = ReleasedTree([whole, leaves], [np.empty(0), np.ones(4)], [np.inf, 1.0])
     rows = tree.rows(np.array([3, 0, 1, 2]))
     assert rows.to_dict("records") == [
@@ -154,9 +154,9 @@ def test_documents_that_are_no_trees_are_refused():
 AWKWARD = "a.b[0]:Q"
 AWKWARD_SCHEMA = categorical({AWKWARD: "pqrs", "c": ("no", "<b>yes</b>")}, target="c", max_rows=500)
 WHOLE = Partition.whole(AWKWARD_SCHEMA)
-CLASSES = WHOLE.refined("c", np.arange(2), AWKWARD_SCHEMA["c"].labels)
-HALVES = CLASSES.refined(AWKWARD, np.array([0, 1, 0, 1]), ["pr", "qs"])
-FINEST = HALVES.refined(AWKWARD, np.arange(4), AWKWARD_SCHEMA[AWKWARD].labels)
+CLASSES = WHOLE.refine("c", np.arange(2), AWKWARD_SCHEMA["c"].labels)
+HALVES = CLASSES.refine(AWKWARD, np.array([0, 1, 0, 1]), ["pr", "qs"])
+FINEST = HALVES.refine(AWKWARD, np.arange(4), AWKWARD_SCHEMA[AWKWARD].labels)
 CHAIN = [WHOLE, CLASSES, HALVES, FINEST]
 CODES = np.array([[0, 0]] * 5 + [[2, 0]] * 3 + [[1, 1]] * 2 + [[3, 1]], dtype=np.uint8)
 ROWS = HeldRows(CODES, AWKWARD_SCHEMA.sizes)

@@ -16,9 +16,9 @@ from variants import EVERY_FIT, alike, fitted_state
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeSplit, Groups, NumberSplit, OneValue, flat_hierarchy
 from dpcore.door import exact_node_counts
-from dpcore.door.exact_node_counts import Records, roots
+from dpcore.door.exact_node_counts import Records, root_nodes
 from dpcore.errors import DataError, SchemaError
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.methods import METHODS
@@ -75,7 +75,7 @@ def test_several_processes_count_parts(tmp_path):
 
 
 COLUMNS = schema_of([5, 6, 7, 3]).columns
-ATTRIBUTES = {0: Groups(COLUMNS[0], flat(COLUMNS[0])), 1: CodeSplit(COLUMNS[1]), 2: OneValue(COLUMNS[2])}
+ATTRIBUTES = {0: Groups(COLUMNS[0], flat_hierarchy(COLUMNS[0])), 1: CodeSplit(COLUMNS[1]), 2: OneValue(COLUMNS[2])}
 ATTRIBUTES |= {3: NumberSplit(Column(name="n", kind="continuous", lower=0, upper=1))}
 
 
@@ -88,7 +88,7 @@ def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resamp
     monkeypatch.setattr("dpcore.mechanisms.noise.sources.LOTS", 50)
     pair = both(tmp_path, [5, 6, 7, 3, 2], 200, 2, [100, 101], numbers=(3,))
     source, way = (NoNoise, "bootstrap") if resample == "without noise" else (SEEDED, resample)
-    levels = [roots(Records(rows, ATTRIBUTES, 4, 2), source(), 3, way, 0.4) for rows in pair]
+    levels = [root_nodes(Records(rows, ATTRIBUTES, 4, 2), source(), 3, way, 0.4) for rows in pair]
     for depth in range(3):
         size = levels[0].size
         ranges = {0: (0, 0), 1: (0, 6), 2: (0, 7), 3: (-1, GRID)}
@@ -102,15 +102,15 @@ def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resamp
         point = np.array([np.nan, 3.0, 2.0, 4.0 * STEP])[column]
         fans = np.array([5, 2, 2, 2])[column]
         first = np.cumsum(fans) - fans
-        levels = [level.divided(column, point, np.zeros(size), first, int(fans.sum())) for level in levels]
+        levels = [level.split_nodes(column, point, np.zeros(size), first, int(fans.sum())) for level in levels]
         keep = np.random.default_rng(depth).permutation(levels[0].size)[: 3 + depth]
-        levels = [level.only(np.sort(keep)).only(np.arange(len(keep))[1:]) for level in levels]
+        levels = [level.select(np.sort(keep)).select(np.arange(len(keep))[1:]) for level in levels]
 
 
 def counted(level, offered, known, points, low, high):
     """What nodes are asked in lots, put together by column; and how large the piles of each pass were."""
     found, room, ends, last = {}, [], [0], []
-    for start, stop, rows in level.lots(offered, known, points, low):
+    for start, stop, rows in level.batches(offered, known, points, low):
         assert ends[-1] == start < stop
         ends.append(stop)
         for position in np.flatnonzero(offered[start:stop].any(axis=0)).tolist():
@@ -134,11 +134,11 @@ def counted(level, offered, known, points, low, high):
 )
 def test_nodes_are_asked_in_lots_that_fit(tmp_path, monkeypatch, resample, pile, candidates, cell):
     """Where one pass ends, or a lot of nodes, and the next begins, no count changes; keys and cells are few."""
-    for name, value in (("PILE", pile), ("CANDIDATES", candidates), ("CELL", cell), ("DENSE", 0)):
+    for name, value in (("MOST_KEYS", pile), ("MOST_CANDIDATES", candidates), ("CELL", cell), ("DENSE", 0)):
         monkeypatch.setattr(exact_node_counts, name, value)
     monkeypatch.setattr(exact_counts, "BLOCK", 64)
     pair = both(tmp_path, [5, 6, 7, 3, 2], 400, 3, [100, 101], numbers=(3,))
-    levels = [roots(Records(rows, ATTRIBUTES, 4, 2), SEEDED(), 9, resample, 0.4) for rows in pair]
+    levels = [root_nodes(Records(rows, ATTRIBUTES, 4, 2), SEEDED(), 9, resample, 0.4) for rows in pair]
     rng, size = np.random.default_rng(5), 9
     low, high = (np.tile(each, (size, 1)).astype(float) for each in ([0, 0, 0, -1, 0], [0, 6, 7, GRID, 0]))
     points = np.full((size, 5), np.nan)
@@ -176,8 +176,8 @@ FEW = {"n_trees": 2, "max_depth": 3}
 
 @pytest.mark.parametrize(("name", "extra"), EVERY_FIT, ids=str)
 def test_every_method_learns_the_same(name, extra, small, monkeypatch):
-    monkeypatch.setattr(exact_node_counts, "PILE", 100)  # so that trees take several passes, and lots of nodes
-    monkeypatch.setattr(exact_node_counts, "CANDIDATES", 20)
+    monkeypatch.setattr(exact_node_counts, "MOST_KEYS", 100)  # so that trees take several passes, and lots of nodes
+    monkeypatch.setattr(exact_node_counts, "MOST_CANDIDATES", 20)
     few = {key: value for key, value in FEW.items() if key in METHODS[name]().get_params()}
     method = METHODS[name](**{"random_state": 3, **few, **extra})
     if (name, extra) in LOOKS:

@@ -30,7 +30,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError
-from dpcore.methods.networks.refined import RefinedPrivBayes
+from dpcore.methods.networks.refined_privbayes import RefinedPrivBayes
 from dpcore.rows import Folder, writing
 from dpcore.rows.folder import checksum, open_begun
 from dpcore.rows.writing import encode_folder

@@ -1,4 +1,4 @@
-"""What browsers get as it is: style sheets, scripts and the wordmark."""
+"""Static files for browsers: style sheets, scripts and the wordmark."""
 
 import re
 from pathlib import Path
@@ -8,5 +8,5 @@ COMMENT = re.compile(r"/\*.*?\*/|^\s*//.*?$", re.DOTALL | re.MULTILINE)
 
 
 def read_asset(name: str) -> str:
-    """A style sheet or a script without its comments."""
+    """Return the text of a style sheet or script, without its comments."""
     return COMMENT.sub("", (FOLDER / name).read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""What pages share: tabs and parts of which only the open one is drawn, charts with their marks, and a release's rows.
+"""Shared parts of panels: tabs, of which only the open one is drawn, and marked charts.
 
-Written once for all methods. Each panel draws from the immutable release; what it computes from the
-real rows is remembered with the release and carries the mark "uses real data".
+Panels are written once for all methods, and draw from the immutable release. A result that a panel
+computes from real rows is stored with the release, and carries the mark "uses real data".
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from dpcore.arguments import Ints
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard.session import ShownRelease, remember
 from dpcore.dashboard.shell import escape, mendable
-from dpcore.dashboard.widgets import one_of, translate_table
+from dpcore.dashboard.widgets import segmented_choice, translate_table
 from dpcore.evaluate.distances import Center
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.statistics import Statistics, statistics
@@ -26,13 +26,13 @@ from dpcore.language import current_language, phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import claim
 
-NO_NOISE = 1e9  # an epsilon at which noise is far below one count
-MOST_PAIRS = 1_800  # those of 60 columns; of more pairs, so many are drawn at random
+NO_NOISE = 1e9  # an epsilon with noise far below one count
+MOST_PAIRS = 1_800  # the pairs of 60 columns; of more, a random sample
 
 
 def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
-    """Panels as tabs, of which only the open one is computed."""
-    tab_key = f"{page}.tab"  # by its English name, under which links, lessons and steps ask for it
+    """Draw panels as tabs, and compute only the open one."""
+    tab_key = f"{page}.tab"  # by its English name, as in links and lessons
     names = {say(name): name for name in panels}
     label = f"{tab_key}.{current_language()}"
 
@@ -49,113 +49,134 @@ def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
 
 
 def draw_part(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
-    """Parts of a tab, of which one is chosen; a part alone needs no choice."""
+    """Draw a choice among parts of a tab, and the chosen part; a single part needs no choice."""
     names = {name: name for name in parts}
-    chosen = one_of(say("What to show"), f"{key}.part", names, label_visibility="collapsed")
+    chosen = segmented_choice(say("What to show"), f"{key}.part", names, label_visibility="collapsed")
     parts[chosen]()
 
 
-def release_chart(shown: ShownRelease, picture: Any, *, data: pd.DataFrame | None = None) -> None:
-    """A chart of what was released, with the mark if that is noiseless."""
+def draw_release_chart(shown: ShownRelease, picture: Any, *, data: pd.DataFrame | None = None) -> None:
+    """Draw a chart of a release, marked as real data if the release is noiseless."""
     chart(charts.mark_real(picture) if shown.release.noiseless else picture, data=data)
 
 
 def release_note(shown: ShownRelease) -> str:
-    """What it costs to look at a part of a release, or what it is if it is not private, in a sentence."""
+    """Return a sentence: what a look at a part of a release costs, or why it is not private."""
     if shown.release.noiseless:
-        return say("All of it is noiseless: a baseline without privacy, for this screen only.")
+        return say("This is a noiseless baseline without privacy, for this screen only.")
     if shown.release.guarantee_void:
-        return say("All of it is part of the release, and no more is proven of it: see the top of the page.")
-    return say("All of it is part of the release: looking at it spends nothing more.")
+        return say("All values here are part of the release. See the top of the page for its guarantee.")
+    return say("All values here are part of the release: looking at them spends no budget.")
 
 
-def of_test_rows(shown: ShownRelease) -> None:
-    """Of test rows in a folder, that some of them are asked about."""
+def note_test_sample(shown: ShownRelease) -> None:
+    """Draw a note if only a sample of the test rows in a folder is used."""
     if text := evaluator(shown).test_rows_note:
         st.caption(escape(retold(text)))
 
 
-def noiseless(shown: ShownRelease) -> Any:
-    """The same method fitted again, as large as it was, at an epsilon at which nothing is left of NumPy's noise."""
+def fit_noiseless(shown: ShownRelease) -> Any:
+    """Return the release's method fitted again almost without noise, with a model of the same size.
+
+    Its epsilon is so large that the noise is far below one count.
+    """
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}
     method = METHODS[release.method](**{**release.parameters, **sizes, "noise": "laplace"})
-    return method.at_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
+    return method.with_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
 
 
 def evaluator(shown: ShownRelease) -> Evaluator:
-    """The real rows of a release, encoded and counted once."""
+    """Return the evaluator of a release's real rows, which are encoded and counted once."""
     return remember(shown, "evaluator", partial(Evaluator, shown.data))
 
 
-def compared_rows(shown: ShownRelease) -> Ints:
-    """Places of the real rows that a release's own counts are compared with: all, or as many of each person's.
+def compared_row_indices(shown: ShownRelease) -> Ints:
+    """Return the positions of the real rows that a release's own counts are compared with.
 
-    They are cut as the release was, by other lots: its own are secret.
+    These are all rows, or as many of each person's rows as the release used. They are drawn anew at
+    random, since the release's own choice is secret.
     """
     unit, fill = shown.release.schema.persons, shown.release.ledger.relation is Relation.REPLACE
     return remember(shown, "likened", partial(evaluator(shown).compared_rows, unit, fill=fill))
 
 
-def of_persons(shown: ShownRelease) -> str:
-    """How the real rows of `compared_rows` were cut, in a sentence; empty if they are all."""
+def describe_person_sample(shown: ShownRelease) -> str:
+    """Return a sentence on the rows in `compared_row_indices` of each person; "" for all rows."""
     unit = shown.release.schema.persons
     if unit is None:
         return ""
-    text = phrase(" At most {n:,} rows of each person count, drawn in secret; real ones, anew.")
+    text = phrase(" At most {n:,} rows of each person count, at random; real rows are drawn anew.")
     return say(text, n=unit.max_contributions)
 
 
-def shares(shown: ShownRelease, name: str) -> Statistics:
-    """How often each value of a column is in the real rows, and in the synthetic ones."""
+def column_shares(shown: ShownRelease, name: str) -> Statistics:
+    """Return the share of each value of a column, in the real and in the synthetic rows."""
     release = shown.release
     of = partial(evaluate.marginals, evaluator(shown).rows, release.synthetic, release.schema, name)
     return remember(shown, f"column {name}", of)
 
 
-def draw_column(shown: ShownRelease, name: str, **look: Any) -> None:
-    """Draw a column, real and synthetic, with the synthetic one of the run before as a pale mark."""
+def draw_column(shown: ShownRelease, name: str, **style: Any) -> None:
+    """Draw a column's real and synthetic shares, with those of the previous run as a pale mark."""
     if (before := shown.previous) is not None:
         epsilon = claim(before.release.ledger.epsilon_claimed)
-        text = say("the run before, epsilon {epsilon}", epsilon=epsilon)
-        look |= {"previous": shares(before, name), "before": text}
-    real(charts.marginal, shares(shown, name), column=name, **look)
+        text = say("previous run, epsilon {epsilon}", epsilon=epsilon)
+        style |= {"previous": column_shares(before, name), "before": text}
+    real(charts.marginal, column_shares(shown, name), column=name, **style)
 
 
-def centers(shown: ShownRelease) -> tuple[Center, ...]:
-    """Where the numbers of columns lie, in a release and in the real rows."""
+def column_centers(shown: ShownRelease) -> tuple[Center, ...]:
+    """Return the means and medians of numeric columns, in the release and in the real rows."""
     return remember(shown, "centers", partial(evaluator(shown).centers, shown.release.synthetic))
 
 
-def distances(shown: ShownRelease, degree: int) -> pd.DataFrame:
-    """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
+def marginal_distances(shown: ShownRelease, degree: int) -> pd.DataFrame:
+    """Return the mean total variation distances (AVD) and sampling-noise floors of marginals.
+
+    One row per column (`attributes`), or per pair of columns (also `a` and `b`) for degree 2.
+    """
     return evaluator(shown).distances_with_floors(shown.release.synthetic, degree, MOST_PAIRS)
 
 
 def real(
-    draw: Callable[..., Any], frame: pd.DataFrame, /, of: Any = slice(None), *, private: bool = True, **look: Any
+    draw: Callable[..., Any], frame: pd.DataFrame, /, of: Any = slice(None), *, private: bool = True, **style: Any
 ) -> None:
-    """A chart of what evaluation made of real rows, or of some lines of it, with the mark; TypeError of all else.
+    """Draw a chart of statistics of real rows, with the mark "uses real data".
 
-    Not `private`: no real row was read for it, and it has no mark.
+    Parameters
+    ----------
+    draw
+        Makes the chart from the statistics.
+    frame
+        Statistics, as returned by `dpcore.evaluate.statistics`.
+    of
+        Selects lines of the statistics for the chart; the table below has all lines.
+    private
+        Whether real rows were read; if not, the chart has no mark.
+
+    Raises
+    ------
+    TypeError
+        If `frame` is not of type `Statistics`.
     """
     if not isinstance(frame, Statistics):
-        raise TypeError("Pictures of real rows are drawn of counts and means only: see dpcore.evaluate.statistics.")
-    picture = draw(statistics(frame)[of], **look)
+        raise TypeError("Charts of real rows need counts and means only: see dpcore.evaluate.statistics.")
+    picture = draw(statistics(frame)[of], **style)
     chart(charts.mark_real(picture) if private else picture, data=frame)
 
 
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
-    """A chart with its alternative text, and the table behind it, marked as the chart is."""
+    """Draw a chart with its text alternative, and its data as a table, marked as the chart is."""
     spec = charts.on_phones(charts.specification(picture))
-    st.vega_lite_chart(spec, width="stretch")  # its description is the alternative text
+    st.vega_lite_chart(spec, width="stretch")  # its description is the text alternative
     if data is not None:
         text, mark = say("Numbers"), say(REAL_DATA)
-        table_behind(data, say("{title}. {mark}", title=text, mark=mark) if mark in picture.title.text else text)
+        draw_table(data, say("{title}. {mark}", title=text, mark=mark) if mark in picture.title.text else text)
 
 
-def table_behind(frame: pd.DataFrame, title: str) -> None:
-    """A table in an expander, for people who want to read values."""
+def draw_table(frame: pd.DataFrame, title: str) -> None:
+    """Draw a table in an expander, for users who want to read values."""
     words = {str(relation): relation.short for relation in Relation}
     with st.expander(title):
         st.dataframe(translate_table(frame.replace({"relation": words})), hide_index=True)

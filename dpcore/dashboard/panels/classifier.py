@@ -1,4 +1,4 @@
-"""How good a released classifier is on real rows, beside what it has to be measured against."""
+"""The accuracy of a released classifier on real rows, beside its baselines."""
 
 import math
 from functools import partial
@@ -20,61 +20,64 @@ from dpcore.language import ENGLISH, phrase, say, use_language
 from dpcore.postprocess.naive_bayes import Bayes
 
 ComparisonFrames = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
-RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes, true answers")
+RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes from true answers")
 
 
-def scores(page: str, shown: ShownRelease) -> None:
-    """Accuracies beside references, which classes are taken for which, and what the noise took."""
-    if (found := comparison(page, shown)) is None:
+def draw_scores(page: str, shown: ShownRelease) -> None:
+    """Draw accuracies beside baselines, the confusion matrix, and the cost of the noise."""
+    if (found := compared_classifiers(page, shown)) is None:
         return
     frame, confusion, costs = found
     panels.real(charts.classifier_scores, frame)
     if not shown.data.held:
         some = len(shown.data.train_sample)
-        caption("Baselines learned from a uniform sample of {some:,} rows.", some=some)
+        caption("The baselines were trained on a uniform sample of {some:,} rows.", some=some)
     panels.real(charts.confusion, confusion)
     if costs is not None:
         majority = float(frame.loc[frame["model"] == MAJORITY, "accuracy"].iloc[0])
         panels.real(charts.costs, costs, majority=majority)
 
 
-def comparison(page: str, shown: ShownRelease) -> ComparisonFrames | None:
-    """`compare_classifiers`, once per release; None while it is under way, and if it was stopped."""
-    return jobs.once(page, shown, "compared", phrase("Comparing"), partial(compare_classifiers, shown))
+def compared_classifiers(page: str, shown: ShownRelease) -> ComparisonFrames | None:
+    """Compare the classifiers once per release, in the background; None until that is finished."""
+    return jobs.late_value(page, shown, "compared", phrase("Comparing"), partial(compare_classifiers, shown))
 
 
-def pictures(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
-    """The charts of a model's accuracy, for a report that somebody wants them in; None until they are there."""
+def accuracy_charts(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
+    """Return the charts of a classifier's accuracy for the report; None until they are computed."""
     if not len(shown.data.test_sample):
         return []
-    if (found := comparison(page, shown)) is None:
+    if (found := compared_classifiers(page, shown)) is None:
         return None
     frame, confusion, _ = found
     with use_language(ENGLISH):  # as all files are
         return [(charts.classifier_scores(frame), frame), (charts.confusion(confusion), confusion)]
 
 
-def redraws(page: str, shown: ShownRelease) -> None:
-    """20 more runs of the same method, by their accuracy."""
+def draw_redraws(page: str, shown: ShownRelease) -> None:
+    """Draw the accuracy of 20 more runs of the same method."""
     if len(shown.data.test_sample):
-        redraw.redraws(page, shown)
+        redraw.draw_redraws(page, shown)
     else:
-        st.info(say("Runs are compared by their accuracy, which needs rows kept aside to test on."))
+        st.info(say("Runs are compared by accuracy, which needs test rows: choose them on Data."))
 
 
 def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFrames:
-    """Scores with references, the confusion matrix, and the costs of noise and structure (forests only)."""
+    """Return scores of the classifier and its baselines, the confusion matrix, and noise costs.
+
+    The noise costs are None for all methods but forests.
+    """
     release, data, model = shown.release, shown.data, shown.release.model
     evaluator, models, costs = panels.evaluator(shown), {RELEASED: model.predict_proba}, None
-    progress(0.0, phrase("judging the release"))
+    progress(0.0, phrase("testing the released classifier"))
     confusion = evaluator.assess_model(model.predict_proba, model.target).confusion
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.1, phrase("the same method without noise"))
-        plain = panels.noiseless(shown)
+        plain = panels.fit_noiseless(shown)
         models[PLAIN] = plain.predict_proba
-        if "forest" in model.released and model.reports is None and data.held:  # reports have noise in every value
+        if "forest" in model.released and model.reports is None and data.held:  # reports are noisy
             costs = tree_errors.noise_and_structure(model.released["forest"], plain.forest_, data)
-    progress(0.6, phrase("learning from the real rows"))
+    progress(0.6, phrase("training baselines on the real rows"))
     if model.reports is not None and not release.noiseless:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
         truthful = evaluator.fit_true_naive_bayes(model.target, release.schema, normal=normal)

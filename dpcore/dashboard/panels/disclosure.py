@@ -1,7 +1,7 @@
-"""What somebody who holds a release could still learn of one person: the limit by epsilon, and an attack beside it.
+"""What anyone could learn of one person from a release: the limit by epsilon, and one attack.
 
-The limit is a promise and follows from epsilon alone. The attack is tried on real rows: it is for
-the eyes only.
+The limit follows from epsilon alone, as a promise. The attack uses real rows, and its result must
+not be published.
 """
 
 import math
@@ -28,12 +28,12 @@ FITS, TARGETS = 20, 400
 
 
 def draw_attack(page: str, shown: ShownRelease) -> None:
-    """The limit, and one attack."""
+    """Draw the limit and one attack."""
     release, artifact, schema = shown.release, shown.release.artifact, shown.release.schema
-    st.markdown(limit(release))
+    st.markdown(describe_limit(release))
     markdown(
-        "**One attack.** Someone knows all of a row but one column, and guesses it by the release. "
-        "The method runs {fits} times; real rows chosen at random take part in every other run.",
+        "**One attack.** Someone knows all columns of a row but one, and guesses that one from the "
+        "release. The method runs {fits} times; random real rows take part in every other run.",
         fits=FITS,
     )
     if not shown.data.held:
@@ -44,9 +44,9 @@ def draw_attack(page: str, shown: ShownRelease) -> None:
     if not isinstance(artifact, Model):
         names = sorted(schema.names, key=lambda name: name != target)
         how = {"attack": disclosure.ATTACKS[1], "rows": len(release.synthetic)}
-    sensitive: str = st.selectbox(say("What is guessed"), names, key=f"{page}.sensitive")
+    sensitive: str = st.selectbox(say("Column that is guessed"), names, key=f"{page}.sensitive")
     name, key = f"{page}.learned", f"learned {sensitive!r}"
-    jobs.button(say("Try the attack"), name, "go", icon=":material/person_search:")
+    jobs.run_button(say("Try the attack"), name, "go", icon=":material/person_search:")
     data, memory = shown.data, shown.memory
 
     def work(progress: Progress) -> None:
@@ -56,11 +56,11 @@ def draw_attack(page: str, shown: ShownRelease) -> None:
 
     jobs.run(phrase("Trying the attack"), name, work)
     if key in memory:
-        result(memory[key].iloc[0])
+        draw_result(memory[key].iloc[0])
 
 
-def limit(release: Release) -> str:
-    """What no attack can gain, in sentences; why there is no limit, where there is none."""
+def describe_limit(release: Release) -> str:
+    """Return sentences: the most that any attack can gain, or why there is no limit."""
     epsilon, unit = release.ledger.epsilon_bound, release.schema.unit
     if math.isinf(epsilon):
         return say("**There is no limit.** {why}", why=escape(release.guarantee_void))
@@ -68,37 +68,37 @@ def limit(release: Release) -> str:
     if release.ledger.relation == "add_remove":
         without = phrase("had not taken part")
     text = say(
-        "**The limit: {points} percentage points.** Anyone who sees the release, whatever else "
-        "they know, guesses right about a {whose} at most that much more often than if this "
-        "{whose} {without}. It follows from epsilon {epsilon} alone, and holds for every attack.",
-        points=points(epsilon),
+        "**The limit: {points} percentage points.** The release helps anyone who sees it to guess "
+        "right about a {whose} at most that much more often than if this {whose} {without}. The "
+        "limit follows from epsilon {epsilon} alone, and holds for every attack.",
+        points=limit_points(epsilon),
         whose=say(protection.protects(unit)),
         without=say(without),
         epsilon=escape(protection.headline(unit, epsilon, release.ledger.delta)),
     )
     if not release.ledger.delta:
-        half = phrase(" That is about twice what someone gains who was 50:50 unsure: from 50 to {sure} in 100.")
+        half = phrase(" This is about twice the gain of someone who was 50:50 unsure: from 50 to {sure} in 100.")
         text += say(half, sure=f"{100 * odds(epsilon):.4g}")
     if unit is not None and unit.id_column is None:
-        more = points(protection.of_one(unit, epsilon, release.ledger.delta))
+        more = limit_points(protection.of_one(unit, epsilon, release.ledger.delta))
         words = phrase(" For a person with {rows:,} rows the limit is {points} points.")
         text += say(words, rows=unit.max_contributions, points=more)
     return f"{text} {release.attackable}".strip()
 
 
-def points(epsilon: float) -> str:
-    """The most that an attack can gain, in percentage points, never rounded down."""
+def limit_points(epsilon: float) -> str:
+    """Return the most that an attack can gain, in percentage points, rounded up."""
     return f"{math.ceil(1000 * math.tanh(epsilon / 2) - 1e-9) / 10:g}"
 
 
-def result(found: pd.Series) -> None:
-    """What the attack gained, beside its limit."""
+def draw_result(found: pd.Series) -> None:
+    """Draw the gain of the attack, beside its limit."""
     bound = found["epsilon_bound"]
     texts = {
-        say("Right if the row took part"): f"{found['correct_in']:.1%}",
-        say("Right if it did not"): f"{found['correct_out']:.1%}",
+        say("Guessed right if the row took part"): f"{found['correct_in']:.1%}",
+        say("Guessed right if the row did not take part"): f"{found['correct_out']:.1%}",
         say("Difference, in points"): f"{100 * found['advantage']:+.1f}",
-        say("Limit, in points"): points(bound) if math.isfinite(bound) else say("none"),
+        say("Limit, in points"): limit_points(bound) if math.isfinite(bound) else say("none"),
     }
     figures(texts)
     markdown(

@@ -1,4 +1,4 @@
-"""Is 1 a good epsilon, and what if someone is in twice: answers that every class asks for, with their sources."""
+"""Answers to two questions of every class: what a good epsilon is, and persons with two rows."""
 
 import pandas as pd
 import streamlit as st
@@ -19,7 +19,7 @@ IN_USE = (
 
 
 def draw_answers(epsilon: float) -> None:
-    """Both answers, folded."""
+    """Draw both questions with their answers, in expanders."""
     with st.expander(say("Is 1 a good epsilon? What do others use?")):
         markdown(
             "No number is good for every purpose: ask how sure someone can become. Dwork (2008) "
@@ -34,7 +34,7 @@ def draw_answers(epsilon: float) -> None:
             "Sources: Census Bureau (2021); Aktay and others, “Google COVID-19 Community Mobility "
             "Reports” (2020); Desfontaines, “A list of real-world uses of differential privacy”."
         )
-    with st.expander(say("What if I am in twice?")):
+    with st.expander(say("What if two rows of the data are mine?")):
         markdown(
             "Epsilon is promised for **one row** unless a page says “person”: epsilons of your rows "
             "add up. Two rows: epsilon {twice}, and 50:50 becomes at most {sure}. Where **Data** "

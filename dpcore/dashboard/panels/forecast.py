@@ -1,4 +1,4 @@
-"""What the next run will be good for, before it is paid: from public facts alone, so nothing here is given rows."""
+"""The forecast of the next run from public facts alone; no function here receives rows."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.before_run import rows_expected, rows_key
+from dpcore.dashboard.before_run import forecast_rows, rows_key
 from dpcore.dashboard.controls import MOST_ROWS
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
@@ -24,45 +24,58 @@ WHENCE = phrase(
     "**Forecast**, at no cost: the method runs on random tables made from your schema and the public number of rows. "
     "It reads no row of yours."
 )
-READ_OFF = phrase("But the schema was read off them, so this is no public fact before it is declared.")
+READ_OFF = phrase("But the schema was inferred from your rows, so the forecast is no public fact yet.")
 
 
-def draw(
+def draw_forecast(
     page: str, method: Synthesizer, own: Synthesizer, schema: Schema, public: int | None, rows: int | None
 ) -> None:
-    """The forecast of a run, once it is asked for; it moves with epsilon.
+    """Draw the forecast of a run, once it was requested; it follows the page's epsilon.
 
-    `own` is the method as it runs on rows, of which so many are `public`; so many `rows` are to be
-    made.
+    Parameters
+    ----------
+    page
+        Page whose run is forecast.
+    method, own
+        The method as chosen, and the method as it runs on single rows.
+    schema
+        Public schema.
+    public
+        Public number of rows; None draws a control for it.
+    rows
+        Number of synthetic rows; None for the release's own.
     """
     note = say(WHENCE) if schema.source == "declared" else f"{say(WHENCE)} {say(READ_OFF)}"
     if public is None:
         label = say("Rows that you expect (a number that you know, not one that you count)")
-        usual = rows_expected(page, schema)
-        look: Any = {"value": None, "placeholder": f"{usual:,}", "step": 1_000, "key": rows_key(page, schema)}
-        public = int(st.number_input(label, 1, MOST_ROWS, **look) or usual)
+        usual = forecast_rows(page, schema)
+        style: Any = {"value": None, "placeholder": f"{usual:,}", "step": 1_000, "key": rows_key(page, schema)}
+        public = int(st.number_input(label, 1, MOST_ROWS, **style) or usual)
     settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
     key = (method.title, repr(settings), schema.to_json(), public, rows)
     last = session.keep_once("dpcore.forecasts", dict[str, tuple[Any, Forecast]])  # of each page
     if page in last and last[page][0] == key:
-        show(last[page][1], float(method.epsilon), float(own.epsilon), note)
+        draw_result(last[page][1], float(method.epsilon), float(own.epsilon), note)
         return
 
     def work(progress: Progress) -> None:
         last[page] = key, forecast(own, schema, public, made=rows, progress=progress)
 
     name = f"forecast.{page}"
-    jobs.button(say("Forecast this run"), name, "go", icon=":material/query_stats:", help=note)
+    jobs.run_button(say("Forecast this run"), name, "go", icon=":material/query_stats:", help=note)
     jobs.run(phrase("Running on made-up tables"), name, work)
 
 
-def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
-    """A forecast in words and bands, at the page's epsilon, which is `of_row` for a single row."""
+def draw_result(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
+    """Draw a forecast as text and bands, at the page's epsilon.
+
+    `of_row` is the epsilon of a single row.
+    """
     at, times, group = found.at(of_row), epsilon / of_row, say("none")
     if at.group is not None:
         many = {"share": round(1 / at.group), "many": at.group * found.rows, "rows": found.rows}
         group = say("1 in {share:,} rows, {many:,.0f} of {rows:,}", **many)
-    off = {"columns": points(at.columns), "pairs": points(at.pairs)}
+    off = {"columns": format_band(at.columns), "pairs": format_band(at.pairs)}
     text = say(
         "At epsilon {epsilon}, nine of ten **columns** may be off by **{columns}**, nine of ten **pairs** by "
         "**{pairs}**. The smallest **group** that stands out of the noise: **{group}**.",
@@ -80,23 +93,23 @@ def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
     ends = {"low": times * found.steps[0].epsilon, "high": times * found.steps[-1].epsilon}
     panels.chart(charts.forecast_bands(pd.DataFrame(bands), epsilon=epsilon, **ends))
     caption(
-        "Without any noise, columns would be off by {columns}, pairs by {pairs}. That part is a guess: it depends on "
-        "how your columns depend on each other, and the tables are made up. The rest is noise, which is known.",
-        columns=points(found.noiseless.columns),
-        pairs=points(found.noiseless.pairs),
+        "Even without noise, columns would be off by {columns}, pairs by {pairs}. That part is a "
+        "guess, as the tables are made up. The rest is noise, whose size is known.",
+        columns=format_band(found.noiseless.columns),
+        pairs=format_band(found.noiseless.pairs),
     )
     names = [f"{escape(first)} × {escape(second)}" for first, second in at.lost_ties]
     markdown(
-        "**Lost**, {lost:,} of {pairs:,} pairs: {names}. Where one column determined the other, less than half of "
-        "that was left.",
+        "**Lost relations**, {lost:,} of {pairs:,} pairs of columns: {names}. On made-up tables "
+        "where one column determined the other, less than half of that relation was left.",
         lost=len(names),
         pairs=len(at.kept_ties),
         names=", ".join([*names[:MOST_NAMED], *["…"] * (len(names) > MOST_NAMED)]) or "–",
     )
 
 
-def points(band: Band | None) -> str:
-    """A band in points; a single column has no pairs."""
+def format_band(band: Band | None) -> str:
+    """Return a band of distances in percentage points as text; "–" for None."""
     if band is None:
         return "–"
     low, high = (f"{100 * end:.{0 if end >= 0.1 else 1}f}" for end in (band.low, band.high))

@@ -1,4 +1,4 @@
-"""What pages of trees show of their own: one tree, feature importance, and where epsilon went."""
+"""Panels of tree methods: one tree, feature importance, and the use of epsilon."""
 
 import math
 
@@ -19,10 +19,10 @@ from dpcore.text import claim, limit, number
 LARGEST = 20
 COMPOSED = {
     "one": phrase("**One tree** is grown from all rows: a row spends epsilon on a path to a leaf."),
-    "disjoint": phrase("Each row is in **one random tree**: all together can cost no more than one."),
+    "disjoint": phrase("Each row is in **one random tree**: all trees can cost no more than one tree."),
     "poisson": phrase(
-        "Each tree sees a **secret random sample** of the rows. A person is probably not in it, so "
-        "a tree may spend more inside than it can cost outside. The trees' privacy losses add up."
+        "Each tree sees a **secret random sample** of the rows, in which a person probably is not: "
+        "queries can cost less than they spend (amplification by sampling). The losses add up."
     ),
     "full": phrase("Every tree sees **every row**: the trees' privacy losses add up."),
     "bootstrap": phrase(
@@ -32,8 +32,8 @@ COMPOSED = {
 }
 
 
-def tree(page: str, shown: ShownRelease) -> None:
-    """One tree at a time, and feature importance; the largest groups, where it was made of these."""
+def draw_tree(page: str, shown: ShownRelease) -> None:
+    """Draw one tree at a time and feature importance, and the largest groups of a taxonomy tree."""
     released = shown.release.model.released
     found: Forest = released.get("forest") or released["classifier"]
     chosen = 1
@@ -43,31 +43,31 @@ def tree(page: str, shown: ShownRelease) -> None:
     frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1))
     st.markdown(panels.release_note(shown))
     title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
-    panels.release_chart(shown, charts.forest_tree(frame, title=title), data=frame)
+    panels.draw_release_chart(shown, charts.forest_tree(frame, title=title), data=frame)
     if found.leaf.all():
-        st.info(say("No tree was split: nothing stood out of the noise. More epsilon or rows help."))
+        st.info(say("No tree was split: no split stood out of the noise. More epsilon or rows help."))
     else:
         weights = found.importance().rename_axis("column").reset_index(name="share")
-        panels.release_chart(shown, charts.importance(weights), data=weights)
+        panels.draw_release_chart(shown, charts.importance(weights), data=weights)
     if "tree" in released:
         counts: ReleasedTree = released["tree"]
         groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
-        largest_groups(groups)
+        draw_largest_groups(groups)
 
 
-def largest_groups(groups: pd.DataFrame) -> None:
-    """The generalized rows that have the largest counts."""
+def draw_largest_groups(groups: pd.DataFrame) -> None:
+    """Draw a table of the generalized rows with the largest counts."""
     title = say("The largest of {groups:,} groups that are not empty", groups=len(groups))
-    panels.table_behind(groups.nlargest(LARGEST, groups.columns[-1]), title)
+    panels.draw_table(groups.nlargest(LARGEST, groups.columns[-1]), title)
 
 
-def budget(shown: ShownRelease, found: Forest) -> None:
-    """Which levels and purposes epsilon went to, and how the trees' losses make that of all."""
+def draw_budget(shown: ShownRelease, found: Forest) -> None:
+    """Draw the epsilon of levels and purposes, and how the trees' losses compose to the run's."""
     ledger, parameters = shown.release.ledger, shown.release.parameters
     if math.isinf(ledger.epsilon_claimed):
         st.info(say("No query was answered with noise, so no epsilon can be proved."))
         return
-    sampled = str(parameters.get("resample", "full"))  # methods of one tree do not choose
+    sampled = str(parameters.get("resample", "full"))  # methods of one tree have no such parameter
     if parameters["mode"] == "published" and "resample" in parameters:
         sampled = "bootstrap"
     markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
@@ -79,24 +79,24 @@ def budget(shown: ShownRelease, found: Forest) -> None:
     frame = remember(shown, "budget", lambda: forest_frames.budget(ledger))
     several = bool(frame["per_tree"].any())
     if several:
-        st.dataframe(accounts(ledger), hide_index=True, width="content")
+        st.dataframe(epsilon_table(ledger), hide_index=True, width="content")
     title = say("One tree") if several else say("From the root to a leaf")
     table = frame.drop(columns=["per_tree", "void"])
     panels.chart(charts.forest_budget(frame, title=title), data=table)
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
     if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
         caption(
-            "Epsilon {epsilon} of this is for levels that no tree reached. On other rows trees "
-            "would have grown deeper, and a guarantee has to hold for all rows.",
+            "Epsilon {epsilon} of the run is charged for levels that no tree reached. On other "
+            "rows, trees would have grown deeper, and a guarantee has to hold for all rows.",
             epsilon=number(left),
         )
 
 
-def accounts(ledger: Ledger) -> pd.DataFrame:
-    """From the whole run to the inside of one tree: what each costs."""
+def epsilon_table(ledger: Ledger) -> pd.DataFrame:
+    """Return the epsilons of the whole run and of its nested parts, down to one tree."""
     way = forest_frames.inward(ledger)
     names = [say("all trees together"), *(part.name for part in way[1:])]
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
     rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]
-    text = say("of the noise alone") if ledger.guarantee_void else say("can cost up to")
+    text = say("nominal (noise only)") if ledger.guarantee_void else say("can cost up to")
     return pd.DataFrame(rows, columns=[say("account"), say("claimed"), text])

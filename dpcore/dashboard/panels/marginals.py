@@ -1,4 +1,4 @@
-"""How close the columns and pairs of a release are to the real ones."""
+"""The tab Marginals: how close columns and pairs of a release are to the real ones."""
 
 import math
 from functools import partial
@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
-from dpcore.dashboard.panels import centers, distances, draw_column, draw_part, evaluator, real
+from dpcore.dashboard.panels import column_centers, draw_column, draw_part, evaluator, marginal_distances, real
 from dpcore.dashboard.panels.verdict import describe_centers
 from dpcore.dashboard.session import ShownRelease, remember
 from dpcore.dashboard.widgets import caption, lasting, markdown
@@ -20,28 +20,28 @@ from dpcore.export.artifacts import Model
 from dpcore.language import phrase, say
 
 
-def marginals(page: str, shown: ShownRelease) -> None:
-    """Columns, or pairs of them; of a classifier, what its released counts say of columns."""
+def draw_marginals(page: str, shown: ShownRelease) -> None:
+    """Draw columns and pairs of columns; of a classifier, its released counts of columns."""
     if isinstance(shown.release.artifact, Model):
-        of_model(page, shown)
+        draw_model_column(page, shown)
         return
-    parts = {phrase("Columns"): partial(columns, page, shown)}
+    parts = {phrase("Columns"): partial(draw_columns, page, shown)}
     if len(shown.release.schema) > 1:
-        parts[phrase("Pairs")] = partial(pairs, page, shown)
+        parts[phrase("Pairs")] = partial(draw_pairs, page, shown)
     draw_part(f"{page}.marginals", parts)
 
 
-def worst_first(label: str, key: str, frame: pd.DataFrame) -> str:
-    """One of some columns or pairs, at first the worst."""
+def choose_worst_first(label: str, key: str, frame: pd.DataFrame) -> str:
+    """Draw a choice among columns or pairs, the worst first; return its name."""
     names = list(frame.sort_values("avd", ascending=False)["attributes"])
-    look: Any = {"usual": names[0], "label_visibility": "collapsed"}
-    return str(lasting(st.selectbox, label, key, names, **look))
+    style: Any = {"usual": names[0], "label_visibility": "collapsed"}
+    return str(lasting(st.selectbox, label, key, names, **style))
 
 
-def mean_distance(frame: pd.DataFrame, of: str) -> None:
-    """The mean distance of some marginals, beside that of a fresh sample."""
+def draw_mean_distance(frame: pd.DataFrame, of: str) -> None:
+    """Draw the mean distance of marginals, beside that of a fresh real sample."""
     markdown(
-        "Mean distance of {of}: **{mean:.3f}**; of a fresh real sample {floor:.3f} ({mark}).",
+        "Mean total variation distance of {of}: **{mean:.3f}**; of a fresh real sample: {floor:.3f} ({mark}).",
         of=of,
         mean=frame["avd"].mean(),
         floor=frame["floor"].mean(),
@@ -49,24 +49,27 @@ def mean_distance(frame: pd.DataFrame, of: str) -> None:
     )
 
 
-def of_model(page: str, shown: ShownRelease) -> None:
-    """One column as a classifier's released counts have it, beside the real rows; the worst column first."""
-    if (found := of_counts(page, shown)) is None:
+def draw_model_column(page: str, shown: ShownRelease) -> None:
+    """Draw one column of a classifier's released counts beside the real rows, the worst first."""
+    if (found := classifier_marginals(page, shown)) is None:
         return
     frame, off = found
-    of_column(frame, worst_first(say("One column (the worst first)"), f"{page}.column", off))
+    draw_counts(frame, choose_worst_first(say("One column (the worst first)"), f"{page}.column", off))
     markdown(
-        "Mean distance of {n:,} columns: **{mean:.3f}** ({mark}).",
+        "Mean total variation distance of {n:,} columns: **{mean:.3f}** ({mark}).",
         n=len(off),
         mean=off["avd"].mean(),
         mark=say(REAL_DATA),
     )
     if page == "forests":
-        caption("A column's first split: of the rows that reach it, the share that goes each way.")
+        caption("The bars show a column's first split: the share of rows that goes to each branch.")
 
 
-def of_counts(page: str, shown: ShownRelease) -> tuple[Statistics, pd.DataFrame] | None:
-    """What a classifier's released counts say of columns, and how far off each is; None if that is not there."""
+def classifier_marginals(page: str, shown: ShownRelease) -> tuple[Statistics, pd.DataFrame] | None:
+    """Return the marginals of a classifier's counts and the real rows, and their distances.
+
+    Returns None while they are computed, and if no tree was split.
+    """
     work = partial(model_marginals, shown.release.model.predictor, shown.data)
     if (frame := jobs.count_rows(page, shown, "model marginals", work)) is None:
         return None
@@ -76,34 +79,34 @@ def of_counts(page: str, shown: ShownRelease) -> tuple[Statistics, pd.DataFrame]
     return frame, model_distances(frame)
 
 
-def of_column(frame: Statistics, name: str) -> None:
-    """One column of released counts beside the real rows."""
+def draw_counts(frame: Statistics, name: str) -> None:
+    """Draw one column of released counts beside the real rows."""
     chosen = frame[frame["attributes"] == name].drop(columns="attributes")
     real(charts.marginal, chosen, column=name, released=say("released"))
 
 
-def columns(page: str, shown: ShownRelease) -> None:
-    """One column, real beside synthetic, then how far off all of them are."""
-    if (worst := jobs.count_rows(page, shown, "1-way", partial(distances, shown, 1))) is None:
+def draw_columns(page: str, shown: ShownRelease) -> None:
+    """Draw one column, real beside synthetic, then the distances of all columns."""
+    if (worst := jobs.count_rows(page, shown, "1-way", partial(marginal_distances, shown, 1))) is None:
         return
-    name = worst_first(say("One column (the worst first)"), f"{page}.column", worst)
+    name = choose_worst_first(say("One column (the worst first)"), f"{page}.column", worst)
     draw_column(shown, name)
-    if text := describe_centers(center for center in centers(shown) if center.column == name):
+    if text := describe_centers(center for center in column_centers(shown) if center.column == name):
         st.markdown(f"{text} ({say(REAL_DATA)})")
-    mean_distance(worst, say("{n:,} columns", n=len(worst)))
+    draw_mean_distance(worst, say("{n:,} columns", n=len(worst)))
     real(charts.worst_columns, worst)
 
 
-def pairs(page: str, shown: ShownRelease) -> None:
-    """Distances of all pairs, and one pair side by side."""
+def draw_pairs(page: str, shown: ShownRelease) -> None:
+    """Draw the distances of all pairs, and one pair, real beside synthetic."""
     release = shown.release
-    if (frame := jobs.count_rows(page, shown, "2-way", partial(distances, shown, 2))) is None:
+    if (frame := jobs.count_rows(page, shown, "2-way", partial(marginal_distances, shown, 2))) is None:
         return
     every = math.comb(len(release.schema), 2)
-    mean_distance(frame, say("{n:,} of {every:,} pairs", n=len(frame), every=every))
+    draw_mean_distance(frame, say("{n:,} of {every:,} pairs", n=len(frame), every=every))
     real(charts.worst_pairs, frame)
     real(charts.pair_heatmap, frame)
-    name = worst_first(say("One pair (the worst first)"), f"{page}.pair", frame)
+    name = choose_worst_first(say("One pair (the worst first)"), f"{page}.pair", frame)
     x, y = frame.loc[frame["attributes"] == name, ["a", "b"]].iloc[0]
     rows = evaluator(shown).rows
     of = partial(evaluate.pair_marginal, rows, release.synthetic, release.schema, x, y)

@@ -1,4 +1,4 @@
-"""Two invented people side by side, and what a model says of each."""
+"""Two invented people, and a model's prediction for each."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ from dpcore.language import say
 STEPS = 101  # positions of a slider
 
 
-def one_person(page: str, model: Model) -> None:
-    """A typical person beside one who differs in some columns; all is public, nothing is spent."""
+def draw_two_persons(page: str, model: Model) -> None:
+    """Draw a model's predictions for a typical person and a changed one; this spends nothing."""
     columns = {column.name: column for column in model.schema if column.name != model.target}
-    cells = {name: options(column) for name, column in columns.items()}
+    cells = {name: column_options(column) for name, column in columns.items()}
     names = [name for name in columns if len(cells[name]) > 1]
     key = f"{page}.person.{hash(model.schema.columns)}"  # another schema has other controls
     markdown("**Two invented people.** Choose where they differ, and see what the model says.")
@@ -33,19 +33,19 @@ def one_person(page: str, model: Model) -> None:
             text = cell.selectbox(label, texts, (len(texts) + 1) // 2, key=own)
         other[name] = cells[name][text]
     found = model.predictions(pd.DataFrame([typical, other]))
-    titles = say("A typical person"), say("The same, changed")
+    titles = say("A typical person"), say("The changed person")
     answers = zip(st.columns(2), titles, found.iloc[:, -2], found.iloc[:, -1], strict=True)
     for cell, title, answer, sure in answers:
         value = say("{answer} ({sure:.1%} sure)", answer=escape(str(answer)), sure=sure)
         cell.metric(f"{title}{say(': ')}{escape(model.target)}", value, border=True)
     caption(
-        "Typical is the middle of each public range, or list of values. Neither person needs to "
-        "exist: what a model says of them is no fact about anyone."
+        "A typical value is the middle of a public range, or of a list of values. Neither person "
+        "needs to exist: a prediction for them is no fact about anyone."
     )
 
 
-def options(column: Column) -> dict[str, Any]:
-    """The values of a column to choose from, as they are said, and as a file would hold them."""
+def column_options(column: Column) -> dict[str, Any]:
+    """Return a column's values to choose from, as {text on screen: value in a file}."""
     if not column.numeric:
         return {name: name for name in column.categories}
     steps = np.linspace(float(column.lower or 0.0), float(column.upper or 0.0), STEPS)

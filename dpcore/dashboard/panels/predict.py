@@ -1,4 +1,4 @@
-"""Predictions for invented people and for a file's rows, by a model of ours or from a file."""
+"""Predictions of a model for invented people and for the rows of a file."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.dashboard import hosting, housekeeping, jobs
-from dpcore.dashboard.intake import how_to_read
+from dpcore.dashboard.intake import choose_reading
 from dpcore.dashboard.panels.download import file_button
-from dpcore.dashboard.panels.one_person import one_person
+from dpcore.dashboard.panels.one_person import draw_two_persons
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets.formats import UNPACKED
@@ -24,30 +24,30 @@ FIRST, LISTED = 20, 8
 
 
 class FilePredictions(NamedTuple):
-    """Predictions for one file by one model."""
+    """Predictions of one model for one file."""
 
     file: str
     model: Model
     rows: pd.DataFrame
 
 
-def drawer(page: str) -> None:
-    """A drawer for a model from a file; what was read last stays until something better is."""
+def saved_model_drawer(page: str) -> None:
+    """Draw an expander for a model from a file; the last readable model stays."""
     with st.expander(say("Or predict with a saved model")):
-        label, note = say("A model.json that you downloaded"), say("Nothing in it is run.")
+        label, note = say("A model.json that you downloaded"), say("No code in the file is run.")
         file = housekeeping.uploader(label, type="json", key=f"{page}.model_file", help=note)
         model = jobs.read_file(f"dpcore.model:{page}", file, Model.from_json, last=True)
         if model is None:
-            caption("A model is enough: no private row is needed, and nothing is spent.")
+            caption("A saved model suffices: no private row is needed, and no budget is spent.")
         else:
-            its_privacy(model.origin)
-            predict(f"{page}.saved", model)
+            draw_model_privacy(model.origin)
+            draw_predictions(f"{page}.saved", model)
 
 
-def its_privacy(about: Mapping[str, Any]) -> None:
-    """What a file says of the privacy of what it holds."""
+def draw_model_privacy(about: Mapping[str, Any]) -> None:
+    """Draw what a model's file says of its privacy."""
     caption(
-        "Its file says: {method}, epsilon claimed: {claimed}, can cost up to: {bound}. {unit}",
+        "The model's file says: {method}, claimed epsilon: {claimed}, proven at most: {bound}. {unit}",
         method=escape(str(about["method"])),
         claimed=claim(about["epsilon_claimed"]),
         bound=limit(about["epsilon_bound"]),
@@ -57,24 +57,24 @@ def its_privacy(about: Mapping[str, Any]) -> None:
         st.warning(escape(retold(str(about["guarantee_void"]))), icon=":material/gpp_bad:")
 
 
-def predict(page: str, model: Model) -> None:
-    """What a model says of two invented people, and of the rows of a file."""
-    one_person(page, model)
+def draw_predictions(page: str, model: Model) -> None:
+    """Draw a model's predictions for two invented people, and for the rows of a file."""
+    draw_two_persons(page, model)
     st.divider()
-    predict_file(page, model)
+    predict_rows(page, model)
 
 
-def predict_file(page: str, model: Model) -> None:
-    """What a model says of the rows of a file."""
+def predict_rows(page: str, model: Model) -> None:
+    """Draw a model's predictions for the rows of a file."""
     markdown("**All rows of a file**")
     needed = [(one.name, describe_allowed(one)) for one in model.schema if one.name != model.target]
     with st.expander(say("What the file must hold: {n:,} columns", n=len(needed))):
         st.dataframe(pd.DataFrame(needed, columns=[say("column"), say("allowed")]), hide_index=True)
-    label = say("Rows to predict: {kinds}, also packed", kinds=", ".join(UNPACKED))
-    note = say("Read in the memory of the computer that runs this program; written nowhere.")
+    label = say("Rows to predict: {kinds}, also compressed", kinds=", ".join(UNPACKED))
+    note = say("The file is read into the memory of this server, and written nowhere.")
     file = housekeeping.uploader(label, key=f"{page}.rows", help=note)
-    with st.expander(say("How to read it: encoding, delimiter, decimals")):
-        options = how_to_read(page)
+    with st.expander(say("How to read the file: encoding, delimiter, decimals")):
+        options = choose_reading(page)
 
     def work() -> FilePredictions:
         rows = read_frame(file.getvalue(), file.name, max_shape=hosting.max_shape(), **options)
@@ -84,22 +84,22 @@ def predict_file(page: str, model: Model) -> None:
     key, title = f"dpcore.predicted:{page}", phrase("Predicting")
     found = jobs.read_upload(key, request, title, work, last=True)
     if found is not None and found.model is model:
-        answers(page, found)
+        draw_answers(page, found)
 
 
 def describe_allowed(column: Column) -> str:
-    """What a column may hold: values or bins."""
+    """Return a column's allowed values or bins as text."""
     names = column.labels
     return ", ".join(names if len(names) <= LISTED else [*names[: LISTED - 1], "…", names[-1]])
 
 
-def answers(page: str, found: FilePredictions) -> None:
-    """How many of each class, the first rows, and the table to take along."""
+def draw_answers(page: str, found: FilePredictions) -> None:
+    """Draw the counts of predicted classes, the first rows, and a download of all predictions."""
     rows, model = found.rows, found.model
     name, target = rows.columns[-2], model.target
     markdown(
-        "{rows:,} predictions for **{file}** by {method}. They hold your file's rows: the file's "
-        "privacy is yours to keep.",
+        "{rows:,} predictions for **{file}** by {method}. They contain your file's rows: keep "
+        "them as private as the file.",
         rows=len(rows),
         file=escape(found.file),
         method=escape(str(model.origin["method"])),
@@ -107,7 +107,7 @@ def answers(page: str, found: FilePredictions) -> None:
     if target in rows.columns:
         known = rows[target].dropna().map(canonical)
         markdown(
-            "Your file says **{target}** itself: {right:,} of {known:,} predictions agree.",
+            "Your file has the column **{target}**: {right:,} of {known:,} predictions agree with it.",
             target=escape(target),
             right=(known == rows.loc[known.index, name].map(canonical)).sum(),
             known=len(known),
@@ -126,7 +126,7 @@ def answers(page: str, found: FilePredictions) -> None:
     first = first[[*first.columns[-2:], *first.columns[:-2]]]
     st.dataframe(first, hide_index=True, key=f"{page}.predicted_rows")
     caption(
-        "The first {n:,} rows. Probabilities are the model's own: naive Bayes is often far too sure of "
-        "itself, and where trees vote, that of the class that won may be small.",
+        "The first {n:,} rows. Probabilities are the model's own: naive Bayes is often far too "
+        "sure, and among trees that vote, the winning class may have a small one.",
         n=len(first),
     )

@@ -1,4 +1,4 @@
-"""What a release claims and what is proven of it, where epsilon went, and what could be learned of one person."""
+"""The tab Privacy: claimed and proven epsilon, its shares, and what one person risks."""
 
 import math
 from functools import partial
@@ -10,7 +10,7 @@ from dpcore import charts
 from dpcore.accounting.currency import round_up
 from dpcore.accounting.relation import Epsilon
 from dpcore.dashboard.epsilon import odds_sentence
-from dpcore.dashboard.panels import chart, disclosure, draw_part, forest, table_behind
+from dpcore.dashboard.panels import chart, disclosure, draw_part, draw_table, forest
 from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption
@@ -19,17 +19,17 @@ from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
 
-def privacy(page: str, shown: ShownRelease) -> None:
-    """Claimed and proven epsilon, where it went, and what could still be learned of one person."""
+def draw_privacy(page: str, shown: ShownRelease) -> None:
+    """Draw claimed and proven epsilon and its shares, or what anyone could learn of one person."""
     parts = {
-        phrase("Epsilon"): partial(epsilon_shares, shown),
+        phrase("Epsilon"): partial(draw_epsilon, shown),
         phrase("One person"): partial(disclosure.draw_attack, page, shown),
     }
     draw_part(f"{page}.privacy", parts)
 
 
-def epsilon_shares(shown: ShownRelease) -> None:
-    """Claimed and proven epsilon, in odds, and where it went."""
+def draw_epsilon(shown: ShownRelease) -> None:
+    """Draw claimed and proven epsilon, in odds, and its shares."""
     release, ledger, persons = shown.release, shown.release.ledger, shown.release.schema.persons
     frame, claimed, bound = ledger.to_frame(), ledger.epsilon_claimed, ledger.epsilon_bound
     local = release.artifact.reports is not None
@@ -42,34 +42,37 @@ def epsilon_shares(shown: ShownRelease) -> None:
     title = say("Epsilon {epsilon}, proven.", epsilon=limit(bound))
     if different := bound != claimed or math.isinf(bound):
         title = say("Proven at most: {epsilon}.", epsilon=limit(bound))
-        text = say("Its source claims nothing that could be put so.")
+        text = say("The source claims no finite epsilon.")
         text = text if math.isinf(claimed) else odds(ledger.totals.claimed)
         st.markdown(f"**{say('Claimed: {epsilon}.', epsilon=claim(claimed))}** {text}")
     text = say(ledger.guarantee_void) or odds(ledger.totals.bound)
     st.markdown(f":red[**{title}**] {text}" if bound > claimed else f"**{title}** {text}")
     if different:
         chart(charts.claimed_vs_bound(claimed=claimed, bound=bound, delta=ledger.delta))
-    rows = 1 if persons is None else persons.max_contributions  # queries are priced for one of them
+    rows = 1 if persons is None else persons.max_contributions  # ledger entries count one row
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
-        st.info(f"{escape(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
+        st.info(f"{escape(retold(str(reason)))} {describe_loss_ratio(part, rows)}", icon=":material/help:")
     if bound < claimed < math.inf:
-        caption("The source claims more than is proven: some queries cannot cost what it charges.")
+        caption("The source claims more than is proven: some queries cost less than it charges.")
     if ledger.guarantee_void:
         nominal = limit(ledger.epsilon_nominal)
         caption("Nominal (noise only): {epsilon}. Its shares below are no bound.", epsilon=nominal)
     if ledger.delta:
-        rho = say("Losses add up in rho: {rho} in all.", rho=number(round_up(ledger.totals.of_noise)))
+        rho = say("Privacy losses add up in rho (zCDP): {rho} in all.", rho=number(round_up(ledger.totals.of_noise)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     if (grown := release.artifact.released.get("forest")) and not local:
-        forest.budget(shown, grown)
+        forest.draw_budget(shown, grown)
     else:
         chart(charts.epsilon_split(ledger.breakdown()))
     caption("{sentence}.", sentence=escape(retold(release.noise_label)))
-    table_behind(frame, say("Every entry of the ledger"))
+    draw_table(frame, say("Every entry of the ledger"))
 
 
-def factor(entries: pd.DataFrame, rows: int = 1) -> str:
-    """What is claimed of some queries, and how much more they can cost a person's rows."""
+def describe_loss_ratio(entries: pd.DataFrame, rows: int = 1) -> str:
+    """Return a sentence: the claimed and proven epsilon of some ledger entries, and their ratio.
+
+    `rows` is the most rows of one person, for whom epsilons are multiplied.
+    """
     claimed = rows * entries["epsilon_claimed"].sum()
     bound = rows * entries["epsilon_nominal"].sum()
     if math.isinf(claimed):

@@ -1,4 +1,4 @@
-"""How much luck is in a release: the same method, run 20 more times. All of it is charged."""
+"""Run-to-run variation: the release's method, run 20 more times. All runs are charged."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
-from dpcore.dashboard import jobs, panels, session, unproved
+from dpcore.dashboard import jobs, panels, session, void_guarantee
 from dpcore.dashboard.session import ShownRelease, Spending, remember
 from dpcore.dashboard.widgets import markdown
 from dpcore.errors import DPCoreError
@@ -31,16 +31,16 @@ DISTANCES = (phrase("1-way distance"), phrase("2-way distance"))
 LEARNED = phrase("accuracy of logistic regression")
 
 
-def redraws(
+def draw_redraws(
     page: str,
     shown: ShownRelease,
-    look: Callable[[Synthesizer], pd.DataFrame] | None = None,
+    measure: Callable[[Synthesizer], pd.DataFrame] | None = None,
     draw: Callable[[pd.DataFrame], None] | None = None,
 ) -> None:
-    """How much luck was in this release: 20 more, as dots.
+    """Draw the measures of a release beside those of 20 more runs, as dots.
 
-    `look` measures something else on every fitted method, and `draw` shows it: the frames together,
-    with a `run`.
+    `measure` computes further measures of every fitted method. `draw` draws them from one frame of
+    all runs, with a column `run`.
     """
     markdown(
         "A release is one random draw. Draw {n} more with the same settings to see where yours lies. "
@@ -50,70 +50,73 @@ def redraws(
     )
     name = f"{page}.redraws"
     made_of = replace(shown.data, schema=shown.release.schema)
-    unproved.button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")
-    shelf, spending = session.shelf(), session.spending()
+    void_guarantee.run_button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")
+    shelf, spending = session.shown_releases(), session.spending()
 
     def work(progress: Progress) -> None:
         def wanted(fraction: float, text: str) -> None:
-            if shelf.get(page) is not shown:  # another release took its place
+            if shelf.get(page) is not shown:  # another release was made
                 raise jobs.CanceledError
             progress(fraction, text)
 
-        draw_again(shown, spending, wanted, look)
+        run_redraws(shown, spending, wanted, measure)
 
     jobs.run(phrase("Drawing {n} more").format(n=REDRAWS), name, work)
     if shown.redraws is None:
         return
     if (drawn := int(shown.redraws["run"].max())) < REDRAWS and not session.is_waiting(name):
-        st.info(say("Stopped after {drawn} of {n}. They were charged, and these are they.", drawn=drawn, n=REDRAWS))
-    baseline = remember(shown, "beside redraws", partial(references, shown))
+        st.info(say("Stopped after {drawn} of {n} runs. These runs were charged.", drawn=drawn, n=REDRAWS))
+    baseline = remember(shown, "beside redraws", partial(baseline_measures, shown))
     small = not isinstance(shown.release.artifact, Model)
     picture = charts.redraws(shown.redraws, references=baseline, small=small)
     panels.chart(charts.mark_real(picture), data=shown.redraws)
-    panels.of_test_rows(shown)
-    if shown.looks is not None and draw is not None:
-        draw(shown.looks)
+    panels.note_test_sample(shown)
+    if shown.page_measures is not None and draw is not None:
+        draw(shown.page_measures)
 
 
 @dataclass
-class Redraw(Study):
-    """Releases once more, by what `read` says and `look` sees; if one fails, nothing goes on."""
+class RedrawStudy(Study):
+    """Repeated runs of a release's method, measured by `read` and `measure`.
+
+    The first failure ends all runs.
+    """
 
     read: Callable[[Any], pd.DataFrame] = pd.DataFrame
-    look: Callable[[Any], pd.DataFrame] | None = None
-    looks: list[pd.DataFrame] = field(default_factory=list)
+    measure: Callable[[Any], pd.DataFrame] | None = None
+    frames: list[pd.DataFrame] = field(default_factory=list)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """`metric` and `value`."""
-        if self.look is not None:
-            self.looks.append(self.look(run.method).assign(run=run.labels["run"]))
+        """Return the measures of a run, with columns `metric` and `value`."""
+        if self.measure is not None:
+            self.frames.append(self.measure(run.method).assign(run=run.labels["run"]))
         return self.read(synthetic if self.rows else run.method)
 
-    def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
-        """Nothing is left to measure."""
+    def failure_frame(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
+        """Raise the error of a failed run."""
         raise reason
 
 
-def draw_again(
+def run_redraws(
     shown: ShownRelease,
     spending: Spending,
     progress: Progress,
-    look: Callable[[Synthesizer], pd.DataFrame] | None = None,
+    measure: Callable[[Synthesizer], pd.DataFrame] | None = None,
 ) -> None:
-    """Keep what the release and fresh ones are measured by, and what `look` sees in the fresh ones.
+    """Run the release's method 20 more times, and store all measures with the release.
 
-    Each was paid for: if somebody stops this, what is drawn is kept, unless as many are there from
-    before.
+    Every run is charged. After a cancellation, the finished runs are stored unless earlier ones are
+    more.
     """
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
     ledger = spending.account(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
     made: Any = release.model if isinstance(release.artifact, Model) else release.synthetic
-    read = partial(scores, release, Evaluator(data))
+    read = partial(release_measures, release, Evaluator(data))
     text = phrase("{run:,} of {n:,}")
     runs = [Run(again(method, k), {"run": k}, text.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
     rows = 0 if isinstance(release.artifact, Model) else len(made)
-    study = Redraw(data, runs, rows, read=read, look=look)
+    study = RedrawStudy(data, runs, rows, read=read, measure=measure)
     frames = [read(made).assign(run=0)]
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
     with closing(study.stream(ledgers=lambda _: lambda: ledger, progress=progress)) as found:
@@ -122,19 +125,23 @@ def draw_again(
             if len(frames) > most:
                 both = pd.concat(frames, ignore_index=True)
                 shown.redraws = both.assign(chosen=both["run"] == 0)
-                shown.looks = pd.concat(study.looks, ignore_index=True) if study.looks else None
+                shown.page_measures = pd.concat(study.frames, ignore_index=True) if study.frames else None
 
 
-def target_of(release: Release) -> str | None:
-    """The class column that is predicted, if there is one."""
+def class_column(release: Release) -> str | None:
+    """Return the class column that is predicted, or None."""
     if isinstance(release.artifact, Model):
         return release.model.target
     return release.parameters.get("target") or release.schema.target
 
 
-def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
-    """A model's accuracies; or distances of rows, and the accuracy that they teach."""
-    target, found = target_of(release), {}
+def release_measures(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
+    """Return the measures of a release: a model's accuracies, or the distances of synthetic rows.
+
+    Rows also have the accuracy of a classifier that learns from them. The columns are `metric` and
+    `value`.
+    """
+    target, found = class_column(release), {}
     if isinstance(release.artifact, Model):
         judged = real.assess_model(made.predict_proba, release.model.target)
         found = {"accuracy": judged.accuracy, "balanced accuracy": judged.balanced_accuracy}
@@ -148,14 +155,12 @@ def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
     return pd.DataFrame(found.items(), columns=["metric", "value"])
 
 
-def references(shown: ShownRelease) -> pd.DataFrame:
-    """What redraws are seen beside: a fresh sample of the real rows, and the majority class."""
+def baseline_measures(shown: ShownRelease) -> pd.DataFrame:
+    """Return the measures of baselines: a fresh sample of the real rows, and the majority class."""
     release, found = shown.release, []
-    target, models = target_of(release), isinstance(release.artifact, Model)
+    target, models = class_column(release), isinstance(release.artifact, Model)
     for k, name in enumerate(() if models else DISTANCES[: len(release.schema)], 1):
-        baseline = remember(
-            shown, f"{k}-way", partial(panels.distances, shown, k)
-        )  # as on the tabs of columns and pairs
+        baseline = remember(shown, f"{k}-way", partial(panels.marginal_distances, shown, k))  # as on the tab Marginals
         line = {"metric": [name], "label": FLOOR, "value": baseline["floor"].mean()}
         found.append(pd.DataFrame(line))
     if target is not None and len(shown.data.test_sample):

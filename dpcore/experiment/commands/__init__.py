@@ -1,10 +1,8 @@
-"""What the command `dpcore` does besides starting the dashboard: one module each.
+"""The commands of `dpcore` that need no dashboard, one module each, and their common parts.
 
-What it takes is in `commands.toml`; its `make` does it. Exit codes: 0 done; 1 refused or failed,
-with cause and remedy on stderr; 2 not understood. Progress goes to stderr.
-
-Here is what they have in common: how they end, where rows and schemas come from, and how files are
-written.
+`commands.toml` has the arguments of each command, and the `make` of its module carries it out. Exit
+codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 wrong command line. Progress
+goes to stderr.
 """
 
 import argparse
@@ -35,11 +33,11 @@ CODES = "Exit codes: 0 done; 1 refused or failed, and stderr says why; 2 wrong c
 READING = ("delimiter", "encoding", "decimal")
 TABLES = read_toml(Path(__file__).with_name("commands.toml"))
 TYPES: dict[str, Any] = {"int": int, "float": float, "Path": Path}
-CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise is drawn; a cap there can refuse it."
+CHARGED = "Each run is charged to your ledger file (DPCORE_LEDGER) before noise is drawn, and refused above a cap."
 
 
-def parser_of(name: str) -> argparse.ArgumentParser:
-    """Return the argument parser of a command, from `commands.toml`."""
+def make_parser(name: str) -> argparse.ArgumentParser:
+    """Return the argument parser of a command, as declared in `commands.toml`."""
     own = TABLES[name]
     words = {"datasets": "; ".join(DATASETS), "methods": ", ".join(METHODS), "figures": ", ".join(all_figures())}
     parser = argparse.ArgumentParser(
@@ -52,24 +50,24 @@ def parser_of(name: str) -> argparse.ArgumentParser:
     groups: dict[str, Any] = {"": parser}
     for part in ("all", *own.get("shares", ()), name):
         for argument, given in TABLES[part]["arguments"].items():
-            look = given | {"help": given["help"].format(**words)}
-            kind, group = look.pop("type", ""), look.pop("one_of", "")
-            look |= {"type": TYPES.get(kind, kind.format)} if kind else {}
+            style = given | {"help": given["help"].format(**words)}
+            kind, group = style.pop("type", ""), style.pop("one_of", "")
+            style |= {"type": TYPES.get(kind, kind.format)} if kind else {}
             if group not in groups:
                 groups[group] = parser.add_mutually_exclusive_group()
-            groups[group].add_argument(argument, **look)
+            groups[group].add_argument(argument, **style)
     parser.set_defaults(**own.get("defaults", {}))
     return parser
 
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the given options on a text file's format, as arguments of `datasets.read`."""
+    """Return the given options for reading a text file, as arguments of `datasets.read`."""
     return {name: value for name in READING if (value := getattr(options, name)) is not None}
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Run a command, which is a module of this package; return the exit code, errors on stderr."""
-    parser = parser_of(name)
+    """Carry out a command and return its exit code, with the reason on stderr if it fails."""
+    parser = make_parser(name)
     options = parser.parse_intermixed_args(arguments)
     try:
         return int(import_module(f"{__name__}.{name}").make(options))
@@ -82,13 +80,24 @@ def main(name: str, arguments: Sequence[str]) -> int:
     return 1
 
 
-def rows_of(options: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
-    """Load the rows that a command names: a table's path, or a data set's name, by default `named`.
+def load_rows(options: argparse.Namespace, named: str, saved: Schema | None) -> Dataset:
+    """Return the data set of a command: the table of its options, or a data set of the package.
 
-    `held` is the schema of the settings; `--schema` overrides it. A schema is inferred from rows
-    only with `--infer-schema`. DPCoreError if there is no schema.
+    Parameters
+    ----------
+    options
+        The command's options. `--schema` takes precedence over `saved`.
+    named
+        Name of the data set in the saved settings, if the options name no table.
+    saved
+        Schema of the saved settings, if any.
+
+    Raises
+    ------
+    DPCoreError
+        If there are no rows or no schema. A schema is inferred only with `--infer-schema`.
     """
-    schema = None if options.infer_schema else held
+    schema = None if options.infer_schema else saved
     if options.schema:
         schema = schema_formats.read(source_bytes(options.schema, MAX_BYTES))[0].schema()
     source = options.data or named
@@ -99,24 +108,24 @@ def rows_of(options: argparse.Namespace, named: str, held: Schema | None) -> Dat
         schema = data.schema if schema is None else schema
         return replace(data, schema=replace(schema, target=options.target or schema.target))
     if not options.data:
-        raise DataError(f"The settings do not hold the rows of {named!r}.", "Name their file after the settings.")
+        raise DataError(f"The settings do not contain the rows of {named!r}.", "Add their file as TABLE.")
     if schema is None and not options.infer_schema:
         raise SchemaError(
-            "No schema says what is public about these rows.",
+            f"No schema is given for the table {options.data}.",
             "Give --schema FILE: `dpcore schema TABLE` proposes one, for you to declare.",
         )
     how = {"target": options.target, "test_share": options.test_share, **reading_options(options)}
     data = datasets.read(options.data, schema=schema, **how)
     if data.schema.source == "inferred":
-        sys.stderr.write("The schema was read off the rows: no guarantee holds.\n")
+        sys.stderr.write("The schema was inferred from the rows: no guarantee holds.\n")
     return data
 
 
-def affordable(store: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
-    """Raise BudgetError if a cap would stop one of these runs halfway, wasting what it spent.
+def require_budget(store: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
+    """Raise `BudgetError` if a cap would stop some of these runs, before any is charged.
 
-    Runs whose epsilon, or a part of it, cannot be proved are left to the ledger, which checks every
-    charge.
+    Only runs whose proven loss equals their epsilon are checked. The ledger checks all others at
+    every charge.
     """
     needs: dict[tuple[str, float], Any] = {}
     for method in methods:
@@ -127,30 +136,36 @@ def affordable(store: LedgerStore, data: Dataset, methods: Iterable[Method]) -> 
         store.require_room(data, relation, float(epsilon), delta)
 
 
-def room(path: Path, *, force: bool) -> None:
-    """Raise DataError if a file cannot be written at `path`; called before anything is spent."""
+def require_writable(path: Path, *, force: bool) -> None:
+    """Raise `DataError` if a file cannot be written, before anything is spent."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise DataError(f"{path} is a folder, or its folder does not exist.", "Name a file in an existing folder.")
     if path.exists() and not force:
-        raise DataError(f"{path} is there already.", "Choose another name, or replace it with --force.")
+        raise DataError(f"{path} exists already.", "Choose another name, or replace it with --force.")
     if not os.access(path.absolute().parent, os.W_OK):
         raise DataError(f"{path} cannot be written.", "Choose a folder where you may write.")
 
 
 def write(path: Path, content: bytes, *, force: bool) -> None:
-    """Write a file atomically; an existing file is replaced only with `force`."""
+    """Write a file in one step, so that no one sees a part of it.
+
+    Raises
+    ------
+    DataError
+        If another program wrote the file meanwhile, unless `force` is true.
+    """
     part = path.with_name(f".{path.name}.{token_hex(4)}")
     with part.open("xb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    if path.exists() and not force:  # it came while we were at work, which is paid by now
+    if path.exists() and not force:  # written during the run, which is charged by now
         raise DataError(f"Another program has written {path} meanwhile.", f"The result is in {part}.")
     part.replace(path)
 
 
-def summary(options: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
-    """Print what was done: as one JSON object with `--json`, or as lines."""
+def print_summary(options: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
+    """Print what was done: as one JSON object with `--json`, else as text."""
     if options.json:
         plain = {key: finite_or_text(value) for key, value in done.items()}
         lines = json.dumps(plain, ensure_ascii=False, allow_nan=False)
@@ -158,7 +173,7 @@ def summary(options: argparse.Namespace, done: Mapping[str, Any], lines: str) ->
 
 
 class ProgressLine:
-    """Progress on stderr: one line that changes on a terminal, a line per tenth in a log."""
+    """Progress on stderr: one line that changes on a terminal, or one line per tenth in a log."""
 
     def __init__(self) -> None:
         self.tenth = -1

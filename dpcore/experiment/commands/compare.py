@@ -1,4 +1,4 @@
-"""`dpcore compare`: a comparison by saved settings, as a table of all its runs."""
+"""`dpcore compare`: run a comparison by saved settings, and write a table of all runs."""
 
 import argparse
 import sys
@@ -11,33 +11,33 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import require_rows
 from dpcore.experiment.commands import (
-    affordable,
+    load_rows,
+    print_summary,
     progress_line,
-    room,
-    rows_of,
-    summary,
+    require_budget,
+    require_writable,
     write,
 )
 from dpcore.experiment.sweeps import ORDER, PURPOSE, Config, Location, find_finished_runs, sweep
 from dpcore.export.rendering import spreadsheet_csv
 
-CAUSE, REMEDY = "This file holds no settings of a comparison", "Choose one that a comparison saved."
+CAUSE, REMEDY = "The file has no settings of a comparison", "Choose a file that the page Compare saved."
 
 
 def make(options: argparse.Namespace) -> int:
-    """Run a comparison from its settings and write its table; return the exit code."""
-    room(options.out, force=options.force)
+    """Run the comparison, write its table, and return the exit code."""
+    require_writable(options.out, force=options.force)
     raw = source_bytes(options.config, MAX_BYTES)
     config = Config.from_json(raw)
     document = json_value(raw, ParameterError, CAUSE, REMEDY)
     name = document["data"].get("name") if isinstance(document.get("data"), dict) else None
-    held = Schema.from_document(document["schema"]) if "schema" in document else None
-    data = rows_of(options, str(name or ""), held)
+    saved = Schema.from_document(document["schema"]) if "schema" in document else None
+    data = load_rows(options, str(name or ""), saved)
     require_rows(data.train_sample, data.test_sample)  # before anything is spent
     store = LedgerStore(ledger_path())
     location: Location = store.sweeps or {}
     earlier = find_finished_runs(config, data, location)
-    affordable(store, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
+    require_budget(store, data, (run.method for count, run in enumerate(config.runs) if count not in earlier))
     ledgers = store.open_runs(config.methods, data, PURPOSE)
     how: dict[str, Any] = {"ledgers": ledgers, "store": location, "n_jobs": options.jobs, "progress": progress_line}
     table = sweep(data=data, **how, **config.arguments)
@@ -46,7 +46,7 @@ def make(options: argparse.Namespace) -> int:
     failed = runs[runs["error"] != ""]
     for run in failed.itertuples():
         sys.stderr.write(f"{run.method}, epsilon {run.epsilon:g}, failed: {run.error}\n")
-    summary(
+    print_summary(
         options,
         {
             "command": "compare",

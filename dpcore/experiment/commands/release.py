@@ -1,6 +1,6 @@
-"""`dpcore release`: a release by a method's name or by saved settings, as the dashboard's zip.
+"""`dpcore release`: make a release by a method's name or by saved settings; write its zip.
 
-With `--method` the one file is the table; without it the first file is the settings.
+With `--method`, the one file is the table. Without it, the first file has the settings.
 """
 
 import argparse
@@ -20,11 +20,11 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import Method
 from dpcore.experiment.commands import (
-    affordable,
+    load_rows,
+    print_summary,
     progress_line,
-    room,
-    rows_of,
-    summary,
+    require_budget,
+    require_writable,
     write,
 )
 from dpcore.experiment.sweeps import method_of, refuse_faults
@@ -34,7 +34,7 @@ from dpcore.export.facts import grounds_of
 from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, make_release
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateClassifier, most_rows
+from dpcore.methods.base import PrivateClassifier, max_rows_in_memory
 from dpcore.methods.parameters import Parameter
 
 CAUSE = "This file holds no settings of a release"
@@ -44,31 +44,31 @@ MOST_ROWS = 100_000_000
 
 
 def make(options: argparse.Namespace) -> int:
-    """Fit a method, write its release and return the exit code."""
+    """Make the release, write its zip, and return the exit code."""
     if options.method is None and options.set:
-        raise argparse.ArgumentTypeError("parameters need --method: saved settings have their own")
+        raise argparse.ArgumentTypeError("parameters need --method, as saved settings have their own")
     if options.method is not None:
         if options.data is not None:
             raise argparse.ArgumentTypeError("--method takes one file, the table: leave out the settings")
         options.data = options.config
-    room(options.out or Path("release.zip"), force=options.force or options.out is None)
+    require_writable(options.out or Path("release.zip"), force=options.force or options.out is None)
     raw = b"" if options.method else source_bytes(options.config, MAX_BYTES)
     config = new_settings(options) if options.method else settings_of_release(raw, CAUSE, REMEDY)
-    method = method_of_release(config)
+    method = saved_method(config)
     name = LABELS.get(config["method"], str(config["method"]))
     rows = config.get("rows") if options.rows is None else options.rows
-    held = None
+    saved = None
     if zipfile.is_zipfile(BytesIO(raw)):
-        held = Schema.from_document(settings_of_release(raw, CAUSE, REMEDY, "schema.json"))
-    data = rows_of(options, str(config["data"]["name"]), held)
+        saved = Schema.from_document(settings_of_release(raw, CAUSE, REMEDY, "schema.json"))
+    data = load_rows(options, str(config["data"]["name"]), saved)
     method.check(data.schema)  # before anything is spent
-    most = 0 if isinstance(method, PrivateClassifier) else most_rows(data.schema)
+    most = 0 if isinstance(method, PrivateClassifier) else max_rows_in_memory(data.schema)
     if rows is not None and not 0 < rows <= most:
         raise ParameterError(f"{name} cannot make {rows:,} rows.", "Leave out --rows, or lower it.")
-    if options.rows is not None and "rows" in method.implied(options.rows):
-        method.set_params(rows=rows)  # which it labels while it learns
+    if options.rows is not None and "rows" in method.implied_parameters(options.rows):
+        method.set_params(rows=rows)  # the method labels rows while it learns
     store = LedgerStore(ledger_path())
-    affordable(store, data, [method])
+    require_budget(store, data, [method])
     ledger = store.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
     fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress_line)
     copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows or min(fitted.estimated_rows(), most))]
@@ -77,7 +77,7 @@ def make(options: argparse.Namespace) -> int:
     release = replace(release, page=config.get("page", {}))
     if isinstance(release.artifact, Model) and release.noiseless:
         raise ParameterError("This model holds noiseless counts of real rows.", "Choose a method that adds noise.")
-    # with a number if that is there: what was made is charged by now
+    # numbered if the file exists: the release is charged by now
     named = Path(file_name(release))
     free = (named, *(named.with_stem(f"{named.stem}-{i}") for i in range(2, 1_000)))
     out = options.out or next(path for path in free if options.force or not path.exists())
@@ -85,7 +85,7 @@ def make(options: argparse.Namespace) -> int:
     proved = math.isfinite(ledger.epsilon_bound)
     cost = f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}" if proved else "nothing can be proved"
     grounds = grounds_of(release)
-    summary(
+    print_summary(
         options,
         {
             "command": "release",
@@ -95,7 +95,7 @@ def make(options: argparse.Namespace) -> int:
             "delta": ledger.delta,
             "data": data.name,
             "rows": len(copy[0]) if copy else None,
-            "exactly_sampled": release.exactly_sampled,  # the noise alone
+            "exactly_sampled": release.exactly_sampled,  # the noise only
             "grounds": {what.lower().replace(" ", "_"): about for what, about in grounds},
             "ledger": str(store.path) if store.kept else "session",
         },
@@ -106,18 +106,21 @@ def make(options: argparse.Namespace) -> int:
 
 
 def new_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return settings for a new run, in the form of a release's zip.
+    """Return settings like those in a release's zip, from the options.
 
-    ParameterError if a name or value is not known.
+    Raises
+    ------
+    ParameterError
+        If the method, a parameter or a value is not known, or epsilon is missing.
     """
     titles = {name.casefold(): name for name in METHODS}
     titles |= {kind.casefold(): METHODS.name_of(kind, "") for kind in METHODS.classes}
     title = titles.get(options.method.casefold())
     if title is None:
-        raise ParameterError("This method does not exist.", f"Choose one of {', '.join(METHODS)}.")
+        raise ParameterError(f"There is no method {options.method!r}.", f"Choose one of {', '.join(METHODS)}.")
     kind = METHODS[title]
     known, pairs = kind.parameters(), [pair.partition("=") for pair in options.set]
-    given = {name: value_of(text, known.get(name)) for name, _, text in pairs}
+    given = {name: parse_value(text, known.get(name)) for name, _, text in pairs}
     if len(given) < len(pairs):
         raise ParameterError("A parameter is given twice.", "Give each once, by its own option or by --set.")
     if "epsilon" not in given:
@@ -128,8 +131,8 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
     return {"format": FORMAT, "method": title, "parameters": parameters, "data": {"name": ""}}
 
 
-def value_of(text: str, parameter: Parameter | None) -> Any:
-    """Convert a parameter's text to a word, a number or a tuple; the method checks it later."""
+def parse_value(text: str, parameter: Parameter | None) -> Any:
+    """Return the value of a text: a word, a number, or a tuple. The method checks it later."""
     if getattr(parameter, "kind", "") == "str" or text in getattr(parameter, "options", ()):
         return text
     try:
@@ -139,8 +142,14 @@ def value_of(text: str, parameter: Parameter | None) -> Any:
         return text
 
 
-def method_of_release(config: Any) -> Method:
-    """Return the unfitted method of a release's settings; ParameterError if they name none."""
+def saved_method(config: Any) -> Method:
+    """Return the unfitted method of a release's settings.
+
+    Raises
+    ------
+    ParameterError
+        If they are not the settings of a release.
+    """
     with refuse_faults(CAUSE, REMEDY):
         given = {name: math.inf if value == "infinity" else value for name, value in config["parameters"].items()}
         epsilon, rows, page = given.pop("epsilon"), config.get("rows"), config.get("page", {})
@@ -149,6 +158,6 @@ def method_of_release(config: Any) -> Method:
         if not sound or type(epsilon) not in (int, float) or not (rows is None or is_whole(rows, 0, MOST_ROWS)):
             raise ParameterError(f"{CAUSE}.", REMEDY)
         kind = PUBLIC.get(config.get("class"), config.get("class"))
-        known = METHODS.name_of(kind, config["method"])  # a release may have a title of its own
+        known = METHODS.name_of(kind, config["method"])  # releases may have other titles
         method: Method = method_of({"method": known, "parameters": given}).set_params(epsilon=epsilon)
     return method

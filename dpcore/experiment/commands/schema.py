@@ -1,4 +1,4 @@
-"""`dpcore schema`: a schema proposed from a table's rows, for someone to look over and declare."""
+"""`dpcore schema`: propose a schema from a table's rows, for the user to check and declare."""
 
 import argparse
 import sys
@@ -12,24 +12,24 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.experiment.commands import (
     TABLES,
+    print_summary,
     reading_options,
-    room,
-    summary,
+    require_writable,
     write,
 )
 from dpcore.text import canonical
 
 
 def make(options: argparse.Namespace) -> int:
-    """Propose a schema for a table and write it; return the exit code."""
+    """Propose the schema, print or write it, and return the exit code."""
     if options.unit is not None and options.max_contributions is None:
         raise argparse.ArgumentTypeError("--unit needs --max-contributions, a public number")
     if options.out is not None:
-        room(options.out, force=options.force)
+        require_writable(options.out, force=options.force)
     many, who = options.max_contributions, options.unit
     unit = PrivacyUnit(max_contributions=many, id_column=who) if many is not None else None
     frame = read_frame(options.data, **reading_options(options))
-    schema = propose(frame, options.target, unit)
+    schema = propose_schema(frame, options.target, unit)
     notes = *frame.attrs["read_as"].get("doubts", "").splitlines(), *schema.notes
     sys.stderr.write("".join(f"{note}\n" for note in (*notes, *TABLES["schema"]["inferred"])))
     if options.out is None:
@@ -37,12 +37,12 @@ def make(options: argparse.Namespace) -> int:
         return 0
     write(options.out, schema.to_json().encode(), force=options.force)
     done = {"command": "schema", "out": str(options.out), "columns": len(schema)}
-    summary(options, done, f"{options.out}: {len(schema):,} columns, to be declared.")
+    print_summary(options, done, f"{options.out}: {len(schema):,} columns, to be declared.")
     return 0
 
 
-def propose(frame: pd.DataFrame, target: str | None, unit: PrivacyUnit | None) -> Schema:
-    """Return the schema that rows suggest, without values that few rows or persons have."""
+def propose_schema(frame: pd.DataFrame, target: str | None, unit: PrivacyUnit | None) -> Schema:
+    """Return a schema inferred from rows, without values that few rows or persons have."""
     if unit is None or unit.id_column is None:
         return replace(Schema.infer(frame, target=target), unit=unit)
     unit.persons(frame)  # whether the column is there, and names the person of every row

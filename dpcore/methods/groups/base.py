@@ -60,7 +60,7 @@ class TreeValue:
     @classmethod
     def from_node(cls, tree: Hierarchy, index: int = 0) -> TreeValue:
         """Return a taxonomy node with its descendants, without nodes that have a single child."""
-        index = tree.fork(index)
+        index = tree.branching_node(index)
         node = tree.nodes[index]
         return cls(node.name, node.codes, tuple(cls.from_node(tree, child) for child in tree.children[index]))
 
@@ -163,10 +163,10 @@ class Descent:
         """
         table, schema, left = self.table, self.table.schema, exact(epsilon) - self.spent
         whole = leaves = Partition.whole(schema)
-        leaves = leaves.refined(self.target, np.arange(self.classes), schema[self.target].labels)
+        leaves = leaves.refine(self.target, np.arange(self.classes), schema[self.target].labels)
         for name, values in self.frontier.items():
-            leaves = leaves.refined(name, codes_by_value(values, schema[name].size), [value.name for value in values])
-        counts = table.recode(*leaves.recoding()).counts([leaves.family], epsilon=left)[0].ravel()
+            leaves = leaves.refine(name, codes_by_value(values, schema[name].size), [value.name for value in values])
+        counts = table.recode(*leaves.recoding()).counts([leaves.divided_columns], epsilon=left)[0].ravel()
         total, variance = np.empty(0), np.inf
         if table.relation is Relation.REPLACE:
             total, variance = np.array([float(table.public_rows or 0)]), 0.0
@@ -245,7 +245,7 @@ class PartitionWalk:
         tree = self.trees[name]
         nodes = tree.level(level)
         names = [tree.nodes[i].name for i in nodes]
-        self.partitions.append(self.partitions[-1].refined(name, tree.blocks(nodes), names))
+        self.partitions.append(self.partitions[-1].refine(name, tree.blocks(nodes), names))
         self.cliques.append(tuple(level_column(*step) for step in self._level.items() if step[1]))
         self.all_steps.append((name, level))
 

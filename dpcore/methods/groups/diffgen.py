@@ -171,7 +171,7 @@ def choose_halves_in_parallel(descent: Descent, name: str, value: TreeValue, eps
         side += "'"
     sides = Column(name=side, kind="categorical", categories=("left", "right", "elsewhere"))
     table = table.derive(sides, [name], np.where(where < 0, 2, where))
-    parts = table.split(side, name=f"halves of {name} {value.name}")
+    parts = table.partition_by(side, name=f"halves of {name} {value.name}")
     return tuple(
         choose_halves(descent, part, name, half, part.ledger.share_of(epsilon))
         for part, half in zip(parts, value.children, strict=False)

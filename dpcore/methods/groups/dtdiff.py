@@ -65,7 +65,7 @@ class OneChoiceSpecializer(Specializer):
     reference = phrase("Zhu et al. 2013")
     provable_published = phrase("epsilon")
     paper = "003"
-    reconstructed = phrase(
+    reconstruction_note = phrase(
         "The source was not available to us: its claim as shown is our reading of what others say of it."
     )
 

@@ -166,7 +166,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     page = "taxonomy"
     presets = presets_of(PAGES, "TaxonomyRelease")
     paper = "002"
-    reconstructed = phrase("The patent's formulas are lost: scores and shares of epsilon are ours.")
+    reconstruction_note = phrase("The patent's formulas are lost: scores and shares of epsilon are ours.")
     controls = controls_of(PAGES["TaxonomyRelease"], with_class={"when": {"target": bool}})
     measure: str | None = choice(default=None, options=("all", "leaves"))
     iterations: int = whole(default=10)

@@ -27,7 +27,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.mechanisms.scores import xlog2
-from dpcore.methods.base import Measurement, PrivateClassifier, clique
+from dpcore.methods.base import Measurement, PrivateClassifier, clique_measurement
 from dpcore.methods.parameters import controls_of, fitted_field, number, text, whole
 from dpcore.postprocess.forest import Forest, with_counts
 from dpcore.postprocess.reports import Item, Questionnaire, Recoded, Reports
@@ -63,7 +63,7 @@ class LocalClassifier(PrivateClassifier):
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
     learning: ClassVar[tuple[str, ...]] = ()  # parameters of learning, not of the randomization
     provable = "epsilon, local"
-    seen = phrase("your reports")
+    observed_output = phrase("your reports")
     controls = controls_of(PAGES["LocalClassifier"])
     relation: str = text(default="replace", kind="{'replace'}")
     reports_: Reports = fitted_field()
@@ -102,7 +102,7 @@ class LocalClassifier(PrivateClassifier):
                 people = rows * (share if item in questions.optional else 1.0)
                 variance = channel.variance(np.full(channel.size, 1 / channel.size), people).mean()
                 columns = [schema.index(name) for name in item]
-                found.append(clique(schema.sizes, columns, float(variance) * rows**2))
+                found.append(clique_measurement(schema.sizes, columns, float(variance) * rows**2))
         return found
 
     def learn(self, reports: Reports, *, progress: Progress = no_progress) -> Self:
@@ -175,7 +175,7 @@ class LocalClassifier(PrivateClassifier):
             source = "chance from the operating system's entropy" + ", exactly sampled noise" * ("laplace" in names)
         return f"{mechanisms[:1].upper()}{mechanisms[1:]}; {source}"
 
-    def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
+    def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
         """Return, by column position, a rule that replaces missing numbers by the middle."""
         found: dict[int, NumberRule] = {}
         for position, column in enumerate(schema):

@@ -1,65 +1,82 @@
-r"""HMPrivBayes: Bayesian networks over clusters of bits, with noise weighed by entropy (paper 001), and NoPrivacy.
+r"""HMPrivBayes: Bayesian networks over clusters of bits, noise weighted by entropy; and NoPrivacy.
 
-Idea      Turn every column into bits. Group bits that go together, learn a small Bayesian network inside each group,
-          and sample rows from it. Groups keep the networks small, hence fast.
+Paper 001.
 
-Steps, as printed (mode="published"); d bits, k clusters, at most l parents
-  0  Columns become bits (`binarize`).                                                          public, record by record
-  1  DPSC: the mutual information of every pair of bits (for bits that is the paper's MIC), with Laplace noise; spectral
-     clustering of the matrix.                                                                              noisy_scores
-     The paper's affinity exp(-s / 2 sigma^2) takes the score s for a distance. It is a similarity, so bits that go
-     together are torn apart. The paper prints neither the sigma nor the number k1 of eigenvectors nor the eta (step
-     2) that it used; here they are 1, k and .1 unless somebody says more.
-  2  IBayes, in each cluster of c bits: the first bit by entropy, then family after family by mutual information: c
-     exponential mechanisms (first="random": one less, for a first bit as in PrivBayes).                  choose, growth
-     A parent is left out whose noisy score with the child is below eta times the best of either.
-  3  HnoisyConditionals: tables of family l + 1 and later, with noise in proportion to exp(OE), OE the entropy of the
-     child, H / log n with n the number of values, which are 2 (weights="equal": the same noise for all, as in other
-     methods); the families before are margins of the first of them.
-     Where the filter of step 2 made one that is none, this step cannot be carried out: we measure it as well, out of
-     the same epsilon. Algorithm 5 prints l' = min(|C| - 1, d). With d, one table at most would get noise; we read l.
-                                                                                                                  counts
-  4  Negative cells become 0; rows are sampled from parents to children, cluster by cluster. How, the paper does not
-     say; here counts are rounded along the network, which is closer to its tables than independent draws, and bits that
-     are no value's are mended.                                                                          post-processing
+Idea      Turn every column into bits. Cluster bits that depend on each other, learn a small
+          Bayesian network in each cluster, and sample rows from the networks. Clusters keep the
+          networks small, hence fast.
+
+Steps, as published (mode="published"); d bits, k clusters, at most l parents
+  0  Columns become bits (`binarize`).                                            public, row by row
+  1  DPSC: the mutual information of every pair of bits (for bits that is the paper's MIC), with
+     Laplace noise; spectral clustering of the matrix.                                  noisy_scores
+     The paper's affinity exp(-s / 2 sigma^2) treats the score s as a distance. But s is a
+     similarity, so dependent bits are separated. The paper prints neither sigma, nor the number k1
+     of eigenvectors, nor eta (step 2). Here the defaults are 1, k and .1.
+  2  IBayes, in each cluster of c bits: the first bit by entropy, then one family after the other by
+     mutual information. That takes c exponential mechanisms (first="random": one less, for a random
+     first bit as in PrivBayes).                                                      choose, growth
+     A parent is left out if its noisy score with the child is below eta times the best score of
+     either.
+  3  HnoisyConditionals: the marginals of families l + 1 and later, with noise in proportion to
+     exp(OE). OE is the entropy of the child, H / log n with n = 2 values (weights="equal": equal
+     noise for all, as in other methods). Earlier families are contained in family l + 1.     counts
+     If the filter of step 2 made an earlier family that is not contained in it, this step is
+     undefined. Such a family is measured as well here, out of the same epsilon. Algorithm 5 prints
+     l' = min(|C| - 1, d). With d, at most one marginal would get noise; so l is meant.
+  4  Negative cells become 0. Rows are sampled from parents to children, cluster by cluster. The
+     paper does not say how. Here counts are rounded along the network, which is closer to its
+     marginals than independent draws, and bit patterns without a value are repaired.
+                                                                                     post-processing
 
 Steps, corrected (mode="corrected")
-  1a One-way tables of all bits, for a tenth of step 3's epsilon; OE is computed from them. With weights="equal" they
-     are asked for only where n is private.                                                                       counts
-  1b Scores of all pairs, by default R, and 1 - s in the affinity, with the median of all distances for sigma^2
-     (affinity="fixed").                                                                                    noisy_scores
-     partition="public" asks nothing and takes the columns in their order; the tables get its epsilon.
-  2  As printed, with R by default: d exponential mechanisms over all clusters, at epsilon_2 / d each.    choose, growth
-  3  The tables of all clusters in one sequential split, in proportion to exp(-OE).                               counts
-     An early family that is no margin of family l + 1 (because of the filter) is measured as well. Tables are made
-     to agree, without negative cells (`max_entropy`).                                               post-processing
+  1a One-way marginals of all bits, for a tenth of step 3's epsilon; OE is computed from them. With
+     weights="equal" they are measured only where n is private.                               counts
+  1b Scores of all pairs, by default R. The affinity uses 1 - s, with the median of all distances as
+     sigma^2 (affinity="fixed").                                                        noisy_scores
+     partition="public" needs no query and clusters the columns in their order. The marginals get
+     the epsilon of this step.
+  2  As published, with R by default: d exponential mechanisms over all clusters, at epsilon_2 / d
+     each.                                                                            choose, growth
+  3  The marginals of all clusters as one sequential composition, in proportion to exp(-OE). counts
+     An early family that is not contained in family l + 1 (because of the filter) is measured as
+     well. The marginals are made consistent, without negative cells (`max_entropy`).
+                                                                                     post-processing
 
-Steps, NoPrivacy: as printed, on noiseless answers, all scores, the best candidate at every choice, all     noiseless
-     tables. What a printed release loses beside it, it loses to privacy; what it loses itself, it loses to bits, to few
-     parents and to clusters (affinity="fixed" has better ones). Epsilon is infinite, nobody claims otherwise, and it
-     must not be published. Its `epsilon` and `relation` let it stand beside other methods; they change nothing.
+Steps, NoPrivacy: as published, on noiseless answers: all scores, the best candidate at every
+     choice, all marginals.                                                                noiseless
+     The difference between a published release and NoPrivacy is the loss by privacy. The difference
+     between NoPrivacy and the data is the loss by bits, few parents and clusters (affinity="fixed"
+     has better ones). Epsilon is infinite, no one claims otherwise, and a NoPrivacy release must
+     not be published. Its parameters `epsilon` and `relation` change nothing; they make it
+     comparable with other methods.
 
 Privacy
-  Public    the schema, hence the bits; k, l, eta; the shares (d-1) : 2d/k : 2d/k of the three steps; n under replace.
-            Under add_remove n is estimated from the one-way tables, and `max_rows` bounds it for entropies.
-  1a, 3     each table has L1 sensitivity 2 (replace) or 1 (add_remove); sequential over all of them.
-  1b        one person moves all C(d,2) scores: L1 sensitivity C(d,2) times one score's (derived in `scores`).
-  2         d exponential mechanisms, sequential over all clusters: a person has bits in each of them.
+  Public    The schema, hence the bits; k, l, eta; the shares (d-1) : 2d/k : 2d/k of the three
+            steps; n under replace. Under add_remove n is estimated from the one-way marginals, and
+            `max_rows` bounds it for entropies.
+  1a, 3     Each marginal has L1 sensitivity 2 (replace) or 1 (add_remove); sequential composition.
+  1b        One person changes all C(d,2) scores: the L1 sensitivity is C(d,2) times that of one
+            score (derived in `scores`).
+  2         d exponential mechanisms, sequential composition over all clusters, because a person has
+            bits in each of them.
   Sum       epsilon_1 + epsilon_2 + epsilon_3 = epsilon.
-  Noise     on Adult's 45,222 complete rows at epsilon 1 the pairs' scores get Laplace noise of scale .138 (R) or 1.17
-            (MI, whose largest value is 1).
+  Noise     On Adult's 45,222 complete rows at epsilon 1, the pairs' scores get Laplace noise of
+            scale .138 (R) or 1.17 (MI, whose largest value is 1).
 
 What the paper claims, and where it is wrong
-  Its neighbors are tables that differ by a record that is inserted, deleted or changed; its constants are those of
-  change, and n is public.
-  1  It lets pairs of different bits compose in parallel, floor(d/2) at a time. Parallel composition needs disjoint
-     *people*. n rows of zeros, against one of them all ones, move every pair by D_b(n): the factor floor(d/2) is
-     attained, 26 on Adult and 87 on Big5.
-  2  It lets clusters compose in parallel: epsilon_2 and epsilon_3 are each spent k times.
-  3  The noiseless entropies scale the noise. Laplace noise of two scales has an unbounded ratio of densities: no finite
-     epsilon. Without this (weights="equal"), the sum would be 12.75 epsilon on Adult and 38.88 epsilon on Big5.
-  4  It says that less noise is injected. Its weights do not do that: by Cauchy and Schwarz the sum of m tables' scales,
-     proportional to sum w_j times sum 1 / w_j, is m^2 at least, which equal weights attain.
+  Its neighbors are data sets that differ by a row that is inserted, deleted or changed. Its
+  constants are those of a change, and n is public.
+  1  It treats pairs of different bits as parallel composition, floor(d/2) at a time. Parallel
+     composition needs disjoint *people*. Take n rows of zeros, and the same with one row of ones:
+     every pair changes by D_b(n). The factor floor(d/2) is attained, 26 on Adult and 87 on Big5.
+  2  It treats clusters as parallel composition: epsilon_2 and epsilon_3 are each spent k times.
+  3  The noiseless entropies scale the noise. Laplace noise of two scales has an unbounded ratio of
+     densities, so no finite epsilon holds. Without this flaw (weights="equal"), the sum would be
+     12.75 epsilon on Adult and 38.88 epsilon on Big5.
+  4  It says that less noise is added. Its weights do not achieve that: by Cauchy and Schwarz the
+     sum of m marginals' scales, proportional to sum w_j times sum 1 / w_j, is at least m^2, which
+     equal weights attain.
   What its proof does show holds for neighbors that differ in one *bit* of one person.
 
 Reference  Zhang, Shen and Yang, Differentially private heterogeneous multi-attribute data
@@ -78,7 +95,7 @@ from dpcore.arguments import Floats
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.prices import ClaimedValues
+from dpcore.door.privacy_costs import ClaimedValues
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
@@ -88,34 +105,34 @@ from dpcore.methods.networks.base import (
     REASONS,
     SCORES,
     ClusteredSynthesizer,
-    grow_from,
+    grow_families,
 )
 from dpcore.methods.parameters import choice, controls_of, number, presets_of, whole
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
 
-ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
+ONE_WAYS = Fraction(1, 10)  # share of the marginals' epsilon for the entropies that weight them
 
 
 class FilteredSynthesizer(ClusteredSynthesizer):
-    """Base of methods whose clusters come from scores of pairs, which also leave parents out.
+    """Base of methods that cluster bits by scores of pairs, and leave out parents with low scores.
 
     Parameters
     ----------
     affinity
-        How clusters read the scores: as similarities, or as the paper's distances, which tears
-        apart what goes together. By default as in the paper if published, and repaired in corrected
-        mode.
+        How clustering reads the scores: as similarities ('fixed'), or as the paper's distances
+        ('published'), which separate dependent bits. Default: the paper's as published, 'fixed' in
+        corrected mode.
     sigma
-        The scale parameter of the paper's affinity, which does not print it.
+        The scale parameter of the paper's affinity, which the paper does not print.
     k1
-        How many eigenvectors the clusters come from; as many as there are clusters.
+        Number of eigenvectors for clustering; by default the number of clusters.
     eta
-        Below which share of the best score a parent is left out.
+        A parent is left out if its score is below this share of the best score.
     first
-        Whether the first bit of a cluster is chosen by its entropy, or drawn at random as in
-        PrivBayes, which costs nothing: other choices of the network get its share.
+        Whether the first bit of a cluster is chosen by its entropy, or at random as in PrivBayes. A
+        random bit has no privacy loss, and the other choices of the network get its share.
     """
 
     affinity: str | None = choice(default=None, options=("fixed", "published"))
@@ -126,27 +143,33 @@ class FilteredSynthesizer(ClusteredSynthesizer):
 
     @property
     def _affinity(self) -> str:
+        """How clustering reads the scores: the parameter, or the default of the mode."""
         return self.affinity or ("published" if self._published else "fixed")
 
     def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
         return super()._clusters(schema, k, affinity=self._affinity, sigma=self.sigma, k1=self.k1)
 
-    def _choices(self, size: int) -> int:
+    def _count_choices(self, size: int) -> int:
         return size - (self.first == "random")
 
-    def _network(
+    def _choose_families(
         self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: ClaimedValues
     ) -> Iterator[Family]:
-        """The first bit, then child and parents at once, of those that the scores do not leave out."""
+        """Yield the families of a cluster: the first bit, then a child and its parents per choice.
+
+        Parents whose scores are too low are left out.
+        """
         names, similar = [bits.schema.names[j] for j in cluster], self.similarity_
         related = related_columns(similar[np.ix_(cluster, cluster)], self.eta) if len(similar) else None
         if self.first == "random":
-            # a stream for each cluster, beyond those that others draw from
+            # a random stream for each cluster; other steps use the streams below 5
             first = int(generator(self.random_state, 5 + cluster[0]).integers(len(names)))
         else:
-            first = int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))
-        growth = bits.growth(self._score_of, names, max_parents=self.max_parents, related=related)
-        return grow_from(names[first], growth, epsilon, claim)
+            singles = [(name,) for name in names]
+            first = int(bits.choose(Entropy(), singles, epsilon=epsilon, **claim))
+        score, most = self._family_score, self.max_parents
+        growth = bits.grow_network(score, names, max_parents=most, related=related)
+        return grow_families(names[first], growth, epsilon, claim)
 
 
 class HMPrivBayes(FilteredSynthesizer):
@@ -157,14 +180,14 @@ class HMPrivBayes(FilteredSynthesizer):
     Parameters
     ----------
     score
-        Corrected mode: what rates pairs and families. The paper's is MI, which takes about eight
+        Corrected mode: the score of pairs and families. The paper's is MI, which needs about eight
         times the noise of R.
     partition
-        Whether clusters come from noisy scores or, in corrected mode only, are the columns in their
-        order.
+        Whether clusters come from noisy scores ('learned'), or are the columns in their order
+        ('public', corrected mode only).
     weights
-        Whether tables share their epsilon in proportion to exp(-OE), or equally, which reads no
-        entropies. The sum of the tables' noise scales is least if they share equally.
+        Whether marginals share their epsilon in proportion to exp(-OE) ('entropy'), or equally.
+        Equal shares read no entropies, and make the sum of the noise scales least.
     """
 
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -179,31 +202,35 @@ class HMPrivBayes(FilteredSynthesizer):
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
         if self._published and self.partition == "public":
-            raise ParameterError("The paper's clusters are learned.", "Use partition='learned', or corrected mode.")
+            words = "Published mode learns its clusters, so partition='public' is not allowed."
+            raise ParameterError(words, "Use partition='learned', or corrected mode.")
 
     def _skips_scores(self, d: int) -> bool:
-        """Whether no scores say which bits go together."""
+        """Return whether clusters need no scores: public clusters, or a single bit."""
         return self.partition == "public" or d == 1
 
     @property
     def _measures_bits(self) -> bool:
-        """Whether the one-way tables of bits are paid for: for weights, or for n."""
-        return not self._published and (self.weights == "entropy" or self.relation == Relation.ADD_REMOVE)
+        """Whether one-way marginals of bits are measured: for weights, or for n."""
+        needed = self.weights == "entropy" or self.relation == Relation.ADD_REMOVE
+        return needed and not self._published
 
     def _shares(self, d: int) -> Sequence[Epsilon]:
         k = min(self.n_clusters, d)
-        for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
+        weights = [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3
+        for_pairs, for_networks, for_tables = shares_of(self.epsilon, weights)
         for_bits = for_tables * ONE_WAYS if self._measures_bits else 0
-        return for_bits, for_pairs, for_networks, for_tables - for_bits + (for_pairs if self._skips_scores(d) else 0)
+        unused = for_pairs if self._skips_scores(d) else 0
+        return for_bits, for_pairs, for_networks, for_tables - for_bits + unused
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         if not self._measures_bits:
             return super()._entropies(bits, epsilon)
         marginals = bits.counts([(name,) for name in bits.schema.names], epsilon=epsilon)
         if self.relation == Relation.ADD_REMOVE:
-            self.rows_ = max(float(combine_row_sums([marginal[None, :] for marginal in marginals])[0]), 1.0)
-        shares = project_rows(np.array(marginals), np.full(len(marginals), self.rows_)) / max(self.rows_, 1.0)
-        return np.asarray(-xlog2(shares).sum(axis=1))
+            self.rows_ = max(float(combine_row_sums([each[None, :] for each in marginals])[0]), 1.0)
+        counts = project_rows(np.array(marginals), np.full(len(marginals), self.rows_))
+        return np.asarray(-xlog2(counts / max(self.rows_, 1.0)).sum(axis=1))
 
     def _weights(self, bits: PrivateTable, entropies: Floats) -> dict[str, float]:
         if self.weights == "equal":
@@ -218,34 +245,36 @@ class HMPrivBayes(FilteredSynthesizer):
         if self._skips_scores(len(bits.schema)):
             return np.zeros((0, 0))
         if self._published:
-            return self._claimed_pair_scores(bits, self._score_of, epsilon, reason=REASONS["pairs"])
+            reason = REASONS["pairs"]
+            return self._claimed_pair_scores(bits, self._family_score, epsilon, reason=reason)
         per_record = self.rows_ if self.relation == Relation.ADD_REMOVE else 1.0
         return super()._similarity(bits, epsilon) / per_record
 
     def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
-        groups = list(Binarization(schema).groups)
-        return super()._clusters(schema, k) if self.similarity_.size else contiguous_clusters(groups, k)
+        if self.similarity_.size:
+            return super()._clusters(schema, k)
+        return contiguous_clusters(list(Binarization(schema).groups), k)
 
 
 class NoPrivacy(FilteredSynthesizer):
-    """Synthetic rows from the network of HMPrivBayes without noise, as a baseline. Not private.
+    """Synthetic rows from the network of HMPrivBayes without noise: a baseline. Not private.
 
-    It shows what noise costs. See the module.
+    The comparison with HMPrivBayes shows what noise costs. See the module.
 
     Parameters
     ----------
     epsilon
         Not used.
     mode
-        There is no other.
+        Only 'published'.
     relation
-        Not used, but in the ledger.
+        Used in the ledger only.
     noise
         Not used.
     random_state
-        Of the clustering and the sampling.
+        Seed of the clustering and the sampling.
     score
-        What rates pairs and families; MI is the paper's.
+        The score of pairs and families; MI is the paper's.
     """
 
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -271,6 +300,6 @@ class NoPrivacy(FilteredSynthesizer):
         self.rows_ = float(bits.counts([()], epsilon=1)[0])
         return super()._entropies(bits, epsilon)
 
-    def _ask(self, *query: Any, **how: Any) -> tuple[list[Floats], list[float]]:
-        noisy, losses = super()._ask(*query, **how)
+    def _measure(self, *query: Any, **how: Any) -> tuple[list[Floats], list[float]]:
+        noisy, losses = super()._measure(*query, **how)
         return noisy, [inf] * len(losses)

@@ -1,44 +1,56 @@
-r"""JTree: synthetic data from a junction tree over dependent columns (compared against in paper 001).
+r"""JTree: synthetic data from a junction tree over dependent columns (a comparison of paper 001).
 
-Idea      Find the pairs of columns that depend on each other. Measure small tables that cover those pairs with noise,
-          make them agree, and sample rows along the junction tree that the pairs span.
+Idea      Find the pairs of columns that depend on each other. Measure small marginals that cover
+          those pairs with noise, make the marginals consistent, and sample rows along the junction
+          tree that the pairs span.
 
-Steps, as printed (mode="published")
-  1  Sampling rate beta in {.001, …, 1} of least 2 Delta_I(beta n) / eps_alpha(beta), where
-     eps_alpha = ln(e^eps1 - 1 + beta) - ln beta; a sample of beta n rows without replacement.           unprotected
-  2  A pair is an edge if I + Lap(b) >= phi^2 (min(|X|, |Y|) - 1) / 2 + rho, with I in nats, b = 2 Delta_I / eps_alpha,
-     and rho ~ Lap(b) drawn once for all pairs.
-  3  Steps 2 to 5 below, with epsilon2 and no bound on the size of a table but the computer's: if all tables together
-     would have more than `MOST_CELLS` cells, the edges that were found by the smallest margins are left out.  counts
+Steps, as published (mode="published")
+  1  The sampling rate beta in {.001, …, 1} with the least 2 Delta_I(beta n) / eps_alpha(beta);
+     eps_alpha = ln(e^eps1 - 1 + beta) - ln beta. A sample of beta n rows without replacement.
+                                                                                         unprotected
+  2  A pair is an edge if I + Lap(b) >= phi^2 (min(|X|, |Y|) - 1) / 2 + rho. I is the mutual
+     information in nats, b = 2 Delta_I / eps_alpha, and rho ~ Lap(b) is drawn once for all pairs.
+  3  Steps 2 to 5 below, with epsilon2 and no bound on the size of a marginal but the computer's. If
+     all marginals together would have more than `MOST_CELLS` cells, the edges that exceed their
+     threshold by the least are left out.                                                     counts
 
 Steps, corrected (mode="corrected")
-  0  Under add_remove, without `max_cells`: the noisy number of rows, for the bound on table sizes.            counts
-  1  `edges` pairs by the exponential mechanism on R (or mutual information) without replacement, each from the pairs
-     that share no clique yet and whose clique would stay within the bound; picks end when no pair is left.    choose
-  2  Triangulation by least fill-in; its maximal cliques.                                              post-processing
-  3  Cliques merged to m clusters while that lowers m^2 sum |dom(cluster)|, within the bound.         post-processing
-  4  A noisy table of every cluster.                                                                            counts
-  5  Tables are made to agree, without negative cells (`max_entropy`); a model of maximal entropy is fitted to the
-     cliques' margins of the clusters' tables. Rows by systematic sampling.                            post-processing
+  0  Under add_remove, without `max_cells`: the noisy number of rows, for the bound on the size of
+     marginals.                                                                               counts
+  1  `edges` pairs without replacement, each by an exponential mechanism on R (or mutual
+     information). Candidates are the pairs that are in no common clique yet, and whose clique would
+     stay within the bound. Choices end when no candidate is left.                            choose
+  2  Triangulation by least fill-in, and its maximal cliques.                        post-processing
+  3  Cliques are merged into m clusters while that lowers m^2 sum |dom(cluster)|, within the bound.
+                                                                                     post-processing
+  4  A noisy marginal of every cluster.                                                       counts
+  5  The marginals are made consistent, without negative cells (`max_entropy`). A model of maximum
+     entropy is fitted to the cliques' marginals, which follow from those of the clusters. Rows by
+     systematic sampling.                                                            post-processing
 
 Privacy
-  Public    the schema, every parameter, and n under replace. Everything after a question depends on its answer alone:
-            which pairs may be chosen depends on the pairs chosen before and on public sizes.
-  Step 0    one row more is one more: `COUNT_SHARE` of epsilon1.
-  Step 1    c picks at equal parts of the rest of epsilon1 = structure_share * epsilon; the sensitivity is the score's.
-  Step 4    one table has L1 sensitivity 1 (add_remove) or 2 (replace): m tables at noise m / left or 2 m / left, where
-            `left` is epsilon less what was spent; sequential: epsilon, exactly, also if picks ended early.
-  Bound     a table is useful if its mean cell is at least `USEFULNESS` times the noise that d tables would get:
-            max_cells = n epsilon2 / (d * L1 sensitivity * USEFULNESS), with the public or the noisy n.
-  Paper     no finite epsilon is proved; the ledger's bound is infinite.
+  Public    The schema, every parameter, and n under replace. Later steps use answers only: the
+            candidate pairs depend on the pairs chosen before and on public sizes.
+  Step 0    Sensitivity 1, for `COUNT_SHARE` of epsilon1.
+  Step 1    c choices, at equal parts of the rest of epsilon1 = structure_share * epsilon. The
+            sensitivity is the score's.
+  Step 4    One marginal has L1 sensitivity 1 (add_remove) or 2 (replace). So m marginals get noise
+            of scale m / left or 2 m / left, where `left` is epsilon less what was spent. Sequential
+            composition: epsilon, exactly, also if the choices ended early.
+  Bound     A marginal is useful if its mean cell is at least `USEFULNESS` times the noise that d
+            marginals would get: max_cells = n epsilon2 / (d * L1 sensitivity * USEFULNESS), with
+            the public or the noisy n.
+  Paper     No finite epsilon is proved. The ledger's bound is infinite.
 
 What the paper claims, and where it is wrong
-  It claims epsilon1 for step 2, as one comparison of noisy values: a sparse-vector technique without a cutoff. But the
-  number of answers that one person changes is not limited, and sharing rho does not pay for the noise that each answer
-  needs. With 20 rows, two blocks of 3 equal bits, and one row that moves from one block to the other, "no pair of the
-  first block, all pairs of the second" has a loss of 2.36 at a claimed 1; with blocks of 10 pairs 8.36. Steps 3 to 5
-  are sound. Without a bound on table sizes, noisy edges at a small epsilon join most columns in one clique. Which edges
-  the computer has room for follows from noisy margins and public sizes alone, so leaving some out costs nothing more.
+  It claims epsilon1 for step 2, as one comparison of noisy values: a sparse-vector technique
+  without a cutoff. But one person may change any number of these answers, and sharing rho does not
+  replace the noise that each answer needs. Take 20 rows, two blocks of 3 equal bits, and one row
+  that moves from one block to the other. Then "no pair of the first block, all pairs of the second"
+  has a loss of 2.36 at a claimed 1; with blocks of 10 pairs 8.36. Steps 3 to 5 are sound. Without a
+  bound on the size of marginals, noisy edges at a small epsilon join most columns in one clique.
+  Which edges are left out for lack of memory follows from noisy values and public sizes alone, so
+  that costs no privacy.
 
 Reference  R. Chen, Q. Xiao, Y. Zhang, J. Xu: "Differentially Private High-Dimensional Data
 Publication via Sampling-Based Inference", KDD 2015. The flaw of such comparisons: M. Lyu, D. Su, N.
@@ -62,9 +74,9 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
-from dpcore.methods.base import Measurement, clique, clique_before, count_rows, public_total
+from dpcore.methods.base import Measurement, clique_measurement, count_rows, greedy_clique, public_total
 from dpcore.methods.networks.base import PAGES, REASONS, SCORES
-from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
+from dpcore.methods.networks.clique_synthesizers import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import choice, controls_of, fitted_field, number, presets_of, text, whole
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Clique, Edge
@@ -75,7 +87,7 @@ CHOSEN = phrase("Chose edge {edge:d} of {picks:d}")
 USEFULNESS = 4
 SWEEPS = 30
 COUNT_SHARE = Fraction(1, 100)
-# of all tables together: some seconds, and far beyond what any table of people fills
+# of all marginals together: a fit takes some seconds, and no data set of people fills them
 MOST_CELLS = 2**20
 
 
@@ -89,13 +101,13 @@ class JTree(CliqueSynthesizer):
     relation
         Which data sets are neighbors. As published, replace only.
     structure_share
-        epsilon1 / epsilon.
+        epsilon1 / epsilon: the share of epsilon that finds the edges.
     threshold
         As published: phi, the least Cramér's V of an edge.
     score
-        Corrected mode: what rates a pair. Under add_remove MI needs the schema's `max_rows`.
+        Corrected mode: the score of a pair. Under add_remove MI needs the schema's `max_rows`.
     edges
-        Corrected mode: how many pairs to pick; by default one less than there are columns.
+        Corrected mode: number of pairs to choose; by default the number of columns less 1.
     max_cells
         Corrected mode: the most cells of a marginal of two columns or more; by default from epsilon
         and n.
@@ -103,15 +115,16 @@ class JTree(CliqueSynthesizer):
     Attributes
     ----------
     edges_ : list of pairs of column names
-        The pairs that were picked.
+        The chosen pairs.
     max_cells_ : int
-        The bound that was used.
+        The bound on the cells of a marginal that was used.
     clusters_ : list of tuples of column names
-        The marginals that were measured.
+        The cliques whose marginals were measured.
     tables_ : list of arrays
-        A marginal per clique, an axis per column: not negative, equal where two cliques meet.
+        A marginal per clique, with one axis per column: not negative, equal where two cliques share
+        columns.
     epsilons_ : list of float
-        What each cluster's marginal was charged.
+        The epsilon charged for each cluster's marginal.
     """
 
     reference = phrase("R. Chen et al. 2015")
@@ -136,14 +149,14 @@ class JTree(CliqueSynthesizer):
     def _check(self, schema: Schema) -> None:
         self._check_score(SCORES[self.score], schema)
         if sum(schema.sizes) > MOST_CELLS:
-            raise ParameterError(f"The columns alone have more than {MOST_CELLS:,} codes.", "Use fewer, or fewer bins.")
-        # so that in corrected mode all tables together stay below MOST_CELLS
+            words = f"The columns have more than {MOST_CELLS:,} values in all."
+            raise ParameterError(words, "Use fewer columns, or fewer bins.")
+        # then in corrected mode all marginals together stay below MOST_CELLS
         most = MOST_CELLS // len(schema)
         for name, given in (("edges", self.edges), ("max_cells", self.max_cells)):
             if given is not None and given > most:
-                raise ParameterError(
-                    f"The {name!r} parameter is too large.", f"At most {most:,}, or leave it out for the default."
-                )
+                words = f"The {name!r} parameter must be at most {most:,}; got {given:,}."
+                raise ParameterError(words, f"Lower {name!r}, or leave it out for the default.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("Looking for dependent columns"))
@@ -151,17 +164,17 @@ class JTree(CliqueSynthesizer):
         structure: PrivacyLoss = exact(self.structure_share) * exact(self.epsilon)
         if self._published:
             left, self.max_cells_ = exact(self.epsilon) - structure, MOST_CELLS
-            edges, cliques = with_room(self._published_edges(table, structure), sizes)
+            edges, cliques = edges_that_fit(self._published_edges(table, structure), sizes)
         else:
             edges, cliques, left = self._chosen_edges(table, structure, progress)
         clusters = junction_tree.merge_cliques(cliques, sizes, self.max_cells_)
-        if cells(clusters, sizes) > MOST_CELLS:  # in published mode, where nothing bounds the sum
+        if total_cells(clusters, sizes) > MOST_CELLS:  # published mode, where the sum has no bound
             clusters = cliques
 
-        progress(0.8, phrase("Measuring tables"))
+        progress(0.8, phrase("Measuring marginals"))
         noisy = table.counts(column_names(schema, clusters), epsilon=left)
         self.epsilons_ = [float(left / len(clusters))] * len(clusters)
-        progress(0.9, phrase("Making the tables agree"))
+        progress(0.9, phrase("Making the marginals consistent"))
         measured = NoisyTables(public_total(table))
         for cluster, counts in zip(clusters, noisy, strict=True):
             measured.add(cluster, counts, 1.0)
@@ -173,19 +186,23 @@ class JTree(CliqueSynthesizer):
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         if self._published:
-            return None  # noise alone joins many columns in one table, or none: nothing bounds it
+            return None  # noise decides how many columns a clique has, and nothing bounds it
         sizes, rows = table.schema.sizes, float(table.public_rows or 1)
         most = self.max_cells or self._useful_cells(rows, table.relation, len(sizes))
         picks = range(0 if self.edges == 0 else len(sizes))
-        edges = [(other, j) for j in picks for other in clique_before(sizes, j, 1, most)[1:]]
+        edges = [(other, j) for j in picks for other in greedy_clique(sizes, j, 1, most)[1:]]
         clusters = junction_tree.merge_cliques(junction_tree.triangulate(edges, sizes), sizes, most)
         share = exact(self.epsilon) * (1 - exact(self.structure_share) * bool(edges))
-        return [clique(sizes, own, table.cell_variance(share / len(clusters))) for own in clusters]
+        variance = table.cell_variance(share / len(clusters))
+        return [clique_measurement(sizes, own, variance) for own in clusters]
 
     def _chosen_edges(
         self, table: PrivateTable, structure: PrivacyLoss, progress: Progress
     ) -> tuple[list[Edge], list[Clique], PrivacyLoss]:
-        """Steps 0 to 2: chosen edges, the cliques of their triangulation, and the epsilon that is left."""
+        """Do steps 0 to 2: return the chosen edges, the cliques, and the epsilon that is left.
+
+        `structure` is the epsilon for the edges.
+        """
         sizes = table.schema.sizes
         left: PrivacyLoss = exact(self.epsilon)
         self.max_cells_ = self.max_cells or 0
@@ -195,72 +212,77 @@ class JTree(CliqueSynthesizer):
             self.max_cells_ = self._useful_cells(rows, table.relation, len(sizes))
         cliques = junction_tree.triangulate([], sizes)
         varied = [j for j, size in enumerate(sizes) if size > 1]
-        pairs = self._joinable(combinations(varied, 2), cliques, sizes)
+        pairs = self._joinable_pairs(combinations(varied, 2), cliques, sizes)
         picks = min(len(sizes) - 1 if self.edges is None else self.edges, len(pairs))
         edges: list[Edge] = []
         while pairs and len(edges) < picks:
             share = structure / picks
-            chosen = pairs[int(table.choose(SCORES[self.score], column_names(table.schema, pairs), epsilon=share))]
+            names = column_names(table.schema, pairs)
+            chosen = pairs[int(table.choose(SCORES[self.score], names, epsilon=share))]
             left -= share
             edges.append(chosen)
-            cliques = junction_tree.triangulate({*junction_tree.pairs_within(cliques), chosen}, sizes)
-            pairs = self._joinable(pairs, cliques, sizes)
+            joined = {*junction_tree.pairs_within(cliques), chosen}
+            cliques = junction_tree.triangulate(joined, sizes)
+            pairs = self._joinable_pairs(pairs, cliques, sizes)
             progress(0.8 * len(edges) / picks, CHOSEN.format(edge=len(edges), picks=picks))
         return edges, cliques, left
 
-    def _joinable(self, pairs: Iterable[Edge], cliques: Sequence[Clique], sizes: Sequence[int]) -> list[Edge]:
-        """Of these pairs, those that share no clique yet and could be joined with no clique above the bound."""
+    def _joinable_pairs(self, pairs: Iterable[Edge], cliques: Sequence[Clique], sizes: Sequence[int]) -> list[Edge]:
+        """Return the pairs that share no clique and could join below the bound."""
         held = junction_tree.pairs_within(cliques)
         largest = junction_tree.largest_with(pairs, *junction_tree.junction_tree(cliques), sizes)
         return [pair for pair, most in largest.items() if pair not in held and most <= self.max_cells_]
 
     def _useful_cells(self, rows: float, relation: Relation, columns: int) -> int:
-        """The default of `max_cells`: see the module."""
+        """Return the default of `max_cells`, for a number of rows and of columns."""
         budget = (1 - self.structure_share) * self.epsilon
         useful = rows * budget / (columns * relation.histogram_l1 * USEFULNESS)
         return int(min(max(useful, 1.0), MOST_CELLS // columns))
 
     def _published_edges(self, table: PrivateTable, structure: PrivacyLoss) -> list[Edge]:
-        """Steps 1 and 2 as printed: edges from a comparison of noisy values whose privacy nobody has proved.
+        """Return the edges by steps 1 and 2 as published, which have no proven epsilon.
 
-        Those that pass by the largest margin come first.
+        Edges that exceed their threshold by the most come first.
         """
         codes = table.unprotected(REASONS["dependence"], claimed_epsilon=structure)
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)
         pairs = list(combinations(range(len(sizes)), 2))
         if not pairs:
             return []
-        rate, scale = sampling_rate(len(codes), float(structure), sorted({(sizes[a], sizes[b]) for a, b in pairs}))
+        shapes = sorted({(sizes[a], sizes[b]) for a, b in pairs})
+        rate, scale = sampling_rate(len(codes), float(structure), shapes)
         sample = codes[rng.choice(len(codes), round(rate * len(codes)), replace=False)]
         score = MutualInformation()
         tables = joint_counts(sample, sizes, pairs)
-        information = np.array([score.of(counts, Relation.REPLACE) for counts in tables]) * math.log(2)
-        thresholds = self.threshold**2 * (np.array([min(counts.shape) for counts in tables]) - 1) / 2
-        leads = noisy_leads(information, thresholds, scale, rng)[0]
-        return [pairs[i] for i in np.argsort(-leads, kind="stable") if leads[i] >= 0]
+        information = np.array([score.of(counts, Relation.REPLACE) for counts in tables])
+        shorter = np.array([min(counts.shape) for counts in tables])
+        thresholds = self.threshold**2 * (shorter - 1) / 2
+        excess = noisy_excess(information * math.log(2), thresholds, scale, rng)[0]
+        return [pairs[i] for i in np.argsort(-excess, kind="stable") if excess[i] >= 0]
 
-    def released(self) -> dict[str, Any]:
-        """Return the cliques as `families`, and the junction tree's `edges`."""
-        holders = [next(i for i, held in enumerate(self.clusters_) if set(c) <= set(held)) for c in self.cliques_]
+    def released_artifacts(self) -> dict[str, Any]:
+        """Return the cliques as `families`, the junction tree's `edges`, and the `clusters`."""
+        clusters = list(enumerate(self.clusters_))
+        holders = [next(i for i, one in clusters if {*own} <= {*one}) for own in self.cliques_]
         losses = [self.epsilons_[holder] / holders.count(holder) for holder in holders]
         found = self._describe_tree([holder + 1 for holder in holders], losses)
         return found | {"clusters": [list(cluster) for cluster in self.clusters_]}
 
     @property
     def rows_(self) -> float:
-        """The number of rows: public, or estimated from noisy answers."""
+        """Number of rows: public, or estimated from noisy answers."""
         return float(self.tables_[0].sum())
 
 
-def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Clique]]:
-    """As many edges from the front as tables of `MOST_CELLS` cells have room for, and their cliques.
+def edges_that_fit(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Clique]]:
+    """Return the first edges, as many as `MOST_CELLS` cells of marginals allow, and their cliques.
 
-    Ever twice as many are tried, and what lies between is halved: large cliques take long.
+    The number of edges is found by doubling and then by bisection, because large cliques take long.
     """
     fitting, least, most, tried = junction_tree.triangulate([], sizes), 0, len(edges) + 1, 1
     while most - least > 1:
         cliques = junction_tree.triangulate(edges[:tried], sizes)
-        if cells(cliques, sizes) <= MOST_CELLS:
+        if total_cells(cliques, sizes) <= MOST_CELLS:
             fitting, least = cliques, tried
         else:
             most = tried
@@ -268,44 +290,50 @@ def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], 
     return sorted(edges[:least]), fitting
 
 
-def cells(cliques: Sequence[Clique], sizes: Sequence[int]) -> int:
-    """The cells of several tables together."""
-    return sum(junction_tree.cells_of(scope, sizes) for scope in cliques)
+def total_cells(cliques: Sequence[Clique], sizes: Sequence[int]) -> int:
+    """Return the number of cells of the marginals of several cliques."""
+    return sum(junction_tree.cells_of(clique, sizes) for clique in cliques)
 
 
 RATES = np.arange(1, 1_001) / 1_000
 
 
-def noisy_leads(
+def noisy_excess(
     information: Floats, thresholds: Floats, scale: float, rng: np.random.Generator, draws: int = 1
 ) -> Floats:
-    """How far pairs lie above the printed rule: I + Lap(scale) - threshold - rho, one rho ~ Lap(scale) per draw.
+    """Return by how much noisy mutual information exceeds the published threshold, for each pair.
 
-    `information` and `thresholds` are in nats, shape (pairs,); the result has shape (draws, pairs),
-    because an audit needs many draws. At an infinite scale, which epsilon 0 buys, the noise alone
-    decides.
+    The excess is I + Lap(scale) - threshold - rho, with one rho ~ Lap(scale) per draw.
+    `information` and `thresholds` are in nats, shape (pairs,). The result has shape (draws, pairs),
+    because an audit needs many draws. At an infinite scale (epsilon 0) the noise alone decides.
     """
-    lead, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
-    rho = rng.laplace(0.0, unit, (draws, 1))
-    return np.asarray(lead + rng.laplace(0.0, unit, (draws, len(lead))) - rho)
+    excess = information - thresholds
+    if not np.isfinite(scale):
+        excess, scale = np.zeros(len(thresholds)), 1.0
+    rho = rng.laplace(0.0, scale, (draws, 1))
+    return np.asarray(excess + rng.laplace(0.0, scale, (draws, len(excess))) - rho)
 
 
-def amplify(epsilon: float, rate: Floats | float) -> Floats:
-    """eps_alpha, which a secret sample may spend: the whole then costs ln(1 + rate (e^eps_alpha - 1)) = epsilon."""
-    most = min(epsilon, 500.0)  # e^500 is a number; beyond, the two epsilons grow together
+def epsilon_on_sample(epsilon: float, rate: Floats | float) -> Floats:
+    """Return eps_alpha, the epsilon that may be spent on a secret sample of a given rate.
+
+    Amplification by sampling makes the loss on all rows ln(1 + rate (e^eps_alpha - 1)) = epsilon.
+    """
+    most = min(epsilon, 500.0)  # e^500 is finite; beyond, the two epsilons grow together
     return np.asarray(np.log1p(np.expm1(most) / rate) + (epsilon - most))
 
 
 def sampling_rate(rows: int, epsilon: float, shapes: list[tuple[int, int]]) -> tuple[float, float]:
-    """Step 1 as printed: the rate beta of least noise, and that noise b in nats.
+    """Return the published sampling rate beta with the least noise, and the noise scale b in nats.
 
-    Samples of one row are left out: their information is 0 whatever the row is, and so would be the
-    noise.
+    `shapes` are the shapes of the pairs' marginals. Samples of one row are excluded: their mutual
+    information is always 0, and so would be the noise.
     """
     rates = RATES[np.rint(RATES * rows) >= 2] if rows >= 2 else RATES[-1:]
     drawn = np.rint(rates * rows).astype(int).tolist()
-    step = {size: MutualInformation().bounds(shapes, Relation.REPLACE, size).sensitivity for size in set(drawn)}
-    steps, spent = 2 * math.log(2) * np.array([step[size] for size in drawn]), amplify(epsilon, rates)
+    bounds = {size: MutualInformation().bounds(shapes, Relation.REPLACE, size) for size in {*drawn}}
+    steps = 2 * math.log(2) * np.array([bounds[size].sensitivity for size in drawn])
+    spent = epsilon_on_sample(epsilon, rates)
     scales = np.divide(steps, spent, out=np.full(len(rates), np.inf), where=spent > 0)
     best = int(np.argmin(scales))
     return float(rates[best]), float(scales[best])

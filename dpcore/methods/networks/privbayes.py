@@ -1,31 +1,39 @@
-r"""PrivBayes: a Bayesian network over all columns, learned and measured privately (compared with in paper 001).
+r"""PrivBayes: one Bayesian network over all columns, learned and measured privately.
 
-Idea      Choose a network of small families by the exponential mechanism; measure the families' tables with noise;
-          sample rows from parents to children.
+A comparison of paper 001.
 
-Steps     beta of epsilon chooses the network, the rest measures tables.
+Idea      Choose a network of small families by the exponential mechanism. Measure the families'
+          marginals with noise. Sample rows from parents to children.
+
+Steps     beta times epsilon chooses the network; the rest measures marginals.
   variant="general" (TODS 2017), on the columns as they are
-  1  A first column at random; then d - 1 times a child with a parent set, by R = ½ ||P_XPi - P_X P_Pi||_1, among all
-     maximal parent sets whose tables have at most m = n epsilon_2 / (2 d theta) cells.                         choose
-  2  The tables of all d families.                                                                              counts
+  1  A first column at random. Then d - 1 times a child with a set of parents, by the score
+     R = 1/2 ||P_XPi - P_X P_Pi||_1. Candidates are all maximal sets of parents whose marginals have
+     at most m = n epsilon_2 / (2 d theta) cells.                                             choose
+  2  The marginals of all d families.                                                         counts
   variant="binary" (SIGMOD 2014), on bits
-  1  The largest k with n epsilon_2 / ((d-k) 2^(k+2)) >= theta. If k = 0 all bits are independent, and the whole epsilon
-     measures. Else a first bit at random; d - 1 times a child with k parents, by F or mutual information.      growth
-  2  The tables of families k + 1 and later; the first k are margins of the first of these.                     counts
-  Then negative cells become 0, and rows are sampled.                                                  post-processing
+  1  The largest k with n epsilon_2 / ((d-k) 2^(k+2)) >= theta. If k = 0, all bits are independent,
+     and the whole epsilon measures. Otherwise a first bit at random; then d - 1 times a child with
+     k parents, by the score F or mutual information.                                           growth
+  2  The marginals of families k + 1 and later; the first k families are contained in family k + 1.
+                                                                                              counts
+  Then negative cells become 0, and rows are sampled.                                post-processing
 
-  In published mode with the papers' constants. In corrected mode with the door's: R's sensitivity is 3(n-1)/n^2, not
-  3/n + 2/n^2; tables are made to agree, without negative cells and with one total (`max_entropy`); under add_remove
-  tables need half the noise, and n is bought for a hundredth of epsilon.
+  Published mode has the papers' constants, corrected mode the door's: R's sensitivity is
+  3(n-1)/n^2, not 3/n + 2/n^2. In corrected mode marginals are made consistent, without negative
+  cells and with one total (`max_entropy`). Under add_remove marginals need half the noise, and n is
+  measured for a hundredth of epsilon.
 
 Privacy
-  Public    the schema, beta, theta, the largest number of parents, and n under replace.
-  1         d - 1 exponential mechanisms, sequential (sensitivities: `scores`).
-  2         each table has L1 sensitivity 2 (replace) or 1 (add_remove); sequential.
-  Sum       beta epsilon + (1 - beta) epsilon, of what is left after n; all of it for tables if k = 0. With a delta, all
-            of this is of rho, and theta compares counts with the Gaussian's sigma.
+  Public    The schema, beta, theta, the largest number of parents, and n under replace.
+  1         d - 1 exponential mechanisms, sequential composition (sensitivities: `scores`).
+  2         Each marginal has L1 sensitivity 2 (replace) or 1 (add_remove); sequential composition.
+  Sum       beta epsilon + (1 - beta) epsilon, of what is left after n; all of it for marginals if
+            k = 0. With a delta, the same holds of rho, and theta compares counts with the sigma of
+            the Gaussian noise.
 
-What the papers claim   epsilon, and they are right; on columns the constant of R is even a little too careful.
+What the papers claim   epsilon, and they are right. For columns the constant of R is even a little
+larger than necessary.
 
 Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 and ACM TODS 42(4),
 2017.
@@ -46,26 +54,26 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
-from dpcore.methods.base import MOST_DELTA, Measurement, clique, clique_before, count_rows
+from dpcore.methods.base import MOST_DELTA, Measurement, clique_measurement, count_rows, greedy_clique
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
+    NO_CLUSTERS,
     PAGES,
     PLACED,
     SCORES,
-    WHOLE,
     NetworkSynthesizer,
-    grow_from,
-    to_measure,
+    families_to_measure,
+    grow_families,
 )
 from dpcore.methods.parameters import choice, controls_of, number, presets_of, whole
 
 SCORE = PAGES["NetworkSynthesizer"]["score"]
 NAMES = SCORE["names"]
-COLUMNS = phrase("{placed:d} of {columns:d} columns placed")
-FOR_ROWS = Fraction(1, 100)  # of epsilon, for n where it is private
+COLUMNS = phrase("{placed:d} of {columns:d} columns added to the network")
+FOR_ROWS = Fraction(1, 100)  # share of epsilon for n, where n is private
 VARIANTS = {"general": ("R", "MI"), "binary": ("F", "MI", "R")}
 ALL_SCORES = {**SCORES, "F": LinearF()}
-SLOW = phrase("F takes too long for more than 3 parents: 3 will be used.")
+SLOW = phrase("The score F takes too long for more than 3 parents: at most 3 will be used.")
 
 
 class PrivBayes(NetworkSynthesizer):
@@ -76,16 +84,16 @@ class PrivBayes(NetworkSynthesizer):
     Parameters
     ----------
     variant
-        Whether the network is over columns as they are, or over bits.
+        Whether the network is over columns as they are ('general'), or over bits ('binary').
     score
-        What rates families: for columns R, the default, or MI; for bits F, the default, MI or R.
+        The score of families. For columns R (the default) or MI; for bits F (the default), MI or R.
         Under add_remove MI needs the schema's `max_rows`.
     max_parents
-        An upper limit, with F of 3 at most; epsilon may allow fewer.
+        An upper limit, at most 3 with the score F. A small epsilon may allow fewer parents.
     beta
         The network's share of epsilon.
     theta
-        How large the average count of a cell must be beside its noise ("usefulness").
+        Usefulness: the least ratio of a cell's mean count to its noise.
     """
 
     reference = phrase("Zhang et al. 2014, 2017")
@@ -99,7 +107,7 @@ class PrivBayes(NetworkSynthesizer):
             "names": lambda method, _: {one: NAMES[one] for one in NAMES if one in VARIANTS[method.variant]},
             "initial": lambda method, _: method._score,
             "when": {},
-            "note": lambda method, _: SLOW if method.implied(0) else "",
+            "note": lambda method, _: SLOW if method.implied_parameters(0) else "",
         },
     )
     delta: float = number(default=0.0, most=MOST_DELTA)
@@ -109,37 +117,38 @@ class PrivBayes(NetworkSynthesizer):
     beta: float = number(default=0.3, most=1, open="()")
     theta: float = number(default=4.0, open="(")
 
-    def implied(self, rows: int | None) -> dict[str, Any]:
+    def implied_parameters(self, rows: int | None) -> dict[str, Any]:
+        """Return max_parents=3 if the score F does not allow the chosen number of parents."""
         return {"max_parents": 3} if self.score == "F" and self.max_parents > 3 else {}
 
     @property
     def _score(self) -> str:
+        """Name of the score: the parameter, or the default of the variant."""
         return VARIANTS[self.variant][0] if self.score is None else self.score
 
     @property
     def _binary(self) -> bool:
         return self.variant == "binary"
 
-    def at_epsilon(self, epsilon: float) -> Self:
-        """Return a copy with families of the same sizes.
+    def with_epsilon(self, epsilon: float) -> Self:
+        """Return a copy with another epsilon, and with families of the same sizes.
 
-        Theta grows along, because usefulness compares n epsilon with it.
+        Theta is scaled as well, because usefulness compares theta with n epsilon.
         """
-        ours, theirs = (
-            self._cell_scale(PrivacyMeasure.of(self.delta).loss_of(each)) for each in (self.epsilon, epsilon)
-        )
+        measure = PrivacyMeasure.of(self.delta)
+        ours, theirs = (self._cell_scale(measure.loss_of(each)) for each in (self.epsilon, epsilon))
         times = ours / theirs if self.epsilon else 1.0
-        copy: Self = super().at_epsilon(epsilon).set_params(theta=self.theta * times)
+        copy: Self = super().with_epsilon(epsilon).set_params(theta=self.theta * times)
         return copy
 
     def _check(self, schema: Schema) -> None:
         if self._score not in VARIANTS[self.variant]:
             allowed = ", ".join(VARIANTS[self.variant])
-            raise ParameterError(f"The score {self.score!r} is not one for {self.variant} columns.", f"Use {allowed}.")
+            words = f"The variant {self.variant!r} has no score {self.score!r}."
+            raise ParameterError(words, f"Use {allowed}.")
         if self._score == "F" and self.max_parents > 3:
-            raise ParameterError(
-                "The score F takes too long for more than 3 parents.", "Use max_parents=3, or MI or R."
-            )
+            words = "The score F takes too long for more than 3 parents."
+            raise ParameterError(words, "Use max_parents=3, or the score MI or R.")
         self._check_score(ALL_SCORES[self._score], schema)
         self._check_parents(schema, self.max_parents)
 
@@ -147,7 +156,8 @@ class PrivBayes(NetworkSynthesizer):
         progress(0.0, phrase("Preparing"))
         total = self._budget(table)
         rows, spent = count_rows(table, total * FOR_ROWS)
-        self.rows_, total = rows if self.relation == Relation.REPLACE else max(rows, 1.0), total - spent
+        self.rows_ = rows if self.relation == Relation.REPLACE else max(rows, 1.0)
+        total -= spent
         for_network = total * exact(self.beta)
         if self._binary:
             self._fit_bits(self._bits(table), for_network, total - for_network, progress)
@@ -163,11 +173,11 @@ class PrivBayes(NetworkSynthesizer):
             d = sum(bit_widths(sizes))
             parents = self._parents_of_bits(d, for_tables)
             share = (for_tables if parents else total) / (d - parents)
-            return self._measured_bits(table, parents, share, WHOLE)
+            return self._bit_measurements(table, parents, share, NO_CLUSTERS)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / d))
-        families = [clique_before(sizes, j, self.max_parents, room) for j in range(d)]
+        families = [greedy_clique(sizes, j, self.max_parents, room) for j in range(d)]
         variance = table.cell_variance(for_tables / d)
-        return [clique(sizes, family, variance, clips=self._published) for family in families]
+        return [clique_measurement(sizes, family, variance, clips=self._published) for family in families]
 
     def fit_seconds(self, table: PrivateTable) -> float:
         tables = [one.cells for one in self.measurements(table) if not one.for_columns]
@@ -179,6 +189,7 @@ class PrivBayes(NetworkSynthesizer):
     def _fit_bits(
         self, bits: PrivateTable, for_network: PrivacyLoss, for_tables: PrivacyLoss, progress: Progress
     ) -> None:
+        """Learn a network over bits, and measure its marginals."""
         left = list(bits.schema.names)
         k = self._parents_of_bits(len(left), for_tables)
         if k == 0:
@@ -186,17 +197,22 @@ class PrivBayes(NetworkSynthesizer):
             self.families_ = [(name,) for name in left]
         else:
             first = left[int(generator(self.random_state, 1).integers(len(left)))]
-            growth = bits.growth(ALL_SCORES[self._score], left, max_parents=k)
+            growth = bits.grow_network(ALL_SCORES[self._score], left, max_parents=k)
             self.families_ = []
-            for done, family in enumerate(grow_from(first, growth, for_network * Fraction(1, len(left) - 1), {}), 1):
+            for done, family in enumerate(
+                grow_families(first, growth, for_network * Fraction(1, len(left) - 1), {}), 1
+            ):
                 self.families_.append(family)
                 progress(0.9 * (done / len(left)) ** (k + 1), PLACED.format(placed=done, bits=len(left)))
-        progress(0.9, phrase("Measuring tables"))
-        measured = to_measure(self.families_, k)
-        self._keep(measured, *self._ask(bits, measured, for_tables))
+        progress(0.9, phrase("Measuring marginals"))
+        measured = families_to_measure(self.families_, k)
+        self._set_family_tables(measured, *self._measure(bits, measured, for_tables))
 
     def _parents_of_bits(self, d: int, for_tables: PrivacyLoss) -> int:
-        """The largest number of parents whose tables are useful: SIGMOD 2014, section 4.3, with the door's noise."""
+        """Return the largest number of parents with useful marginals (SIGMOD 2014, section 4.3).
+
+        `d` is the number of bits. The noise is the door's.
+        """
         useful = [
             k
             for k in range(1, min(self.max_parents, d - 1) + 1)
@@ -207,17 +223,20 @@ class PrivBayes(NetworkSynthesizer):
     def _fit_columns(
         self, table: PrivateTable, for_network: PrivacyLoss, for_tables: PrivacyLoss, progress: Progress
     ) -> None:
+        """Learn a network over columns, and measure its marginals."""
         schema, left = table.schema, list(table.schema.names)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / len(left)))
         first = left.pop(int(generator(self.random_state, 1).integers(len(left))))
         self.families_ = [(first,)]
         score = ALL_SCORES[self._score]
         rows = table.public_rows or 0
-        claimed = 3 / rows + 2 / rows**2 if self._published and self._score == "R" and rows else None
+        published_r = self._published and self._score == "R"
+        claimed = 3 / rows + 2 / rows**2 if published_r and rows else None
         share = for_network * Fraction(1, max(len(left), 1))
         while left:
             placed = [(family[0], schema[family[0]].size) for family in self.families_]
-            progress(0.9 * len(placed) / len(schema), COLUMNS.format(placed=len(placed), columns=len(schema)))
+            words = COLUMNS.format(placed=len(placed), columns=len(schema))
+            progress(0.9 * len(placed) / len(schema), words)
             candidates = [
                 (child, *parents)
                 for child in left
@@ -228,15 +247,16 @@ class PrivBayes(NetworkSynthesizer):
             left.remove(candidates[chosen][0])
         if len(schema) == 1:
             for_tables += for_network
-        progress(0.9, phrase("Measuring tables"))
-        self._keep(self.families_, *self._ask(table, self.families_, for_tables))
+        progress(0.9, phrase("Measuring marginals"))
+        self._set_family_tables(self.families_, *self._measure(table, self.families_, for_tables))
 
 
 def maximal_sets(columns: Sequence[tuple[str, int]], room: float, most: int) -> list[tuple[str, ...]]:
-    """Sets of at most `most` columns whose sizes multiply to at most `room`, and to which none can be added.
+    """Return the maximal sets of at most `most` columns whose marginals have at most `room` cells.
 
-    The recursion of the TODS paper (algorithm 5): sets with the first column, and those without it
-    that could not have taken it. The empty set is among them if nothing fits.
+    `columns` are pairs of a name and a number of values. A set is maximal if no column can be
+    added. The result is [()] if nothing fits. It is the recursion of the TODS paper (algorithm 5):
+    sets with the first column, and sets without it to which it cannot be added.
     """
     if not columns or not most:
         return [()]

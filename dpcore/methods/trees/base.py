@@ -87,7 +87,7 @@ class TreeClassifier(PrivateClassifier):
         levels = grow(roots, attributes, len(schema), plan, rng, progress)
         claimed, bound = plan.unspent(roots, len(levels) - 1)
         if claimed:
-            roots.leave_unasked("levels that no tree reached", claimed, bound)
+            roots.charge_unused("levels that no tree reached", claimed, bound)
         vote = self.get_params().get("vote", "majority")
         self.forest_ = make_forest(levels, schema, target, **self._splits, vote=vote, consistent=self._consistent)
 
@@ -154,7 +154,7 @@ class TreeClassifier(PrivateClassifier):
         """Return the ways to split by each column, by the column's position."""
         return attributes_of(schema, self._target(schema, self.target), **self._splits)
 
-    def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
+    def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
         """Return, by column position, the rule that maps numbers to steps of the split grid."""
         attributes = self._attributes(schema).items()
         return {index: one.steps for index, one in attributes if isinstance(one, NumberSplit)}
@@ -263,7 +263,7 @@ class ForestClassifier(TreeClassifier):
         self.n_trees_, self.max_depth_ = self.n_trees or trees, self.max_depth or depth
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}
 
-    def foretold(self, rows: int | None) -> str:
+    def describe_size_rule(self, rows: int | None) -> str:
         """Return a sentence with the sizes by `sizes_for`; empty if `sizes_for` is not used."""
         if self._published or (self.n_trees and self.max_depth):
             return ""

@@ -80,7 +80,7 @@ class DiffPRF(TreeClassifier):
     best_for = "predicting a target from bins"
     provable_published = phrase("more than epsilon")
     presets = presets_of(PAGES, "DiffPRF")
-    reconstructed = phrase(
+    reconstruction_note = phrase(
         "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) describe it."
     )
     n_trees: int = whole(default=25, most=MOST_TREES)

@@ -89,13 +89,13 @@ class ExponentialChooser(SplitChooser):
         for step in range(1, steps + 1):
             one = numbers & (rank == step)
             label = f"{name}, a cut" if steps == 1 else f"{name}, cut {step} of {steps}"
-            points[one] = nodes.choose(label, self.score, one, low, high, epsilon=share, **options).cut
+            points[one] = nodes.choose(label, self.score, one, low, high, epsilon=share, **options).point
         name, chosen = f"{name}, the column" if steps else name, points if steps else None
-        return nodes.choose(name, self.score, offered, low, high, epsilon=share, cuts=chosen, **options)
+        return nodes.choose(name, self.score, offered, low, high, epsilon=share, points=chosen, **options)
 
     def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
         """Return the proven bound on the loss of a choice by this score and exponent."""
-        return nodes.choice_bound(self.score, epsilon, self._claimed_sensitivity(nodes))
+        return nodes.selection_bound(self.score, epsilon, self._claimed_sensitivity(nodes))
 
     def _claimed_sensitivity(self, nodes: PrivateNodes) -> float | None:
         """Return the sensitivity for the standard exponent; None to use the score's true loss."""
@@ -260,12 +260,12 @@ def grow(
             least = np.where(widest > 0, deviation * nodes.classes, 0.0) * np.maximum(widest, 1)
             goes_on &= noisy >= np.maximum(least, plan.fewest)
         if plan.purity and level < plan.depth:
-            goes_on &= ~nodes.pure(plan.purity)
+            goes_on &= ~nodes.find_pure(plan.purity)
         goes_on &= nodes_to_split(np.where(goes_on, widest, 0), noisy, rng)
         going, leaves = np.flatnonzero(goes_on), np.flatnonzero(~goes_on)
         node_sets = {"": going, f"leaves of level {level}": leaves}
-        parts = nodes.parts({key: indices for key, indices in node_sets.items() if len(indices)})
-        nodes.let_go()  # forget the records; the roots' ledger is needed to the end
+        parts = nodes.partition({key: indices for key, indices in node_sets.items() if len(indices)})
+        nodes.drop_records()  # forget the records; the roots' ledger is needed to the end
         classes = np.full((size, nodes.classes), np.nan)
         if len(leaves):
             classes[leaves] = parts[-1].class_counts(f"{name}: classes in leaves", epsilon=budget.leaves[level])
@@ -275,8 +275,8 @@ def grow(
             found = choose_splits(f"{name}: division", parts[0], plan, offered[going], real, *ranges, level)
             for position, attribute in attributes.items():
                 at = np.flatnonzero(found.column == position)
-                found.cut[at] = attribute.settled(found.cut[at])
-            split.column[going], split.cut[going] = found.column, found.cut
+                found.point[at] = attribute.snap_points(found.point[at])
+            split.column[going], split.point[going] = found.column, found.point
         own = np.where(goes_on, split.column, 0)
         each = np.arange(size)
         fanout = np.where(goes_on, fans[each, own], 0)
@@ -287,7 +287,7 @@ def grow(
             GrownLevel(
                 parent=parent,
                 column=split.column,
-                point=split.cut,
+                point=split.point,
                 noisy=noisy,
                 noisy_variance=nodes.count_variance(epsilon),
                 class_counts=classes,
@@ -306,7 +306,7 @@ def grow(
         for position in np.unique(column).tolist():
             at = np.flatnonzero(column == position)
             low[at, position], high[at, position] = attributes[position].ranges(
-                low[at, position], high[at, position], split.cut[above[at]], child[at]
+                low[at, position], high[at, position], split.point[above[at]], child[at]
             )
     return levels
 
@@ -324,11 +324,11 @@ def choose_splits(
     if not kinds.any():
         return chooser.choose(name, nodes, offered, real, low, high, epsilon)
     groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
-    parts = nodes.parts({f"level {level}, lot {i + 1}": at for i, at in enumerate(groups)})
+    parts = nodes.partition({f"level {level}, lot {i + 1}": at for i, at in enumerate(groups)})
     column, point = np.empty(nodes.size, dtype=np.intp), np.empty(nodes.size)
     for part, at in zip(parts, groups, strict=True):
         found = chooser.choose(name, part, offered[at], real, low[at], high[at], epsilon)
-        column[at], point[at] = found.column, found.cut
+        column[at], point[at] = found.column, found.point
     return Split(column, point)
 
 

@@ -60,15 +60,15 @@ from dpcore.accounting.relation import Epsilon
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.parameters import both, choice, flag, whole
+from dpcore.methods.parameters import choice, flag, presets_for_both_modes, whole
 from dpcore.methods.trees.base import CRITERIA, MOST_DEPTH, SPLIT_POINTS, TreeClassifier
 from dpcore.methods.trees.grow import ExponentialChooser, GrowthPlan, NoisyGainChooser, SplitChooser
 from dpcore.postprocess.forest import prune_forest
 
 RIGHT: dict[str, Any] = {
     "remark": phrase("The source is right: its proof holds for the relation add/remove."),
-    "holds": True,
-    "within": "add_remove",
+    "proof_holds": True,
+    "relation": "add_remove",
 }
 
 
@@ -103,7 +103,7 @@ class SuLQID3(ID3):
 
     title = "SuLQ-ID3"
     reference = phrase("Blum et al. 2005")
-    presets = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", **RIGHT)
+    presets = presets_for_both_modes("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", **RIGHT)
     _chooser = NoisyGainChooser(one_by_one=True)
 
 
@@ -114,7 +114,7 @@ class PINQID3(ID3):
     """
 
     title = "PINQ-ID3"
-    presets = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", **RIGHT)
+    presets = presets_for_both_modes("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", **RIGHT)
     _chooser = NoisyGainChooser(one_by_one=False)
 
 
@@ -133,7 +133,7 @@ class DiffPID3(ID3):
     title = "DiffP-ID3"
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     best_for = "a small tree to show"
-    presets = both("DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", **RIGHT)
+    presets = presets_for_both_modes("DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", **RIGHT)
     criterion: str = choice(default="Max", options=CRITERIA)
 
 
@@ -156,7 +156,7 @@ class DiffPC45(ID3):
     title = "DiffP-C4.5"
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories, numbers"))
     best_for = "one tree with numeric split points"
-    presets = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", **RIGHT)
+    presets = presets_for_both_modes("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", **RIGHT)
     seconds = (0.06, 0.2)
     max_depth: int = whole(default=5, most=MOST_DEPTH)
     criterion: str = choice(default="Max", options=CRITERIA)

@@ -15,7 +15,7 @@ import streamlit as st
 
 from dpcore import charts, datasets
 from dpcore.dashboard import links, session
-from dpcore.dashboard.demonstration import Demonstration, epsilon_slider, show, sides
+from dpcore.dashboard.demonstration import Demonstration, draw_demonstration, epsilon_slider, two_columns
 from dpcore.dashboard.widgets import choice, seed_button
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
@@ -45,7 +45,7 @@ def two_steps(page: str, name: str, settings: DrawSettings, attack: Attack) -> N
     without noise) and the seed of a button; it gives a lead, and what is shown.
     """
     key, head = f"{page}.{name}", st.container()
-    left, right = sides()
+    left, right = two_columns()
     with left:
         with links.draw_settings(page, session.dataset(), name):
             label, look = say("What is published"), {"default": "noiseless", "required": True}
@@ -55,7 +55,7 @@ def two_steps(page: str, name: str, settings: DrawSettings, attack: Attack) -> N
         lead, found = attack(*chosen, epsilon, seed_button(key, say("Draw again")))
     head.markdown(lead)
     if found is not None:
-        show(found, left, right)
+        draw_demonstration(found, left, right)
 
 
 def with_noise(frame: pd.DataFrame, epsilon: float, assumed: str, *others: Any) -> Demonstration:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import links, panels, session
-from dpcore.dashboard.demonstration import DANA, OTHERS, epsilon_slider, sides, with_headings
+from dpcore.dashboard.demonstration import DANA, OTHERS, epsilon_slider, two_columns, with_headings
 from dpcore.dashboard.pages.attacks.membership_game_numbers import (
     AUTO,
     COUNT,
@@ -37,7 +37,7 @@ def game(page: str) -> None:
         "**Is {name} in the table?** A coin decides, and you guess by a noisy number of ill people.",
         name=DANA,
     )
-    left, right = sides()
+    left, right = two_columns()
     with left, links.draw_settings(page, session.dataset(), "game"):
         epsilon = epsilon_slider(f"{page}.game", phrase("Epsilon that is claimed"), EPSILONS)
         rules = Rules(epsilon, choice(st.radio, say("What is released"), f"{page}.game.mode", RELEASES))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom, dlaplace
 
-from dpcore.dashboard.histogram_pair import interval
+from dpcore.dashboard.histogram_pair import clopper_pearson
 from dpcore.language import phrase
 from dpcore.text import odds
 
@@ -123,6 +123,6 @@ def score_frame(played: Game) -> pd.DataFrame:
     rows = [(who, rules.mode, rules.epsilon, *score) for (rules, who), score in scores]
     found = pd.DataFrame(rows, columns=["who", "mode", "epsilon", "right", "rounds"])
     right, rounds = (found[name].to_numpy(dtype=float) for name in ("right", "rounds"))
-    found["share"], (found["low"], found["high"]) = right / rounds, interval(right, rounds)
+    found["share"], (found["low"], found["high"]) = right / rounds, clopper_pearson(right, rounds)
     found["allowed"] = [odds(epsilon) for epsilon in found["epsilon"]]
     return found.sort_values(["epsilon", "mode", "who"])

@@ -16,7 +16,7 @@ from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.dashboard.demonstration import Demonstration
 from dpcore.dashboard.pages.attacks.attack_steps import NUMBERS, SECRET, remembered, sample
-from dpcore.dashboard.panels.disclosure import points
+from dpcore.dashboard.panels.disclosure import limit_points
 from dpcore.evaluate import disclosure
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
@@ -89,7 +89,7 @@ def attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
             keep = phrase("This epsilon is so large that it sets no limit to any attack.")
     columns = len(sample().schema.names)
     values = {"columns": columns, "permuted": columns - len(KNOWN) - 1, "share": percent(inside)}
-    values |= {"method": METHODS[METHOD].title, "epsilon": epsilon, "points": points(epsilon or 0)}
+    values |= {"method": METHODS[METHOD].title, "epsilon": epsilon, "points": limit_points(epsilon or 0)}
     groups = {
         "others": say("rows of others: mean {mean:.1f} columns off", mean=others.mean()),
         "released": say("released rows: mean {mean:.1f} columns off", mean=released.mean()),

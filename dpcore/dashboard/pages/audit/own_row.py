@@ -55,11 +55,11 @@ def attack_own_row(page: str, data: Dataset, container: Any) -> None:
         st.info(say(needs, size=MAX_BYTES >> 20))
         return
     key = f"{page}.own"
-    jobs.answer(container, key, twin_worlds.RUNNING)
+    jobs.show_start(container, key, twin_worlds.RUNNING)
     with st.container(key="settings"), links.draw_settings(page, data, "own"):
         chosen, trials = settings(key, data)
     estimator = estimator_of(chosen, data)
-    st.session_state[f"{key}.lacks"] = controls.refusal(partial(estimator.check, data.schema))
+    st.session_state[f"{key}.lacks"] = controls.show_refusal(partial(estimator.check, data.schema))
     make = partial(case_of, estimator, chosen, data)
     found = twin_worlds.run_worlds(key, container, (chosen, data.token), make, trials, real=True)
     cost = phrase("Shown to anyone, they could cost up to epsilon {sum}, if one run keeps its claim.")
@@ -120,7 +120,7 @@ def target(data: Dataset) -> str | None:
 def estimator_of(chosen: OwnRow, data: Dataset) -> PrivateEstimator:
     """The method that runs in both worlds."""
     kind: type[PrivateEstimator] = METHODS[chosen.method]
-    estimator = kind(mode=chosen.mode, relation=chosen.relation).at_epsilon(chosen.epsilon)
+    estimator = kind(mode=chosen.mode, relation=chosen.relation).with_epsilon(chosen.epsilon)
     return estimator.set_params(target=target(data)) if "target" in estimator.get_params() else estimator
 
 

@@ -72,7 +72,7 @@ def method_title(name: str) -> str:
 
 def attack(page: str, data: Dataset, container: Any) -> None:
     """Choose a case, run it in both worlds, and see; the button stands in its place."""
-    jobs.answer(container, page, RUNNING)
+    jobs.show_start(container, page, RUNNING)
     with st.container(key="settings"), links.draw_settings(page, data, "attack"):
         case, trials = settings(page)
     run_worlds(page, container, (case.key, case.estimator.epsilon), lambda: case, trials)
@@ -91,7 +91,7 @@ def run_worlds(
 
     `real` if it is made from a person's own rows, of which the last runs alone are kept.
     """
-    jobs.end_in_page(key)
+    jobs.finish_in_page(key)
     found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, NeighboringPair]])
 
     def work(progress: Progress) -> None:
@@ -100,7 +100,7 @@ def run_worlds(
         while len(found) > (1 if real else MOST_KEPT):
             found.pop(next(iter(found)))
 
-    if not jobs.run(RUNNING, key, work, place=container):
+    if not jobs.run(RUNNING, key, work, area=container):
         with container.container():
             controls.run_button(key)
     if chosen in found:
@@ -135,7 +135,7 @@ def settings(page: str) -> tuple[Case, int]:
     with cells[2]:
         look = {"usual": case.estimator.epsilon, "disabled": case.expected is None}
         epsilon = number_choice(st.select_slider, say("Epsilon"), f"{page}.epsilon", EPSILONS, **look)
-    return replace(case, estimator=case.estimator.at_epsilon(epsilon)), trials
+    return replace(case, estimator=case.estimator.with_epsilon(epsilon)), trials
 
 
 def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:

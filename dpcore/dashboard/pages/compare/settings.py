@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.dashboard import controls, housekeeping, session, shell, unproved, widgets
+from dpcore.dashboard import controls, housekeeping, session, shell, void_guarantee, widgets
 from dpcore.dashboard.pages.compare import sweep, sweep_runs
 from dpcore.dashboard.widgets import caption
 from dpcore.datasets import Dataset
@@ -57,8 +57,8 @@ def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None
     for spot, (key, config) in zip(st.columns(len(presets)), presets.items(), strict=True):
         with spot, shell.mendable():
             charge = sweep_runs.charge_of(config, data) if config else say("No method takes these columns.")
-            asks = config is not None and session.of_people(data) and charge != say(sweep_runs.FINISHED)
+            asks = config is not None and session.is_of_people(data) and charge != say(sweep_runs.FINISHED)
             look: Any = {"charge": charge} if asks else {"help": say(sweep_runs.CHARGED)}
             words = say(sweep.QUESTIONS[key].words)
-            unproved.button(words, page, key, data, width="stretch", disabled=config is None, **look)
+            void_guarantee.run_button(words, page, key, data, width="stretch", disabled=config is None, **look)
             st.caption(charge)

@@ -31,7 +31,7 @@ def methods_of_pages(*pages: str) -> Offered:
         shown: (name, ways)
         for name, kind in METHODS.items()
         if kind.page in pages
-        for shown, ways in (kind.compared or {name: {mode: {} for mode in kind.modes}}).items()
+        for shown, ways in (kind.comparison_variants or {name: {mode: {} for mode in kind.modes}}).items()
     }
 
 

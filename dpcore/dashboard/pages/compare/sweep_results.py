@@ -17,7 +17,7 @@ from dpcore.dashboard.pages.compare.sweep import LOCAL, MODES, in_words, series_
 from dpcore.dashboard.pages.compare.sweep_runs import Comparison, neighbors
 from dpcore.dashboard.run_records import show_failures, translate_table
 from dpcore.dashboard.shell import escape
-from dpcore.dashboard.widgets import caption, markdown, one_of
+from dpcore.dashboard.widgets import caption, markdown, segmented_choice
 from dpcore.evaluate.evaluator import FLOOR, RANGE_ERROR
 from dpcore.export import protection
 from dpcore.export.rendering import spreadsheet_csv
@@ -75,9 +75,9 @@ def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
     measures: dict[str, str] = {name: in_words(name) for name in made.config.measures}
     axis, differ = "claimed", good["epsilon_claimed"] != good["epsilon_bound"]
     with st.container(horizontal=True, key="switches"):
-        metric = one_of(say("Measure"), f"{page}.measure", measures, label_visibility="collapsed")
+        metric = segmented_choice(say("Measure"), f"{page}.measure", measures, label_visibility="collapsed")
         if len(made.config.epsilons) > 1 and not made.void and differ.any():
-            axis = one_of(say("Epsilon on the axis"), f"{page}.axis", AXES)
+            axis = segmented_choice(say("Epsilon on the axis"), f"{page}.axis", AXES)
     frame = good[good["metric"] == metric].dropna(subset=["value"])
     if frame.empty:
         st.info(say("No run has this measure."))

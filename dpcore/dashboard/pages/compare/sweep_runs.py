@@ -73,7 +73,7 @@ def current_comparison(data: Dataset) -> Comparison | None:
 
 def store() -> experiment.Location:
     """Where finished runs are kept: beside the ledger; in the session's memory, if the ledger goes with it."""
-    return session.books().sweeps or session.keep_once("dpcore.sweeps", dict[str, bytes])
+    return session.ledger_store().sweeps or session.keep_once("dpcore.sweeps", dict[str, bytes])
 
 
 def find_unfinished(config: Config, data: Dataset, kept: experiment.Location) -> list[Method]:
@@ -122,14 +122,14 @@ def work(config: Config, data: Dataset) -> jobs.Work:
         made = Comparison(config, data, references)
         finished = made.planned - len(find_unfinished(config, data, kept))
         notes: dict[Any, Ledger] = {}
-        before = proven(spending.books, config, data)
+        before = proven(spending.store, config, data)
 
         def tell(*_: object) -> None:
-            spent = number(proven(spending.books, config, data) - before)
+            spent = number(proven(spending.store, config, data) - before)
             values = {"count": len(made.frames), "planned": made.planned, "spent": spent}
             progress(len(made.frames) / made.planned, SPENT.format(**values))
 
-        how: dict[str, Any] = {"ledgers": spending.books.open_runs(config.methods, data, PURPOSE), "store": kept}
+        how: dict[str, Any] = {"ledgers": spending.store.open_runs(config.methods, data, PURPOSE), "store": kept}
         with closing(experiment.stream(data=data, progress=tell, **how, **config.arguments)) as found:
             for count, (_, frame) in enumerate(found, 1):
                 made.frames.append(frame)

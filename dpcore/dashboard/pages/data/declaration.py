@@ -13,7 +13,7 @@ from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data import privacy_unit, rules
 from dpcore.dashboard.pages.data.lines import lost_taxonomies
 from dpcore.dashboard.pages.data.questions import SHOWN, TableQuestion, choose_some, columns_seen
-from dpcore.dashboard.shell import escape, forget, open_page
+from dpcore.dashboard.shell import drop_waiting_runs, escape, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
 from dpcore.datasets.proposals import PROPOSED, RARE, outward, was_edited, with_value, without_values
@@ -37,12 +37,12 @@ SINGLE = phrase("Values of single rows are not declared. Write rounder bounds fo
 def go_on(rows: Intake, *known: Any) -> NoReturn:
     """Keep a schema and what is known of it, and draw the page anew."""
     rows.keep(*known)
-    intake.begin_anew()
+    intake.restart_page()
 
 
 def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection[str]) -> NoReturn:
     """Draw the page anew with more columns in use, as the rows have them; what was edited stays."""
-    joined = list(map(rows.put_together, rows.changes.pop("flags", ())))
+    joined = list(map(rows.join_columns, rows.changes.pop("flags", ())))
     columns = {column.name: column for column in (*schema, *map(rows.proposal, names), *joined)}
     ordered = [columns[name] for name in rows.headers if name in columns]
     target = schema.target if schema.target in columns.keys() & {*rows.headers} else None
@@ -61,7 +61,7 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQu
         found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
     for note in rows.notes:
         ends = [end for end, beginning in ENDS.items() if note.startswith(beginning) and rows.content is not None]
-        answers = {say("Leave it out"): partial(intake.leave_out, end) for end in ends}
+        answers = {say("Leave it out"): partial(intake.skip_row, end) for end in ends}
         text = escape(retold(note))
         found.append(TableQuestion(text, [text], answers | {say("Seen"): None}))
     if gone := lost_taxonomies(schema, rows.schema):
@@ -83,7 +83,7 @@ def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
     markdown("Declare all that could occur. Rounding outward is no privacy by itself.")
     lines = {name: schema[name].values_text for name in left}
     st.dataframe(pd.DataFrame({say("Public values"): lines}), height=220, key="data.lines")
-    jobs.ask(say("Use without a guarantee"), rows.request, "unproved", type="tertiary")
+    jobs.request_button(say("Use without a guarantee"), rows.request, "unproved", type="tertiary")
 
 
 def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
@@ -92,9 +92,9 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
     A line that no one has declared yet loses them, wherever it is from: with another column that
     tells persons apart, or a schema from a file, it may have some. What is ticked stays.
     """
-    lines = [one for one in schema if rows.found and one.origin in PROPOSED and not one.numeric]
+    lines = [one for one in schema if rows.column_types and one.origin in PROPOSED and not one.numeric]
     rare = {one.name: rows.rare(one.name, schema.unit) for one in lines}
-    unasked = {name: {*rare[name]} - rows.ticked[name] for name in left if name in rare}
+    unasked = {name: {*rare[name]} - rows.listed_rare[name] for name in left if name in rare}
     fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)
     if fewer != schema.columns:
         go_on(rows, replace(schema, columns=fewer), left)
@@ -119,13 +119,13 @@ def choose_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare)
         rows.answers.update(rare_parts(rare, schema))
         columns = {one.name: one for one in schema}
         for name, text in chosen:
-            rows.ticked[name].add(canonical(text))
+            rows.listed_rare[name].add(canonical(text))
             columns[name] = with_value(columns[name], text)
             del rare[name][text]
             if not rare[name] and rows.is_whole(name):  # all values are listed
                 columns[name] = replace(columns[name], missing=False, outside="refuse")
         rows.keep(replace(schema, columns=tuple(columns.values())), left)
-        forget(intake.USE)
+        drop_waiting_runs(intake.USE)
 
     choose_some(values, act, f"data.listed:{rows.token}:{rows.version}", ": ".join, every=False)
 
@@ -136,7 +136,7 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any
     What it gives is the data, once somebody pressed it and they are there.
     """
     schemas = {"use": intake.with_source(schema, ()), "unproved": intake.with_source(schema, left)}
-    plan, now = folders.plan(rows, schemas["use"], share), session.dataset()
+    plan, now = folders.make_plan(rows, schemas["use"], share), session.dataset()
     action = say("Use this table") if plan is None else plan.label
     look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
     if left:
@@ -145,12 +145,12 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any
         look |= {"disabled": True, "help": say(SINGLE, columns=escape(", ".join(exact)))}
     with at:
         if now.token != rows.token_of(share) or now.schema != schemas["use"]:
-            jobs.ask(action, rows.request, "use", **look)
+            jobs.request_button(action, rows.request, "use", **look)
         elif st.button(say("Make synthetic data"), key="data.next", **look):
             open_page("networks")  # whose usual method keeps most
     pressed = jobs.waiting_run(rows.request)  # its schema is the one that was on the screen
     if plan is None:
         session.waiting_runs().pop(rows.request, None)
-        return intake.dataset_of(rows, schemas[pressed], share) if pressed else None
-    jobs.end(rows.request)
-    return folders.bring(replace(plan, schema=schemas[pressed or "use"]))
+        return intake.make_dataset(rows, schemas[pressed], share) if pressed else None
+    jobs.finish(rows.request)
+    return folders.run_encoding(replace(plan, schema=schemas[pressed or "use"]))

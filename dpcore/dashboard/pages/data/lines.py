@@ -20,7 +20,7 @@ import streamlit as st
 from streamlit import column_config
 
 from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.shell import class_size
+from dpcore.dashboard.shell import is_class_size
 from dpcore.datasets.proposals import edited_origin
 from dpcore.datasets.schema_formats import Fields
 from dpcore.domain.column import DEFAULT_BINS, KINDS, Column
@@ -163,7 +163,7 @@ def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
 def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
     """Where the line of each column comes from; why there is none."""
     words = phrase("left out: {reason}")
-    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.found if not one.kept}
+    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.kept}
     for column in schema:
         words = ORIGINS.get(column.origin, phrase("declared"))
         found[column.name] = say("read off your rows") if column.name in left else say(words)
@@ -183,7 +183,7 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
     """The editable table."""
     text, box = column_config.TextColumn, column_config.CheckboxColumn
     pick: Any = partial(column_config.SelectboxColumn, format_func=lambda one: say(WORDS[str(one)]))
-    size, wide = (1.4, 190) if class_size() else (1.0, 250)
+    size, wide = (1.4, 190) if is_class_size() else (1.0, 250)
     columns: dict[str, Any] = {
         "use": box(say("Use"), width=round(64 * size)),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
@@ -195,9 +195,9 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
         "also": text(say("Also missing"), help=say("Numbers or dates that stand for none, such as 999; -9.")),
         "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y, m/d/y, ymd or d-mon-y.")),
     }
-    shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.read_off)
+    shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.inferred_columns)
     st.session_state[SHOWN] = {key: shown}
-    table = frame(rows.schema, rows.headers, shown, rows.asked)
+    table = frame(rows.schema, rows.headers, shown, rows.incomplete_columns)
     height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with headings and border
     look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
     return st.data_editor(table, key=key, height=height, placeholder="", **look)

@@ -41,9 +41,9 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
     with bar.popover(say("Change"), type="tertiary", key="data.change"):
         unit = privacy_unit(rows, used, key)
         target = column_choice(say("Class column"), used, schema.target, key=f"data.target:{key}")
-        if rows.fixed is None and target:
+        if rows.dataset is None and target:
             label, note = say("Measure accuracy later (sets 30% of rows apart)"), say(TEST_ROWS)
-            wanted = rows.made(now := session.dataset()) and now.sizes[1] > 0
+            wanted = rows.is_source_of(now := session.dataset()) and now.sizes[1] > 0
             share = 0.3 * st.toggle(label, wanted, key=f"data.accuracy:{rows.token}", help=note)
         label = say("At most how many rows? (public; empty: not known)")
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
@@ -59,10 +59,10 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
 def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
     """The privacy unit: what the schema says, or what was recognized, until it is edited."""
     known = rows.schema.unit or ONE_ROW
-    if rows.fixed is not None and known == ONE_ROW:
+    if rows.dataset is not None and known == ONE_ROW:
         return None  # of the data sets that are known, nobody has two rows
     usual = known.id_column
-    found = [one for one in persons(rows.found, used) if one.what == "identifier"]
+    found = [one for one in persons(rows.column_types, used) if one.what == "identifier"]
     people = [one.name for one in found if of_people(one.name)]
     if known == ONE_ROW and len(people) == 1 and not rows.version:
         usual = people[0]
@@ -95,7 +95,7 @@ def persons(found: Sequence[RecognizedColumn], used: Sequence[str]) -> list[Reco
 
 def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether values of several rows are persons: one column at most tells them apart."""
-    parts = {f"person {one.name}": one for one in persons(rows.found, schema.names)}
+    parts = {f"person {one.name}": one for one in persons(rows.column_types, schema.names)}
     found = [parts[part] for part in parts if part not in rows.answers]
     if found and schema.unit is None:
         names = ", ".join(f"**{escape(one.name)}**" for one in found)
@@ -117,7 +117,7 @@ def deny_persons(rows: Intake, parts: Mapping[str, RecognizedColumn]) -> None:
 
 def question_of_rows(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether the number of rows is public; where persons are protected, of those that count."""
-    if rows.fixed is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
+    if rows.dataset is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
         many, _ = rows.sizes(schema.persons, 0.0)
         step = 10 ** max(len(str(many)) - 2, 1)  # two digits, never the number itself
         most = (many // step + 1) * step

@@ -67,7 +67,7 @@ def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]
     Those that could be persons come first, then what most columns have.
     """
     groups = defaultdict[str, dict[str, tuple[str, RecognizedColumn]]](dict)
-    for one in rows.found:
+    for one in rows.column_types:
         for line in filter(None, one.doubt.split("\n") if one.name in used else ()):
             words, _, proposed = line.rpartition(": ")
             if (part := f"{one.name!r}: {line}") not in rows.answers:

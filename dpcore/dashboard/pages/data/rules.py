@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.questions import TableQuestion, choose_some
 from dpcore.dashboard.shell import escape
-from dpcore.domain.rules import HOW, parse
+from dpcore.domain.rules import HOW, parse_rules
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, say
@@ -32,12 +32,12 @@ def field(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
 
 def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether what no row breaks holds in general: one question of orders, and one of pairs."""
-    read = rows.fixed is None and rows.path is None  # of a path only the first rows are here
+    read = rows.dataset is None and rows.path is None  # of a path only the first rows are here
     found = rows.rules(schema.columns) if read else ()
     for words, rules in zip((ALWAYS, NEVER), found, strict=False):
         new = tuple(rule for rule in rules if rule not in schema.rules and rule not in rows.answers)
         with suppress(SchemaError):  # of names with the marks of rules in them
-            ends = parse(schema.columns, replace(schema, rules=(*schema.rules, *new)).rules[len(schema.rules) :])
+            ends = parse_rules(schema.columns, replace(schema, rules=(*schema.rules, *new)).rules[len(schema.rules) :])
             columns = dict.fromkeys(schema.names[j] for both in ends for j, _ in both)
             few = words == ALWAYS or len(new) <= MOST_NAMED
             names = ", ".join(map(escape, new if few else columns))

@@ -23,8 +23,8 @@ SURVEY = [phrase("mechanism"), phrase("noise"), phrase("framework"), phrase("dat
 def model(shown: ShownRelease, _: Dataset) -> Parts:
     """The trees, and what they predict."""
     return {
-        phrase("Trees"): lambda: forest.tree(PAGE, shown),
-        phrase("Predict"): lambda: predict.predict(PAGE, shown.release.model),
+        phrase("Trees"): lambda: forest.draw_tree(PAGE, shown),
+        phrase("Predict"): lambda: predict.draw_predictions(PAGE, shown.release.model),
     }
 
 
@@ -42,11 +42,11 @@ def more_trees(method: PrivateEstimator, rows: int | None) -> None:
     """A forest, where the rule grows a single tree."""
     ruled = isinstance(method, ForestClassifier) and method.mode == "corrected"
     if ruled and not method.n_trees and sizes_for(rows, method.epsilon)[0] == 1:
-        look: Any = {"icon": ":material/forest:", "help": method.foretold(rows)}
+        look: Any = {"icon": ":material/forest:", "help": method.describe_size_rule(rows)}
         label, wish = say("Grow 25 trees all the same"), (PAGE, {"n_trees": 25})
-        st.button(label, on_click=links.ask, args=wish, **look)
+        st.button(label, on_click=links.preset_controls, args=wish, **look)
 
 
 def drawers(_: Dataset) -> None:
     """What can be done without a release."""
-    predict.drawer(PAGE)
+    predict.saved_model_drawer(PAGE)

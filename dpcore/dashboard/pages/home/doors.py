@@ -24,7 +24,7 @@ def teach() -> None:
     with st.popover(say("Choose a lesson"), **look), st.container(key="lessons"):
         for name, lesson in LESSONS.items():
             done = f" {say(':green[:material/check_circle: done]')}" * (name in lessons.finished_lessons())
-            look = {"on_click": lessons.begin, "args": (name,), "width": "stretch"}
+            look = {"on_click": lessons.start_lesson, "args": (name,), "width": "stretch"}
             st.button(f"**{say(lesson.title)}**{done}", key=f"home.lesson.{name}", **look)
             caption(lesson.promise)
     with st.popover(say("Plan for 90 minutes"), icon=":material/schedule:", width="stretch"):
@@ -53,11 +53,11 @@ def own_table() -> None:
             if found is not None:
                 page, settings, data = found
                 shell.check_page(page)
-                title, name = shell.page(page).title, shell.escape(data)
+                title, name = shell.find_page(page).title, shell.escape(data)
                 markdown("Settings of the page **{page}**, used on {data}.", page=title, data=name)
                 label = say("Open that page with these settings")
                 if st.button(label, key="home.restore", type="primary"):
-                    links.ask(page, settings)
+                    links.preset_controls(page, settings)
                     shell.open_page(page)
         caption("Restores what the page's controls said. The data are not in it: choose them on the page Data.")
 
@@ -72,7 +72,7 @@ def first_release() -> None:
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if st.button(say("Try it now"), key="home.try", help=note, **look):
         session.set_dataset(datasets.load("sample"))
-        session.set_back()
+        session.restore_controls()
         session.drop("naive_bayes.")  # earlier settings could be the paper's
         session.preset("naive_bayes.epsilon", epsilon)
         session.request("naive_bayes")

@@ -13,8 +13,8 @@ from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Account, file_of, format_relation, ledger_path, price
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import panels, session
-from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
-from dpcore.dashboard.shell import escape, for_person, in_full, mendable
+from dpcore.dashboard.epsilon import odds_sentence, short_odds
+from dpcore.dashboard.shell import escape, format_spent, mendable, person_clause
 from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError
@@ -31,7 +31,7 @@ COLUMNS = (  # of a table of runs
 def read_accounts() -> list[Account] | None:
     """All accounts, those of the data in use first; None, with what to do about it, if they cannot be read."""
     try:
-        found, used = session.books().accounts(), session.books().key(session.dataset())
+        found, used = session.ledger_store().accounts(), session.ledger_store().key(session.dataset())
     except BookError as error:
         st.error(escape(error.cause), icon=":material/error:")
         markdown(
@@ -45,7 +45,7 @@ def read_accounts() -> list[Account] | None:
                 "**A third way:** what the file holds is sound, but charges may be missing. Go on "
                 "with it if it is your latest copy; its totals may be too small from then on."
             )
-            go_on = mendable()(session.books().go_on)
+            go_on = mendable()(session.ledger_store().go_on)
             st.button(say("Go on with what it holds"), on_click=go_on, key="ledger.go_on")
         return None
     return sorted(found, key=lambda line: (line.file != file_of(used), line.key != used))
@@ -56,14 +56,14 @@ def other_ledgers(**look: Any) -> None:
     with st.container(horizontal=True):
         label = say("Set the file aside and begin a new one")
         st.button(label, "ledger.aside", on_click=set_aside, **look)
-        look |= {"on_click": session.keep_books, "args": (None,)}
+        look |= {"on_click": session.use_ledger_file, "args": (None,)}
         st.button(say("Keep this session only"), "ledger.session", **look)
 
 
 @mendable()
 def set_aside() -> None:
     """Begin a new file, and remember where the earlier one is; a button's callback."""
-    st.session_state["dpcore.books.aside"] = str(session.books().set_aside())
+    st.session_state["dpcore.books.aside"] = str(session.ledger_store().set_aside())
 
 
 def account_panel(account: Account, accounts: list[Account]) -> None:
@@ -97,9 +97,9 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         st.warning(text, icon=":material/gpp_bad:")
         listed = unproved.drop(columns=["proven at most", "epsilon_bound"])
         st.dataframe(listed.rename(columns=say), hide_index=True, key=f"ledger.apart.{key}")
-    requested = session.accounts().get((account.key, str(account.relation), account.delta))
+    requested = session.session_ledgers().get((account.key, str(account.relation), account.delta))
     if requested is not None and requested.entries:
-        panels.table_behind(requested.to_frame(), say("Every query of this session"))
+        panels.draw_table(requested.to_frame(), say("Every query of this session"))
 
 
 def promise(account: Account) -> str:
@@ -112,7 +112,7 @@ def promise(account: Account) -> str:
 
 def cap_controls(account: Account, cap: float | None, key: str) -> None:
     """What sets a cap, and lifts it."""
-    label, act = say("Refuse runs above this epsilon, in all"), session.books().set_cap
+    label, act = say("Refuse runs above this epsilon, in all"), session.ledger_store().set_cap
     look: Any = {"placeholder": say("no cap"), "key": f"ledger.cap.{key}"}
     wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, **look)
     named = account.key, account.name, account.relation
@@ -130,10 +130,10 @@ def totals(account: Account) -> None:
     gained = account.measure.log_odds_gained(account.totals.bound * rows)
     claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
     labels = say("Releases"), say("Claimed"), say("Proven at most"), say("Odds")
-    values = f"{account.looks:,}", claimed, bound, odds_in_short(gained)
+    values = f"{account.looks:,}", claimed, bound, short_odds(gained)
     figures(dict(zip(labels, values, strict=True)))
     sentence = odds_sentence(gained, phrase("these releases, and nothing else"), account.delta)
-    if person := for_person(account, unit):
+    if person := person_clause(account, unit):
         sentence = say("Per row{for_person}. For them: {odds}", for_person=person, odds=sentence)
     elif account.protects == "row":
         sentence = say("Per row: {odds} A person with more rows is protected less.", odds=sentence)
@@ -154,7 +154,7 @@ def runs_of(account: Account) -> pd.DataFrame:
             retold(run.void or phrase("No finite epsilon can be proved for this run.")),
             run.epsilon_bound,
         )
-        for run in session.books().runs(account.key, account.relation, account.delta)
+        for run in session.ledger_store().runs(account.key, account.relation, account.delta)
     ]
     return pd.DataFrame(rows[::-1], columns=[*COLUMNS, "epsilon_bound"])
 
@@ -162,7 +162,7 @@ def runs_of(account: Account) -> pd.DataFrame:
 def unit_of(account: Account) -> PrivacyUnit | None:
     """What the schema in use says of the rows of one person, for an account of rows of the file in use."""
     data = session.dataset()
-    return data.schema.unit if account.key == file_of(session.books().key(data)) else None
+    return data.schema.unit if account.key == file_of(session.ledger_store().key(data)) else None
 
 
 def cost_here(other: Account, account: Account) -> PrivacyLoss:
@@ -179,29 +179,29 @@ def compare_accounts(other: Account, account: Account) -> str:
     """What another account of the file can cost, and what that is for whom this one protects."""
     cost, epsilon = cost_here(other, account), account.measure.epsilon
     if math.isfinite(cost):
-        more = in_full(account, epsilon(cost))
-        total = in_full(account, epsilon(cost + account.totals.bound))
+        more = format_spent(account, epsilon(cost))
+        total = format_spent(account, epsilon(cost + account.totals.bound))
         here = say("Here that is at most {more}, in all **{total}**.", more=more, total=total)
     elif account.protects == "person" and other.protects == "row":
         many = phrase(
             "That is per row{for_person}. No public number bounds how many rows a person has, so "
             "no total here holds it, and a cap here refuses it."
         )
-        here = say(many, for_person=for_person(other, unit_of(other)))
+        here = say(many, for_person=person_clause(other, unit_of(other)))
     else:
         here = say("No total holds promises to others, or with another relation or delta.")
     if other.apart:
         here += f" {say('What is listed apart there is in no total.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
-    values = {"name": escape(other.name), "promise": promise(other), "spent": in_full(other)}
+    values = {"name": escape(other.name), "promise": promise(other), "spent": format_spent(other)}
     return say(lead, here=here, **values)
 
 
 def keeping() -> None:
     """Where the ledger is kept, and other places for it."""
-    books = session.books()
+    books = session.ledger_store()
     with st.expander(say("Where this ledger is kept")):
-        if session.laid_aside():
+        if session.is_set_aside():
             markdown("It is this lesson's own, and ends with it. **Your ledger is laid aside, and comes back then.**")
             return
         if books.kept:
@@ -222,9 +222,9 @@ def keeping() -> None:
             caption("Setting it aside does so for every open tab of yours; nothing is deleted.")
         else:
             markdown("This ledger lives **for this session only**: later totals lack it, and are too small.")
-            if not session.passing():
+            if not session.is_ledger_temporary():
                 path = ledger_path()
-                st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
+                st.button(say("Keep it in a file"), on_click=session.use_ledger_file, args=(path,), key="ledger.keep")
                 caption("The file is {path}. It lacks what was charged here before.", path=path)
         folder = books.path.parent / "sweeps" if books.kept else say("memory")
         caption("Comparisons keep aggregates of real rows, noiseless and not private, in {at}.", at=folder)

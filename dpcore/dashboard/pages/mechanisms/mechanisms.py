@@ -66,8 +66,8 @@ def noise(key: str) -> Demonstration:
     window = zoom(key)
     seed = seed_button(key, say("Draw {n} others", n=DRAWN))
     mechanism = count_noise.CountNoise(name, epsilon, delta)
-    found = count_noise.worlds(mechanism, COUNT, window=window)
-    drawn = count_noise.draws(mechanism, COUNT, seed, DRAWN)
+    found = count_noise.world_densities(mechanism, COUNT, window=window)
+    drawn = count_noise.sample_worlds(mechanism, COUNT, seed, DRAWN)
     edge = window + 0.6 * mechanism.whole
     return Demonstration(
         {say("95% are within ±"): f"{mechanism.quantile(0.975):.3g}"},

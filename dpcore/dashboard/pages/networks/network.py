@@ -33,11 +33,11 @@ def network(shown: ShownRelease, found: Network) -> None:
         text = phrase("{n:,} cliques of a model that was fitted to measured marginals.")
     what = say(text, n=len(frame), measured=(frame["epsilon"] > 0).sum())
     st.markdown(f"{what} {panels.release_note(shown)}")
-    panels.release_chart(shown, picture)
+    panels.draw_release_chart(shown, picture)
     shares = frame["epsilon"] / max(frame["epsilon"].sum(), 1e-300)
     texts = {"parents": frame["parents"].map(", ".join), SHARE: shares.map("{:.1%}".format)}
     title = say("Every node: its size and its share of epsilon")
-    panels.table_behind(frame.assign(**texts)[COLUMNS].rename(columns=say), title)
+    panels.draw_table(frame.assign(**texts)[COLUMNS].rename(columns=say), title)
 
 
 def clusters(shown: ShownRelease, found: Network) -> None:
@@ -57,7 +57,7 @@ def clusters(shown: ShownRelease, found: Network) -> None:
     markdown(text, many=len(found.clusters), sizes=sizes)
     if len(pairs := found.similarity):
         groups = {name: i for i, cluster in enumerate(found.clusters, 1) for name in cluster}
-        panels.release_chart(shown, charts.affinity(pairs, groups))
+        panels.draw_release_chart(shown, charts.affinity(pairs, groups))
     rows = [(i, ", ".join(cluster)) for i, cluster in enumerate(found.clusters, 1)]
     table = pd.DataFrame(rows, columns=[say("cluster"), say(what)])
-    panels.table_behind(table, say("The {what} of every cluster", what=say(what)))
+    panels.draw_table(table, say("The {what} of every cluster", what=say(what)))

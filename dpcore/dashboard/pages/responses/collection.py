@@ -65,7 +65,7 @@ def collection(page: str) -> None:
     reports.column(f"{key}.column", made, None, model and model.predictor, keep)
     if model is not None:
         st.header(say("Predict"))
-        predict.predict_file(key, model)
+        predict.predict_rows(key, model)
 
 
 def draw_facts(found: Collection) -> None:
@@ -80,7 +80,7 @@ def draw_facts(found: Collection) -> None:
         epsilon=number(made.price()),
     )
     st.markdown(f"{text} {reports.clear(made)}")
-    predict.its_privacy(found.origin)
+    predict.draw_model_privacy(found.origin)
 
 
 def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
@@ -98,9 +98,9 @@ def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
         method = METHODS[name](mode=said["mode"] if again else "corrected")
         assert isinstance(method, LocalClassifier)
         for control in method.controls:
-            if control.name in method.learning and control.wanted(method):
+            if control.name in method.learning and control.applies_to(method):
                 schema = found.reports.source
-                value = controls.value_of(f"{key}.{name}", method, control, schema, name)
+                value = controls.choose_value(f"{key}.{name}", method, control, schema, name)
                 setattr(method, control.name, value)
         wanted = f"{name} {method.get_params()}"
         if wanted not in memory:

@@ -41,12 +41,12 @@ def reports(page: str, shown: ShownRelease) -> None:
         "by which they were made. What you see of the truth is for this screen only.",
         rows=found.people,
     )
-    st.markdown(f"{text} {clear(found)}{panels.of_persons(shown)}")
+    st.markdown(f"{text} {clear(found)}{panels.describe_person_sample(shown)}")
     first(f"{page}.reports", found)
     true = None
     if data.held:
         bits_for = model.target if release.method == "DTPD" else None
-        read = partial(reconstruction.Truth, data, release.schema, panels.compared_rows(shown), bits_for)
+        read = partial(reconstruction.Truth, data, release.schema, panels.compared_row_indices(shown), bits_for)
         true = remember(shown, "truth", read)
     else:
         caption("The true rows are in a folder, and are not shown beside the reports.")

@@ -19,15 +19,15 @@ def model(shown: ShownRelease, _: Dataset) -> Parts:
     if model.reports:
         parts[phrase("Reports")] = lambda: reports.reports(PAGE, shown)
     if "forest" in model.released:
-        parts[phrase("Tree")] = lambda: forest.tree(PAGE, shown)
-    return parts | {phrase("Predict"): lambda: predict.predict(PAGE, model)}
+        parts[phrase("Tree")] = lambda: forest.draw_tree(PAGE, shown)
+    return parts | {phrase("Predict"): lambda: predict.draw_predictions(PAGE, model)}
 
 
 def drawers(_: Dataset) -> None:
     """What can be done without a release."""
     with st.expander(say("Or open collected reports")):
         collection.collection(PAGE)
-    predict.drawer(PAGE)
+    predict.saved_model_drawer(PAGE)
 
 
 def draw_explanation(*_: object) -> None:

@@ -58,7 +58,7 @@ def true_counts(shown: ShownRelease, tree: ReleasedTree | None = None) -> list[F
 def real_rows(shown: ShownRelease) -> Rows:
     """The real rows, cut as those that were counted."""
     rows = panels.evaluator(shown).rows
-    return rows.at(panels.compared_rows(shown)) if isinstance(rows, HeldRows) else rows
+    return rows.at(panels.compared_row_indices(shown)) if isinstance(rows, HeldRows) else rows
 
 
 def per_row(shown: ShownRelease) -> float:
@@ -83,7 +83,7 @@ def tree(shown: ShownRelease) -> None:
         levels=levels,
         leaves=leaves,
     )
-    st.markdown(f"{text}{panels.of_persons(shown)}")
+    st.markdown(f"{text}{panels.describe_person_sample(shown)}")
     if sum(found.measured) > 1 and leaves < SMALL:
         caption("Inner levels correct little here: counting a node helps if it holds many groups.")
     private = st.toggle(say("Color by error (reads the real rows)"), True, f"{PAGE}.tree_errors")
@@ -103,12 +103,12 @@ def tree(shown: ShownRelease) -> None:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
         caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
-    forest.largest_groups(released_tree(shown).generalized_rows)
+    forest.draw_largest_groups(released_tree(shown).generalized_rows)
 
 
 def errors(shown: ShownRelease) -> None:
     """Errors of random range queries by their size, with and without consistency."""
-    if not released_tree(shown).tree.leaves.family:
+    if not released_tree(shown).tree.leaves.divided_columns:
         st.info(say("This release split no column: all rows are one group."))
         return
     finer = st.toggle(say("Finer ranges than the release's own groups"), key=f"{PAGE}.finer")
@@ -117,7 +117,7 @@ def errors(shown: ShownRelease) -> None:
         "of the counts and, in finer ranges, from how **unevenly** rows are spread inside groups.",
         queries=QUERIES,
     )
-    st.markdown(f"{text}{panels.of_persons(shown)}")
+    st.markdown(f"{text}{panels.describe_person_sample(shown)}")
     frame = remember(shown, f"range errors {finer}", lambda: range_errors(shown, finer=finer))
     panels.real(charts.error_by_range, frame)
     caption(
@@ -129,7 +129,7 @@ def errors(shown: ShownRelease) -> None:
 def range_errors(shown: ShownRelease, *, finer: bool) -> pd.DataFrame:
     """Mean errors by size of the range, of each way to answer, and of baselines."""
     counts, schema, rows = released_tree(shown), shown.release.schema, real_rows(shown)
-    found, divided = counts.tree, schema.select(counts.tree.leaves.family)
+    found, divided = counts.tree, schema.select(counts.tree.leaves.divided_columns)
     queries = random_queries(divided, QUERIES) if finer else group_queries(found, QUERIES)
     answers = {
         phrase("consistent"): found.answers(queries),
@@ -151,8 +151,8 @@ def ask(shown: ShownRelease) -> None:
         "How many rows …? Choose columns, and in each a group or an interval. Where the "
         "release did not split that finely, the answer takes a group's rows to be spread evenly."
     )
-    st.markdown(f"{text}{panels.of_persons(shown)}")
-    divided, key = list(released_tree(shown).tree.leaves.family), f"{PAGE}.ask:{id(shown)}"
+    st.markdown(f"{text}{panels.describe_person_sample(shown)}")
+    divided, key = list(released_tree(shown).tree.leaves.divided_columns), f"{PAGE}.ask:{id(shown)}"
     names = st.multiselect(say("Columns"), schema.names, divided[:1], key=key)
     if not names:
         st.info(say("Choose a column."))
@@ -181,7 +181,7 @@ def redraws(page: str, shown: ShownRelease) -> None:
         found: ReleasedTree = vars(fitted)["tree_"]
         return tree_errors.level_errors(found, true_counts(shown, found))
 
-    redraw.redraws(page, shown, look, partial(panels.real, charts.level_errors))
+    redraw.draw_redraws(page, shown, look, partial(panels.real, charts.level_errors))
 
 
 def group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
@@ -202,7 +202,7 @@ def group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
 def answers(shown: ShownRelease, query: RangeQuery) -> pd.DataFrame:
     """The answers with their intervals; the true one is read off the real rows."""
     counts, schema = released_tree(shown), shown.release.schema
-    found, names = counts.tree, {*counts.tree.leaves.family, *dict(query.codes)}
+    found, names = counts.tree, {*counts.tree.leaves.divided_columns, *dict(query.codes)}
     truth = true_answers(real_rows(shown), schema, [query])
     noisy, width = found.noisy_answers([query])
     cells = schema.select([name for name in schema.names if name in names])

@@ -141,11 +141,11 @@ def use(data: Dataset, changed: Column) -> None:
     """Use a column with this tree from now on, on the page of the schema as well."""
     columns = tuple(changed if column.name == changed.name else column for column in data.schema)
     schema = replace(data.schema, columns=columns)
-    session.amend(replace(data, schema=schema))
-    rows = intake.current()
-    if rows.made(data):
+    session.replace_schema(replace(data, schema=schema))
+    rows = intake.current_intake()
+    if rows.is_source_of(data):
         inferred = data.schema.source == "inferred"  # and stays so, whatever the page of the schema has read since
-        rows.keep(schema, rows.read_off or (schema.names if inferred else ()))
+        rows.keep(schema, rows.inferred_columns or (schema.names if inferred else ()))
     st.rerun()
 
 

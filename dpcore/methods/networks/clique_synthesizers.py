@@ -1,4 +1,4 @@
-"""What methods share that fit the distribution of maximal entropy to tables of columns and pairs that they measured."""
+"""Base of methods that fit a maximum-entropy distribution to noisy marginals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from dpcore.postprocess.simplex import draw_given, rows_to_one
 
 
 class CliqueSynthesizer(Synthesizer):
-    """Base of methods that release the cliques of a junction tree.
+    """Base of methods that release the marginals of a junction tree's cliques.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class CliqueSynthesizer(Synthesizer):
     parents_ : list of int
         For each clique the position of its parent, -1 for the root.
     tables_ : list of arrays
-        Each clique's counts, an axis per column in groups.
+        Each clique's counts, with one axis per column (of merged values).
     """
 
     page = "networks"
@@ -38,7 +38,10 @@ class CliqueSynthesizer(Synthesizer):
     tables_: list[Floats] = fitted_field()
 
     def _describe_tree(self, clusters: Sequence[int], losses: Sequence[float]) -> dict[str, Any]:
-        """The cliques as families, each with its cluster and loss, and the junction tree's edges."""
+        """Return the cliques as `families`, and the junction tree's `edges`.
+
+        `clusters` and `losses` have the cluster number and the privacy loss of each clique.
+        """
         names = [", ".join(clique) for clique in self.cliques_]
         edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
         families = list_families(self, self.cliques_, clusters, losses)
@@ -46,6 +49,7 @@ class CliqueSynthesizer(Synthesizer):
 
     @property
     def _cliques(self) -> list[Clique]:
+        """The cliques as tuples of column positions."""
         return [tuple(self.schema_.index(name) for name in clique) for clique in self.cliques_]
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
@@ -53,29 +57,30 @@ class CliqueSynthesizer(Synthesizer):
         return rows.astype(code_dtype(max(self.schema_.sizes)), order="F")
 
 
-class MeasuredTables(CliqueSynthesizer):
-    """Base of methods whose junction tree is over columns in groups of values.
+class MaxEntropySynthesizer(CliqueSynthesizer):
+    """Base of methods whose junction tree is over columns with merged values.
 
-    They release as well what tells values apart that the model has as one.
+    The release also has counts of the single values, which split merged values again when rows are
+    sampled.
 
     Parameters
     ----------
     mode
-        There is no other.
+        Only 'corrected'.
 
     Attributes
     ----------
     rows_ : float
-        The number of rows: public, or estimated from noisy answers.
+        Number of rows: public, or estimated from noisy answers.
     margins_ : list of arrays of shape (values,)
-        Per column: the released counts.
+        Per column: the released counts of its values.
     groups_ : list of int arrays of shape (values,)
-        Per column: the model's value of each value.
+        Per column: the merged value (code in the model) of each value.
     pairs_ : list of tuples of column names
-        What was chosen, in this order.
+        The selected cliques, in order of selection.
     epsilons_ : list of float
-        What was charged for the marginals that a clique holds first, of rho if there is a delta;
-        what they cost together is in equal parts.
+        Per clique: the epsilon of its marginals (rho if there is a delta). A marginal counts for
+        the first clique that contains it.
     """
 
     mode: str = choice(default="corrected", options=("corrected",))
@@ -85,7 +90,7 @@ class MeasuredTables(CliqueSynthesizer):
     pairs_: list[tuple[str, ...]] = fitted_field()
     epsilons_: list[float] = fitted_field()
 
-    def _keep(
+    def _set_model(
         self,
         schema: Schema,
         model: MaximalEntropy,
@@ -95,45 +100,56 @@ class MeasuredTables(CliqueSynthesizer):
         losses: Sequence[tuple[Clique, float]],
         marginals: list[Floats] | None = None,
     ) -> None:
-        """Set what was learned; `losses` has what was measured. Without margins, values of a group are as frequent."""
+        """Set all learned attributes from a fitted model.
+
+        `rows` is the total number of rows, `groups` the merged value of each value per column, and
+        `pairs` the selected cliques. `losses` has each measured clique with its privacy loss.
+        `marginals` has the counts of values per column; without it, the values of a group get equal
+        counts.
+        """
         even = ((model.table((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
         self.rows_, self.margins_, self.groups_ = rows, marginals or list(even), groups
         self.pairs_ = column_names(schema, pairs)
         self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)
         self.tables_ = [belief * self.rows_ for belief in model.beliefs]
         self.epsilons_ = [0.0] * len(model.cliques)
-        for scope, loss in losses:
-            holder = next(i for i, clique in enumerate(model.cliques) if set(scope) <= set(clique))
+        for clique, loss in losses:
+            holder = next(i for i, whole in enumerate(model.cliques) if set(clique) <= set(whole))
             self.epsilons_[holder] += loss
 
-    def released(self) -> dict[str, Any]:
+    def released_artifacts(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""
         return self._describe_tree([1] * len(self.cliques_), self.epsilons_) | {"clusters": []}
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         codes = super()._sample(n, rng)
-        for j, within in enumerate(self._within):
-            codes[:, j] = draw_given(within, codes[:, j], rng)
+        for j, shares in enumerate(self._value_shares):
+            codes[:, j] = draw_given(shares, codes[:, j], rng)
         return codes
 
-    def _expected(self, size: int) -> dict[Edge, Floats]:
-        """The counts of all pairs of columns' values that so many rows are expected to have."""
-        model, within = MaximalEntropy([table / table.sum() for table in self.tables_], self._cliques), self._within
-        return {(a, b): within[a].T @ (table * size) @ within[b] for (a, b), table in model.pairs().items()}
+    def _expected_pair_counts(self, size: int) -> dict[Edge, Floats]:
+        """Return the model's counts of all pairs of columns, by pair, for `size` rows."""
+        beliefs, shares = [table / table.sum() for table in self.tables_], self._value_shares
+        pairs = MaximalEntropy(beliefs, self._cliques).pairs()
+        return {(a, b): shares[a].T @ (table * size) @ shares[b] for (a, b), table in pairs.items()}
 
     @property
-    def _within(self) -> list[Floats]:
-        """P(value | the model's value), per column."""
+    def _value_shares(self) -> list[Floats]:
+        """Probabilities of values given the merged value, per column: shape (merged, values)."""
         both = zip(self.groups_, self.margins_, strict=True)
         return [rows_to_one(one_hot(groups) * marginal) for groups, marginal in both]
 
 
 def column_names(schema: Schema, cliques: Iterable[Clique]) -> list[tuple[str, ...]]:
-    """The names of the columns at the positions of some cliques."""
+    """Return cliques of column positions as cliques of column names."""
     return [tuple(schema.names[j] for j in clique) for clique in cliques]
 
 
-def in_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTable:
-    """Some columns of a table, by position, with values in groups: record by record, hence free."""
+def recode_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTable:
+    """Return the private table with values of some columns merged, row by row, at no privacy loss.
+
+    `groups` has the new code of each value, by column position. Other columns are left out.
+    """
     names = table.schema.names
-    return table.recode(*block_columns(table.schema, [(names[j], names[j], own) for j, own in groups.items()]))
+    rules = [(names[j], names[j], own) for j, own in groups.items()]
+    return table.recode(*block_columns(table.schema, rules))

@@ -1,4 +1,4 @@
-"""What the command `dpcore` serves: the dashboard behind its guard."""
+"""The server application that the command `dpcore` starts: the dashboard behind its guard."""
 
 import webbrowser
 from collections.abc import AsyncIterator
@@ -12,18 +12,18 @@ from streamlit.web.server.server_util import get_display_address, get_url
 
 from dpcore.dashboard import FOLDER, hosting
 from dpcore.dashboard.guard import Guard
-from dpcore.dashboard.housekeeping import library
+from dpcore.dashboard.housekeeping import call_glibc
 
 
 @asynccontextmanager
-async def opened(_: App) -> AsyncIterator[None]:
-    """Open a browser at the page, unless somebody wants none, or there is no screen to open it on."""
-    library("mallopt", -8, 2)  # M_ARENA_MAX: every heap keeps what its threads needed at most
+async def open_browser(_: App) -> AsyncIterator[None]:
+    """Open the page in a browser when the server starts, unless the server is headless."""
+    call_glibc("mallopt", -8, 2)  # M_ARENA_MAX: each heap keeps its largest size
     if not st.get_option("server.headless"):
         address = get_url(get_display_address(st.get_option("server.address")))
-        Timer(0.3, webbrowser.open, [address]).start()  # the server listens, and answers in a moment
+        Timer(0.3, webbrowser.open, [address]).start()  # when the server answers
     yield
 
 
 hosting.refuse_login()
-app = App(FOLDER / "app.py", middleware=[Middleware(Guard)], lifespan=opened)
+app = App(FOLDER / "app.py", middleware=[Middleware(Guard)], lifespan=open_browser)

@@ -1,4 +1,4 @@
-"""As many synthetic rows as somebody wants, written to a file on this computer block by block."""
+"""A file of any number of synthetic rows, written on this computer block by block."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from dpcore.language import phrase, say
 
 
 def draw_writer(page: str, shown: ShownRelease) -> None:
-    """How many rows, where to, and the work; it spends nothing, as rows are made of the release."""
+    """Draw the controls and the work that write rows to a file; this spends nothing."""
     name, key = f"{page}.longer", "rows in a file"
     markdown(
         "This release makes as many rows as you like, at no cost. They are written to a file on "
@@ -23,14 +23,14 @@ def draw_writer(page: str, shown: ShownRelease) -> None:
     rows = left.number_input(
         say("Rows to write"), 1, None, shown.method.estimated_rows(), key=f"{name}.rows:{id(shown)}"
     )
-    label, file = say("File to write them to (.parquet or .csv)"), Path.home() / "synthetic.parquet"
+    label, file = say("File for the rows (.parquet or .csv)"), Path.home() / "synthetic.parquet"
     path = right.text_input(label, str(file), key=f"{name}.path:{id(shown)}").strip()
-    replace = end.checkbox(say("Replace a file that is there"), key=f"{name}.replace:{id(shown)}")
-    jobs.button(say("Write the rows"), name, "go", icon=":material/save:")
+    replace = end.checkbox(say("Replace the file if it exists"), key=f"{name}.replace:{id(shown)}")
+    jobs.run_button(say("Write the rows"), name, "go", icon=":material/save:")
 
     def work(progress: Progress) -> None:
         hosting.require_own_computer()
-        output = hosting.absolute(path)
+        output = hosting.absolute_path(path)
         shown.memory[key] = shown.method.sample_to(output, rows, replace=replace, progress=progress)
 
     jobs.run(phrase("Writing rows"), name, work)
