@@ -166,7 +166,7 @@ def test_a_class_called_missing_is_not_the_missing_class():
     frame = pd.DataFrame({"(rows)": ["u"] * 60, "y": ["(missing)"] * 60})
     method = fit(frame, schema, epsilon=1e6)
     assert method.sample(60)["y"].eq("(missing)").all()
-    rows = method.generalized()
+    rows = method.generalized_rows()
     assert rows["(rows)'"].sum() == 60  # the column of that name keeps it
     assert set(rows["(rows)"]) == {"u"}
 

@@ -317,7 +317,7 @@ class GeneralizingSynthesizer(Synthesizer):
             self.leaf_counts_ = project(leaves, leaves.sum()) if non_negative else leaves
         self.rows_ = max(total, 0.0)
 
-    def generalized(self) -> pd.DataFrame:
+    def generalized_rows(self) -> pd.DataFrame:
         """Return the published generalized rows as a DataFrame.
 
         There is a column of block names per split column, and a last column of whole counts.

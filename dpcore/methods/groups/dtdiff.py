@@ -66,7 +66,7 @@ class OneChoiceSpecializer(Specializer):
     provable_published = phrase("epsilon")
     paper = "003"
     reconstruction_note = phrase(
-        "The source was not available to us: its claim as shown is our reading of what others say of it."
+        "The source was not available to us: the claim shown here is our reading of descriptions by others."
     )
 
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:

@@ -44,7 +44,7 @@ Steps, non-private naive Bayes: the baseline of PPNB, without privacy and withou
   2  Steps 4 and 5 as published. With alpha=1 the probabilities are those of
      scikit-learn's CategoricalNB.                                                post-processing
 
-Privacy   Local: the bound holds for everything that a person sends, whoever collects it.
+Privacy   Local: the bound holds for everything that a person sends, against every collector.
   Public    the schema, its bounds and bins; the rules; who takes part.
   1, 2      A report's epsilon is the largest log ratio of its probabilities under two values
             (`randomizers`).
