@@ -359,7 +359,7 @@ class Specializer(PrivateEstimator):
     steps_: list[tuple[str, str]] = fitted_field()
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        """Return the shape and variance of the groups' counts, as if columns were split in turn."""
+        """Return the size and noise variance of the groups' counts, for a forecast."""
         target = self._target(table.schema, self.target)
         return [round_robin_leaves(table, exact(self.epsilon) / 2, target, self.rounds, self.max_leaves)]
 

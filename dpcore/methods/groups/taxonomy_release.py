@@ -227,7 +227,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         self._store_tree(tree, consistency=self.consistency, non_negative=self.non_negative)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        """Return the shape and variance of the leaves' counts, as if columns were split in turn."""
+        """Return the size and noise variance of the leaves' counts, for a forecast."""
         target = self._class(table.schema)
         share = exact(self.epsilon) * (1 if target is None else 1 - exact(self.selection_share))
         return [round_robin_leaves(table, share, target, self.iterations, self.max_leaves, self._max_splits)]

@@ -93,7 +93,7 @@ class LocalClassifier(PrivateClassifier):
         """
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
-        """Return the marginals that the reports of categories estimate, with their variances."""
+        """Return the marginals that category reports estimate, with variances, for a forecast."""
         questions, _, schema, _ = self._survey(table)
         found, rows = list[Measurement](), table.public_rows or 1
         for item, channel in questions.channels.items():

@@ -135,7 +135,7 @@ def answer_epsilon_note(method: Any, schema: Schema) -> str:
 
 
 def n_questions_names(method: Any, schema: Schema) -> dict[int, str]:
-    """Return the texts of the options for `n_questions`, columns that a person reports; 0: all."""
+    """Return the options for the number of columns that each person reports, as texts; 0: all."""
     most = len(schema) - ((method.target or schema.target) is not None)
     some = {m: say("{m:,} of {most:,} columns", m=m, most=most) for m in range(1, min(most - 1, 6) + 1)}
     return {**some, 0: phrase("All columns")}
@@ -256,8 +256,7 @@ class PPNB(LocalClassifier):
         items = [item for item in reports.channels if item != (target,)]
         if label is None and all(len(item) == 2 and item[0] == target for item in items):
             return ""
-        one_column = all(len(item) == 1 for item in items)
-        if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or not one_column:
+        if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or any(len(item) > 1 for item in items):
             return "The method needs the class of every person, reported as one of its values."
         return ""
 

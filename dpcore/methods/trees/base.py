@@ -92,7 +92,10 @@ class TreeClassifier(PrivateClassifier):
         self.forest_ = make_forest(levels, schema, target, **self._splits, vote=vote, consistent=self._consistent)
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
-        """Return number and variance of the leaves' class counts, as if every level were split."""
+        """Return number and noise variance of the leaves' class counts, for a forecast.
+
+        The number is as if every level were split.
+        """
         sampling, schema, rows = self._sampling(table), table.schema, table.public_rows or 1
         trees, resample, rate = (sampling.get(name, 1.0) for name in ("trees", "resample", "rate"))
         options = trees, exact(self._tree_epsilon), resample, rate, rows
@@ -139,7 +142,7 @@ class TreeClassifier(PrivateClassifier):
     def _equal_plan(
         self, budget: Epsilon, depth: int, chooser: SplitChooser | None = None, steps: int = 1, **options: Any
     ) -> GrowthPlan:
-        """Return a plan with the same epsilon on all levels, as most sources have.
+        """Return rules of tree growth with the same epsilon on all levels, as most sources have.
 
         By default the exponential mechanism chooses by `criterion`. In corrected mode, a leaf that
         stops early spends what its records do not need further down, and single records are not
@@ -264,7 +267,10 @@ class ForestClassifier(TreeClassifier):
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}
 
     def describe_size_rule(self, rows: int | None) -> str:
-        """Return a sentence with the sizes by `sizes_for`; empty if `sizes_for` is not used."""
+        """Return a sentence with the default number of trees and depth, from public numbers.
+
+        The text is empty if both are set, and as published.
+        """
         if self._published or (self.n_trees and self.max_depth):
             return ""
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
@@ -286,7 +292,7 @@ class ForestClassifier(TreeClassifier):
         return sizes_for(table.public_rows, self.epsilon, self.n_trees)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return the plan with the parameters' shares of epsilon, and with each level's score."""
+        """Return rules of tree growth: shares of epsilon by parameter, and each level's score."""
         depth, counts, leaves = self.max_depth_, self.count_share, self.leaf_share
         return GrowthPlan(
             choosers=[ExponentialChooser(score=score, selection=self.split_selection) for score in self._scores(depth)],

@@ -91,7 +91,7 @@ class ID3(TreeClassifier):
     _chooser: ClassVar[SplitChooser | None] = None
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return rules of growth with equal levels, and this method's choice of columns."""
+        """Return rules of tree growth: equal epsilon per level, this method's choice of columns."""
         return self._equal_plan(budget, self.max_depth, self._chooser)
 
 
@@ -164,7 +164,7 @@ class DiffPC45(ID3):
     prune: bool = flag(default=True)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return rules of growth with equal levels, and a choice per number and of the column."""
+        """Return rules of tree growth: equal levels, a choice per number and one of the column."""
         target = self._target(table.schema, self.target)
         numbers = sum(column.numeric and column.name != target for column in table.schema)
         chooser = ExponentialChooser(score=CRITERIA[self.criterion], selection="two_stage", standard=self._published)
