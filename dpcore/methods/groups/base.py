@@ -279,7 +279,7 @@ class PartitionWalk:
 
 
 def level_column(name: str, level: int) -> str:
-    """Return the name of a column at a taxonomy level, for `recode_levels` and the ledger."""
+    """Return the name of a column recoded to a taxonomy level, such as "age (level 2)"."""
     return f"{name} (level {level})"
 
 
@@ -450,7 +450,7 @@ def check_leaves(max_leaves: int, classes: int) -> None:
 
 
 def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
-    """Return the share of the counts' epsilon that the leaves need under "leaves first".
+    """Return the leaves' share of the counts' epsilon, for level shares "leaves first".
 
     This is the smallest share whose noise has at most `DEVIATION_RATIO` times the standard
     deviation that all of epsilon would give. A least-squares estimate is at least as good as the

@@ -176,7 +176,7 @@ class LocalClassifier(PrivateClassifier):
         return f"{mechanisms[:1].upper()}{mechanisms[1:]}; {source}"
 
     def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
-        """Return, by column position, a rule that replaces missing numbers by the middle."""
+        """Return, by column position, a rule that sets missing numbers to the range's middle."""
         found: dict[int, NumberRule] = {}
         for position, column in enumerate(schema):
             if column.numeric:
@@ -285,8 +285,8 @@ def grow(
     """Grow one tree level by level, and return it as a forest of one tree.
 
     `classes` and `state` belong to the root. `best_split` returns a node's split, or None for a
-    leaf; `prepare` is called with the nodes of each level before. `splits` has the arguments `cuts`
-    and `children` of `attributes_of`. Inner nodes show the sums of their leaves.
+    leaf. `prepare` is called with the nodes of a level before their splits are chosen. `splits` has
+    the arguments `cuts` and `children` of `attributes_of`. Inner nodes show sums of their leaves.
     """
     attributes = attributes_of(schema, target, **splits)
     people = np.maximum(classes, 0.0)

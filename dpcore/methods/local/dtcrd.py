@@ -136,7 +136,7 @@ class DTCRD(LocalTree):
     distributions_: dict[str, list[list[float]]] = fitted_field()
 
     def _survey(self, table: PrivateTable) -> Survey:
-        """Return questions for all numbers with a range, and for the class."""
+        """Return the questions to people, about all numbers with a range and the class."""
         schema, paper = table.schema, self._published
         target = self._target(schema, self.target)
         ends = {c.name: (float(c.lower or 0.0), float(c.upper or 0.0)) for c in schema if c.numeric}
@@ -152,7 +152,7 @@ class DTCRD(LocalTree):
         return Questionnaire(channels), reasons, schema, ()
 
     def incompatibility(self, reports: Reports) -> str:
-        """Return a sentence if `reports` lack the class or noisy numbers; else an empty text."""
+        """Return why DTCRD cannot learn from `reports`, or an empty text if it can."""
         label, numbers = reports.channels.get((reports.target,)), noisy_numbers(reports)
         if reports.recoded or reports.asked or not isinstance(label, KeepOrDraw) or not numbers:
             return "The method needs the class of every person, and numbers with added noise."
@@ -188,7 +188,7 @@ class IntervalTreeBuilder:
     """
 
     def __init__(self, reports: Reports, target: str, variant: str, intervals: int | None = None) -> None:
-        """Reconstruct the distributions of all numbers, and assign people to intervals."""
+        """Reconstruct distributions of all numbers in `reports`, and assign people to intervals."""
         schema = reports.schema
         self.schema, self.target, self.variant, self.people = schema, target, variant, reports.people
         self.label, self.channel = reports.values[(target,)].astype(np.intp), reports.category((target,))

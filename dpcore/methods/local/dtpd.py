@@ -129,7 +129,7 @@ class DTPD(LocalTree):
             raise ParameterError("'theta' must not be 1/2, where reports carry no information.", "Try 0.7.")
 
     def _survey(self, table: PrivateTable) -> Survey:
-        """Return one question per bit, and the rules that turn columns into bits."""
+        """Return one question to people per bit, and the rules that turn columns into bits."""
         schema = table.schema
         encoding = BitEncoding(schema, self._target(schema, self.target))
         items, paper = families(encoding.schema.names), self._published
@@ -140,7 +140,7 @@ class DTPD(LocalTree):
         return questions, reasons, encoding.schema, encoding.rules
 
     def incompatibility(self, reports: Reports) -> str:
-        """Return a sentence if `reports` are not one bit per column; else an empty text."""
+        """Return why DTPD cannot learn from `reports`, or an empty text if it can."""
         encoding = BitEncoding(reports.source, reports.target)
         thetas = {channel.p if isinstance(channel, Warner) else None for channel in reports.channels.values()}
         items, pairs = families(encoding.schema.names), zip(encoding.rules, reports.recoded, strict=False)

@@ -230,7 +230,7 @@ class PPNB(LocalClassifier):
             raise ParameterError("With 'pairs', numbers must be reported as bins.", "Use numbers='bins'.")
 
     def _survey(self, table: PrivateTable) -> Survey:
-        """Return the questions of the mode, for columns with merged bins in corrected mode."""
+        """Return the questions to people, in corrected mode about columns with merged bins."""
         schema = table.schema
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
@@ -244,7 +244,7 @@ class PPNB(LocalClassifier):
         return questions, reasons, merged, [*rules.items()]
 
     def incompatibility(self, reports: Reports) -> str:
-        """Return a sentence if `reports` lack the class or the columns; else an empty text."""
+        """Return why naive Bayes cannot learn from `reports`, or an empty text if it can."""
         target, rules = reports.target, dict(reports.recoded)
         if reports.recoded and (
             [name for name, _ in reports.recoded] != [*reports.source.names]

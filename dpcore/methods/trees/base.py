@@ -115,7 +115,7 @@ class TreeClassifier(PrivateClassifier):
         """Return the rules by which trees grow; a record's path through one tree costs `budget`."""
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
-        """Return arguments of `PrivateTable.trees`: the number of trees, and the rows of each."""
+        """Return the number of trees and their sampling of rows, as for `PrivateTable.trees`."""
         return {"trees": 1, "resample": "full"}
 
     @property
@@ -154,7 +154,7 @@ class TreeClassifier(PrivateClassifier):
         return GrowthPlan(choosers=[chooser] * depth, budget=shares, fewest=0.0 if published else FEWEST, **options)
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
-        """Return the ways to split by each column, by the column's position."""
+        """Return, by column position, how a tree can split nodes by the column."""
         return attributes_of(schema, self._target(schema, self.target), **self._splits)
 
     def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
@@ -261,7 +261,7 @@ class ForestClassifier(TreeClassifier):
             raise ParameterError("The sum of 'count_share' and 'leaf_share' must be below 1.", "Lower one of the two.")
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
-        """Set `n_trees_` and `max_depth_`, and return the arguments of `PrivateTable.trees`."""
+        """Set `n_trees_` and `max_depth_`, and return the number of trees and their sampling."""
         trees, depth = self._sizes(table)
         self.n_trees_, self.max_depth_ = self.n_trees or trees, self.max_depth or depth
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}

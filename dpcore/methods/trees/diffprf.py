@@ -92,7 +92,7 @@ class DiffPRF(TreeClassifier):
     vote: str = choice(default="majority", options=VOTES)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
-        """Return the arguments of `PrivateTable.trees`; bootstrap samples as published."""
+        """Return the number of trees and their sampling of rows: bootstrap as published."""
         resample = "bootstrap" if self._published else self.resample
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 

@@ -134,7 +134,7 @@ class DiffPRFs(ForestClassifier):
         return (25, 5) if self._published else super()._sizes(table)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
-        """Return the arguments of `PrivateTable.trees`; bootstrap samples as published."""
+        """Return the number of trees and their sampling of rows: bootstrap as published."""
         return super()._sampling(table) | ({"resample": "bootstrap"} if self._published else {})
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:

@@ -110,7 +110,7 @@ class NoisyGainChooser(SplitChooser):
     one_by_one: bool
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
-        """Return, as each node's kind, a number for the node's set of offered columns."""
+        """Return a number per node, equal for nodes with the same offered columns."""
         return np.unique(offered, axis=0, return_inverse=True)[1].astype(np.intp)
 
     def choose(
@@ -190,7 +190,7 @@ class GrowthPlan:
 
     @property
     def depth(self) -> int:
-        """The most splits on a path."""
+        """Largest number of splits on a path from a root to a leaf."""
         return len(self.choosers)
 
     def unspent(self, roots: PrivateNodes, level: int) -> tuple[Epsilon, Epsilon]:
