@@ -57,7 +57,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import pandas as pd
 
 from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
-from dpcore.accounting.currency import PURE, PrivacyLoss, PrivacyMeasure
+from dpcore.accounting.privacy_measure import PURE, PrivacyLoss, PrivacyMeasure
 from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation, exact
 from dpcore.arguments import is_whole
 from dpcore.errors import BudgetError, ParameterError
@@ -233,7 +233,7 @@ class Ledger(LossSummary):
         name: str = "run",
         delta: float = 0.0,
     ) -> None:
-        self.relation, self.name, self.measure = Relation.parse(relation), name, PrivacyMeasure.of(delta)
+        self.relation, self.name, self.measure = Relation.parse(relation), name, PrivacyMeasure.from_delta(delta)
         self.cap = None if epsilon is None else self.measure.loss_of(epsilon)
         self.plan = None if plan is None else exact(plan)
         self.status: Literal["open", "finished", "stopped"] = "open"

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from sklearn.base import clone
 
-from dpcore.accounting.currency import PURE, PrivacyMeasure
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.privacy_measure import PURE, PrivacyMeasure
 from dpcore.accounting.relation import ProtectedUnit
 from dpcore.arguments import Floats, Ints, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpcore.accounting.currency import PrivacyMeasure
+from dpcore.accounting.privacy_measure import PrivacyMeasure
 from dpcore.accounting.relation import exact
 from dpcore.dashboard import controls, session
 from dpcore.dashboard.epsilon import EPSILONS, show_no_limit, show_odds
@@ -90,7 +90,7 @@ def draw_odds(method: Any, preset: Preset, schema: Schema) -> None:
     elif schema.source == "inferred" or method.random_state is not None:
         show_no_limit(say("no guarantee holds; the reason is below"))
     else:
-        measure = PrivacyMeasure.of(method.delta)
+        measure = PrivacyMeasure.from_delta(method.delta)
         loss = measure.loss_of(exact(method.epsilon))
         claimed = method.mode == "published" and not preset.proof_holds
         gained = protection.log_odds_gained(schema.unit, measure, loss)

@@ -220,9 +220,9 @@ def choose_number(field: ParameterField) -> Any:
     """Draw a slider or number input; return its number, or None if it is left empty."""
     if field.control.steps:
         return field.draw(st.select_slider, field.control.steps, format_func="{:g}".format)
-    low, high, *steps = field.control.within
+    low, high, *steps = field.control.page_range
     step = steps[0] if steps else None
-    if isinstance(field.parameter, Number) and field.parameter.most <= 1:
+    if isinstance(field.parameter, Number) and field.parameter.maximum <= 1:
         return field.draw(st.slider, low, high, step=step)
     empty = field.parameter.optional and field.parameter.default is None
     return field.draw(st.number_input, low, high, None if empty else "min", step)

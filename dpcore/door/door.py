@@ -7,8 +7,8 @@ from typing import Literal, TypeVar, Unpack
 
 import numpy as np
 
-from dpcore.accounting.currency import PrivacyLoss
 from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.privacy_measure import PrivacyLoss
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats
 from dpcore.domain.column import Counts

@@ -20,7 +20,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.currency import PrivacyLoss
+from dpcore.accounting.privacy_measure import PrivacyLoss
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.schema import Schema

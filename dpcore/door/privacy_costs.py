@@ -10,7 +10,7 @@ Epsilon 0    No information: counts are returned as zeros and selections are uni
              rows.
 
 In a run with a delta, losses are in rho and Gaussian noise replaces Laplace noise
-(`accounting.currency` has the lemmas). One marginal has the L2 sensitivity 1 under add_remove and
+(`accounting.privacy_measure` has the lemmas). One marginal has the L2 sensitivity 1 under add_remove and
 sqrt(2) under replace; the scores of m candidates have sqrt(m) times the sensitivity of one. Budgets
 of queries and their entries are then in rho.
 
@@ -26,8 +26,8 @@ from typing import TypedDict
 
 import numpy as np
 
-from dpcore.accounting.currency import PURE, PrivacyMeasure
 from dpcore.accounting.ledger import Entry
+from dpcore.accounting.privacy_measure import PURE, PrivacyMeasure
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import Bounds

@@ -71,7 +71,7 @@ def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: M
         reason = " ".join(dict.fromkeys(reasons.get(clique, "") for clique in group))
         found.append(report_entry(name, [channels[one] for one in group], inf, claimed, reason))
     if optional:
-        own, name = [channels[one] for one in optional], f"{questions.n_optional} of {len(optional)} answers, by lot"
+        own, name = [channels[one] for one in optional], f"{questions.n_optional} of {len(optional)} answers, at random"
         largest = sorted((exact(one.epsilon) for one in own), reverse=True)[: questions.n_optional]
         found.append(report_entry(name, own, sum(largest, exact(0)), claimed, ""))
     return found

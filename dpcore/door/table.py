@@ -11,8 +11,8 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.currency import PrivacyLoss
 from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.privacy_measure import PrivacyLoss
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.column import Codes, Column, Counts

@@ -82,8 +82,8 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.base import clone
 
-from dpcore.accounting.currency import PrivacyMeasure
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.privacy_measure import PrivacyMeasure
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes, Column, code_dtype
@@ -234,7 +234,7 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
 
 def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> PrivateTable:
     """Return a table of made-up, identical rows that has all public facts of a real one."""
-    measure, published = PrivacyMeasure.of(method.delta), method.mode == "published"
+    measure, published = PrivacyMeasure.from_delta(method.delta), method.mode == "published"
     plan = None if published else measure.loss_of(method.epsilon)
     ledger = Ledger(Relation.parse(method.relation), plan=plan, delta=method.delta)
     codes = np.broadcast_to(np.uint8(0), (rows, len(schema)))
@@ -501,7 +501,7 @@ class Stage:
         method = clone(self.method).set_params(noise="laplace", random_state=self.seed + index)
         noiseless = epsilon == NO_NOISE  # of the sizes that it has at an epsilon of 1
         # noise is as large beside this share of the rows as it is beside all of them
-        at_share = PrivacyMeasure.of(method.delta).group_epsilon(1.0 if noiseless else epsilon, 1 / share)
+        at_share = PrivacyMeasure.from_delta(method.delta).group_epsilon(1.0 if noiseless else epsilon, 1 / share)
         method.set_params(epsilon=at_share)
         method = method.with_epsilon(NO_NOISE) if noiseless else method
         method.set_params(**method.implied_parameters(count))

@@ -83,7 +83,7 @@ class Collection:
             "class": made.target,
             "rows": json.loads(made.source.to_json()),
             "answers": json.loads(made.schema.to_json()),
-            "recoded": [{"column": name, "codes": codes.tolist()} for name, codes in made.recoded],
+            "recoded": [{"column": name, "codes": codes.tolist()} for name, codes in made.recodings],
             "questions": made.rules(),
         }
         frame = made.frame()
@@ -190,7 +190,7 @@ def reports_of(document: Mapping[str, Any]) -> Reports:
         family = tuple(map(str, rule["question"]))
         channels[family] = channel_of(rule, [schema[name] for name in family])
     nothing = dict.fromkeys(channels, np.zeros(0))
-    found = Reports(schema, 0, channels, nothing, rows=rows, recoded=recoded, target=document["class"])
+    found = Reports(schema, 0, channels, nothing, rows=rows, recodings=recoded, target=document["class"])
     if found.rules() != [{**rule, "people": 0} for rule in document["questions"]]:
         raise ValueError
     return found
@@ -262,7 +262,7 @@ def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
             raise DataError(
                 f"A cell of {frame.columns[question]!r} is no report that its rule can make.", MEND
             ) from None
-    return replace(questionnaire, people=len(frame), values=values, asked=chosen)
+    return replace(questionnaire, people=len(frame), values=values, respondents=chosen)
 
 
 def numbers(said: pd.Series, channel: Channel) -> Floats:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from dpcore.accounting.currency import round_up
+from dpcore.accounting.privacy_measure import round_up
 from dpcore.accounting.relation import Relation
 from dpcore.datasets import DATASETS
 from dpcore.domain.rules import ORDER

@@ -1,6 +1,6 @@
 """Whom an epsilon protects, in words: a row, or a person who may have several. For cards, reports and screens."""
 
-from dpcore.accounting.currency import DELTA, PrivacyLoss, PrivacyMeasure, describe_measure
+from dpcore.accounting.privacy_measure import DELTA, PrivacyLoss, PrivacyMeasure, describe_measure
 from dpcore.accounting.relation import ProtectedUnit, Relation
 from dpcore.domain import unit
 from dpcore.export.rendering import plain, sentence
@@ -40,7 +40,7 @@ def of_one(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0
     """Return a run's epsilon for one person; with rho, k rows cost k^2 as much."""
     if declared is None or declared.id_column is not None:
         return epsilon
-    return PrivacyMeasure.of(delta).group_epsilon(epsilon, declared.max_contributions)
+    return PrivacyMeasure.from_delta(delta).group_epsilon(epsilon, declared.max_contributions)
 
 
 def log_odds_gained(declared: unit.PrivacyUnit | None, measure: PrivacyMeasure, budget: PrivacyLoss) -> float:

@@ -67,7 +67,7 @@ class Channel(ABC):
     """Name of the mechanism in the ledger."""
     epsilon: Epsilon
     """The local epsilon; infinite if the ratio of two answers' report probabilities has no bound."""
-    given: dict[str, Any]
+    arguments: dict[str, Any]
     """Arguments that make the channel again, besides its size: JSON-ready, epsilon as a fraction."""
 
     @property
@@ -303,7 +303,7 @@ class ERRPH(KeepOrDraw):
             if p0 is not None or others is not None:
                 raise ParameterError(*P0_OR_EPSILON)
             self.epsilon = exact(epsilon)
-            self.given = {"epsilon": str(self.epsilon)}
+            self.arguments = {"epsilon": str(self.epsilon)}
             lie = lie_probability(epsilon, size)
             self.p0 = max(1 - size * lie, 0.0)
             self.base = np.full(size, lie if self.p0 else 1 / size)
@@ -311,7 +311,7 @@ class ERRPH(KeepOrDraw):
         if p0 is None:
             raise ParameterError(*P0_OR_EPSILON)
         self.p0 = check_probability("p0", p0)
-        self.given = {"p0": self.p0} | ({} if others is None else {"others": [*map(float, others)]})
+        self.arguments = {"p0": self.p0} | ({} if others is None else {"others": [*map(float, others)]})
         self.base = np.full(size, (1 - p0) / size) if others is None else np.array(others, float)
         lies = float(self.base.sum())
         if self.base.shape != (size,) or not (self.base.min() >= 0 and abs(lies + p0 - 1) <= ROUNDING):
@@ -386,10 +386,10 @@ class Warner(KeepOrDraw):
             raise ParameterError("A randomizer takes either `p` or `epsilon`.", "Give exactly one of them.")
         if epsilon is not None:
             self.epsilon, self.p = exact(epsilon), 1 - lie_probability(epsilon)
-            self.given = {"epsilon": str(self.epsilon)}
+            self.arguments = {"epsilon": str(self.epsilon)}
         elif p is not None:
             self.p = check_probability("p", p)
-            self.given = {"p": self.p}
+            self.arguments = {"p": self.p}
             self.epsilon = abs(log(p / (1 - p))) if 0 < p < 1 else inf
         self.base = np.full(2, 1 - self.p)
 
@@ -428,7 +428,7 @@ class OUE(CategoryChannel):
 
     def __init__(self, size: int, *, epsilon: Epsilon) -> None:
         self.size, self.epsilon, self.q = check_size(size), exact(epsilon), lie_probability(epsilon)
-        self.given = {"epsilon": str(self.epsilon)}
+        self.arguments = {"epsilon": str(self.epsilon)}
         self.base = np.full(size, self.q)
 
     @property
@@ -496,11 +496,11 @@ class OLH(CategoryChannel):
 
     def __init__(self, size: int, *, epsilon: Epsilon) -> None:
         self.size, self.epsilon = check_size(size), exact(epsilon)
-        self.given = {"epsilon": str(self.epsilon)}
-        self.places = min(round(exp(min(float(epsilon), 20.0))) + 1, MOST_BUCKETS)
-        self.inner = ERRPH(self.places, epsilon=self.epsilon)
+        self.arguments = {"epsilon": str(self.epsilon)}
+        self.buckets = min(round(exp(min(float(epsilon), 20.0))) + 1, MOST_BUCKETS)
+        self.inner = ERRPH(self.buckets, epsilon=self.epsilon)
         # probability that a report supports a value that is not the true one
-        self.base = np.full(size, 1 / self.places)
+        self.base = np.full(size, 1 / self.buckets)
 
     @property
     def gain(self) -> float:
@@ -508,19 +508,19 @@ class OLH(CategoryChannel):
 
         It is p_0 + p_j of the inner channel minus 1/g.
         """
-        return self.inner.gain * (1 - 1 / self.places)
+        return self.inner.gain * (1 - 1 / self.buckets)
 
     @property
     def rule(self) -> dict[str, Any]:
         """Explanation of a report, a hash function and its value, with the moduli; JSON-ready."""
-        return {"report": "a·v+b → hash, v from 0", "modulo": [PRIME, self.places]}
+        return {"report": "a·v+b → hash, v from 0", "modulo": [PRIME, self.buckets]}
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
         """Randomize codes to reports of shape (n, 3): a, b and the reported hash."""
         n = len(codes)
         a = 1 + np.floor(uniforms(n) * (PRIME - 1)).astype(np.int64)
         b = np.floor(uniforms(n) * PRIME).astype(np.int64)
-        hashed = (a * codes + b) % PRIME % self.places
+        hashed = (a * codes + b) % PRIME % self.buckets
         return np.stack([a, b, self.inner.report(hashed, uniforms)], axis=1)
 
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
@@ -528,7 +528,7 @@ class OLH(CategoryChannel):
         found = np.empty((groups, self.size))
         a, b, said = reports.T
         for value in range(self.size):
-            met = (a * value + b) % PRIME % self.places == said
+            met = (a * value + b) % PRIME % self.buckets == said
             found[:, value] = np.bincount(group[met], minlength=groups)
         return found
 
@@ -540,7 +540,7 @@ class OLH(CategoryChannel):
         """Read a, b and the hash of each report from its text; int array of shape (n, 3)."""
         found = [HASHED.fullmatch(text) for text in texts]
         numbers = [[int(number) for number in each.groups()] if each else [] for each in found]
-        if not all(len(own) == 3 and 0 < own[0] < PRIME > own[1] and own[2] < self.places for own in numbers):
+        if not all(len(own) == 3 and 0 < own[0] < PRIME > own[1] and own[2] < self.buckets for own in numbers):
             raise ValueError
         return np.array(numbers, dtype=np.int64).reshape(-1, 3)
 
@@ -599,12 +599,12 @@ class TRR(Channel):
     ) -> None:
         self.lower, self.upper = lower, upper
         self.sets: tuple[Floats, Floats] | None = None
-        self.scale, self.mechanism, self.given = 0.0, "linear transformation", {}
+        self.scale, self.mechanism, self.arguments = 0.0, "linear transformation", {}
         if epsilon is not None and factors is None and offsets is None:
             if not -inf < lower < upper < inf:
                 raise ParameterError("TRR with an epsilon needs finite public bounds.", "Set `lower` below `upper`.")
             self.epsilon, self.mechanism = exact(epsilon), "laplace"
-            self.given = {"lower": lower, "upper": upper, "epsilon": str(self.epsilon)}
+            self.arguments = {"lower": lower, "upper": upper, "epsilon": str(self.epsilon)}
             self.scale = (upper - lower) / float(epsilon) if epsilon * DRAW_GRID >= 1 else inf
             self.moments = 1.0, 0.0, 0.0, 2 * self.scale * self.scale
             return
@@ -778,7 +778,7 @@ class AdditiveNoise(TRR):
             raise ParameterError("`kind` must be uniform or normal; `scale` finite and 0 or more.", "Correct them.")
         self.lower, self.upper, self.kind, self.scale = lower, upper, kind, float(scale)
         self.epsilon, self.mechanism, self.sets = inf, f"{kind} noise", None
-        self.given = {}
+        self.arguments = {}
         self.moments = 1.0, 0.0, 0.0, self.scale**2 / (3 if kind == "uniform" else 1)
 
     def report(self, numbers: Floats, uniforms: UniformDraws, laplace: Callable[..., Floats]) -> Floats:

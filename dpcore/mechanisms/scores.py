@@ -433,7 +433,7 @@ class DistanceFromMarginals(Score):
     penalty: float | Sequence[float]
     merges: Sequence[Sequence[Ints]] | None = None
     factors: Sequence[float] | None = None
-    name = phrase("distance from released margins")
+    name = phrase("distance from released marginals")
 
     def values(self, count: CountTables, candidates: Candidates, relation: Relation) -> Floats:
         """Return the candidates' noiseless distances, minus penalties, times factors."""

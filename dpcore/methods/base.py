@@ -26,8 +26,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from dpcore.accounting.currency import DELTA, PrivacyLoss, PrivacyMeasure, describe_measure
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.privacy_measure import DELTA, PrivacyLoss, PrivacyMeasure, describe_measure
 from dpcore.accounting.relation import Relation, exact
 from dpcore.accounting.spending import OPEN, block_ledger, this_process
 from dpcore.arguments import Floats, Progress, check_arguments, is_whole, no_progress, one_per_row, plain, require_frame
@@ -200,7 +200,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
     mode: str = choice(default="corrected", options=(phrase("corrected"), phrase("published")))
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
     noise: str = text(default="auto", kind="{'auto', 'geometric', 'laplace'}")
-    random_state: int | None = whole(default=None, least=0)
+    random_state: int | None = whole(default=None, minimum=0)
 
     schema_: Schema = fitted_field()
     ledger_: Ledger = fitted_field()
@@ -265,7 +265,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         if not isinstance(ledger, Ledger | None):
             raise ParameterError("`ledger` must be a dp.Ledger.", "Pass dp.Ledger(relation), or nothing.")
         ledger = block_ledger(self._sender) if ledger is None else ledger
-        measure = PrivacyMeasure.of(self.delta)
+        measure = PrivacyMeasure.from_delta(self.delta)
         source = make_noise(self.noise, self.random_state, 0, measure.distribution)
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
@@ -350,7 +350,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         PrivateEstimator
             The copy.
         """
-        measure = PrivacyMeasure.of(self.delta)
+        measure = PrivacyMeasure.from_delta(self.delta)
         share = measure.epsilon(measure.loss_of(self.epsilon) / measure.group_factor(rows)) if self.delta else None
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
         return copy
@@ -436,7 +436,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             raise ParameterError(words, f"Use the relation {' or '.join(known)}.")
         if self._published and self.delta:
             raise ParameterError(f"{self.title} as published has no delta.", "Use delta=0, or mode='corrected'.")
-        PrivacyMeasure.of(self.delta)
+        PrivacyMeasure.from_delta(self.delta)
         self._check(schema)
         return relation
 

@@ -138,7 +138,7 @@ class NaiveBayesSynthesizer(Synthesizer):
     }
     paper = "000"
     controls = controls_of(PAGES["NaiveBayesSynthesizer"])
-    delta: float = number(default=0.0, most=MOST_DELTA)
+    delta: float = number(default=0.0, maximum=MOST_DELTA)
     variant: str | None = choice(default=None, options=chain(*VARIANTS.values()))
     x_source: str = choice(default="uniform", options=("uniform", "model"))
     kappa: str = choice(default="posterior", options=("posterior", "published", "argmax"))

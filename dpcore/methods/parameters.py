@@ -1,7 +1,7 @@
 """Parameters, declared once as fields of a method: its constructor, checks and docstring follow.
 
     class DiffPRF(ForestClassifier):
-        n_trees: int = whole(default=25, most=1_000)
+        n_trees: int = whole(default=25, maximum=1_000)
 
 `ParameterClass` makes a keyword-only constructor of all fields of a class and its base classes, as
 scikit-learn requires. A field that a subclass declares again has the new default and range there.
@@ -66,7 +66,7 @@ class Control:
     note: str | Callable[[Any, Any], str] = ""  # text below the control
     steps: Sequence[float] = ()  # values of a slider, in place of a range
     # the lowest and the highest number that the page offers, and optionally a step
-    within: Sequence[float] = ()
+    page_range: Sequence[float] = ()
     initial: Any = None  # first value in place of None: a value or a function
     # conditions on other parameters: a value, a list of values or a test; "" stands for None
     when: Mapping[str, Any] = field(default_factory=dict)
@@ -137,16 +137,17 @@ class Parameter(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Whole(Parameter):
-    """A whole number from `least` to `most`, or one of some words."""
+    """A whole number from `minimum` to `maximum`, or one of some words."""
 
-    least: int = 1
-    most: float = inf
+    minimum: int = 1
+    maximum: float = inf
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         """Return why a value is no allowed whole number, and a remedy; None if it is one."""
-        if not is_whole(value, self.least):
-            return f"must be a whole number of {self.least} or more; got {value!r}", f"Try {max(self.least, 3)}."
-        return (f"must be at most {self.most:,}; got {value!r}", "Use a smaller number.") if value > self.most else None
+        if not is_whole(value, self.minimum):
+            return f"must be a whole number of {self.minimum} or more; got {value!r}", f"Try {max(self.minimum, 3)}."
+        too_large = f"must be at most {self.maximum:,}; got {value!r}", "Use a smaller number."
+        return too_large if value > self.maximum else None
 
     @property
     def kind(self) -> str:
@@ -156,17 +157,17 @@ class Whole(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Parameter):
-    """A number from `least` to `most`; `open` contains "(" or ")" if that bound is excluded."""
+    """A number from `minimum` to `maximum`; `open` contains "(" or ")" if that bound is excluded."""
 
-    least: float = 0.0
-    most: float = inf
+    minimum: float = 0.0
+    maximum: float = inf
     open: str = ""
 
     def holds(self, value: Any) -> bool:
         """Return whether a value is a number in the range."""
-        if not (is_number(value) and self.least <= value <= self.most and isfinite(value)):
+        if not (is_number(value) and self.minimum <= value <= self.maximum and isfinite(value)):
             return False
-        return not ("(" in self.open and value == self.least) and not (")" in self.open and value == self.most)
+        return not ("(" in self.open and value == self.minimum) and not (")" in self.open and value == self.maximum)
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         """Return why a value is no number in the range, and a remedy; None if it is one."""
@@ -176,8 +177,8 @@ class Number(Parameter):
     @property
     def range(self) -> str:
         """The allowed range as an interval, such as "(0, 1]"."""
-        low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open or self.most == inf else "]"
-        return f"{low}{self.least:g}, {self.most:g}{high}"
+        low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open or self.maximum == inf else "]"
+        return f"{low}{self.minimum:g}, {self.maximum:g}{high}"
 
     @property
     def kind(self) -> str:

@@ -16,8 +16,8 @@ from dpcore.postprocess.forest import Forest
 PURPOSES = ("counts of records", "choices", "classes in leaves", "other")
 NO_LEVEL = -1
 REST = "levels that no tree reached"
-LEVEL = re.compile(r"level (\d+): (records|division|classes in leaves)?")
-PURPOSE_OF = dict(zip(("records", "division", "classes in leaves"), PURPOSES, strict=False))
+LEVEL = re.compile(r"level (\d+): (records|split|classes in leaves)?")
+PURPOSE_OF = dict(zip(("records", "split", "classes in leaves"), PURPOSES, strict=False))
 LossByLevel = dict[tuple[int, str], Epsilon]
 
 

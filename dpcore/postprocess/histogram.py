@@ -22,7 +22,7 @@ from math import sqrt
 import numpy as np
 from scipy.special import gammainc
 
-from dpcore.accounting.currency import NoiseKind
+from dpcore.accounting.privacy_measure import NoiseKind
 from dpcore.arguments import Floats
 from dpcore.postprocess.simplex import TRACE, project
 

@@ -87,11 +87,11 @@ class Reports:
     """Randomized answers of people, with the public rules that made them.
 
     `values` has, for each question, the reports of the people who answered it, in their order; the
-    first axis is the person. `asked` has the positions of these people, for questions that
+    first axis is the person. `respondents` has the positions of these people, for questions that
     not everyone answered. Questions of one group in `together` share one uniform draw per person.
 
     The true answers have the schema `schema`. People derived them from their rows, which have the
-    schema `rows`, by the public rules `recoded` (none if the answers are the rows). `target` is
+    schema `rows`, by the public rules `recodings` (none if the answers are the rows). `target` is
     the class column among the columns of the rows.
     """
 
@@ -99,10 +99,10 @@ class Reports:
     people: int
     channels: Mapping[Item, Channel]
     values: Mapping[Item, NDArray[Any]]
-    asked: Mapping[Item, Ints] = field(default_factory=dict)
+    respondents: Mapping[Item, Ints] = field(default_factory=dict)
     together: Sequence[Sequence[Item]] = ()
     rows: Schema | None = None
-    recoded: Recodings = ()
+    recodings: Recodings = ()
     target: str = ""
 
     @property
@@ -112,7 +112,7 @@ class Reports:
 
     def positions(self, question: Item) -> Ints:
         """Return the positions of the people who answered the question, int array."""
-        return self.asked[question] if question in self.asked else np.arange(self.people)
+        return self.respondents[question] if question in self.respondents else np.arange(self.people)
 
     def shape(self, question: Item) -> tuple[int, ...]:
         """Return the number of codes of each column of the question."""
@@ -158,7 +158,7 @@ class Reports:
         channel = self.category(by)
         if not isinstance(channel, KeepOrDraw):
             raise ParameterError("People can be grouped only by reports that are values.", "Randomize it by ERRPH.")
-        if by in self.asked:
+        if by in self.respondents:
             raise ParameterError("People can be grouped only by a question that all of them answered.", "Ask all.")
         return channel
 
@@ -189,7 +189,7 @@ class Reports:
         for question, channel in self.channels.items():
             rule: dict[str, Any] = {"question": list(question), "mechanism": channel.mechanism}
             rule |= {"epsilon": finite_or_text(float(channel.epsilon)), "people": len(self.values[question])}
-            rule |= {"rule": type(channel).__name__, "given": channel.given, **channel.rule}
+            rule |= {"rule": type(channel).__name__, "given": channel.arguments, **channel.rule}
             if isinstance(channel, CategoryChannel):
                 values = [list(row) for row in product(*(self.schema[name].labels for name in question))]
                 rule |= {"values": values, "gain": channel.gain, "base": channel.base.tolist()}
@@ -214,9 +214,9 @@ class Reports:
 
     def head(self, people: int) -> Reports:
         """Return the reports of the first `people` people."""
-        kept = {question: own[own < people] for question, own in self.asked.items()}
+        kept = {question: own[own < people] for question, own in self.respondents.items()}
         values = {key: own[: len(kept.get(key, range(people)))] for key, own in self.values.items()}
-        return replace(self, people=min(people, self.people), values=values, asked=kept)
+        return replace(self, people=min(people, self.people), values=values, respondents=kept)
 
     def largest_epsilon(self) -> float:
         """Return the largest sum of local epsilons of one person's reports.

@@ -14,8 +14,15 @@ from scipy.special import logsumexp
 from scipy.stats import binom, poisson
 
 from dpcore.accounting.amplification import LARGEST, bootstrap_loss, poisson_inside
-from dpcore.accounting.currency import PURE, PrivacyMeasure, epsilon_from_rho, rho_from_epsilon, rho_from_pure, round_up
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.privacy_measure import (
+    PURE,
+    PrivacyMeasure,
+    epsilon_from_rho,
+    rho_from_epsilon,
+    rho_from_pure,
+    round_up,
+)
 from dpcore.accounting.relation import Relation
 from dpcore.errors import BudgetError, ParameterError
 
@@ -64,20 +71,20 @@ def test_epsilon_is_the_least_of_all_orders_and_its_rho_never_too_large(rho, del
 
 
 def test_conversions_of_zero_tiny_and_infinite_losses():
-    rho = PrivacyMeasure.of(DELTA)
+    rho = PrivacyMeasure.from_delta(DELTA)
     assert rho.loss_of(0.0) == rho.epsilon(Fraction(0)) == 0
     assert rho.loss_of(math.inf) == rho.epsilon(math.inf) == math.inf
     assert rho.scale(Fraction(0), 1.0) == PURE.scale(Fraction(0), 1.0) == math.inf
-    assert PrivacyMeasure.of(0) is PURE
-    assert PrivacyMeasure.of(0.0).loss_of(0.1) == Fraction(0.1)
+    assert PrivacyMeasure.from_delta(0) is PURE
+    assert PrivacyMeasure.from_delta(0.0).loss_of(0.1) == Fraction(0.1)
     assert Ledger("replace", epsilon=1e-158, delta=1e-200).delta == 1e-200  # which comes to an end
     for wrong in (-1e-9, 1.0, math.nan, "1e-9", 1e-310, True):
         with pytest.raises(ParameterError, match="delta"):
-            PrivacyMeasure.of(wrong)
+            PrivacyMeasure.from_delta(wrong)
 
 
 def test_histogram_sensitivity_is_one_two_or_the_root_of_two():
-    rho = PrivacyMeasure.of(DELTA)
+    rho = PrivacyMeasure.from_delta(DELTA)
     assert [rho.histogram_sensitivity(relation) for relation in Relation] == [math.sqrt(2), 1.0]
     assert [PURE.histogram_sensitivity(relation) for relation in Relation] == [2, 1]
     for relation in Relation:
@@ -104,7 +111,7 @@ def test_rho_of_an_exponential_mechanism_is_an_eighth_of_the_square():
                 pair = exponential(scores, x), exponential(moved, x)
                 worst = max(worst, *(renyi(*pair, order) / order for order in ORDERS))
         assert 0.8 * x * x / 8 < worst <= x * x / 8 * (1 + 1e-9)
-        assert PrivacyMeasure.of(DELTA).selection_exponent(Fraction(x) ** 2 / 8) == pytest.approx(x)
+        assert PrivacyMeasure.from_delta(DELTA).selection_exponent(Fraction(x) ** 2 / 8) == pytest.approx(x)
 
 
 def test_rho_of_pure_epsilon_is_half_its_square():
@@ -174,7 +181,7 @@ def test_privacy_measures_and_deltas_are_not_mixed():
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (0.1, 1e-6)])
 def test_log_odds_exceed_their_bound_with_probability_delta_at_most(epsilon, delta):
     """For a count with discrete Gaussian noise, sum the probabilities of larger losses."""
-    measure = PrivacyMeasure.of(delta)
+    measure = PrivacyMeasure.from_delta(delta)
     rho = measure.loss_of(epsilon)
     sigma = measure.scale(rho, 1.0)
     z = np.arange(-int(12 * sigma), int(12 * sigma) + 2)
@@ -183,7 +190,7 @@ def test_log_odds_exceed_their_bound_with_probability_delta_at_most(epsilon, del
     loss = (1 - 2.0 * z) / (2 * sigma**2)  # of an answer z + n, beside the same answer with one more row
     assert chances[loss > epsilon].sum() > 2 * delta  # so that epsilon alone says nothing of what is gained
     assert chances[loss > measure.log_odds_gained(rho)].sum() <= delta
-    assert PrivacyMeasure.of(0.0).log_odds_gained(rho) == float(rho)
+    assert PrivacyMeasure.from_delta(0.0).log_odds_gained(rho) == float(rho)
 
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE

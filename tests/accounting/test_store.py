@@ -16,8 +16,8 @@ from ledger_helpers import ADD, REPLACE, SHA, begin_as_nobody, charge_for_ever, 
 from tables import make_frame
 
 from dpcore import NaiveBayesSynthesizer, datasets, export
-from dpcore.accounting.currency import epsilon_from_rho, rho_from_epsilon
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.privacy_measure import epsilon_from_rho, rho_from_epsilon
 from dpcore.accounting.store import LedgerStore, persistent_ledger, usual_path
 from dpcore.accounting.store.file import NAME, witness_path
 from dpcore.arguments import no_progress

@@ -162,7 +162,7 @@ class World(Noise):
         assert np.array_equal(nodes[order], groups), "The order of candidates is not known to the audit."
         return column[order], low[order], high[order]
 
-    def between(self, low, high):
+    def draw_between(self, low, high):
         assert len(low) == len(self._cuts)
         assert ((low <= self._cuts) & (self._cuts < high)).all()
         return self._cuts
@@ -443,7 +443,7 @@ def report_chances(channel, said, codes):
     codes = codes.astype(np.int64)
     if isinstance(channel, OLH):
         a, b, hashed = said.T
-        return report_chances(channel.inner, hashed, (a * codes + b) % ((1 << 31) - 1) % channel.places)
+        return report_chances(channel.inner, hashed, (a * codes + b) % ((1 << 31) - 1) % channel.buckets)
     if isinstance(channel, OUE):
         logs = np.where(said, np.log(channel.q), np.log1p(-channel.q))
         own = np.arange(len(codes))

@@ -10,7 +10,7 @@ from scipy import integrate, optimize, stats
 from scipy.stats import beta
 from tables import categorical
 
-from dpcore.accounting.currency import PrivacyMeasure
+from dpcore.accounting.privacy_measure import PrivacyMeasure
 from dpcore.audit.bound import AuditResult, audit, lower_bound, lower_bound_of_statistics
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -134,7 +134,7 @@ def test_an_audit_reports_the_estimators_claimed_and_nominal_epsilon():
 
 
 def test_a_gaussian_count_stays_below_its_rho_and_half_the_noise_is_caught():
-    rho, noise = PrivacyMeasure.of(1e-9), np.random.default_rng(7).normal(size=(2, 40_000))
+    rho, noise = PrivacyMeasure.from_delta(1e-9), np.random.default_rng(7).normal(size=(2, 40_000))
     claimed = rho.epsilon(Fraction(1, 2))  # of sigma 1
     right, weak = (lower_bound_of_statistics(*sigma * noise + [[5], [6]], measure=rho) for sigma in (1, 0.4))
     assert 0.5 * claimed < right <= claimed < weak
@@ -150,8 +150,8 @@ def test_rho_from_an_event_is_what_every_order_allows():
         orders * np.log(low) + (1 - orders) * np.log(high), orders * np.log1p(-low) + (1 - orders) * np.log1p(-high)
     )
     most = (sums / (orders - 1) / orders).max()
-    found = lower_bound(300, 50, 1_000, measure=PrivacyMeasure.of(1e-6))
-    limit = PrivacyMeasure.of(1e-6).epsilon(float(most))
+    found = lower_bound(300, 50, 1_000, measure=PrivacyMeasure.from_delta(1e-6))
+    limit = PrivacyMeasure.from_delta(1e-6).epsilon(float(most))
     assert 0.995 * limit < found <= limit
 
 

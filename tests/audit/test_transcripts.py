@@ -16,8 +16,8 @@ from sklearn.base import clone
 from variants import VARIANTS, alike
 
 import dpcore.accounting.ledger
-from dpcore.accounting.currency import PrivacyMeasure
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.privacy_measure import PrivacyMeasure
 from dpcore.accounting.relation import Relation
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.door import PrivateNodes, PrivateTable, responses
@@ -75,7 +75,7 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         return None
     # Reports of one question each are paid for together, and what a sample saves shows in the sum alone.
     each_paid = not isinstance(method, LocalClassifier) and extra.get("resample") != "poisson"
-    measure = PrivacyMeasure.of(method.delta)
+    measure = PrivacyMeasure.from_delta(method.delta)
     worlds, weights = worlds_of(pair, extra, exact=exact, each_paid=each_paid, distribution=measure.distribution)
     auditor = Auditor(worlds, np.log(weights), pair.changed, extra.get("rate", 1.0), rng)
     here.seed = seed

@@ -31,11 +31,11 @@ def good(parameter):
     if isinstance(parameter, Choice | Whole):
         found += parameter.options if isinstance(parameter, Choice) else parameter.words
     if isinstance(parameter, Whole):
-        found += [parameter.least, *([int(parameter.most)] if math.isfinite(parameter.most) else [])]
+        found += [parameter.minimum, *([int(parameter.maximum)] if math.isfinite(parameter.maximum) else [])]
     if type(parameter) is Number:
-        high = parameter.most if math.isfinite(parameter.most) else parameter.least + 2
-        found.append((parameter.least + high) / 2)
-        found += [end for end, sign in ((parameter.least, "("), (high, ")")) if sign not in parameter.open]
+        high = parameter.maximum if math.isfinite(parameter.maximum) else parameter.minimum + 2
+        found.append((parameter.minimum + high) / 2)
+        found += [end for end, sign in ((parameter.minimum, "("), (high, ")")) if sign not in parameter.open]
     return found + ([True, False] if isinstance(parameter, Flag) else []) + ([None] if parameter.optional else [])
 
 
@@ -43,11 +43,11 @@ def bad(parameter):
     """Return forbidden values of a parameter: beyond its ends, excluded ends, other texts."""
     found = [] if isinstance(parameter, UncheckedValue) else ["nonsense", "", object(), {}, [], pd.NA, np.array([1, 2])]
     if isinstance(parameter, Whole | Number):
-        found += [parameter.least - 1, parameter.most + 1, float("nan"), True, np.True_]
+        found += [parameter.minimum - 1, parameter.maximum + 1, float("nan"), True, np.True_]
     if isinstance(parameter, Whole):
-        found += [parameter.least + 0.5, Fraction(1, 3)]
+        found += [parameter.minimum + 0.5, Fraction(1, 3)]
     if isinstance(parameter, Number):
-        found += [end for end, sign in ((parameter.least, "("), (parameter.most, ")")) if sign in parameter.open]
+        found += [end for end, sign in ((parameter.minimum, "("), (parameter.maximum, ")")) if sign in parameter.open]
     if isinstance(parameter, Choice | Flag):
         found += [1, 0.5]
     return found + ([] if parameter.optional else [None])
@@ -174,7 +174,7 @@ def test_pages_have_controls_for_declared_parameters_only():
             assert {*control.when} <= set(known), (title, parameter)
             own = parameter in ("epsilon", "relation", "target")
             assert own or control.names or type(known[parameter]) in controls.WIDGETS, (title, parameter)
-            for value in (*control.steps, *control.within[:2]):
+            for value in (*control.steps, *control.page_range[:2]):
                 known[parameter].check(parameter, type(known[parameter].default or 0)(value))
 
 

@@ -216,9 +216,9 @@ QUESTIONS = {
     "tables of nodes": of_nodes(tables(one_by_one=False), [Fraction(1, 4)] * 4, (1,) * 4),
     # epsilon / (|A| m (1 + |C|)) for each single count, whatever column it is of
     "counts one by one": of_nodes(tables(one_by_one=True), [Fraction(1, 6), Fraction(1, 3)] * 2, (3, 6, 4, 8)),
-    "division by Max": choice(Max(), (1, 1), (1, 1), "nodes"),  # scores that only rise cost once
-    "division by Gini": choice(Gini(), (2, 2), (2, 2), "nodes"),
-    "division by gain": choice(InfoGain(), (1, 2), (1, 2), "nodes"),
-    "division by entropy": choice(ConditionalEntropy(), (RECORDS[50], RECORDS[50]), (RECORDS[6], RECORDS[6]), "nodes"),
+    "split by Max": choice(Max(), (1, 1), (1, 1), "nodes"),  # scores that only rise cost once
+    "split by Gini": choice(Gini(), (2, 2), (2, 2), "nodes"),
+    "split by gain": choice(InfoGain(), (1, 2), (1, 2), "nodes"),
+    "split by entropy": choice(ConditionalEntropy(), (RECORDS[50], RECORDS[50]), (RECORDS[6], RECORDS[6]), "nodes"),
 }
 CLAIMING = {name: question for name, question in QUESTIONS.items() if question.claims}

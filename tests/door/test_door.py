@@ -203,7 +203,7 @@ def test_reports_of_one_person_add_up_exactly_and_of_optional_ones_the_largest()
         table = answering()
         table.randomize(Questionnaire(FOUR, [B, C, N], wanted))
         assert table.ledger.totals.bound == THIRD + loss
-        assert table.ledger.entries[-1].name == f"report of {wanted} of 3 answers, by lot"
+        assert table.ledger.entries[-1].name == f"report of {wanted} of 3 answers, at random"
 
 
 def test_every_report_is_charged_first_and_drawn_anew():
@@ -324,7 +324,7 @@ def test_hashes_of_large_codes_do_not_overflow():
     """a v + b has up to 62 bits; codes of 8 bits are widened first."""
     channel, rng = OLH(250, epsilon=40), iter([np.array([1 - 2**-53]), np.array([1 - 2**-53]), np.array([0.0])])
     report, prime = channel.report(np.array([249], dtype=np.uint8), lambda _: next(rng)), 2**31 - 1
-    assert report.tolist() == [[prime - 1, prime - 1, ((prime - 1) * 249 + prime - 1) % prime % channel.places]]
+    assert report.tolist() == [[prime - 1, prime - 1, ((prime - 1) * 249 + prime - 1) % prime % channel.buckets]]
 
 
 def test_numbers_go_through_their_bounds_and_the_sources_own_noise():

@@ -65,7 +65,7 @@ def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound():
 def test_epsilon_0_gives_no_information():
     """Answers to very different rows are the same, with real noise. Divisions draw places, too: see `test_nodes`."""
     for name, relation in EVERY:
-        if name.startswith("division"):
+        if name.startswith("split"):
             continue
         for kind in ("laplace", "geometric"):
             found = []
@@ -144,7 +144,7 @@ def test_invalid_queries_are_refused_without_a_charge():
 
 def test_no_sensitivity_rests_on_a_bound_on_rows_that_is_missing_or_exceeded():
     """With max_rows = 5 and 6 rows, information would have the sensitivity of 5 and could move by more."""
-    informed = ("choice by information", "division by entropy", "a network's family")
+    informed = ("choice by information", "split by entropy", "a network's family")
     for name, most in product(informed, (None, 5, 6)):
         question = QUESTIONS[name]
         known = private_rows.FOREST if question.of == "nodes" else private_rows.SCHEMA

@@ -410,7 +410,7 @@ def test_a_config_read_back_is_the_same_sweep(data, whole):
     text = config.to_json(data)
     back = Config.from_json(text)
     assert back.to_json(data) == text
-    frame = experiment.sweep(data=data, n_jobs=1, **back.asked)
+    frame = experiment.sweep(data=data, n_jobs=1, **back.arguments)
     pd.testing.assert_frame_equal(without_times(frame), without_times(whole))
     for repeats in (2, 3):
         again = Config(methods(), [0.5, 2.0], repeats, MEASURES, skip=True).to_dict(data)["hash"]

@@ -218,7 +218,7 @@ def test_local_hashing_by_enumeration(monkeypatch):
     monkeypatch.setattr(randomizers, "PRIME", prime := 31)
     k, epsilon = 4, math.log(2)
     channel, values = OLH(k, epsilon=epsilon), np.arange(k)
-    assert channel.places == round(math.exp(epsilon)) + 1 == 3
+    assert channel.buckets == round(math.exp(epsilon)) + 1 == 3
     pairs = np.array(list(product(range(1, prime), range(prime))))
     hashes = (pairs[:, :1] * values + pairs[:, 1:]) % prime % 3
     chances = (channel.inner.matrix[:, hashes] / len(pairs)).reshape(-1, k)  # said and function, true value

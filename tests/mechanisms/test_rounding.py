@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpcore.accounting.currency import PrivacyMeasure
+from dpcore.accounting.privacy_measure import PrivacyMeasure
 from dpcore.accounting.relation import Relation, exact
 from dpcore.door import privacy_costs
 from dpcore.door.privacy_costs import QueryClaim
@@ -171,7 +171,7 @@ def test_an_exactly_sampled_selection_never_costs_more_than_is_charged(score, re
 @pytest.mark.parametrize("delta", [0, 1e-9])
 def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_charged(relation, delta, monkeypatch):
     """Values on the grid, in whole steps, against the scale in steps; in rho choices, too, by their log ratios."""
-    measure, heard = PrivacyMeasure.of(delta), []
+    measure, heard = PrivacyMeasure.from_delta(delta), []
     noise = make_noise("auto", None, 0, measure.distribution)
     monkeypatch.setattr(type(noise), "counts", lambda _, steps, scale: heard.append((steps, scale)) or steps)
     claims = (None,) if delta else (None, 0.4, 7.0)

@@ -12,8 +12,8 @@ from chains import CHAIN, HUGE, chain, listed
 from sources import Watched
 
 from dpcore import AIM, MST, IndependentMarginals, RefinedPrivBayes
-from dpcore.accounting.currency import PURE, PrivacyMeasure
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.privacy_measure import PURE, PrivacyMeasure
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -46,7 +46,7 @@ class Scored(Watched):
 def test_privacy_losses_of_rounds_are_as_documented(relation, delta, times):
     """The first round spends a 64th, each later one as much as before or `times` as much, the last what is left."""
     method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
-    whole, entries = PrivacyMeasure.of(delta).loss_of(1.3), method.ledger_.entries
+    whole, entries = PrivacyMeasure.from_delta(delta).loss_of(1.3), method.ledger_.entries
     columns, choices, tables = entries[:4], entries[4::2], entries[5::2]
     assert {entry.epsilon_nominal for entry in columns} == {whole / 64 * Fraction(9, 10)}
     names = ["a", "b", "c", "y", *(" × ".join(clique) for clique in method.pairs_)]
@@ -88,7 +88,7 @@ def test_marginals_are_scored_by_weight_and_noise(monkeypatch, distribution, siz
     frame = pd.DataFrame({"a": ["0", "1"] * 200, "b": ["0", "1"] * 200})
     delta = 0.0 if distribution == "laplace" else 1e-9
     method = AIM(epsilon=8.0, delta=delta, relation="replace").fit(frame, schema=TWO)
-    measure = PrivacyMeasure.of(delta)
+    measure = PrivacyMeasure.from_delta(delta)
     share = measure.loss_of(8.0) / 32
     error = size * measure.scale(share * Fraction(9, 10), measure.histogram_sensitivity(Relation.REPLACE))
     scores, factor = noise.chosen[0]
@@ -126,7 +126,7 @@ def test_tables_stay_small(monkeypatch):
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 def test_each_third_of_the_budget_is_spent_as_documented(relation, delta):
     method = MST(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
-    third, entries = PrivacyMeasure.of(delta).loss_of(1.3) / 3, method.ledger_.entries
+    third, entries = PrivacyMeasure.from_delta(delta).loss_of(1.3) / 3, method.ledger_.entries
     columns, choices, pairs = entries[:4], entries[4:7], entries[7:]
     assert [entry.name for entry in columns] == [f"counts of {name}" for name in "abcy"]
     assert [entry.name for entry in pairs] == [f"counts of {a} × {b}" for a, b in method.pairs_]
@@ -294,7 +294,7 @@ def test_epsilon_is_divided_as_documented(relation, schema):
 def test_rho_is_divided_as_documented():
     method = AdaptiveMarginals(epsilon=1.3, delta=1e-9, noise="laplace", random_state=0)
     method.fit(chain(), schema=CLASSLESS)
-    (rough, *entries), whole = method.ledger_.entries, PrivacyMeasure.of(1e-9).loss_of(1.3)
+    (rough, *entries), whole = method.ledger_.entries, PrivacyMeasure.from_delta(1e-9).loss_of(1.3)
     plan = MarginalPlan.for_budget(20_000, whole, method.ledger_.measure, ADD, CLASSLESS.sizes, 0)
     assert plan.one_ways < MarginalPlan.for_budget(20_000, Fraction(1.3), PURE, ADD, CLASSLESS.sizes, 0).one_ways
     assert rough.epsilon_nominal == whole * adaptive_marginals.ROUGH

@@ -231,11 +231,11 @@ def fit(**parameters):
     [
         ({"epsilon": 0.1}, {"x": Fraction(0.1) / 3, "n": Fraction(0.1) / 3, "y": Fraction(0.1) / 3}),
         ({"class_share": 0.25}, {"x": Fraction(3, 8), "n": Fraction(3, 8), "y": Fraction(1, 4)}),
-        ({"n_questions": 1}, {"1 of 2 answers, by lot": Fraction(1, 2), "y": Fraction(1, 2)}),
-        ({"n_questions": 1, "class_share": 0.1}, {"1 of 2 answers, by lot": 1 - Fraction(0.1), "y": Fraction(0.1)}),
+        ({"n_questions": 1}, {"1 of 2 answers, at random": Fraction(1, 2), "y": Fraction(1, 2)}),
+        ({"n_questions": 1, "class_share": 0.1}, {"1 of 2 answers, at random": 1 - Fraction(0.1), "y": Fraction(0.1)}),
         ({"n_questions": 9}, dict.fromkeys("xny", Fraction(1, 3))),
         ({"pairs": True}, {"y × x": Fraction(1, 2), "y × n": Fraction(1, 2)}),
-        ({"pairs": True, "n_questions": 1}, {"1 of 2 answers, by lot": 1}),
+        ({"pairs": True, "n_questions": 1}, {"1 of 2 answers, at random": 1}),
     ],
 )
 def test_epsilon_is_shared_exactly(how, shares):

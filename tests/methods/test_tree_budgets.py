@@ -145,11 +145,12 @@ def entries_of(model, part):
 # two cuts, a column; two at the leaves. DiffPRFs, with B = 1, t = 25, d = 5: 1/300 per question; 1/900 for each of
 # three if two numbers are cut first, and 1/600 for each of two.
 SIZES = {"a.b[0]:Q": 4, "grade": 3, "age": 10, "height": 3}
-ROOT = {f"level 0: division: {name}": (Fraction(1, 12), Fraction(1, 6)) for name in SIZES}
-PINQ = {"level 0: division": (Fraction(1, 8),), "level 1: division": (Fraction(1, 6),)}  # three columns are left
-UNITS = dict.fromkeys(("level 0: records", "cut 1 of 2", "cut 2 of 2", "the column", "classes in leaves"), (1,))
+ROOT = {f"level 0: split: {name}": (Fraction(1, 12), Fraction(1, 6)) for name in SIZES}
+PINQ = {"level 0: split": (Fraction(1, 8),), "level 1: split": (Fraction(1, 6),)}  # three columns are left
+FIRST, SECOND = "split point 1 of 2", "split point 2 of 2"
+UNITS = dict.fromkeys(("level 0: records", FIRST, SECOND, "the column", "classes in leaves"), (1,))
 THIRD, HALF = Fraction(1, 900), Fraction(1, 600)
-CUTS = {"a cut": (HALF,), "cut 1 of 2": (THIRD,), "cut 2 of 2": (THIRD,), "the column": (HALF, THIRD)}
+CUTS = {"split point": (HALF,), FIRST: (THIRD,), SECOND: (THIRD,), "the column": (HALF, THIRD)}
 COUNTS = dict.fromkeys(("records", "classes in leaves"), (Fraction(1, 300),))
 BY_HAND = [
     (SuLQID3, {"epsilon": 8.0, "max_depth": 3}, {"level 0: records": (1,), **ROOT}),
@@ -186,7 +187,7 @@ def test_the_papers_shares_by_hand(method, how, shares, small_frame, small_schem
             twice = 2 if entry.mechanism == "exponential" else 1
             assert entry.scale == pytest.approx(twice / of_each), part
             assert entry.epsilon_nominal == pytest.approx(entry.epsilon_claimed / twice), part
-            if method is SuLQID3 and "division" in part:
+            if method is SuLQID3 and "split" in part:
                 assert of_each == pytest.approx(1 / (4 * SIZES[part.rpartition(": ")[2]] * 3))
 
 
@@ -388,12 +389,14 @@ def test_split_points_of_two_numbers_are_chosen_in_sequence():
 
 def test_random_points_of_intervals_and_uniform_draws():
     source = make_noise("laplace", 9)
-    drawn = source.between(np.full(DRAWS, -2.0), np.full(DRAWS, 6.0))
+    drawn = source.draw_between(np.full(DRAWS, -2.0), np.full(DRAWS, 6.0))
     assert stats.chisquare(np.bincount(drawn.astype(int) + 2, minlength=8)).pvalue > ALARM
-    assert min(even_ticks(source.between(np.full(DRAWS, LOWEST), np.full(DRAWS, HIGHEST)), LOWEST, HIGHEST)) > ALARM
+    assert (
+        min(even_ticks(source.draw_between(np.full(DRAWS, LOWEST), np.full(DRAWS, HIGHEST)), LOWEST, HIGHEST)) > ALARM
+    )
     low, high = np.array([-1.0, -1, 3, 7, GRID - 1]), np.array([0.0, GRID, 5, 8, GRID])
     for other in (source, source.noiseless(), NoNoise()):
-        found = other.between(low, high)
+        found = other.draw_between(low, high)
         assert (found == np.floor(found)).all()
         assert ((low <= found) & (found < high)).all()
     for rng in (source.uniforms(DRAWS), make_noise("auto", None).uniforms(DRAWS)):

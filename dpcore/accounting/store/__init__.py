@@ -42,8 +42,8 @@ from secrets import token_hex
 from typing import Any, Protocol
 
 from dpcore import text as texts
-from dpcore.accounting.currency import PURE, PrivacyLoss, PrivacyMeasure, rho_from_pure
 from dpcore.accounting.ledger import Ledger, LossSummary, Totals
+from dpcore.accounting.privacy_measure import PURE, PrivacyLoss, PrivacyMeasure, rho_from_pure
 from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation, exact
 from dpcore.accounting.store.file import (
     Cell,
@@ -138,7 +138,7 @@ class LedgerStore(LedgerFile):
 
         `key` is the account key, `name` the title of the data set, `purpose` the title of the run.
         """
-        relation, measure = Relation.parse(relation), PrivacyMeasure.of(delta)
+        relation, measure = Relation.parse(relation), PrivacyMeasure.from_delta(delta)
         with self.transaction() as tables:
             refuse_delta(read_accounts(tables), key, name, delta)
             row_id, _, *spent = find_account(tables, key, relation, measure)
@@ -200,7 +200,7 @@ class LedgerStore(LedgerFile):
 
         Without this check, only the run's last queries would be refused.
         """
-        key, relation, measure = self.key(data), Relation.parse(relation), PrivacyMeasure.of(delta)
+        key, relation, measure = self.key(data), Relation.parse(relation), PrivacyMeasure.from_delta(delta)
         added = Totals(bound=measure.loss_of(exact(epsilon)))
         run = Account(key, relation, self.account_name(data), added, 1, "", None, measure=measure)
         planned = [run]
@@ -225,12 +225,12 @@ class LedgerStore(LedgerFile):
 
     def account(self, key: str, relation: Relation | str, delta: float = 0.0) -> Account | None:
         """Return the account of a key, relation and delta; None if there is none."""
-        account_key = key, Relation.parse(relation), PrivacyMeasure.of(delta)
+        account_key = key, Relation.parse(relation), PrivacyMeasure.from_delta(delta)
         return next((line for line in self.accounts() if (line.key, line.relation, line.measure) == account_key), None)
 
     def runs(self, key: str, relation: Relation | str, delta: float = 0.0) -> list[StoredRun]:
         """Return the runs of one account that were charged, in order."""
-        relation, measure = Relation.parse(relation), PrivacyMeasure.of(delta)
+        relation, measure = Relation.parse(relation), PrivacyMeasure.from_delta(delta)
         with self.transaction(writes=False) as tables:
             row_id, *_ = find_account(tables, key, relation, measure)
             return [
@@ -241,7 +241,7 @@ class LedgerStore(LedgerFile):
 
     def set_cap(self, key: str, name: str, relation: Relation | str, cap: float | None, delta: float = 0.0) -> None:
         """Set an account's largest proven epsilon; charges above it are refused. None: no cap."""
-        relation, measure = Relation.parse(relation), PrivacyMeasure.of(delta)
+        relation, measure = Relation.parse(relation), PrivacyMeasure.from_delta(delta)
         with self.transaction() as tables:
             row_id, title, *spent, _ = find_account(tables, key, relation, measure)
             limit = None if cap is None else format_epsilon(exact(cap))
@@ -375,7 +375,7 @@ def parse_relation(written: Cell) -> tuple[Relation, PrivacyMeasure]:
     """Return the relation and the privacy measure of a text that `format_relation` wrote."""
     relation, _, delta = str(written).partition(" ")
     try:
-        return Relation.parse(relation), PrivacyMeasure.of(float(delta or 0))
+        return Relation.parse(relation), PrivacyMeasure.from_delta(float(delta or 0))
     except (ValueError, ParameterError):
         raise UnreadableError from None
 

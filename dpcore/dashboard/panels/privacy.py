@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.accounting.currency import round_up
+from dpcore.accounting.privacy_measure import round_up
 from dpcore.accounting.relation import Epsilon
 from dpcore.dashboard.epsilon import odds_sentence
 from dpcore.dashboard.panels import chart, disclosure, draw_part, draw_table, forest

@@ -10,7 +10,7 @@ geometric   NumPy's two-sided geometric ("discrete Laplace") noise on counts: in
             out. It takes a seed. For teaching only: NumPy's sampler works in floating point and is
             an approximation.
 
-A run that counts rho (`accounting.currency`) draws Gaussian noise instead of Laplace noise:
+A run that counts rho (`accounting.privacy_measure`) draws Gaussian noise instead of Laplace noise:
 discrete Gaussian noise where the source draws integers, and continuous noise otherwise.
 
 Only the door (`dpcore.door`) draws from these sources. Sampling rows from a released model is
@@ -19,7 +19,7 @@ post-processing and uses a plain generator of its own.
 
 import numpy as np
 
-from dpcore.accounting.currency import NoiseKind
+from dpcore.accounting.privacy_measure import NoiseKind
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.draws import Weights

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.currency import WIDEST, NoiseKind
+from dpcore.accounting.privacy_measure import WIDEST, NoiseKind
 from dpcore.arguments import Floats, Ints
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
@@ -155,7 +155,7 @@ class Noise(ABC):
         and none is empty. A candidate of weight 0 is never selected.
         """
 
-    def between(self, low: Floats, high: Floats) -> Floats:
+    def draw_between(self, low: Floats, high: Floats) -> Floats:
         """Draw a uniform integer from every interval [low, high).
 
         The ends are integers, given as floats; so are the results.
@@ -321,7 +321,7 @@ class NumpyNoise(Noise):
         keys = factor * gaps + self._rng.gumbel(size=scores.shape)
         return group_argmax(keys + log_weights(weights), groups, starts)
 
-    def between(self, low: Floats, high: Floats) -> Floats:
+    def draw_between(self, low: Floats, high: Floats) -> Floats:
         """Draw a uniform integer from every interval [low, high) by NumPy's generator."""
         return self._rng.integers(low.astype(np.int64), high.astype(np.int64)).astype(float)
 
@@ -427,7 +427,7 @@ class NoNoise(Noiseless):
         gaps, starts = scores_below_best(scores, groups, weights)
         return group_argmax(gaps, groups, starts)
 
-    def between(self, low: Floats, high: Floats) -> Floats:
+    def draw_between(self, low: Floats, high: Floats) -> Floats:
         """Return the middle of every interval [low, high), rounded down."""
         return np.floor((low + high) / 2)
 

@@ -355,7 +355,7 @@ class Specializer(PrivateEstimator):
     controls = controls_of(PAGES["Specializer"])
     rounds: int = whole(default=10)
     target: str | None = text(default=None)
-    max_leaves: int = whole(default=100_000, most=MOST_LEAVES)
+    max_leaves: int = whole(default=100_000, maximum=MOST_LEAVES)
     steps_: list[tuple[str, str]] = fitted_field()
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:

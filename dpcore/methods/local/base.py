@@ -81,7 +81,7 @@ class LocalClassifier(PrivateClassifier):
         answers = table.recode(schema, recoded) if recoded else table
         claimed, reasons = (inf, reasons) if self._published else (None, {})
         reports = answers.randomize(questions, claimed_epsilon=claimed, reasons=reasons)
-        return replace(reports, rows=table.schema, recoded=recoded, target=self._target(table.schema, self.target))
+        return replace(reports, rows=table.schema, recodings=recoded, target=self._target(table.schema, self.target))
 
     @abstractmethod
     def _survey(self, table: PrivateTable) -> Survey:
@@ -257,8 +257,8 @@ class LocalTree(LocalClassifier):
     learning = ("max_depth", "min_support", "min_entropy", "certainty", "variant", "intervals")
     artifacts: ClassVar[tuple[str, ...]] = ("forest",)
     controls = controls_of(PAGES["LocalTree"])
-    max_depth: int | None = whole(default=None, most=20)
-    min_support: float | None = number(default=None, least=0.001, most=1, open=")")
+    max_depth: int | None = whole(default=None, maximum=20)
+    min_support: float | None = number(default=None, minimum=0.001, maximum=1, open=")")
     forest_: Forest = fitted_field()
 
     def _stop_rule(self, min_entropy: float = 0.0) -> StopRule:

@@ -36,7 +36,7 @@ def fit_bayes(
     `LEAST_DEVIATIONS`, for noisy numbers. The rows have the columns of the reports, but values may
     have been merged before people reported (`resolution`).
     """
-    schema, target, rules = reports.source, reports.target, dict(reports.recoded)
+    schema, target, rules = reports.source, reports.target, dict(reports.recodings)
     items = {item[-1]: item for item in reports.channels if item != (target,)}
     marginals: dict[str, Floats] = {}
     normals: dict[str, Floats] = {}

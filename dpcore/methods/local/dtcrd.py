@@ -129,8 +129,8 @@ class DTCRD(LocalTree):
     controls = controls_of(PAGES["DTCRD"])
     variant: str = choice(default="by_class", options=("by_class", "global", "local"))
     randomizer: str = choice(default="uniform", options=("uniform", "normal"))
-    privacy: float = number(default=1.0, most=WIDEST, open="(")
-    intervals: int | None = whole(default=None, most=MOST_GIVEN)
+    privacy: float = number(default=1.0, maximum=WIDEST, open="(")
+    intervals: int | None = whole(default=None, maximum=MOST_GIVEN)
     artifacts = ("forest", "distributions")
     forest_: Forest = fitted_field()
     distributions_: dict[str, list[list[float]]] = fitted_field()
@@ -154,7 +154,7 @@ class DTCRD(LocalTree):
     def incompatibility(self, reports: Reports) -> str:
         """Return why DTCRD cannot learn from `reports`, or an empty text if it can."""
         label, numbers = reports.channels.get((reports.target,)), noisy_numbers(reports)
-        if reports.recoded or reports.asked or not isinstance(label, KeepOrDraw) or not numbers:
+        if reports.recodings or reports.respondents or not isinstance(label, KeepOrDraw) or not numbers:
             return "The method needs the class of every person, and numbers with added noise."
         return ""
 

@@ -117,7 +117,7 @@ class DTPD(LocalTree):
     provable_published = "none, or per bit (none claimed)"
     presets = presets_of(PAGES, "DTPD")
     controls = controls_of(PAGES["DTPD"], theta={"note": bit_epsilon_note})
-    theta: float = number(default=0.7, most=1, open="(")
+    theta: float = number(default=0.7, maximum=1, open="(")
     groups: str = choice(default="one", options=("one", "each"))
     min_entropy: float | None = number(default=None)
     certainty: float = number(default=3.0)
@@ -143,14 +143,14 @@ class DTPD(LocalTree):
         """Return why DTPD cannot learn from `reports`, or an empty text if it can."""
         encoding = BitEncoding(reports.source, reports.target)
         thetas = {channel.p if isinstance(channel, Warner) else None for channel in reports.channels.values()}
-        items, pairs = families(encoding.schema.names), zip(encoding.rules, reports.recoded, strict=False)
+        items, pairs = families(encoding.schema.names), zip(encoding.rules, reports.recodings, strict=False)
         fits = (
             len(thetas) == 1
             and None not in thetas
-            and (reports.schema, [*reports.channels], len(reports.recoded))
+            and (reports.schema, [*reports.channels], len(reports.recodings))
             == (encoding.schema, items, len(encoding.rules))
             and all(rule[0] == own[0] and np.array_equal(rule[1], own[1]) for rule, own in pairs)
-            and not reports.asked
+            and not reports.respondents
         )
         return "" if fits else "The method needs one randomized bit for every column."
 

@@ -110,7 +110,7 @@ CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "O
 MOST_ALPHA = 1e6
 # a parameter that is the mean and variance of one of the paper's normal distributions
 mean_and_variance = partial(
-    numbers, least=-inf, things=lambda *_: ("mean", "variance"), request=PAGES["requests"]["normal"]
+    numbers, minimum=-inf, things=lambda *_: ("mean", "variance"), request=PAGES["requests"]["normal"]
 )
 
 
@@ -201,7 +201,7 @@ class PPNB(LocalClassifier):
     controls = controls_of(PAGES["PPNB"], p0={"note": answer_epsilon_note}, n_questions={"names": n_questions_names})
     p0: float | Sequence[float] = numbers(
         default=0.5,
-        most=1,
+        maximum=1,
         open="(",
         one_for_all=True,
         things=lambda method, schema: categorical_columns(schema, method.target),
@@ -216,9 +216,9 @@ class PPNB(LocalClassifier):
     n_questions: int | None = whole(default=1, optional=True)
     pairs: bool | None = flag(default=None)
     merge: bool = flag(default=True)
-    class_share: float | None = number(default=None, most=1, open="()")
+    class_share: float | None = number(default=None, maximum=1, open="()")
     reconstruction: str | None = choice(default=None, options=ESTIMATORS)
-    alpha: float | None = number(default=None, most=MOST_ALPHA, open=")")
+    alpha: float | None = number(default=None, maximum=MOST_ALPHA, open=")")
     learning = ("reconstruction", "alpha", "variance", "least_deviation")
     artifacts, predictor = ("bayes",), "bayes"
     bayes_: Bayes = fitted_field()
@@ -245,9 +245,9 @@ class PPNB(LocalClassifier):
 
     def incompatibility(self, reports: Reports) -> str:
         """Return why naive Bayes cannot learn from `reports`, or an empty text if it can."""
-        target, rules = reports.target, dict(reports.recoded)
-        if reports.recoded and (
-            [name for name, _ in reports.recoded] != [*reports.source.names]
+        target, rules = reports.target, dict(reports.recodings)
+        if reports.recodings and (
+            [name for name, _ in reports.recodings] != [*reports.source.names]
             or not all(is_merge_rule(rules[column.name], column) for column in reports.source)
             or merged_schema(reports.source, rules) != reports.schema
         ):
@@ -256,7 +256,8 @@ class PPNB(LocalClassifier):
         items = [item for item in reports.channels if item != (target,)]
         if label is None and all(len(item) == 2 and item[0] == target for item in items):
             return ""
-        if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or any(len(item) > 1 for item in items):
+        several = any(len(item) > 1 for item in items)
+        if several or not isinstance(label, KeepOrDraw) or (target,) in reports.respondents:
             return "The method needs the class of every person, reported as one of its values."
         return ""
 
@@ -359,7 +360,7 @@ class NonPrivateNaiveBayes(LocalClassifier):
     reference = phrase("Zhang and Tang 2007")
     presets = presets_of(PAGES, "NonPrivateNaiveBayes")
     numbers: str = choice(default="moments", options=("moments", "bins"))
-    alpha: float = number(default=1.0, most=MOST_ALPHA, open=")")
+    alpha: float = number(default=1.0, maximum=MOST_ALPHA, open=")")
     artifacts, predictor = ("bayes",), "bayes"
     bayes_: Bayes = fitted_field()
 

@@ -41,7 +41,7 @@ Privacy
             that for a score per round of two. Each mechanism and each marginal is sequential
             composition. Merging is row by row, so the marginal's L1 sensitivity is 1 or 2. Whether
             a pair takes two rounds depends on earlier answers only. The sum of all rounds is fixed
-            and never exceeded (`accounting.currency`).
+            and never exceeded (`accounting.privacy_measure`).
   Sum       Epsilon. With a delta, the same holds of rho: s is that of an epsilon with as much noise
             in 2 d marginals, step 1 divides by the power 2/3 of the cells, and later shares are
             larger (`PrivacyMeasure.allocation_power`).
@@ -69,7 +69,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcore.accounting.currency import PrivacyLoss, PrivacyMeasure
+from dpcore.accounting.privacy_measure import PrivacyLoss, PrivacyMeasure
 from dpcore.accounting.relation import Relation, shares_of
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, Column
@@ -173,7 +173,7 @@ class AdaptiveMarginals(MaxEntropySynthesizer):
     best_for = "closest synthetic data in most cases"
     presets = presets_of(PAGES, "AdaptiveMarginals")
     seconds = (0.9, 0.9)
-    delta: float = number(default=0.0, most=MOST_DELTA)
+    delta: float = number(default=0.0, maximum=MOST_DELTA)
     target: str | None = text(default=None)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcore.accounting.currency import PrivacyLoss, PrivacyMeasure
+from dpcore.accounting.privacy_measure import PrivacyLoss, PrivacyMeasure
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes
@@ -82,7 +82,7 @@ class NetworkSynthesizer(Synthesizer):
 
     def _cell_scale(self, share: PrivacyLoss) -> float:
         """Return the noise scale of a marginal's cells, if measured at a loss of `share`."""
-        measure = PrivacyMeasure.of(self.delta)
+        measure = PrivacyMeasure.from_delta(self.delta)
         return measure.scale(share, measure.histogram_sensitivity(Relation.parse(self.relation)))
 
     def _check_parents(self, schema: Schema, max_parents: int) -> None:
@@ -217,7 +217,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
     paper = "001"
     n_clusters: int = whole(default=3)
-    max_parents: int = whole(default=3, most=MOST_PARENTS)
+    max_parents: int = whole(default=3, maximum=MOST_PARENTS)
     score: str = choice(default="R", options=SCORES)
     # published mode: why clusters of columns are no parallel composition, in a sentence
     overlap: ClassVar[str] = ""
@@ -364,7 +364,7 @@ def list_families(
 
     The first column of a clique is its child.
     """
-    unit = PrivacyMeasure.of(method.delta).unit
+    unit = PrivacyMeasure.from_delta(method.delta).unit
     every = zip(families, method.tables_, clusters, losses, strict=True)
     return [
         {"child": child, "parents": parents, "cluster": own, "cells": int(table.size)} | {unit: finite_or_text(loss)}

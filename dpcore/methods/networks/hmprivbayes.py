@@ -136,9 +136,9 @@ class FilteredSynthesizer(ClusteredSynthesizer):
     """
 
     affinity: str | None = choice(default=None, options=("fixed", "published"))
-    sigma: float = number(default=1.0, least=0.001, most=1000.0)
+    sigma: float = number(default=1.0, minimum=0.001, maximum=1000.0)
     k1: int | None = whole(default=None)
-    eta: float = number(default=0.1, most=1, open=")")
+    eta: float = number(default=0.1, maximum=1, open=")")
     first: str = choice(default="entropy", options=("entropy", "random"))
 
     @property

@@ -45,7 +45,7 @@ class IndependentMarginals(NetworkSynthesizer):
     mode: str = choice(default="corrected", options=("corrected",))
     best_for = "baseline to beat"
     presets = presets_of(PAGES, "IndependentMarginals")
-    delta: float = number(default=0.0, most=MOST_DELTA)
+    delta: float = number(default=0.0, maximum=MOST_DELTA)
     _binary = False
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

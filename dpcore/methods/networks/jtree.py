@@ -65,7 +65,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.currency import PrivacyLoss
+from dpcore.accounting.privacy_measure import PrivacyLoss
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
@@ -136,10 +136,10 @@ class JTree(CliqueSynthesizer):
     presets = presets_of(PAGES, "JTree")
     paper = "001"
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}")
-    structure_share: float = number(default=0.2, most=1, open="()")
-    threshold: float = number(default=0.2, most=1, open="()")
+    structure_share: float = number(default=0.2, maximum=1, open="()")
+    threshold: float = number(default=0.2, maximum=1, open="()")
     score: str = choice(default="R", options=SCORES)
-    edges: int | None = whole(default=None, least=0)
+    edges: int | None = whole(default=None, minimum=0)
     max_cells: int | None = whole(default=None)
     edges_: list[tuple[str, ...]] = fitted_field()
     max_cells_: int = fitted_field()

@@ -46,7 +46,7 @@ from math import sqrt
 
 import numpy as np
 
-from dpcore.accounting.currency import PrivacyLoss
+from dpcore.accounting.privacy_measure import PrivacyLoss
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
@@ -74,7 +74,7 @@ class MST(MaxEntropySynthesizer):
     best_for = "published baseline: tree of marginals"
     presets = presets_of(PAGES, "MST")
     seconds = (0.2, 0.2)
-    delta: float = number(default=0.0, most=MOST_DELTA)
+    delta: float = number(default=0.0, maximum=MOST_DELTA)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         """Measure all columns, choose and measure a spanning tree of pairs, and fit a model."""

@@ -44,7 +44,7 @@ from fractions import Fraction
 from math import comb, log2
 from typing import Any, Self
 
-from dpcore.accounting.currency import PrivacyLoss, PrivacyMeasure
+from dpcore.accounting.privacy_measure import PrivacyLoss, PrivacyMeasure
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
 from dpcore.domain.partition import bit_widths
@@ -110,11 +110,11 @@ class PrivBayes(NetworkSynthesizer):
             "note": lambda method, _: SLOW if method.implied_parameters(0) else "",
         },
     )
-    delta: float = number(default=0.0, most=MOST_DELTA)
+    delta: float = number(default=0.0, maximum=MOST_DELTA)
     variant: str = choice(default="general", options=VARIANTS)
     score: str | None = choice(default=None, options=ALL_SCORES)
-    max_parents: int = whole(default=3, most=MOST_PARENTS)
-    beta: float = number(default=0.3, most=1, open="()")
+    max_parents: int = whole(default=3, maximum=MOST_PARENTS)
+    beta: float = number(default=0.3, maximum=1, open="()")
     theta: float = number(default=4.0, open="(")
 
     def implied_parameters(self, rows: int | None) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class PrivBayes(NetworkSynthesizer):
 
         Theta is scaled as well, because usefulness compares theta with n epsilon.
         """
-        measure = PrivacyMeasure.of(self.delta)
+        measure = PrivacyMeasure.from_delta(self.delta)
         ours, theirs = (self._cell_scale(measure.loss_of(each)) for each in (self.epsilon, epsilon))
         times = ours / theirs if self.epsilon else 1.0
         copy: Self = super().with_epsilon(epsilon).set_params(theta=self.theta * times)

@@ -50,7 +50,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.currency import PrivacyLoss
+from dpcore.accounting.privacy_measure import PrivacyLoss
 from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes
@@ -107,7 +107,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     reference = phrase("dpcore, after Zhang et al. 2017")
     best_for = "synthetic data to train classifiers, fast"
     presets = presets_of(PAGES, "RefinedPrivBayes")
-    delta: float = number(default=0.0, most=MOST_DELTA)
+    delta: float = number(default=0.0, maximum=MOST_DELTA)
     mode: str = choice(default="corrected", options=("corrected",))
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
     target: str | None = text(default=None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.currency import PURE
+from dpcore.accounting.privacy_measure import PURE
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
@@ -238,18 +238,18 @@ class ForestClassifier(TreeClassifier):
         The most splits from the root to a leaf.
     """
 
-    n_trees: int | None = whole(default=None, most=MOST_TREES)
-    max_depth: int | None = whole(default=None, most=MOST_DEPTH)
+    n_trees: int | None = whole(default=None, maximum=MOST_TREES)
+    max_depth: int | None = whole(default=None, maximum=MOST_DEPTH)
     max_features: int | str | None = whole(default=None, words=FEATURES)
     criterion: str | None = choice(default=None, options=(MIXED, *CRITERIA))
     cuts: str | None = choice(default=None, options=SPLIT_POINTS)
     categorical_splits: str = choice(default="grouped", options=CHILDREN)
     split_selection: str = choice(default="joint", options=("joint", "two_stage"))
     resample: str = choice(default="disjoint", options=SAMPLING)
-    rate: float = number(default=0.2, most=1, open="()")
-    count_share: float = number(default=0.0, most=1, open=")")
-    leaf_share: float = number(default=0.3, most=1, open=")")
-    growth: float = number(default=1.4, least=0.1, most=10)
+    rate: float = number(default=0.2, maximum=1, open="()")
+    count_share: float = number(default=0.0, maximum=1, open=")")
+    leaf_share: float = number(default=0.3, maximum=1, open=")")
+    growth: float = number(default=1.4, minimum=0.1, maximum=10)
     vote: str = choice(default="majority", options=VOTES)
     n_trees_: int = fitted_field()
     max_depth_: int = fitted_field()

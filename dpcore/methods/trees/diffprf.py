@@ -83,12 +83,12 @@ class DiffPRF(TreeClassifier):
     reconstruction_note = phrase(
         "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) describe it."
     )
-    n_trees: int = whole(default=25, most=MOST_TREES)
-    max_depth: int = whole(default=5, most=MOST_DEPTH)
+    n_trees: int = whole(default=25, maximum=MOST_TREES)
+    max_depth: int = whole(default=5, maximum=MOST_DEPTH)
     max_features: int | str = whole(default="sqrt", words=FEATURES)
     criterion: str = choice(default="Max", options=CRITERIA)
     resample: str = choice(default="disjoint", options=SAMPLING)
-    rate: float = number(default=0.2, most=1, open="()")
+    rate: float = number(default=0.2, maximum=1, open="()")
     vote: str = choice(default="majority", options=VOTES)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:

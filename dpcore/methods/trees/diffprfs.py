@@ -81,7 +81,7 @@ from dpcore.methods.parameters import controls_of, flag, presets_of
 from dpcore.methods.trees.base import CRITERIA, MIXED, PAGES, ForestClassifier
 from dpcore.methods.trees.grow import ExponentialChooser, GrowthPlan
 
-PURITY = phrase("The paper stops at nodes whose records are all of one class, and reads that off the records.")
+PURITY = phrase("The paper tests without noise whether a node's records are all of one class.")
 
 
 class DiffPRFs(ForestClassifier):

@@ -88,7 +88,7 @@ class ExponentialChooser(SplitChooser):
         points, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)
         for step in range(1, steps + 1):
             one = numbers & (rank == step)
-            label = f"{name}, a cut" if steps == 1 else f"{name}, cut {step} of {steps}"
+            label = f"{name}, split point" if steps == 1 else f"{name}, split point {step} of {steps}"
             points[one] = nodes.choose(label, self.score, one, low, high, epsilon=share, **options).point
         name, chosen = f"{name}, the column" if steps else name, points if steps else None
         return nodes.choose(name, self.score, offered, low, high, epsilon=share, points=chosen, **options)
@@ -272,7 +272,7 @@ def grow(
         split = Split(np.full(size, -1), np.full(size, np.nan))
         if len(going):
             ranges = low[going], high[going]
-            found = choose_splits(f"{name}: division", parts[0], plan, offered[going], real, *ranges, level)
+            found = choose_splits(f"{name}: split", parts[0], plan, offered[going], real, *ranges, level)
             for position, attribute in attributes.items():
                 at = np.flatnonzero(found.column == position)
                 found.point[at] = attribute.snap_points(found.point[at])

@@ -85,7 +85,7 @@ class ID3(TreeClassifier):
     survey_row = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
     best_for = "comparison"
     provable_published = phrase("epsilon (add)")
-    max_depth: int = whole(default=3, most=MOST_DEPTH)
+    max_depth: int = whole(default=3, maximum=MOST_DEPTH)
 
     # the mechanism that chooses columns; None: the exponential mechanism
     _chooser: ClassVar[SplitChooser | None] = None
@@ -158,7 +158,7 @@ class DiffPC45(ID3):
     best_for = "one tree with numeric split points"
     presets = presets_for_both_modes("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", **RIGHT)
     seconds = (0.06, 0.2)
-    max_depth: int = whole(default=5, most=MOST_DEPTH)
+    max_depth: int = whole(default=5, maximum=MOST_DEPTH)
     criterion: str = choice(default="Max", options=CRITERIA)
     cuts: str | None = choice(default=None, options=SPLIT_POINTS)
     prune: bool = flag(default=True)

@@ -31,7 +31,7 @@ from dpcore.methods.trees.base import (
     ForestClassifier,
 )
 
-REASON = phrase("This is the reference without privacy.")
+REASON = phrase("This forest is the non-private baseline.")
 
 
 class NonPrivateForest(ForestClassifier):
@@ -63,13 +63,13 @@ class NonPrivateForest(ForestClassifier):
     provable_published = "none"
     mode: str = choice(default="published", options=("published",))
     seconds = (0.35, 0.35)
-    n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True)
-    max_depth: int | None = whole(default=5, most=MOST_DEPTH, optional=True)
+    n_trees: int | None = whole(default=25, maximum=MOST_TREES, optional=True)
+    max_depth: int | None = whole(default=5, maximum=MOST_DEPTH, optional=True)
     max_features: int | str | None = whole(default="sqrt", words=FEATURES, optional=True)
     criterion: str | None = choice(default="Gini", options=(MIXED, *CRITERIA), optional=True)
     resample: str = choice(default="bootstrap", options=(*SAMPLING, "bootstrap"))
     _consistent = True
-    count_share: float = number(default=0.5, most=1, open=")")
+    count_share: float = number(default=0.5, maximum=1, open=")")
 
     @property
     def _tree_epsilon(self) -> float:

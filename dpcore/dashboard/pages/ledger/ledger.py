@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.accounting.currency import PrivacyLoss
+from dpcore.accounting.privacy_measure import PrivacyLoss
 from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Account, cross_account_loss, dataset_key, format_relation, ledger_path
 from dpcore.accounting.store.file import IncompleteError

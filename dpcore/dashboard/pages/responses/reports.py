@@ -91,7 +91,7 @@ def unprotected_columns(found: Reports) -> str:
 def draw_first_reports(key: str, found: Reports) -> None:
     """Draw the first reports: a column per question, or a line per answer if people answer few."""
     frame = found.head(FIRST).frame()
-    if found.asked:
+    if found.respondents:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         frame = frame.T.unstack().dropna().reset_index()
         frame = frame.set_axis([say("row"), say("question"), say("report")], axis="columns")

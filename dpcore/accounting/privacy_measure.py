@@ -74,7 +74,7 @@ class PrivacyMeasure:
     delta: float = 0.0
 
     @staticmethod
-    def of(delta: float) -> PrivacyMeasure:
+    def from_delta(delta: float) -> PrivacyMeasure:
         """Return the privacy measure of a delta: pure epsilon for 0, otherwise rho (zCDP).
 
         ParameterError if delta is neither 0 nor a probability below 1.
