@@ -94,7 +94,7 @@ def true_bits_kept_too_often(honest, self, codes, lots):
 
 def a_seen_hash(honest, self, codes, lots):
     found = honest(self, codes, lots)
-    true = (found[:, 0] * codes + found[:, 1]) % (2**31 - 1) % self.places
+    true = (found[:, 0] * codes + found[:, 1]) % (2**31 - 1) % self.buckets
     found[:, 2] = np.where(lots(len(codes)) < 0.3, true, found[:, 2])
     return found
 

@@ -238,7 +238,7 @@ def test_local_hashing_reports_what_the_inner_channel_says(monkeypatch):
     rng = in_turn(np.array([0.4, 0.4]), np.array([0.5, 0.5]), np.array([0.1, 0.99]))  # a = 3, b = 3
     assert channel.report(codes, rng).tolist() == [[3, 3, (3 * 3 + 3) % 7 % 3], [3, 3, 2]]
     assert channel.texts(np.array([[3, 3, 2]]), list("abcd")) == ["3·v+3 → 2"]
-    assert OLH(4, epsilon=1e9).places == randomizers.MOST_BUCKETS
+    assert OLH(4, epsilon=1e9).buckets == randomizers.MOST_BUCKETS
 
 
 def test_the_best_channel_has_the_lower_variance_of_rare_values():

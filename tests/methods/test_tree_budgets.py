@@ -150,7 +150,7 @@ PINQ = {"level 0: split": (Fraction(1, 8),), "level 1: split": (Fraction(1, 6),)
 FIRST, SECOND = "split point 1 of 2", "split point 2 of 2"
 UNITS = dict.fromkeys(("level 0: records", FIRST, SECOND, "the column", "classes in leaves"), (1,))
 THIRD, HALF = Fraction(1, 900), Fraction(1, 600)
-CUTS = {"split point": (HALF,), FIRST: (THIRD,), SECOND: (THIRD,), "the column": (HALF, THIRD)}
+CUTS = {"the split point": (HALF,), FIRST: (THIRD,), SECOND: (THIRD,), "the column": (HALF, THIRD)}
 COUNTS = dict.fromkeys(("records", "classes in leaves"), (Fraction(1, 300),))
 BY_HAND = [
     (SuLQID3, {"epsilon": 8.0, "max_depth": 3}, {"level 0: records": (1,), **ROOT}),

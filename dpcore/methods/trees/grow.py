@@ -88,7 +88,7 @@ class ExponentialChooser(SplitChooser):
         points, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)
         for step in range(1, steps + 1):
             one = numbers & (rank == step)
-            label = f"{name}, split point" if steps == 1 else f"{name}, split point {step} of {steps}"
+            label = f"{name}, the split point" if steps == 1 else f"{name}, split point {step} of {steps}"
             points[one] = nodes.choose(label, self.score, one, low, high, epsilon=share, **options).point
         name, chosen = f"{name}, the column" if steps else name, points if steps else None
         return nodes.choose(name, self.score, offered, low, high, epsilon=share, points=chosen, **options)
