@@ -71,10 +71,9 @@ def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **valu
         size = {"width": "container"} | size
     look: Any = {"anchor": "start", "offset": 8, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
     look |= {"color": INK, "subtitleColor": FADED}
-    heading = alt.TitleParams(
-        wrap_text(title, LETTERS["text"][1]), subtitle=wrap_text(key, LETTERS["subtitle"][1]), **look
-    )
-    padding = {"left": 4, "right": 14, "top": 4, "bottom": 8}
+    subtitle = wrap_text(key, LETTERS["subtitle"][1])
+    heading = alt.TitleParams(wrap_text(title, LETTERS["text"][1]), subtitle=subtitle, **look)
+    size["padding"] = {"left": 4, "right": 14, "top": 4, "bottom": 8}
     letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 320}
     letters |= {"labelColor": INK, "titleColor": FADED}  # the theme's own are too pale in the light
     # A line as a whole has no words of its own: who listens hears the description, and the marks of its points.
@@ -86,11 +85,7 @@ def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **valu
         area=alt.AreaConfig(aria=False),
     )
     presented: Chart = chart.properties(
-        title=heading,
-        description=seen or " – ".join(filter(None, [title, key])),
-        padding=padding,
-        config=config,
-        **size,
+        title=heading, description=seen or " – ".join(filter(None, [title, key])), config=config, **size
     )
     return presented
 

@@ -16,21 +16,7 @@ from dpcore.experiment.study import Run
 from dpcore.experiment.sweeps import COLUMNS, Config, Location, Store, entry_of, parameters_of, stream, sweep
 
 __all__ = [
-    "CLASSIFIER_MEASURES",
-    "COLUMNS",
-    "MEASURES",
-    "Config",
-    "Forecast",
-    "Location",
-    "Method",
-    "Run",
-    "Store",
-    "baselines",
-    "entry_of",
-    "figure",
-    "forecast",
-    "parameters_of",
-    "stream",
-    "sweep",
+    "CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Config", "Forecast", "Location", "Method", "Run", "Store",
+    "baselines", "entry_of", "figure", "forecast", "parameters_of", "stream", "sweep",
 ]  # fmt: skip
 check_public(globals(), __all__)
