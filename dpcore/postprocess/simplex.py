@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arguments import Floats
-
+Array = NDArray[np.float64]
 TRACE = 1e-6
 
 
-def combine_row_sums(tables: Sequence[Floats]) -> Floats:
+def combine_row_sums(tables: Sequence[Array]) -> Array:
     """Return the best estimate of the row sums that tables with equal cell noise have in common.
 
     A row sum over S cells of variance v has variance S v, so the inverse-variance mean weighs each
@@ -21,7 +20,7 @@ def combine_row_sums(tables: Sequence[Floats]) -> Floats:
     return np.asarray(weights @ np.stack([table.sum(axis=1) for table in tables]) / weights.sum())
 
 
-def spread_difference(table: Floats, totals: Floats) -> Floats:
+def spread_difference(table: Array, totals: Array) -> Array:
     """Return the table changed in equal steps within each row to the given row sums.
 
     It is the least-squares adjustment.
@@ -29,7 +28,7 @@ def spread_difference(table: Floats, totals: Floats) -> Floats:
     return np.asarray(table + ((totals - table.sum(axis=1)) / table.shape[1])[:, None])
 
 
-def project_rows(table: Floats, totals: Floats) -> Floats:
+def project_rows(table: Array, totals: Array) -> Array:
     """Project each row to the nearest non-negative row, in squares, with the given sum.
 
     Sums are 0 or more. Sort-based projection on the scaled simplex (Held, Wolfe and Crowder 1974):
@@ -46,13 +45,13 @@ def project_rows(table: Floats, totals: Floats) -> Floats:
     return np.maximum(table - threshold, 0.0)
 
 
-def rows_to_one(weights: Floats, otherwise: Floats | float = 0.0) -> Floats:
+def rows_to_one(weights: Array, otherwise: Array | float = 0.0) -> Array:
     """Scale rows of weights to sum to 1; rows without a positive weight become `otherwise`."""
     totals = weights.sum(axis=1, keepdims=True)
     return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), otherwise)
 
 
-def project(table: Floats, total: float) -> Floats:
+def project(table: Array, total: float) -> Array:
     """Project a table of any shape to the nearest one without negative cells and with sum `total`.
 
     A negative `total` counts as 0.
@@ -60,7 +59,7 @@ def project(table: Floats, total: float) -> Floats:
     return project_rows(table.reshape(1, -1), np.array([max(total, 0.0)])).reshape(table.shape)
 
 
-def systematic_sample(probabilities: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def systematic_sample(probabilities: Array, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Draw `size` indices whose counts are the expected ones, rounded up or down, in random order.
 
     Systematic resampling: one uniform offset for evenly spaced points on the cumulative
@@ -74,7 +73,7 @@ def systematic_sample(probabilities: Floats, size: int, rng: np.random.Generator
     return draws
 
 
-def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
+def draw_given(probabilities: Array, given: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
     """Draw one value per row from the distribution of the row's condition, with rounded counts.
 
     `probabilities` has one distribution per condition in its rows, which sum to 1. `given` has the
@@ -103,7 +102,7 @@ def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.r
     return drawn
 
 
-def merge_rare(counts: Floats, threshold: float, *, ordered: bool, most: int | None = None) -> NDArray[np.intp]:
+def merge_rare(counts: Array, threshold: float, *, ordered: bool, most: int | None = None) -> NDArray[np.intp]:
     """Merge rare values: return a group for each value, so that groups count at least `threshold`.
 
     Groups are numbered from 0 without gaps. Ordered values: adjacent values fill a group until it
@@ -127,7 +126,7 @@ def merge_rare(counts: Floats, threshold: float, *, ordered: bool, most: int | N
     return groups
 
 
-def fit_marginals(table: Floats, first: Floats, second: Floats, totals: Floats, rounds: int = 10) -> Floats:
+def fit_marginals(table: Array, first: Array, second: Array, totals: Array, rounds: int = 10) -> Array:
     """Return a non-negative table near a noisy one with the given marginals.
 
     The table has the shape (a, b, classes), its positive marginals (a, classes) and (b, classes),
@@ -136,7 +135,7 @@ def fit_marginals(table: Floats, first: Floats, second: Floats, totals: Floats, 
     """
     projected = project_rows(table.reshape(-1, len(totals)).T, totals).T.reshape(table.shape)
     # A trace of the independent table makes every marginal attainable.
-    fitted: Floats = projected + TRACE * first[:, None] * second[None] / totals
+    fitted: Array = projected + TRACE * first[:, None] * second[None] / totals
     for _ in range(rounds):
         fitted *= (first / fitted.sum(axis=1))[:, None]
         fitted *= (second / fitted.sum(axis=0))[None]
