@@ -51,11 +51,11 @@ class Records:
 
         Steps that occur are ascending. The last rank is that of NaN.
         """
-        positions = sorted(self.rows.numbered)
+        positions = sorted(self.rows.number_columns)
         there = np.zeros((len(positions), STEPS + 1), dtype=bool)
         for block in self.rows.blocks((), positions):
             for position, own, numbers in zip(positions, there, block, strict=True):
-                own[step_indices(self.rows.made(position, numbers))] = True
+                own[step_indices(self.rows.transform_numbers(position, numbers))] = True
         there[:, -1] = False
         return {
             position: (
@@ -77,7 +77,7 @@ class Records:
         """Return the ranks of a block's values in a numeric column, among all values that occur."""
         if self.in_memory is not None:
             return values
-        return self.occurring[position][1][step_indices(self.rows.made(position, values))]
+        return self.occurring[position][1][step_indices(self.rows.transform_numbers(position, values))]
 
 
 def step_indices(steps: Floats) -> NDArray[np.int32]:
@@ -377,7 +377,7 @@ class NodeRows:
     def _side_query(self, position: int, nodes: Ints, points: Floats, low: Floats) -> CountQuery:
         """Return the query that counts the rows of each child, given split points of tree nodes."""
         records, attribute = self.records, self.records.attributes[position]
-        numbered = position in records.rows.numbered
+        numbered = position in records.rows.number_columns
         if numbered:  # the largest rank of a step at or below each point; -1 if there is none
             points = np.asarray(np.searchsorted(records.occurring[position][0], points, side="right") - 1.0)
 
@@ -508,6 +508,6 @@ def root_nodes(records: Records, noise: Noise, trees: int, resample: str, rate: 
 def uniform_blocks(noise: Noise, rows: int) -> Iterator[tuple[slice, Floats]]:
     """Yield uniform random numbers for all rows: the slice of each block, and its numbers."""
     start = 0
-    for draws in noise.lots_by_blocks(rows):
+    for draws in noise.uniform_blocks(rows):
         yield slice(start, start + len(draws)), draws
         start += len(draws)

@@ -92,7 +92,7 @@ class FamilySearch:
         self._parent_sets = [np.zeros((comb(d, j), j), dtype=np.intp) for j in range(most)]
         self._with = [np.zeros((d, comb(d, j)), dtype=np.int32) for j in range(most)]
         self._among = [np.zeros(comb(d, j), dtype=np.int32) for j in range(most)]
-        self._with[0][:, 0] = bits.ones(np.array(columns, dtype=np.intp)[:, None])
+        self._with[0][:, 0] = bits.count_ones(np.array(columns, dtype=np.intp)[:, None])
         self._among[0][0] = bits.rows
         self.blocks = {column: [self._single(column, [])] for column in columns}
 
@@ -132,8 +132,8 @@ class FamilySearch:
 
         It is the child's only candidate while it may have all network columns as parents.
         """
-        tables = self._bits.tables(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
-        return CandidateBlock(np.array([parents], dtype=np.intp), self.score.of_many(tables, self._relation))
+        tables = self._bits.marginals(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
+        return CandidateBlock(np.array([parents], dtype=np.intp), self.score.score_tables(tables, self._relation))
 
     def _products(self, column: int, rest: Ints) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
         """Yield slices of `rest`, each with the rows that are 1 in all columns of a candidate.
@@ -142,7 +142,7 @@ class FamilySearch:
         these sets and the new `column`. Rows are packed as bits.
         """
         columns = np.array(self._placed, dtype=np.intp)[rest]
-        for part in self._bits.chunks(len(rest)):
+        for part in self._bits.slices(len(rest)):
             holders = np.insert(columns[part], 0, column, axis=1)
             yield part, self._bits.products(holders)
 
@@ -171,7 +171,7 @@ class FamilySearch:
             for start in range(0, len(parent_sets), SCORED):
                 some = slice(start, start + SCORED)
                 tables = self._tables(child, column, rest, parent_sets[some], counts[child][some])
-                scores[some] = self.score.of_many(tables, self._relation)
+                scores[some] = self.score.score_tables(tables, self._relation)
             self.blocks[child].append(CandidateBlock(parents[parent_sets], scores))
 
     def _tables(

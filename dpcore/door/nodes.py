@@ -254,7 +254,7 @@ class PrivateNodes:
                 fixed = given[at, position] if known[position] else None
                 by_length = fixed is None and isinstance(self._records.attributes[position], NumberSplit)
                 for batch in rows.candidates(position, at, low[at, position], high[at, position], fixed):
-                    values = score.of_many(batch.tables, Relation.ADD_REMOVE)
+                    values = score.score_tables(batch.tables, Relation.ADD_REMOVE)
                     found.append(SplitCandidates(position, by_length, batch.nodes, values, batch.low, batch.high))
             chosen.append(self._select_per_node(found, high - low, factor, start, stop))
         column, lows, highs = (np.concatenate(each) for each in zip(*chosen, strict=True))

@@ -111,7 +111,7 @@ def marginal_entries(
     `cliques` has the columns of each marginal. The marginals share `epsilon` in proportion to
     `weights`, by default equally.
     """
-    sensitivity = claim.measure.histogram(relation)
+    sensitivity = claim.measure.histogram_sensitivity(relation)
     scaled_to = claim.scaled_to(sensitivity)
     parts = len(cliques) if weights is None else weights
     shares = shares_of(epsilon, parts)
@@ -155,7 +155,7 @@ def selection_entry(
     """
     sensitivity, loss, rounding = bounds
     divisor = loss if claim.claimed_sensitivity is None else 2 * claim.scaled_to(sensitivity)
-    factor = claim.measure.exponent(per_draw) / divisor if divisor else 0.0
+    factor = claim.measure.selection_exponent(per_draw) / divisor if divisor else 0.0
     bound = draws * (per_draw if divisor == loss else exact(factor * loss))
     if exactly and loss:
         factor /= 1 + 2 * rounding / loss

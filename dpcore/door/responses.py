@@ -71,8 +71,8 @@ def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: M
         reason = " ".join(dict.fromkeys(reasons.get(clique, "") for clique in group))
         found.append(report_entry(name, [channels[one] for one in group], inf, claimed, reason))
     if optional:
-        own, name = [channels[one] for one in optional], f"{questions.asked} of {len(optional)} answers, by lot"
-        largest = sorted((exact(one.epsilon) for one in own), reverse=True)[: questions.asked]
+        own, name = [channels[one] for one in optional], f"{questions.n_optional} of {len(optional)} answers, by lot"
+        largest = sorted((exact(one.epsilon) for one in own), reverse=True)[: questions.n_optional]
         found.append(report_entry(name, own, sum(largest, exact(0)), claimed, ""))
     return found
 
@@ -98,26 +98,26 @@ def describe_clique(clique: Item) -> str:
 def draw_reports(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) -> Reports:
     """Return the randomized reports of all rows.
 
-    Each row answers `questions.asked` of the optional queries, chosen at random, and all others.
+    Each row answers `questions.n_optional` of the optional queries, chosen at random, and all others.
     """
     people, optional = len(rows), questions.optional
     chosen: dict[Item, Ints] = {}
     if optional:
-        draws = noise.lots(people * len(optional)).reshape(people, len(optional))
-        drawn = np.argpartition(draws, questions.asked - 1, axis=1)[:, : questions.asked]
+        draws = noise.uniforms(people * len(optional)).reshape(people, len(optional))
+        drawn = np.argpartition(draws, questions.n_optional - 1, axis=1)[:, : questions.n_optional]
         chosen = {own: np.flatnonzero((drawn == i).any(axis=1)) for i, own in enumerate(optional)}
     shared: dict[Item, UniformDraws] = {}
     for group in questions.together:
-        shared |= dict.fromkeys(group, fixed_draws(noise.lots(people)))
+        shared |= dict.fromkeys(group, fixed_draws(noise.uniforms(people)))
     values: dict[Item, NDArray[Any]] = {}
     for clique, channel in questions.channels.items():
         at: Any = chosen.get(clique, slice(None))
         positions = [schema.index(name) for name in clique]
         if isinstance(channel, TRR):
-            values[clique] = channel.report(rows.numbers(positions[0])[at], noise.lots, noise.reals)
+            values[clique] = channel.report(rows.numbers(positions[0])[at], noise.uniforms, noise.reals)
         elif isinstance(channel, CategoryChannel):
-            own = rows.cells(positions)[at]
-            values[clique] = channel.report(own, shared.get(clique, noise.lots))
+            own = rows.flat_indices(positions)[at]
+            values[clique] = channel.report(own, shared.get(clique, noise.uniforms))
     return Reports(schema, people, questions.channels, values, chosen, questions.together)
 
 

@@ -101,7 +101,7 @@ class PrivateTable:
         for (source, rule), size in zip(rules, schema.sizes, strict=True):
             if rule.shape != self._marginal_shape([source]) or rule.min() < 0 or rule.max() >= size:
                 raise ParameterError(f"The rule for {source!r} does not fit.", "Give a new code per code of it.")
-        rows = self._rows.recoded(schema.sizes, [(self.schema.index(name), rule) for name, rule in rules])
+        rows = self._rows.recode(schema.sizes, [(self.schema.index(name), rule) for name, rule in rules])
         made = self._derived_table(rows, schema, self.ledger)
         made._sources = {name: self._sources.get(own, own) for name, (own, _) in zip(schema.names, rules, strict=True)}
         return made
@@ -120,7 +120,7 @@ class PrivateTable:
 
     def prefetch(self, cliques: Sequence[Names]) -> None:
         """Count marginals for later queries in one pass over the rows; nothing is returned."""
-        self._rows.expect([self.schema.index(name) for name in clique] for clique in cliques)
+        self._rows.prefetch([self.schema.index(name) for name in clique] for clique in cliques)
 
     # Queries
 
@@ -203,12 +203,12 @@ class PrivateTable:
 
         Public: nothing is charged.
         """
-        return self.ledger.measure.error(self._cell_scale(epsilon))
+        return self.ledger.measure.mean_abs_error(self._cell_scale(epsilon))
 
     def _cell_scale(self, epsilon: PrivacyLoss) -> float:
         """Return the scale of the noise in each cell of a marginal for `epsilon`."""
         measure = self.ledger.measure
-        return measure.scale(epsilon, measure.histogram(self.relation))
+        return measure.scale(epsilon, measure.histogram_sensitivity(self.relation))
 
     @property
     def whole_noise(self) -> bool:
@@ -323,7 +323,7 @@ class PrivateTable:
         it differs from the bound.
         """
         self._require_pure("Randomized answers")
-        responses.check_questionnaire(questions, self.schema, self._rows.numbered, self.relation)
+        responses.check_questionnaire(questions, self.schema, self._rows.number_columns, self.relation)
         entries = responses.report_entries(questions, claimed_epsilon, reasons)
         if not self._door.unprotected_allowed and any(entry.epsilon_nominal == np.inf for entry in entries):
             raise ParameterError("A randomizer has no finite epsilon.", "Use another, or published mode.")
@@ -333,7 +333,7 @@ class PrivateTable:
 
     def read_unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
         """Return the raw codes, at infinite privacy loss; published mode only."""
-        return self._door.read_unprotected("raw rows", reason, claimed_epsilon, self._rows.held)
+        return self._door.read_unprotected("raw rows", reason, claimed_epsilon, self._rows.all_codes)
 
     def noiseless(self, reason: str, *, claimed_epsilon: Epsilon, random_ties: bool = False) -> PrivateTable:
         """Return the same rows with noiseless answers and their own ledger; published mode only.
@@ -403,7 +403,7 @@ class PrivateTable:
     def _marginals(self, cliques: Sequence[Names]) -> list[Counts]:
         """Return the noiseless marginals of some sets of columns, one axis per column; private."""
         position = {name: j for j, name in enumerate(self.schema.names)}
-        return self._rows.tables([[position[name] for name in clique] for clique in cliques])
+        return self._rows.marginals([[position[name] for name in clique] for clique in cliques])
 
     def _add_tables(self, entry: Entry, cliques: Sequence[Names]) -> Entry:
         """Return the ledger entry with the columns and sizes of the marginals that it is about.

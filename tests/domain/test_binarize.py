@@ -4,7 +4,7 @@ import numpy as np
 from partitions import bits_of
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.datasets.published import adult_schema, big5_schema
+from dpcore.datasets.catalog import adult_schema, big5_schema
 from dpcore.domain.column import Column, code_dtype
 from dpcore.domain.partition import Binarization
 from dpcore.domain.schema import Schema

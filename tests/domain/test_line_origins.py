@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.dashboard.pages.data import lines
+from dpcore.dashboard.pages.data import schema_table
 from dpcore.datasets import proposals, schema_formats
 from dpcore.errors import SchemaError
 
@@ -60,11 +60,11 @@ def test_editing_the_source_in_a_file_does_not_change_origins() -> None:
 def test_lines_of_other_programs_have_the_origin_document() -> None:
     schema = declared(Schema.infer(ROWS))
     text, lost = schema_formats.write(schema, "frictionless")
-    assert any(line.startswith("where its lines come from (age, town, ill)") for line in lost)
+    assert any(line.startswith("the origin of each column's bounds or categories (age, town, ill)") for line in lost)
     assert set(origins(schema_formats.read(text)[0].outline).values()) == {"document"}
 
 
-AGES = lines.public_values(Schema.infer(ROWS)["age"])  # with 16 bins
+AGES = schema_table.format_values(Schema.infer(ROWS)["age"])  # with 16 bins
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_edited_lines_have_the_origin_changed(name: str, edits: dict[str, object
     document = schema.to_document()
     document["columns"] = [one | {"origin": before} for one in document["columns"]]
     base = Schema.from_document(document)
-    table = lines.frame(base, [*ROWS], {})
+    table = schema_table.schema_frame(base, [*ROWS], {})
     for cell, value in edits.items():
         table.at[[*ROWS].index(name), cell] = value
-    found = origins(lines.schema_of(table, base))
+    found = origins(schema_table.parse_schema(table, base))
     assert (found.pop(name), {*found.values()}) == (after, {before})
 
 

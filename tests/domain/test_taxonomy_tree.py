@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpcore.datasets.published import adult_schema
+from dpcore.datasets.catalog import adult_schema
 from dpcore.domain.column import Column
 from dpcore.domain.splits import flat_hierarchy
 from dpcore.domain.taxonomy import Taxonomy

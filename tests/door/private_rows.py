@@ -79,7 +79,7 @@ class Broken(Noise):
     def counts(self, *_, **__):
         raise BrokenError
 
-    histograms = reals = select = select_grouped = lots = counts
+    histograms = reals = select = select_grouped = uniforms = counts
 
 
 def door(relation=ADD, *, codes=CODES, schema=SCHEMA, cap=None, noise=None, paper=False):

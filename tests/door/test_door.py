@@ -168,7 +168,7 @@ class Replayed(Listening):
     def __init__(self, seed=0):
         self._rng, self.asked = np.random.default_rng(seed), []
 
-    def lots(self, count):
+    def uniforms(self, count):
         self.asked.append(count)
         return self._rng.random(count)
 
@@ -283,8 +283,8 @@ def test_one_record_changes_its_own_reports_only(seeds):
         second = answering(sources[1], paper=True, codes=other, numbers={3: numbers}).randomize(questions)
         assert sources[0].asked == sources[1].asked
         for family in questions.channels:
-            who = first.who(family)
-            np.testing.assert_array_equal(who, second.who(family))  # nobody is asked because of what they would say
+            who = first.positions(family)
+            np.testing.assert_array_equal(who, second.positions(family))  # answers do not decide who is asked
             rest = who != person
             np.testing.assert_array_equal(first.values[family][rest], second.values[family][rest])
 
@@ -295,9 +295,9 @@ def test_optional_queries_are_assigned_at_random():
     table = answering(codes=np.zeros((4_000, 4), np.uint8), numbers={})
     reports, answered = table.randomize(Questionnaire(channels, list(channels), 2)), np.zeros((4_000, 4), dtype=int)
     for i, family in enumerate(channels):
-        answered[reports.who(family), i] += 1
-        assert len(reports.values[family]) == len(reports.who(family))
-        assert (np.diff(reports.who(family)) > 0).all()
+        answered[reports.positions(family), i] += 1
+        assert len(reports.values[family]) == len(reports.positions(family))
+        assert (np.diff(reports.positions(family)) > 0).all()
     assert (answered.sum(axis=1) == 2).all()
     both = (answered.T @ answered)[np.triu_indices(4, 1)]
     assert np.abs(both - 4_000 / 6).max() < 6 * math.sqrt(4_000 * 5 / 36)

@@ -57,7 +57,7 @@ def families(placed, most, score, relation, *, codes=None, columns=NAMES, relate
         for parents in combinations(sorted(allowed), min(most, len(allowed))):
             family = (child, *parents)
             (table,) = joint_counts(codes, [2] * codes.shape[1], [[NAMES.index(name) for name in family]])
-            found[family] = score.of(table.reshape(2, -1), Relation(relation))
+            found[family] = score.score_table(table.reshape(2, -1), Relation(relation))
     return found
 
 
@@ -155,7 +155,7 @@ def test_an_overdrawn_ledger_leaves_the_network_as_it_was():
     growth = table.grow_network(R(), NAMES, max_parents=2)
     growth.choose(epsilon=0.5)
     before, still_open, table._door.noise = held(growth), list(growth.open), Broken()
-    with pytest.raises(BudgetError, match="It was not answered"):
+    with pytest.raises(BudgetError, match="The query was not answered"):
         growth.choose(epsilon=1e-9)
     assert (held(growth), growth.open, len(growth.open)) == (before, still_open, 5)
     assert (table.ledger.epsilon_bound, len(table.ledger.entries)) == (0.5, 1)
@@ -175,10 +175,10 @@ class ByShape(TableScore):
     def __init__(self, of_shape):
         self.of_shape = of_shape
 
-    def of_many(self, tables, relation):
+    def score_tables(self, tables, relation):
         return tables[0, 0].astype(float)
 
-    def moved(self, shape, relation, rows):
+    def sensitivity_and_rounding(self, shape, relation, rows):
         return self.of_shape(shape), 0.0
 
 

@@ -136,7 +136,7 @@ def test_purity_is_for_published_mode_and_unused_queries_are_charged():
     third, fourth = Fraction(1, 3), Fraction(1, 4)
     for (table, nodes, _), bound in ((roots(), fourth), (roots(REPLACE, plainly_claimed=True), 2 * fourth)):
         nodes.charge_unused("lower levels", third, fourth)
-        assert (table.ledger.totals.claimed, table.ledger.totals.bound) == (third, bound)
+        assert (table.ledger.totals.claimed_loss, table.ledger.totals.bound) == (third, bound)
         assert (last(table).draws, last(table).mechanism, last(table).name) == (0, "none", "lower levels")
 
 
@@ -146,7 +146,7 @@ def test_what_trees_spend_costs_exactly_epsilon_and_more_for_bootstrap_samples()
         table, nodes, budget = roots(relation, trees=trees, epsilon=epsilon, resample=resample, rate=0.3, cap=epsilon)
         assert nodes.size == trees
         nodes.counts("n", epsilon=budget)
-        assert table.ledger.totals.bound == table.ledger.totals.claimed == epsilon, (trees, resample, relation)
+        assert table.ledger.totals.bound == table.ledger.totals.claimed_loss == epsilon, (trees, resample, relation)
         with pytest.raises(BudgetError):
             nodes.counts("n", epsilon=Fraction(1, 10**15))
     # Bootstrap samples are bounded by what several copies cost.
@@ -154,7 +154,7 @@ def test_what_trees_spend_costs_exactly_epsilon_and_more_for_bootstrap_samples()
         table, nodes, budget = roots(relation, trees=4, resample="bootstrap", plainly_claimed=plainly)
         assert budget == Fraction(1, 4) / (1 if plainly else moved)
         nodes.counts("n", epsilon=budget)
-        assert table.ledger.totals.claimed == 1
+        assert table.ledger.totals.claimed_loss == 1
         inside = moved * Fraction(1, 4) if plainly else Fraction(1, 4)
         assert table.ledger.totals.bound == 4 * bootstrap_loss(inside, Relation.parse(relation), len(TREES))
 
@@ -178,7 +178,7 @@ def test_trees_have_the_rows_of_their_samples():
 
 def test_the_sampling_rate_is_rounded_down():
     noise = make_noise("auto", None)
-    noise.lots = lambda count: np.arange(count) / 2.0**53
+    noise.uniforms = lambda count: np.arange(count) / 2.0**53
     _, nodes, _ = roots(noise=noise, resample="poisson", rate=3.9 / 2**53)
     assert places(nodes._rows)[0].tolist() == [0, 1, 2]
 
@@ -362,7 +362,7 @@ def test_two_numbers_by_hand():
     assert known.rows.numbers(NUMBER).tolist() == [52_429 * STEP, 2**31]  # .2 and .5 of 2^18 steps, rounded up
     known.rows.codes[:, TARGET] = [0, 1]
     (points,) = whole(NodeRows(known, np.zeros((1, 2), np.int8), None, identity_numbers(1), 1), NUMBER)
-    values = Max().of_many(points.tables, Relation.ADD_REMOVE)
+    values = Max().score_tables(points.tables, Relation.ADD_REMOVE)
     assert values.tolist() == [1, 2, 1]
     weights = (points.high - points.low) * 2.0**values
     assert weights.tolist() == [(52_429 * STEP + 1) * 2, (2**31 - 52_429 * STEP) * 4, 2**31 * 2]

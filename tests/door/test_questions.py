@@ -40,7 +40,7 @@ def test_the_bound_follows_from_the_noise_whatever_is_claimed():
                 assert (entry.mechanism, entry.draws, entry.reason) == (question.mechanism, draws, ""), text
             assert table._door.noise.scales == pytest.approx([entry.scale for entry in entries]), (name, relation)
             totals = table.ledger.totals
-            assert (totals.bound, totals.claimed) == (counted * epsilon, counted * claimed), (name, relation)
+            assert (totals.bound, totals.claimed_loss) == (counted * epsilon, counted * claimed), (name, relation)
 
 
 def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound():
@@ -98,9 +98,9 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
         cap = Fraction(7, 8) * (QUESTIONS[name].shares[0] if QUESTIONS[name].of == "nodes" else 1)
         table, ask, counted = QUESTIONS[name].to(relation, cap=cap)
         with monkeypatch.context() as rows:
-            rows.setattr("dpcore.rows.Rows.tables", read)
+            rows.setattr("dpcore.rows.Rows.marginals", read)
             rows.setattr("dpcore.door.exact_node_counts.NodeRows._scan_rows", read)
-            with pytest.raises(BudgetError, match="It was not answered"):
+            with pytest.raises(BudgetError, match="The query was not answered"):
                 ask(Fraction(1, counted), **how)
         assert not table._door.noise.scales, (name, relation, how)
         assert not table.ledger.entries, (name, relation, how)

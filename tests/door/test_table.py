@@ -37,7 +37,7 @@ def test_answers_are_the_tables_the_best_candidates_and_their_values():
     assert table.choose(Max(), [("y", "y"), ("y", "a")], epsilon=1.0) == 0
     values = table.noisy_scores(R(), [("a", "b"), ("b", "a"), ("b", "y")], epsilon=0.5)
     assert values.shape == (3,)
-    assert values[0] == pytest.approx(values[1]) == pytest.approx(R().of(two.astype(int), table.relation))
+    assert values[0] == pytest.approx(values[1]) == pytest.approx(R().score_table(two.astype(int), table.relation))
     assert float(door(codes=CODES[:0]).counts([()], epsilon=1.0)[0]) == 0
     for kind in ("laplace", "geometric"):
         (noisy,) = door(noise=make_noise(kind, 1)).counts([()], epsilon=1e-3)
@@ -68,7 +68,7 @@ def test_too_wide_noise_is_charged_and_independent_of_the_rows(kind):
         assert [answer.shape for answer in answers] == [(2,), (2, 3), (2,), (2,), (2,), (3,)]
         assert not any(answer.any() for answer in answers)
         assert {entry.scale for entry in table.ledger.entries} == {math.inf}
-        assert table.ledger.totals.bound == table.ledger.totals.claimed == 3 * Fraction(2) ** -54 + Fraction(5e-324)
+        assert {*table.ledger.totals} == {3 * Fraction(2) ** -54 + Fraction(5e-324)}
     (noisy,) = door(noise=make_noise(kind, seed)).counts([("a",)], epsilon=2.0**-50)
     assert np.abs(noisy).min() > 100  # here it is drawn, as wide as can be
 
@@ -201,7 +201,7 @@ def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
     assert table._door.noise.scales == [2]  # the monotone form
     assert table.ledger.epsilon_bound == 1.0
     values = part.noisy_scores(R(), [("a", "b")], epsilon=0.5)
-    assert values == pytest.approx([R().of(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
+    assert values == pytest.approx([R().score_table(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
     table = door(REPLACE)
     halves = table.derive(PAIR, ["b"], np.array([0, 1, 1])).partition_by("c")
     quarters = [part for half in halves for part in half.partition_by("a")]
