@@ -127,9 +127,7 @@ class Schema:
         if self.source not in ("declared", "inferred"):
             raise SchemaError("The schema's `source` is unknown.", "Use declared or inferred.")
         if self.max_rows is not None and not is_whole(self.max_rows, 1, MOST_EXACT - 1):
-            raise SchemaError(
-                "`max_rows` must be a whole number from 1 to 2^53 - 1.", "Give such a number, or leave it out."
-            )
+            raise SchemaError("`max_rows` must be a whole number from 1 to 2^53 - 1.", "Or leave it out.")
         if not isinstance(self.unit, PrivacyUnit | None):
             raise SchemaError(
                 "`unit` must be a dp.PrivacyUnit.", "Pass dp.PrivacyUnit(max_contributions=3, id_column=…)."

@@ -184,7 +184,7 @@ class NodeRows:
         """Noiseless number of rows of each class in each node, shape (nodes, classes)."""
         classes, every = self.records.classes, np.arange(self.size)
         counts = np.zeros(self.size * classes, dtype=np.int64)
-        for *_, node, label, _ in self._visit_records([CountQuery(self.records.target, every, classes, identity_rank)]):
+        for *_, node, label, _ in self._scan_rows([CountQuery(self.records.target, every, classes, identity_rank)]):
             counts += np.bincount(node * classes + label, minlength=len(counts))
         return counts.reshape(self.size, classes)
 
@@ -209,7 +209,7 @@ class NodeRows:
         ]
         classes = self.records.classes
         counts = np.zeros(size * classes, dtype=np.int64)
-        for query, (block, index), node, side, label in self._visit_records(queries):
+        for query, (block, index), node, side, label in self._scan_rows(queries):
             child, part = first[query.nodes].take(node) + side, children[block]
             part[np.divmod(index, part.shape[1]) if len(part) > 1 else (0, index)] = child
             counts += np.bincount(child * classes + label, minlength=len(counts))
@@ -390,7 +390,7 @@ class NodeRows:
         """Count the rows of several queries in one pass; return each query with its counts."""
         classes, records = self.records.classes, self.classes.sum(axis=1)
         piles = {one: KeyCounts(len(one.nodes) * one.size * classes, int(records[one.nodes].sum())) for one in queries}
-        for one, _, node, rank, label in self._visit_records(queries):
+        for one, _, node, rank, label in self._scan_rows(queries):
             keys = np.multiply(node, one.size, dtype=piles[one].kind)
             keys += rank
             keys *= classes
@@ -400,7 +400,7 @@ class NodeRows:
             pile.end()
         return [*piles.items()]
 
-    def _visit_records(
+    def _scan_rows(
         self, queries: list[CountQuery]
     ) -> Iterator[tuple[CountQuery, Any, Ints, NDArray[Any], NDArray[Any]]]:
         """Yield, per block of rows and query, the rows in the tree nodes of the query.
@@ -467,17 +467,15 @@ def renumber(number: Ints, size: int, keep: Ints) -> Ints:
     return np.asarray(new[number], dtype=np.int32)
 
 
-def batch_spans(
-    first: int, end: int, offered: Flags, records: Ints, cells: Ints, most: int
-) -> Iterator[tuple[int, int]]:
+def batch_spans(first: int, end: int, offered: Flags, rows: Ints, cells: Ints, most: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of tree nodes that need at most `most` counted cells, or of one node.
 
-    `cells` is the number of cells per offered column, and `records` the number of rows per node. A
+    `cells` is the number of cells per offered column, and `rows` the number of rows per node. A
     node's column needs at most as many cells as the node has rows.
     """
     while first < end:
         here = offered[first:end]
-        come = np.cumsum(here * records[first:end, None], axis=0)
+        come = np.cumsum(here * rows[first:end, None], axis=0)
         costs = np.minimum(np.cumsum(here, axis=0) * cells, come).sum(axis=1)
         stop = first + max(int(np.searchsorted(costs, most, side="right")), 1)
         yield first, stop

@@ -84,8 +84,7 @@ def report_entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed
     """
     only = channels[0] if len(channels) == 1 else None
     width = only.upper - only.lower if isinstance(only, TRR) else 1.0
-    mechanism = " and ".join(dict.fromkeys(channel.mechanism for channel in channels))
-    mechanism += "" if only else ", several"
+    mechanism = " and ".join(dict.fromkeys(one.mechanism for one in channels)) + ("" if only else ", several")
     scale = only.scale if isinstance(only, TRR) else np.nan
     claim = QueryClaim(claimed_epsilon=claimed, reason=reason)
     return claim.entry(f"report of {name}", mechanism, width, scale, spent=bound, bound=bound, draws=1)

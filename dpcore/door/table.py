@@ -151,9 +151,7 @@ class PrivateTable:
         charged = privacy_costs.marginal_entries(cliques, self.relation, mechanism, epsilon, weights, claim)
         entries = [self._add_tables(entry, [clique]) for entry, clique in zip(charged, cliques, strict=True)]
         scales = [entry.scale for entry in entries]
-        return self._door.answer(
-            "counts", entries, lambda: self._door.noisy_counts(self._count_marginals(cliques), scales)
-        )
+        return self._door.answer("counts", entries, lambda: self._door.noisy_counts(self._marginals(cliques), scales))
 
     def histograms(self, cliques: Sequence[Names], *, epsilon: Epsilon) -> list[Floats]:
         """Return noisy marginals by the K-norm mechanism, one noise for all of them together.
@@ -167,7 +165,7 @@ class PrivateTable:
         def draw() -> list[Floats]:
             if not factor:
                 return [np.zeros(self._marginal_shape(clique)) for clique in cliques]
-            return self._door.noise.histograms(self._count_marginals(cliques), factor, public_total=self._public_total)
+            return self._door.noise.histograms(self._marginals(cliques), factor, public_total=self._public_total)
 
         return self._door.answer("histograms", [entry], draw)
 
@@ -248,7 +246,7 @@ class PrivateTable:
         entry, factor = self._door.selection_entry(score, shapes, epsilon, claim, draws=draws)
 
         def draw() -> Ints:
-            values = score.values(self._count_marginals, candidates, self.relation)
+            values = score.values(self._marginals, candidates, self.relation)
             if values[..., 0].size != draws:
                 raise ParameterError(f"`draws` is {draws}; the score makes more or fewer choices.", "Pass draws=.")
             rated, weights = values if factor else np.zeros_like(values), score.weights
@@ -278,7 +276,7 @@ class PrivateTable:
         )
 
         def draw() -> Floats:
-            values = score.values(self._count_marginals, candidates, self.relation)
+            values = score.values(self._marginals, candidates, self.relation)
             if values.shape != (len(candidates),):
                 raise ParameterError("The score does not give one value per candidate.", "Use another score.")
             if not np.isfinite(entry.scale):
@@ -402,7 +400,7 @@ class PrivateTable:
         if self.ledger.delta:
             raise ParameterError(f"{what} have their privacy loss in pure epsilon only.", "Use delta=0.")
 
-    def _count_marginals(self, cliques: Sequence[Names]) -> list[Counts]:
+    def _marginals(self, cliques: Sequence[Names]) -> list[Counts]:
         """Return the noiseless marginals of some sets of columns, one axis per column; private."""
         position = {name: j for j, name in enumerate(self.schema.names)}
         return self._rows.marginals([[position[name] for name in clique] for clique in cliques])

@@ -61,7 +61,7 @@ def test_noise_on_counts_and_scores():
         assert stats.pearsonr(one, other).pvalue > ALARM
     for relation, step in (("add_remove", 2.0), (REPLACE, 3 * 11 / 12**2)):
         table, candidates = door(relation, seed=4), [("a", "b"), ("a", "y"), ("b", "y")] * 5_000
-        exact = np.tile(R().values(table._count_marginals, candidates[:3], table.relation), 5_000)
+        exact = np.tile(R().values(table._marginals, candidates[:3], table.relation), 5_000)
         noise = table.noisy_scores(R(), candidates, epsilon=1.5) - exact
         assert stats.kstest(noise, "laplace", args=(0, 15_000 * step / 1.5)).pvalue > ALARM, relation
 
@@ -79,7 +79,7 @@ def test_noise_in_rho_is_gaussian_with_the_l2_sensitivity():
         assert table.cell_variance(0.002) == pytest.approx(squared / 0.004)
     for relation, step in (("add_remove", 2.0), (REPLACE, 3 * 11 / 12**2)):
         table, candidates = in_rho(relation, 4), [("a", "b"), ("a", "y"), ("b", "y")] * 5_000
-        exact = np.tile(R().values(table._count_marginals, candidates[:3], table.relation), 5_000)
+        exact = np.tile(R().values(table._marginals, candidates[:3], table.relation), 5_000)
         noise = table.noisy_scores(R(), candidates, epsilon=1.5) - exact
         assert stats.kstest(noise, "norm", args=(0, step * (15_000 / 3) ** 0.5)).pvalue > ALARM, relation
 
@@ -125,7 +125,7 @@ def test_choices_of_families_are_the_exponential_mechanism():
 
     for (relation, loss), epsilon in zip(RELATIONS.items(), (0.2, 1.0), strict=True):
         table = door(relation, seed=6)
-        scores = Max().values(table._count_marginals, candidates, table.relation)
+        scores = Max().values(table._marginals, candidates, table.relation)
         weights = np.exp(epsilon * (scores - scores.max()) / loss)
         chosen = table.choose(Often(), candidates, epsilon=epsilon, draws=draws)
         expected = draws * weights / weights.sum()
@@ -144,7 +144,7 @@ def test_choices_of_labels_are_the_exponential_mechanism():
     ):
         table = door(relation, seed=8)
         chosen = table.choose(score, [], epsilon=epsilon, draws=draws, **how)
-        prior, *tables = table._count_marginals([("y",), ("y", "a"), ("y", "b")])
+        prior, *tables = table._marginals([("y",), ("y", "a"), ("y", "b")])
         weights = np.exp(exponent * class_log_scores(np.log(prior + 1), tables, PEOPLE, 1.0))
         for x, shares in enumerate(weights / weights.sum(axis=1, keepdims=True)):
             observed = np.bincount(chosen[which == x], minlength=3)

@@ -99,7 +99,7 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
         table, ask, counted = QUESTIONS[name].to(relation, cap=cap)
         with monkeypatch.context() as rows:
             rows.setattr("dpcore.rows.Rows.marginals", read)
-            rows.setattr("dpcore.door.exact_node_counts.NodeRows._visit_records", read)
+            rows.setattr("dpcore.door.exact_node_counts.NodeRows._scan_rows", read)
             with pytest.raises(BudgetError, match="The query was not answered"):
                 ask(Fraction(1, counted), **how)
         assert not table._door.noise.scales, (name, relation, how)

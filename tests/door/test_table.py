@@ -244,7 +244,7 @@ def test_raw_rows_and_noiseless_answers_cost_infinity_once():
     np.testing.assert_array_equal(counts, [[1, 1, 1], [1, 2, 0]])
     candidates = [("y", "b"), ("a", "y"), ("b", "y")]
     values = noiseless.noisy_scores(R(), candidates, epsilon=1e-9)
-    np.testing.assert_allclose(values, R().values(other._count_marginals, candidates, noiseless.relation))
+    np.testing.assert_allclose(values, R().values(other._marginals, candidates, noiseless.relation))
     assert noiseless.choose(R(), candidates, epsilon=1e-9) == values.argmax()
     noiseless.recode(BITS, RULES).grow_network(R(), BITS.names, max_parents=2).choose(epsilon=1e-9)
     assert len(other.ledger.entries) == 1
