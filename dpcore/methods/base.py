@@ -38,7 +38,7 @@ from dpcore.domain.schema import Schema, require_schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
-from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, generator, make_noise
+from dpcore.mechanisms.noise import SAMPLING_STREAM, SEEDED, NoNoise, generator, make_noise
 from dpcore.mechanisms.scores import Score
 from dpcore.methods.parameters import (
     INFERRED,
@@ -270,7 +270,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
                 raise DataError("A folder of rows does not identify persons.", "Fit on a DataFrame instead.")
-            draws = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
+            draws = make_noise(self.noise, self.random_state, SAMPLING_STREAM).uniforms(len(rows))
             rows = rows.at(unit.bound_contributions(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
@@ -294,7 +294,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         if unit is not None:
             many = unit.max_contributions
             method = self.with_row_budget(many)
-            account = run.group(many, plan=None if plan is None else plan / measure.rows(many))
+            account = run.group(many, plan=None if plan is None else plan / measure.group_factor(many))
         # the door protects rows: the schema that it sees declares no persons
         known = schema if schema.unit is None else replace(schema, unit=None)
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._published)
@@ -351,7 +351,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             The copy.
         """
         measure = PrivacyMeasure.of(self.delta)
-        share = measure.epsilon(measure.loss_of(self.epsilon) / measure.rows(rows)) if self.delta else None
+        share = measure.epsilon(measure.loss_of(self.epsilon) / measure.group_factor(rows)) if self.delta else None
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
         return copy
 

@@ -247,7 +247,7 @@ class NaiveBayesSynthesizer(Synthesizer):
 
         Minus infinity is replaced by a finite number that is low enough.
         """
-        codes, schema = table.unprotected(reason, claimed_epsilon=claimed), table.schema
+        codes, schema = table.read_unprotected(reason, claimed_epsilon=claimed), table.schema
         target = schema.index(self.target_)
         cliques = [(target,), *((target, schema.index(feature)) for feature in self.features_)]
         totals, *tables = joint_counts(codes, schema.sizes, cliques)

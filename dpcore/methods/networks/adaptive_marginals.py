@@ -44,7 +44,7 @@ Privacy
             and never exceeded (`accounting.currency`).
   Sum       Epsilon. With a delta, the same holds of rho: s is that of an epsilon with as much noise
             in 2 d marginals, step 1 divides by the power 2/3 of the cells, and later shares are
-            larger (`PrivacyMeasure.balance`).
+            larger (`PrivacyMeasure.allocation_power`).
 
 Where it comes from   Rounds and the penalty per cell: AIM. Merging of rare values: MST. Maximum
           entropy over a junction tree: Private-PGM. Noise for several histograms at once: Hardt and
@@ -85,7 +85,7 @@ from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Clique, Edge
 from dpcore.postprocess.max_entropy import MaximalEntropy, merge_values, project_near
-from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors, towards
+from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors, shrink_towards
 from dpcore.postprocess.simplex import TRACE, project
 
 Levels = tuple[int, int]
@@ -132,7 +132,7 @@ class MarginalPlan:
         `classes` is the number of classes, 0 without a class column.
         """
         columns = len(sizes)
-        noise = measure.error(measure.scale(budget / (2 * columns), measure.histogram(relation)))
+        noise = measure.mean_abs_error(measure.scale(budget / (2 * columns), measure.histogram_sensitivity(relation)))
         strength = 2 * rows / (columns * max(noise, 1 / MOST_SCALE))
         if strength < FEWEST or sum(size > 1 for size in sizes) < 2:
             return cls(Fraction(1), 0, False, 0)
@@ -140,7 +140,7 @@ class MarginalPlan:
         above = strength - 3
         later = 0.85 * above / (above + 40) if not with_class else 0.8 * above / (above + 60)
         # `later` is for pure epsilon; in rho noise falls more slowly
-        odds = (later / (1 - later)) ** (2 * measure.balance)
+        odds = (later / (1 - later)) ** (2 * measure.allocation_power)
         rounds = min(2.5, 0.12 * strength**0.55) * (0.6 if with_class else 1.0) * (columns - 1)
         of_class = min(max(round(0.4 * rounds), 1), 3) if classes > 1 and not with_class else 0
         return cls(1 - Fraction(round(100 * odds / (1 + odds)), 100), max(round(rounds), 1), with_class, of_class)
@@ -191,7 +191,7 @@ class AdaptiveMarginals(MaxEntropySynthesizer):
             done += rounds.run_round(at if done < plan.of_class else -1, plan.rounds - done)
         rounds.model.fit(LAST_SWEEPS)
         pairs, losses = [pair for pair, _ in rounds.pair_losses], [*columns.losses, *rounds.pair_losses]
-        groups, released = [own.groups for own in rounds.resolutions], [own.margin for own in rounds.resolutions]
+        groups, released = [own.groups for own in rounds.resolutions], [own.marginal for own in rounds.resolutions]
         self._set_model(schema, rounds.model, columns.rows, groups, pairs, losses, released)
 
     def _plan(self, table: PrivateTable, rows: float, at: int) -> MarginalPlan:
@@ -221,7 +221,7 @@ class AdaptiveMarginals(MaxEntropySynthesizer):
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         """Sample rows from the model; few rows then exchange values to match its marginals."""
         codes = super()._sample(n, rng)
-        if exchanges.worthwhile(len(codes), self.schema_.sizes):
+        if exchanges.is_worthwhile(len(codes), self.schema_.sizes):
             exchanges.exchange(codes, self._expected_pair_counts(len(codes)), rng)
         return codes
 
@@ -241,7 +241,7 @@ class _MeasurementRounds:
             Resolution(column, marginal, noise, variance)
             for column, marginal, variance in zip(schema, columns.marginals, columns.variances, strict=True)
         ]
-        self.model = MaximalEntropy([own.known / columns.rows for own in self.resolutions])
+        self.model = MaximalEntropy([own.model_counts / columns.rows for own in self.resolutions])
         self.finest = recode_groups(table, {j: own.levels[0] for j, own in enumerate(self.resolutions)})
         # resolutions of each pair of columns, by the shape of the marginal: the finest of each shape
         self.shapes: dict[Edge, dict[tuple[int, int], Levels]] = {}
@@ -273,7 +273,7 @@ class _MeasurementRounds:
         many = [rounds for rounds in range(1, min(MOST_ROUNDS, left) + 1) for _ in once]
         merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in once]
         candidates, expected, merges = once * many[-1], self._expected(once) * many[-1], merges * many[-1]
-        balance = self.table.ledger.measure.balance
+        balance = self.table.ledger.measure.allocation_power
         costs = float(np.median([cells.size for cells in expected])) ** balance
         wrong = (2 * log(max(len(candidates), 2))) ** balance
         choosing = self.share * Fraction(round(100 * wrong / (wrong + costs)), 100)
@@ -288,7 +288,7 @@ class _MeasurementRounds:
         noisy = recode_groups(self.table, groups).counts([cliques[chosen]], epsilon=share)[0]
         variance = self.table.cell_variance(share)
         self._average_counts(pair, levels, noisy, variance)
-        self._add_table(pair, levels, towards(noisy, expected[chosen], variance))
+        self._add_table(pair, levels, shrink_towards(noisy, expected[chosen], variance))
         self.model.fit(SWEEPS)
         self.pair_losses.append((pair, float(self.share * many[chosen])))
         return many[chosen]
@@ -300,7 +300,7 @@ class _MeasurementRounds:
         """
         model, sizes = self.model, self.model.sizes
         held = junction_tree.pairs_within(model.cliques)
-        for pair, cells in junction_tree.largest_with(self.shapes, model.cliques, model.parents, sizes).items():
+        for pair, cells in junction_tree.largest_clique_cells(self.shapes, model.cliques, model.parents, sizes).items():
             first, second = sizes[pair[0]], sizes[pair[1]]
             for shape, levels in self.shapes[pair].items():
                 grown = max(shape[0] / first, 1.0) * max(shape[1] / second, 1.0)
@@ -309,9 +309,9 @@ class _MeasurementRounds:
 
     def _expected(self, candidates: Sequence[Candidate]) -> list[Floats]:
         """Return the model's counts of every candidate, at the candidate's resolution."""
-        pairs, part = self.model.pairs(), junction_tree.parts(self.model.cliques)
+        pairs, part = self.model.pairs(), junction_tree.connected_parts(self.model.cliques)
         fine, found = dict[Edge, Floats](), list[Floats]()
-        spread = [own.spread for own in self.resolutions]
+        spread = [own.finest_shares for own in self.resolutions]
         for pair, levels in candidates:
             first, second = (self.resolutions[j] for j in pair)
             if part[pair[0]] is not part[pair[1]]:  # independent: equal counts in every round
@@ -332,9 +332,9 @@ class _MeasurementRounds:
         """
         for axis, (j, level) in enumerate(zip(pair, levels, strict=True)):
             self.resolutions[j].average(level, noisy.sum(axis=1 - axis), variance * noisy.shape[1 - axis])
-        for given in self.model.given:
-            if set(given.scope) & set(pair):
-                given.table = self._fit_shares(given.table * self.columns.rows, given.scope, given.merges)
+        for given in self.model.targets:
+            if set(given.clique) & set(pair):
+                given.table = self._fit_shares(given.table * self.columns.rows, given.clique, given.merges)
         self.independent = {known: table for known, table in self.independent.items() if not set(known[0]) & set(pair)}
 
     def _fit_shares(self, counts: Floats, clique: Clique, merges: Sequence[Ints]) -> Floats:
@@ -343,7 +343,7 @@ class _MeasurementRounds:
         `merges` has the merged value of each value of the model, per column of the clique.
         """
         known: dict[Clique, Floats] = {
-            (j,): np.bincount(merge, weights=self.resolutions[j].known).astype(float)
+            (j,): np.bincount(merge, weights=self.resolutions[j].model_counts).astype(float)
             for j, merge in zip(clique, merges, strict=True)
         }
         return project_near(counts, clique, known, self.columns.rows) / self.columns.rows
@@ -353,9 +353,9 @@ class _MeasurementRounds:
         for j, level in zip(clique, levels, strict=True):
             # the marginal separates values that the model has merged
             if level < self.resolutions[j].level:
-                self.model.refine(j, self.resolutions[j].refined(level))
-        merges = [self.resolutions[j].merge_to(level) for j, level in zip(clique, levels, strict=True)]
-        self.model.join(clique, merges, self._fit_shares(counts, clique, merges))
+                self.model.refine(j, self.resolutions[j].refine(level))
+        merges = [self.resolutions[j].merge_map(level) for j, level in zip(clique, levels, strict=True)]
+        self.model.add_target(clique, merges, self._fit_shares(counts, clique, merges))
 
 
 class ColumnCounts:
@@ -466,7 +466,7 @@ def measure_groups(
 
 def share_weights(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
     """Return each column's weight in the split of rho: a power of its number of values."""
-    return [float(column.size) ** table.ledger.measure.balance for column in columns]
+    return [float(column.size) ** table.ledger.measure.allocation_power for column in columns]
 
 
 def average_estimates(estimates: Sequence[Estimate]) -> Estimate:

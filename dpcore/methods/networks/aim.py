@@ -139,7 +139,7 @@ class AIM(MaxEntropySynthesizer):
             losses.append((cliques[chosen], float(now)))
             change = np.abs(measured.counts(cliques[chosen]) - expected[chosen]).sum()
             if change <= error * cells.size:
-                share *= table.ledger.measure.rows(2)  # half the noise, twice the exponent
+                share *= table.ledger.measure.group_factor(2)  # half the noise, twice the exponent
         measured.fit(LAST_SWEEPS)
         groups, selected = list(map(np.arange, schema.sizes)), [clique for clique, _ in losses[d:]]
         self._set_model(schema, measured.model, measured.rows, groups, selected, losses)

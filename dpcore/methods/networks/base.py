@@ -83,7 +83,7 @@ class NetworkSynthesizer(Synthesizer):
     def _cell_scale(self, share: PrivacyLoss) -> float:
         """Return the noise scale of a marginal's cells, if measured at a loss of `share`."""
         measure = PrivacyMeasure.of(self.delta)
-        return measure.scale(share, measure.histogram(Relation.parse(self.relation)))
+        return measure.scale(share, measure.histogram_sensitivity(Relation.parse(self.relation)))
 
     def _check_parents(self, schema: Schema, max_parents: int) -> None:
         """Raise ParameterError if the candidate families would not fit into memory.
@@ -162,7 +162,7 @@ class NetworkSynthesizer(Synthesizer):
             scale = self._cell_scale(loss)
             # scale ** 2 would raise OverflowError
             measured.add(tuple(sorted(index)), cells.transpose(np.argsort(index)), scale * scale)
-        agreed = measured.agreed()
+        agreed = measured.consistent_tables()
         return [agreed[tuple(sorted(index))].transpose(np.argsort(np.argsort(index))) for index in indices]
 
     def released_artifacts(self) -> dict[str, Any]:

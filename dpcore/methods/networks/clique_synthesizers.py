@@ -108,7 +108,7 @@ class MaxEntropySynthesizer(CliqueSynthesizer):
         `marginals` has the counts of values per column; without it, the values of a group get equal
         counts.
         """
-        even = ((model.table((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
+        even = ((model.marginal((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
         self.rows_, self.margins_, self.groups_ = rows, marginals or list(even), groups
         self.pairs_ = column_names(schema, pairs)
         self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)

@@ -248,7 +248,7 @@ class HMPrivBayes(FilteredSynthesizer):
         if self.weights == "equal":
             return dict.fromkeys(bits.schema.names, 1.0)
         if self._published:
-            codes = bits.unprotected(REASONS["weights"], claimed_epsilon=0)
+            codes = bits.read_unprotected(REASONS["weights"], claimed_epsilon=0)
             ones = codes.mean(axis=0) if len(codes) else np.zeros(codes.shape[1])
             entropies = np.asarray(-xlog2(np.array([ones, 1 - ones])).sum(axis=0))
         return super()._weights(bits, entropies)

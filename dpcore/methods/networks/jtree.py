@@ -229,7 +229,7 @@ class JTree(CliqueSynthesizer):
     def _joinable_pairs(self, pairs: Iterable[Edge], cliques: Sequence[Clique], sizes: Sequence[int]) -> list[Edge]:
         """Return the pairs that share no clique and could join below the bound."""
         held = junction_tree.pairs_within(cliques)
-        largest = junction_tree.largest_with(pairs, *junction_tree.junction_tree(cliques), sizes)
+        largest = junction_tree.largest_clique_cells(pairs, *junction_tree.junction_tree(cliques), sizes)
         return [pair for pair, most in largest.items() if pair not in held and most <= self.max_cells_]
 
     def _useful_cells(self, rows: float, relation: Relation, columns: int) -> int:
@@ -243,7 +243,7 @@ class JTree(CliqueSynthesizer):
 
         Edges that exceed their threshold by the most come first.
         """
-        codes = table.unprotected(REASONS["dependence"], claimed_epsilon=structure)
+        codes = table.read_unprotected(REASONS["dependence"], claimed_epsilon=structure)
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)
         pairs = list(combinations(range(len(sizes)), 2))
         if not pairs:
@@ -252,7 +252,7 @@ class JTree(CliqueSynthesizer):
         sample = codes[rng.choice(len(codes), round(rate * len(codes)), replace=False)]
         score = MutualInformation()
         tables = joint_counts(sample, sizes, pairs)
-        information = np.array([score.of(counts, Relation.REPLACE) for counts in tables]) * math.log(2)
+        information = np.array([score.score_table(counts, Relation.REPLACE) for counts in tables]) * math.log(2)
         thresholds = self.threshold**2 * (np.array([min(counts.shape) for counts in tables]) - 1) / 2
         leads = noisy_excess(information, thresholds, scale, rng)[0]
         return [pairs[i] for i in np.argsort(-leads, kind="stable") if leads[i] >= 0]

@@ -55,7 +55,7 @@ from dpcore.methods.base import MOST_DELTA, Measurement, clique_measurement, pub
 from dpcore.methods.networks.base import PAGES
 from dpcore.methods.networks.clique_synthesizers import MaxEntropySynthesizer, column_names, recode_groups
 from dpcore.methods.parameters import number, presets_of
-from dpcore.postprocess.junction_tree import Edge, parts
+from dpcore.postprocess.junction_tree import Edge, connected_parts
 from dpcore.postprocess.max_entropy import LEAST_VARIANCE, NoisyTables
 
 RARE = 3.0  # standard deviations of noise
@@ -123,7 +123,7 @@ class MST(MaxEntropySynthesizer):
         tree = list[Edge]()
         while len(tree) < len(columns) - 1:
             progress(0.1 + 0.7 * len(tree) / len(columns), CHOSEN.format(done=len(tree), pairs=len(columns) - 1))
-            part = parts([*((j,) for j in columns), *tree])
+            part = connected_parts([*((j,) for j in columns), *tree])
             candidates = [(a, b) for a, b in expected if part[a] is not part[b]]
             score = DistanceFromMarginals([expected[pair] for pair in candidates], 0.0)
             chosen = table.choose(score, column_names(table.schema, candidates), epsilon=share)
