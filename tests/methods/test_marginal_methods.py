@@ -71,7 +71,7 @@ def test_privacy_losses_of_rounds_are_as_documented(relation, delta, times):
 def test_noise_falls_after_a_marginal_that_changes_little(monkeypatch, times, shares):
     """Independent columns, and no noise: no marginal changes the model."""
     monkeypatch.setattr("dpcore.methods.base.make_noise", lambda *_: Watched())
-    monkeypatch.setattr(PrivacyMeasure, "rows", lambda *_: times)
+    monkeypatch.setattr(PrivacyMeasure, "group_factor", lambda *_: times)
     method = AIM(epsilon=1.0, relation="replace").fit(APART, schema=TWO)
     choices, tables = method.ledger_.entries[2::2], method.ledger_.entries[3::2]
     spent = [float(one.epsilon_nominal + other.epsilon_nominal) for one, other in zip(choices, tables, strict=True)]

@@ -70,7 +70,7 @@ def test_a_file_is_whole_or_absent_and_is_replaced_on_request(tmp_path):
     assert words[:3] == [0, 0.1, 0.2]
     assert not list(tmp_path.iterdir())
     method.sample_to(index, 10)
-    with pytest.raises(DataError, match="there already"):
+    with pytest.raises(DataError, match="exists"):
         method.sample_to(index, 20)
     assert len(pd.read_csv(method.sample_to(index, 20, replace=True))) == 20
     with pytest.raises(DataError, match="does not exist"):

@@ -273,9 +273,9 @@ class _MeasurementRounds:
         many = [rounds for rounds in range(1, min(MOST_ROUNDS, left) + 1) for _ in once]
         merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in once]
         candidates, expected, merges = once * many[-1], self._expected(once) * many[-1], merges * many[-1]
-        balance = self.table.ledger.measure.allocation_power
-        costs = float(np.median([cells.size for cells in expected])) ** balance
-        wrong = (2 * log(max(len(candidates), 2))) ** balance
+        power = self.table.ledger.measure.allocation_power
+        costs = float(np.median([cells.size for cells in expected])) ** power
+        wrong = (2 * log(max(len(candidates), 2))) ** power
         choosing = self.share * Fraction(round(100 * wrong / (wrong + costs)), 100)
         measuring = [self.share * rounds - choosing for rounds in range(1, many[-1] + 1)]
         penalties = [PENALTY * self._noise(measuring[rounds - 1]) for rounds in many]
@@ -368,7 +368,7 @@ class ColumnCounts:
     are neighbors in size, merged as long as that lowers the sum of all counts' errors. A group's
     error is inversely proportional to its share. The sum of errors is least if shares are
     proportional to the root of the errors that equal shares would give. In rho every histogram has
-    its own noise, and a share proportional to the power `balance` of its number of cells.
+    its own noise, and a share proportional to the power `allocation_power` of its number of cells.
 
     `at` is the position of the class column, or -1 without. `known` is the earlier estimate of the
     number of rows. `losses` has each clique's loss: a group's loss in equal parts.
