@@ -21,7 +21,7 @@ from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import Max, Specialization
 from dpcore.methods import DiffGen, DiffGenTree, DTDiff, DTDiffRows
 from dpcore.methods.local.base import entropy
-from dpcore.postprocess.group_tree import GroupTree, group_indicators, tree_of
+from dpcore.postprocess.group_tree import GroupTree, fit_group_tree, group_indicators
 
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
@@ -225,7 +225,7 @@ def test_weighted_choices_have_their_probabilities(relation, person):
     """Max: 1 + 1 for c; 1 + 2 below 1; 2 + 2 below 2. At exp(t) = 2 the weights are 1 * 4, 8 / 2 and 16 / 2."""
     table = PrivateTable(SMALL.encode(FOUR), SMALL, Ledger(relation), make_noise("laplace", 5))
     splits, intervals = [("c", np.arange(2))], [("n", 0, 3)]
-    score = Again(target="y", classes=2, rated_by=Max(), divisions=splits, intervals=intervals)
+    score = Again(target="y", classes=2, table_score=Max(), splits=splits, intervals=intervals)
     chosen = table.choose(score, [], epsilon=person * np.log(2), draws=20_000)
     seen = np.bincount(chosen, minlength=3)
     assert chisquare(seen, 20_000 * np.array([4, 4, 8]) / 16).pvalue > 1e-4
@@ -296,7 +296,7 @@ def grown(counts, columns, deviation=0.0):
     leaves = Partition.whole(schema)
     for column in schema:
         leaves = leaves.refine(column.name, np.arange(column.size), column.labels)
-    return tree_of(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
+    return fit_group_tree(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
 
 
 def test_a_tree_by_hand():
@@ -369,5 +369,5 @@ def test_damaged_documents_are_refused():
     changes += [{"classes": classes} for classes in ([1.0], [1.0, -1.0], [1.0, float("nan")])]
     broken += [{"nodes": [{**first, **change}, *rest]} for change in changes]
     for change in broken:
-        with pytest.raises(SchemaError, match="no tree"):
+        with pytest.raises(SchemaError, match="not a tree"):
             GroupTree.from_dict(MISSING_SCHEMA, {**document, **change})

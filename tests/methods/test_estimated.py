@@ -131,7 +131,7 @@ def build_intervals(epsilon, labels, numbers):
 def test_class_counts_are_corrected_for_the_randomizer(labels, epsilon):
     reports, builder = build_intervals(epsilon, labels, np.linspace(0, 1, len(labels)))
     reported = np.bincount(labels, minlength=3)
-    exact, found = reports.regrouped(reported.astype(float), ("y",)), builder.true_classes(reported)
+    exact, found = reports.estimate_by_group(reported.astype(float), ("y",)), builder.true_classes(reported)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(len(labels))
     if exact.min() >= 0:

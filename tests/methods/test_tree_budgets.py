@@ -95,7 +95,7 @@ def test_paper_modes_bound_is_that_of_the_mechanism(method, how, trees, shares, 
             paper = {"mode": "published", "relation": str(relation), "epsilon": epsilon, "max_depth": LEVELS, **how}
             model = fit(method, small_frame.iloc[:rows], small_schema, **paper)
             expected = trees * bootstrap_loss(tree, relation, rows) if method is DiffPRF else tree
-            found = model.ledger_.totals.of_noise
+            found = model.ledger_.totals.nominal
             assert float(found) == pytest.approx(float(expected), rel=1e-12)
             assert found == expected or unit != 2.0 or method is DiffPRF
             depth = int(model.forest_.level.max())
@@ -204,7 +204,7 @@ def test_sensitivity_of_the_papers_gain_is_lb_of_the_number_of_classes(method, s
 def test_without_noise_id3_splits_by_the_largest_gain(method, small_frame, small_schema):
     codes = pd.DataFrame(small_schema.encode(small_frame), columns=small_schema.names)
     tables = {j: pd.crosstab(codes[name], codes["ill"]).to_numpy() for j, name in enumerate(codes) if name != "ill"}
-    gains = {j: InfoGain().of(table, Relation.ADD_REMOVE) for j, table in tables.items()}
+    gains = {j: InfoGain().score_table(table, Relation.ADD_REMOVE) for j, table in tables.items()}
     forest = fit(method, small_frame, small_schema, mode="published", epsilon=1e9, max_depth=1).forest_
     assert forest.column[0] == max(gains, key=gains.get)
 
@@ -396,7 +396,7 @@ def test_random_points_of_intervals_and_uniform_draws():
         found = other.between(low, high)
         assert (found == np.floor(found)).all()
         assert ((low <= found) & (found < high)).all()
-    for rng in (source.lots(DRAWS), make_noise("auto", None).lots(DRAWS)):
+    for rng in (source.uniforms(DRAWS), make_noise("auto", None).uniforms(DRAWS)):
         assert stats.kstest(rng, "uniform").pvalue > RARE
         assert 0 <= rng.min() <= rng.max() < 1
 

@@ -35,7 +35,7 @@ from dpcore.methods.parameters import choice, controls_of, fitted_field, text, w
 from dpcore.methods.trees.base import CRITERIA
 from dpcore.methods.trees.base import PAGES as TREE_PAGES
 from dpcore.postprocess.count_tree import ReleasedTree
-from dpcore.postprocess.group_tree import GroupTree, tree_of
+from dpcore.postprocess.group_tree import GroupTree, fit_group_tree
 from dpcore.postprocess.simplex import project, systematic_sample
 from dpcore.text import read_toml
 
@@ -112,7 +112,7 @@ class Descent:
         self.spent: Epsilon = exact(0.0)  # the methods that specialize add to this sum
         self.classes = table.schema[target].size
         # arguments of every score of this descent
-        self.score_options: dict[str, Any] = {"target": target, "classes": self.classes, "rated_by": rated_by}
+        self.score_options: dict[str, Any] = {"target": target, "classes": self.classes, "table_score": rated_by}
 
     @property
     def numeric_columns(self) -> list[str]:
@@ -313,7 +313,7 @@ class GeneralizingSynthesizer(Synthesizer):
             self.leaf_counts_ = fitted.non_negative()[-1] if non_negative else fitted.counts[-1]
         else:
             leaves = tree.noisy[-1]
-            total = float(tree.noisy[0][0]) if tree.measured[0] else total
+            total = float(tree.noisy[0][0]) if tree.measured_levels[0] else total
             self.leaf_counts_ = project(leaves, leaves.sum()) if non_negative else leaves
         self.rows_ = max(total, 0.0)
 
@@ -440,7 +440,8 @@ class GroupClassifier(Specializer, PrivateClassifier):
         self.tree_ = tree = self._release_groups(table, CRITERIA[self.criterion], progress)
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
         progress(0.9, phrase("Learning a tree from the groups"))
-        self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, self.target_, deviation=tree.variances[-1] ** 0.5)
+        deviation = tree.variances[-1] ** 0.5
+        self.classifier_ = fit_group_tree(tree.leaves, self.leaf_counts_, self.target_, deviation=deviation)
 
 
 def check_leaves(max_leaves: int, classes: int) -> None:

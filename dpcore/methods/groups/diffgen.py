@@ -104,7 +104,7 @@ class TopDownSpecializer(Specializer):
         candidates, schema = list(descent.candidates()), descent.table.schema
         if candidates:
             splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in candidates]
-            score = Specialization(**descent.score_options, divisions=splits)
+            score = Specialization(**descent.score_options, splits=splits)
             name, value = candidates[descent.choose_unless_single(len(candidates), score, share)]
             children = value.children
             if schema[name].numeric and any(len(half.codes) > 1 for half in children):
@@ -158,7 +158,7 @@ def choose_halves(descent: Descent, table: PrivateTable, name: str, value: TreeV
         elif len(present) > 1:
             split_points, worthless = list(range(low + 1, int(present[-1]) + 1)), int(present[0])
     options = descent.score_options | {"column": name, "low": low, "high": high}
-    score = IntervalSplit(**options, places=split_points, worthless_below=worthless)
+    score = IntervalSplit(**options, points=split_points, worthless_below=worthless)
     point = split_points[descent.choose(score, epsilon, table)]
     return replace(value, children=value.split_at(table.schema[name], point))
 

@@ -81,7 +81,7 @@ class OneChoiceSpecializer(Specializer):
         points = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
         if values or points:
             splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in values]
-            score = Specialization(**descent.score_options, divisions=splits, intervals=spans)
+            score = Specialization(**descent.score_options, splits=splits, intervals=spans)
             chosen = descent.choose_unless_single(len(values) + len(points), score, share)
             if chosen < len(values):
                 name, value = values[chosen]

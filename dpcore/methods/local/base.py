@@ -29,15 +29,15 @@ from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.mechanisms.scores import xlog2
 from dpcore.methods.base import Measurement, PrivateClassifier, clique_measurement
 from dpcore.methods.parameters import controls_of, fitted_field, number, text, whole
-from dpcore.postprocess.forest import Forest, with_counts
-from dpcore.postprocess.reports import Item, Questionnaire, Recoded, Reports
+from dpcore.postprocess.forest import Forest, replace_leaf_counts
+from dpcore.postprocess.reports import Item, Questionnaire, Recodings, Reports
 from dpcore.rows import NumberRule
 from dpcore.text import read_toml
 
 Ranges = Mapping[int, tuple[float, float]]
 LEAST = 1e-9  # bits of entropy; a node with less has a single class
 NODE = phrase("Growing the tree: level {level:d}, node {node:d}")
-Survey = tuple[Questionnaire, Mapping[Item, str], Schema, Recoded]
+Survey = tuple[Questionnaire, Mapping[Item, str], Schema, Recodings]
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 REASONS = PAGES["reasons"]
@@ -98,7 +98,7 @@ class LocalClassifier(PrivateClassifier):
         found, rows = list[Measurement](), table.public_rows or 1
         for item, channel in questions.channels.items():
             if isinstance(channel, CategoryChannel):
-                share = questions.asked / max(len(questions.optional), 1)
+                share = questions.n_optional / max(len(questions.optional), 1)
                 people = rows * (share if item in questions.optional else 1.0)
                 variance = channel.variance(np.full(channel.size, 1 / channel.size), people).mean()
                 columns = [schema.index(name) for name in item]
@@ -318,7 +318,7 @@ def grow(
     columns: dict[str, Any] = {name: np.array([getattr(node, name) for node in nodes]) for name in names}
     columns |= {"cut": columns.pop("point"), **splits}
     forest = Forest.from_parents(**columns, schema=schema, target=target, vote="probability")
-    return replace(with_counts(forest, forest.classes), probabilities=forest.probabilities)
+    return replace(replace_leaf_counts(forest, forest.classes), probabilities=forest.probabilities)
 
 
 def shares(classes: Floats, otherwise: Floats) -> Floats:

@@ -35,7 +35,7 @@ Steps, corrected (mode="corrected", "PPNB-LDP"): all reports of one person cost 
   3  The joint marginal of class and value is M_class^-1 O M_value^-T, with O the
      counts of reports: this inverts both channels. Unbiased counts can be
      negative. They are projected, clipped, or replaced by the most likely ones.
-     Differences that noise alone explains are shrunk away (`resolution.shrunk`,
+     Differences that noise alone explains are shrunk away (`shrink_conditionals`,
      by the public variance).                                                     post-processing
 
 Steps, non-private naive Bayes: the baseline of PPNB, without privacy and without a claim
@@ -103,7 +103,7 @@ from dpcore.methods.parameters import (
 )
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Item, Questionnaire, Reports
-from dpcore.postprocess.resolution import MergeRule, affordable_bins, merging
+from dpcore.postprocess.resolution import MergeRule, affordable_bins, make_merge_rule
 from dpcore.text import number as rounded_up
 
 CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
@@ -286,7 +286,7 @@ class PPNB(LocalClassifier):
         n_columns = min(self.n_questions or len(names), len(names))
         _, each = self._shares(n_columns, self._paired)
         bins = affordable_bins(rows * n_columns / len(names), float(each), schema[target].size)
-        return {column.name: merging(column, bins) for column in schema}
+        return {column.name: make_merge_rule(column, bins) for column in schema}
 
     def _published_questions(self, schema: Schema, target: str) -> Questionnaire:
         """Return the paper's questions and randomizers; the sets A and B are drawn publicly."""
@@ -297,7 +297,7 @@ class PPNB(LocalClassifier):
             if column.name == target:
                 channels[(target,)] = ERRPH(column.size, p0=1.0)
             elif column.numeric:
-                channels[(column.name,)] = TRR.drawn(self.factors, self.offsets, rng)
+                channels[(column.name,)] = TRR.from_normal(self.factors, self.offsets, rng)
             else:
                 channels[(column.name,)] = ERRPH(column.size, p0=next(truths))
         return Questionnaire(channels)

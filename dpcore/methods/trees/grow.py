@@ -25,7 +25,7 @@ from dpcore.domain.splits import Attribute, Groups
 from dpcore.door import PrivateNodes, Split
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import SplitScore
-from dpcore.postprocess.forest import Forest, with_counts
+from dpcore.postprocess.forest import Forest, replace_leaf_counts
 from dpcore.postprocess.least_squares import TreeLeastSquares
 
 LEVEL = phrase("Growing trees: level {level:d}, {nodes:,} nodes")
@@ -375,7 +375,7 @@ def make_forest(levels: Sequence[GrownLevel], schema: Schema, target: str, *, co
     forest = Forest.from_parents(parent, schema=schema, target=target, probabilities=counts, **more)
     # files give leaves, too, an index of their first child
     first = forest.trees + np.cumsum(forest.fanout) - forest.fanout
-    return with_counts(replace(forest, first=first), cells, shown)
+    return replace_leaf_counts(replace(forest, first=first), cells, shown)
 
 
 def consistent_counts(levels: Sequence[GrownLevel]) -> tuple[Floats, Floats]:
