@@ -219,7 +219,7 @@ def test_without_noise_it_is_the_gini_tree_on_the_intervals(variant, randomizer)
 
     def cut_of(index):
         name = NUMBERS.names[forest.column[index]]
-        at = forest.attributes[int(forest.column[index])].at(forest.cut[[index]])[0]
+        at = forest.attributes[int(forest.column[index])].to_numbers(forest.cut[[index]])[0]
         point = int(np.abs(boundaries[name] - at).argmin())
         assert boundaries[name][point] == pytest.approx(at, abs=1e-6)
         return name, point
