@@ -92,8 +92,8 @@ def first_gain(fitted: Any) -> float:
 
 
 def gained_in_marginal(fitted: Any) -> float:
-    """Return the `gain` of a fitted method's first released marginal (attribute `margins_`)."""
-    return gain(fitted.margins_[0], fitted.relation)
+    """Return the `gain` of a fitted method's first released marginal (attribute `marginals_`)."""
+    return gain(fitted.marginals_[0], fitted.relation)
 
 
 def gain(noisy: Floats, relation: str) -> float:

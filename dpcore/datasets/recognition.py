@@ -185,7 +185,7 @@ def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
     if not name.strip() or not is_writable(name):
         reason = "its name has characters that files cannot hold" if name.strip() else "it has no name"
         return RecognizedColumn(name=name, role="unreadable", keep=False, reason=reason)
-    seen = ColumnSummary.of(name, values)
+    seen = ColumnSummary.summarize(name, values)
     if not seen.rows:
         return RecognizedColumn(name=name, role="empty", keep=False, reason="every cell is missing")
     if seen.different == 1 and seen.rows == len(values):
@@ -218,7 +218,7 @@ class ColumnSummary:
     has_times: bool = False  # whether days have a time of day other than midnight
 
     @classmethod
-    def of(cls, name: str, values: pd.Series[Any]) -> ColumnSummary:
+    def summarize(cls, name: str, values: pd.Series[Any]) -> ColumnSummary:
         """Summarize a column as it was read."""
         words, plain, blank, has_times = None, None, False, False
         days: Floats | None = None

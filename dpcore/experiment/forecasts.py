@@ -371,7 +371,7 @@ class Forecast:
     steps: tuple[ExpectedUtility, ...]
     noiseless: ExpectedUtility
 
-    def at(self, epsilon: float) -> ExpectedUtility:
+    def expected_at(self, epsilon: float) -> ExpectedUtility:
         """Return the expected utility at an epsilon, interpolated between the simulated ones.
 
         Parameters

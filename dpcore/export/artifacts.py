@@ -53,21 +53,21 @@ class Artifact(ABC):
 
     Parameters
     ----------
-    released : mapping
-        The released values by their names in files (`PrivateEstimator.released`).
+    contents : mapping
+        The released values by their names in files (`PrivateEstimator.released_artifacts`).
     reports : Reports, optional
         The randomized answers that it was learned from, where people randomize their own.
     """
 
     title: ClassVar[str]
 
-    released: Mapping[str, Any] = field(default_factory=dict)
+    contents: Mapping[str, Any] = field(default_factory=dict)
     reports: Reports | None = None
 
     @property
     def structure(self) -> dict[str, Any]:
-        """Return `released` as JSON-ready values, for files."""
-        return {name: json_ready(part) for name, part in self.released.items()}
+        """Return `contents` as JSON-ready values, for files."""
+        return {name: json_ready(part) for name, part in self.contents.items()}
 
     @property
     @abstractmethod
@@ -117,7 +117,7 @@ class SyntheticRows(Artifact):
         rows = self.synthetic
         written = spreadsheet_csv(rows) if table == "csv" else rows.to_parquet(index=False)
         found: dict[str, str | bytes] = {f"synthetic.{table}": written}
-        if self.released:
+        if self.contents:
             found["structure.json"] = json_text(self.structure, 1)
         return found
 
@@ -133,14 +133,14 @@ class Network(SyntheticRows):
         The loss is rho where there is a column `rho`. Noiseless marginals, whose loss is infinite,
         count as 0.
         """
-        frame = pd.DataFrame(self.released["families"])
+        frame = pd.DataFrame(self.contents["families"])
         losses = pd.to_numeric(frame["rho" if "rho" in frame else "epsilon"], errors="coerce")
         return frame.assign(epsilon=losses.where(np.isfinite(losses), 0.0))
 
     @property
     def clusters(self) -> list[list[str]]:
         """The columns, or bits, of each cluster; empty if one network holds all columns."""
-        found: list[list[str]] = self.released["clusters"]
+        found: list[list[str]] = self.contents["clusters"]
         return found
 
     @property
@@ -149,25 +149,25 @@ class Network(SyntheticRows):
 
         The frame is empty if the method makes no clusters.
         """
-        names, scores = (self.released.get("similarity", {}).get(key, []) for key in ("names", "scores"))
+        names, scores = (self.contents.get("similarity", {}).get(key, []) for key in ("names", "scores"))
         pairs = [(a, b, scores[i][j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j]
         return pd.DataFrame(pairs, columns=["a", "b", "score"])
 
     @property
     def junction_tree(self) -> bool:
         """Whether the families are cliques that a junction tree connects."""
-        return "edges" in self.released
+        return "edges" in self.contents
 
     def picture(self, longest: int = 40) -> Picture:
         """Return the network's graph, with names of at most `longest` letters, and its families."""
         frame = self.families
         if not self.junction_tree:
             return charts.network(frame, longest), frame
-        cliques = [[family["child"], *family["parents"]] for family in self.released["families"]]
+        cliques = [[family["child"], *family["parents"]] for family in self.contents["families"]]
         nodes = [*map(", ".join, cliques)]
         held = {node: {*clique} for node, clique in zip(nodes, cliques, strict=True)}
         # The tree joins cliques that share no column as well: nothing was measured between those.
-        joined = [edge for edge in self.released["edges"] if held[edge[0]] & held[edge[1]]]
+        joined = [edge for edge in self.contents["edges"] if held[edge[0]] & held[edge[1]]]
         edges = pd.DataFrame(joined, columns=["a", "b"])
         # One tree, hence one cluster; which table a clique comes from is another matter.
         return charts.graph(edges, frame.assign(node=nodes, cluster=1), longest), frame
@@ -180,13 +180,13 @@ class CountTree(SyntheticRows):
     @property
     def tree(self) -> ReleasedTree:
         """The released tree of noisy counts."""
-        found: ReleasedTree = self.released["tree"]
+        found: ReleasedTree = self.contents["tree"]
         return found
 
     @property
     def leaf_counts(self) -> Floats:
         """The published counts of the finest groups."""
-        found: Floats = self.released["leaf_counts"]
+        found: Floats = self.contents["leaf_counts"]
         return found
 
     @cached_property
@@ -205,8 +205,8 @@ class Model(Artifact):
 
     Parameters
     ----------
-    released : mapping, optional
-        The predictor by its name in files (`PrivateEstimator.released`).
+    contents : mapping, optional
+        The predictor by its name in files (`PrivateEstimator.released_artifacts`).
     reports : Reports, optional
         The randomized answers that it was learned from.
     schema : Schema
@@ -231,7 +231,7 @@ class Model(Artifact):
     @property
     def predictor(self) -> Forest | Bayes:
         """The classifier: a forest, or the counts and normal distributions of naive Bayes."""
-        found: Forest | Bayes = next(self.released[name] for name in PREDICTORS if name in self.released)
+        found: Forest | Bayes = next(self.contents[name] for name in PREDICTORS if name in self.contents)
         return found
 
     @property
@@ -376,7 +376,7 @@ class Model(Artifact):
                 name: PREDICTORS[name].from_dict(schema, part) if name in PREDICTORS else part
                 for name, part in document["structure"].items()
             }
-            found = cls(schema=schema, target=str(document["target"]), released=released, origin=values)
+            found = cls(schema=schema, target=str(document["target"]), contents=released, origin=values)
             predictor = found.predictor
             deep = isinstance(predictor, Forest) and predictor.level.max() >= len(predictor.level)
             if predictor.target != found.target or schema[found.target].numeric or deep:

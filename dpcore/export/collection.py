@@ -162,7 +162,7 @@ class Collection:
         """
         fitted = method.learn(self.reports, progress=progress)
         origin = {**self.origin, "method": f"{fitted.title}, from reports of people", "mode": fitted.mode}
-        return Model(released=fitted.released_artifacts(), schema=fitted.schema_, target=fitted.target_, origin=origin)
+        return Model(contents=fitted.released_artifacts(), schema=fitted.schema_, target=fitted.target_, origin=origin)
 
 
 def rows_per_person(rows: Schema) -> int:

@@ -291,9 +291,9 @@ def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Art
         reports: Reports | None = getattr(fitted, "reports_", None)
         if reports is not None and fitted.schema_.persons is not None:
             reports = replace(reports, rows=fitted.schema_)  # which says how many of them a person has
-        return Model(released=released, reports=reports, schema=fitted.schema_, target=fitted.target_, sizes=sizes)
+        return Model(contents=released, reports=reports, schema=fitted.schema_, target=fitted.target_, sizes=sizes)
     if synthetic is None:
         raise ParameterError("A release of a synthesizer holds rows.", "Pass method.sample(n) after the name.")
     kind = Network if "families" in released else CountTree if "tree" in released else SyntheticRows
     usual = isinstance(fitted, Synthesizer) and len(synthetic) == fitted.estimated_rows()
-    return kind(released=released, synthetic=synthetic, replay_rows=None if usual else len(synthetic))
+    return kind(contents=released, synthetic=synthetic, replay_rows=None if usual else len(synthetic))

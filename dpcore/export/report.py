@@ -125,11 +125,11 @@ def pictures_of(release: Release) -> Iterable[Picture]:
     artifact = release.artifact
     if isinstance(artifact, Network):
         yield artifact.picture(LONGEST)
-    tree = artifact.released.get("tree")
+    tree = artifact.contents.get("tree")
     if isinstance(tree, ReleasedTree):
         nodes = count_tree.nodes(tree, most=MOST_NODES)
         yield charts.count_tree(nodes, width=PAGE - 180), nodes
-    forest = artifact.released.get("forest")
+    forest = artifact.contents.get("forest")
     if isinstance(forest, Forest):
         if not forest.leaf.all():
             weights = forest.importance().rename_axis("column").reset_index(name="share")

@@ -90,7 +90,7 @@ def names(at: AppTest) -> list[str]:
     made = shown(at)
     assert made is not None
     artifact = made.release.artifact
-    there = {"reports": artifact.reports is not None, "tree": "forest" in artifact.released}
+    there = {"reports": artifact.reports is not None, "tree": "forest" in artifact.contents}
     return [name for name in found if there.get(name, True)]
 
 

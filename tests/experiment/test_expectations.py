@@ -174,18 +174,22 @@ def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
         return ExpectedUtility(epsilon, Band(0.01, end / 2, end), None, group, {("a", "b"): kept})
 
     found = Forecast(9, (step(0.1, 0.4, None, 0), step(1, 0.1, 0.5, 0), step(10, 0.025, 0.125, 1)), step(1e9, 0, 0, 1))
-    assert found.at(10**0.5).columns.high == pytest.approx(0.05)
-    assert found.at(10**0.5).group == pytest.approx(0.25)
-    assert found.at(0.2).group is None
-    assert found.at(0.5).group == 0.5
-    assert (found.at(0.0001), found.at(1e6)) == (found.steps[0], found.steps[-1])
-    assert (found.at(2).lost_ties, found.at(5).lost_ties, found.at(2).pairs) == ((("a", "b"),), (), None)
+    assert found.expected_at(10**0.5).columns.high == pytest.approx(0.05)
+    assert found.expected_at(10**0.5).group == pytest.approx(0.25)
+    assert found.expected_at(0.2).group is None
+    assert found.expected_at(0.5).group == 0.5
+    assert (found.expected_at(0.0001), found.expected_at(1e6)) == (found.steps[0], found.steps[-1])
+    assert (found.expected_at(2).lost_ties, found.expected_at(5).lost_ties, found.expected_at(2).pairs) == (
+        (("a", "b"),),
+        (),
+        None,
+    )
 
 
 def test_the_pair_that_cannot_be_measured_is_named_before_and_after_the_run() -> None:
     frame, schema = hospital()
     pair, method = ("department", "diagnosis_code"), MARGINS(epsilon=1.0, random_state=0)
-    text = front(method, schema, len(frame), epsilons=[1.0]).at(1.0)
+    text = front(method, schema, len(frame), epsilons=[1.0]).expected_at(1.0)
     assert pair in text.lost_ties
     assert len(text.lost_ties) == len(list(combinations(schema.names, 2)))
     made = method.fit(frame, schema=schema).sample(len(frame))

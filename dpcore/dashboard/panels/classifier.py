@@ -75,8 +75,8 @@ def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFr
         progress(0.1, phrase("the same method without noise"))
         plain = panels.fit_noiseless(shown)
         models[PLAIN] = plain.predict_proba
-        if "forest" in model.released and model.reports is None and data.in_memory:  # reports are noisy
-            costs = tree_errors.noise_and_structure(model.released["forest"], plain.forest_, data)
+        if "forest" in model.contents and model.reports is None and data.in_memory:  # reports are noisy
+            costs = tree_errors.noise_and_structure(model.contents["forest"], plain.forest_, data)
     progress(0.6, phrase("training baselines on the real rows"))
     if model.reports is not None and not release.noiseless:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)

@@ -71,7 +71,7 @@ def draw_result(found: Forecast, epsilon: float, of_row: float, note: str) -> No
 
     `of_row` is the epsilon of a single row, and `note` explains the forecast.
     """
-    at, times, group = found.at(of_row), epsilon / of_row, say("none")
+    at, times, group = found.expected_at(of_row), epsilon / of_row, say("none")
     if at.group is not None:
         many = {"share": round(1 / at.group), "many": at.group * found.rows, "rows": found.rows}
         group = say("1 in {share:,} rows, {many:,.0f} of {rows:,}", **many)

@@ -34,7 +34,7 @@ COMPOSED = {
 
 def draw_tree(page: str, shown: ShownRelease) -> None:
     """Draw one tree at a time and feature importance, and the largest groups of a taxonomy tree."""
-    released = shown.release.model.released
+    released = shown.release.model.contents
     found: Forest = released.get("forest") or released["classifier"]
     chosen = 1
     if found.trees > 1:

@@ -60,7 +60,7 @@ def draw_epsilon(shown: ShownRelease) -> None:
     if ledger.delta:
         rho = say("Privacy losses add up in rho (zCDP): {rho} in all.", rho=number(round_up(ledger.totals.nominal)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
-    if (grown := release.artifact.released.get("forest")) and not local:
+    if (grown := release.artifact.contents.get("forest")) and not local:
         forest.draw_budget(shown, grown)
     else:
         chart(charts.epsilon_split(ledger.breakdown()))

@@ -73,7 +73,7 @@ class MaxEntropySynthesizer(CliqueSynthesizer):
     ----------
     rows_ : float
         Number of rows: public, or estimated from noisy answers.
-    margins_ : list of arrays of shape (values,)
+    marginals_ : list of arrays of shape (values,)
         Per column: the released counts of its values.
     groups_ : list of int arrays of shape (values,)
         Per column: the merged value (code in the model) of each value.
@@ -86,7 +86,7 @@ class MaxEntropySynthesizer(CliqueSynthesizer):
 
     mode: str = choice(default="corrected", options=("corrected",))
     rows_: float = fitted_field()
-    margins_: list[Floats] = fitted_field()
+    marginals_: list[Floats] = fitted_field()
     groups_: list[Ints] = fitted_field()
     pairs_: list[tuple[str, ...]] = fitted_field()
     epsilons_: list[float] = fitted_field()
@@ -109,7 +109,7 @@ class MaxEntropySynthesizer(CliqueSynthesizer):
         counts.
         """
         even = ((model.marginal((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
-        self.rows_, self.margins_, self.groups_ = rows, marginals or list(even), groups
+        self.rows_, self.marginals_, self.groups_ = rows, marginals or list(even), groups
         self.pairs_ = column_names(schema, pairs)
         self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)
         self.tables_ = [belief * self.rows_ for belief in model.beliefs]
@@ -137,7 +137,7 @@ class MaxEntropySynthesizer(CliqueSynthesizer):
     @property
     def _value_shares(self) -> list[Floats]:
         """Probabilities of values given the merged value, per column: shape (merged, values)."""
-        both = zip(self.groups_, self.margins_, strict=True)
+        both = zip(self.groups_, self.marginals_, strict=True)
         return [rows_to_one(one_hot(groups) * marginal) for groups, marginal in both]
 
 

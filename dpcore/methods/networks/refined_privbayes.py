@@ -96,7 +96,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     ----------
     class_totals_ : array of shape (classes,)
         Estimated rows per class; a single number if there is no class.
-    margins_ : list of arrays of shape (values, classes)
+    marginals_ : list of arrays of shape (values, classes)
         Per column except the class: the released marginal.
     groups_ : list of int arrays of shape (values,)
         Per column except the class: the merged value of each value.
@@ -112,7 +112,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}")
     target: str | None = text(default=None)
     class_totals_: Floats = fitted_field()
-    margins_: list[Floats] = fitted_field()
+    marginals_: list[Floats] = fitted_field()
     groups_: list[Ints] = fitted_field()
     edges_: list[tuple[str, str]] = fitted_field()
 
@@ -129,9 +129,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
         least = max(ENOUGH * self._edge_scale(total, len(names)), self.rows_ / MOST_GROUPS)
         self.groups_ = [
             merge_rare(marginal.sum(axis=1), least, ordered=schema[name].numeric or schema[name].kind == "ordered")
-            for name, marginal in zip(names, self.margins_, strict=True)
+            for name, marginal in zip(names, self.marginals_, strict=True)
         ]
-        known = dict(zip(names, self.margins_, strict=True))
+        known = dict(zip(names, self.marginals_, strict=True))
         merged = {name: groups for name, groups in zip(names, self.groups_, strict=True) if groups.max() > 0}
         coarse = {name: one_hot(groups) @ known[name] for name, groups in merged.items()}
         self.edges_, self.edge_tables_, edge_losses = [], list[Floats](), list[float]()
@@ -191,7 +191,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         return self._cell_scale(total * EDGES / max(columns - 1, 1))
 
     def _set_marginals(self, table: PrivateTable, noisy: list[Floats], names: list[str]) -> None:
-        """Set `class_totals_`, `rows_` and `margins_` from noisy marginals with the class.
+        """Set `class_totals_`, `rows_` and `marginals_` from noisy marginals with the class.
 
         `names` are the columns except the class.
         """
@@ -203,7 +203,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         rows = max(float(public_total(table, totals.sum())), 1.0)
         self.class_totals_ = np.maximum(project(totals, rows), TRACE)
         self.rows_ = float(self.class_totals_.sum())
-        self.margins_ = [project_rows(cells.T, self.class_totals_).T + TRACE for cells in flat]
+        self.marginals_ = [project_rows(cells.T, self.class_totals_).T + TRACE for cells in flat]
 
     def _choose_tree(
         self, merged: PrivateTable, coarse: dict[str, Floats], epsilon: PrivacyLoss, penalty: float
@@ -240,7 +240,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
         `losses` are those of the marginals of `names`, `edge_losses` those of the edges' marginals.
         """
-        tables, costs = dict(zip(names, self.margins_, strict=True)), dict(zip(names, losses, strict=False))
+        tables, costs = dict(zip(names, self.marginals_, strict=True)), dict(zip(names, losses, strict=False))
         parents = {child: (parent,) for child, parent in self.edges_}
         tables |= dict(zip(parents, self.edge_tables_, strict=True))
         for child, loss in zip(parents, edge_losses, strict=True):
@@ -258,7 +258,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         families: list[tuple[Any, ...]] = [(self.class_,)]
         tables = [self.class_totals_]
         names = [name for name in self.schema_.names if name != self.class_]
-        known = dict(zip(names, zip(self.margins_, self.groups_, strict=True), strict=True))
+        known = dict(zip(names, zip(self.marginals_, self.groups_, strict=True), strict=True))
         for (name, *others), table in zip(self.families_, self.tables_, strict=True):
             if name == self.class_:
                 continue

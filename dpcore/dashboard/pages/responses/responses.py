@@ -18,7 +18,7 @@ def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
     model, parts = shown.release.model, {}
     if model.reports:
         parts[phrase("Reports")] = lambda: reports.draw_reports(PAGE, shown)
-    if "forest" in model.released:
+    if "forest" in model.contents:
         parts[phrase("Tree")] = lambda: forest.draw_tree(PAGE, shown)
     return parts | {phrase("Predict"): lambda: predict.draw_predictions(PAGE, model)}
 
