@@ -148,7 +148,7 @@ class PrivacyMeasure:
         return scale if scale <= WIDEST else inf
 
     def mean_abs_error(self, scale: float) -> float:
-        """Return the mean absolute error of a count under noise of `scale`, roughly if discrete."""
+        """Return a count's mean absolute error under noise of `scale`; approximate if discrete."""
         return scale * sqrt(2 / pi) if self.delta else scale
 
     @property

@@ -167,7 +167,7 @@ class LedgerFile:
         return aside
 
     def _rename(self, aside: Path) -> None:
-        """Rename a ledger and the files that belong to it, and create an empty one."""
+        """Rename the ledger file, journal and witness to `aside`, and create an empty ledger."""
         try:
             for ending in FILE_ENDINGS:
                 part, put = (path.with_name(path.name + ending) for path in (self.path, aside))
@@ -185,7 +185,7 @@ class LedgerFile:
             write_witness(self.path, tables.state, anew=True)
 
     def copy(self) -> bytes:
-        """Return a zip file of the ledger at one moment, with its witness and secret."""
+        """Return a zip file with the ledger at one moment, its witness and its secret."""
         raw = io.BytesIO()
         with self.transaction(writes=False) as tables, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(self.path.name, tables.c.serialize())
@@ -435,7 +435,7 @@ class LedgerTables:
         return None
 
     def _checked_line(self, table: str, row_id: Cell, cells: list[Cell]) -> tuple[Cell, ...]:
-        """Return a line's cells without the checksum, which they end with, after verifying it."""
+        """Verify the checksum at the end of a line's cells, and return the other cells."""
         if cells.pop() != format_line_hash(table, row_id, cells):
             raise UnreadableError
         self._read[table, row_id] = tuple(cells)
