@@ -49,7 +49,7 @@ def release_here(path: str, name: str, epsilon: str) -> None:
         true[f"true {a} {b}"] = counts.reshape(sizes[a], sizes[b]) / len(codes)
     kept = {f"{part} {i}": each[part] for i, each in enumerate(answers) for part in each}
     np.savez(path, sizes=sizes, answers=len(answers), **kept, **true)
-    print(f"ours: {far(lambda a, b: fitted[0].model.table((a, b)), true):.4f}")
+    print(f"ours: {far(lambda a, b: fitted[0].model.marginal((a, b)), true):.4f}")
 
 
 def answer_elsewhere(path: str) -> None:

@@ -52,7 +52,7 @@ def measure(tree: TreeLeastSquares, rng: np.random.Generator) -> list[float]:
     weights = [rng.random(size) for size in tree.sizes]
     variance, _ = best(lambda: fitted.query_variance(weights))
     projection, kept = best(fitted.non_negative)
-    whole, _ = best(lambda: tree.whole_numbers(kept))
+    whole, _ = best(lambda: tree.round_to_integers(kept))
     return [fit, 1e9 * fit / sum(tree.sizes), variance, projection, whole]
 
 

@@ -37,12 +37,12 @@ def estimate_here(path: str) -> None:
 
     model = MaximalEntropy([marginal((j,)) for j in range(len(SIZES))])
     for pair in GIVEN:
-        model.join(pair, [np.arange(SIZES[j]) for j in pair], marginal(pair))
+        model.add_target(pair, [np.arange(SIZES[j]) for j in pair], marginal(pair))
     print(f"ours: an L1 distance of {model.fit(200):.1e} from what is given at most")
     far = [np.abs(marginal(pair) - np.outer(marginal(pair[:1]), marginal(pair[1:]))).sum() / 2 for pair in GIVEN]
     print(f"given tables: a total variation of {min(far):.3f} from independence at least")
     given = {f"given {key(pair)}": marginal(pair) for pair in GIVEN}
-    np.savez(path, **given, **{f"model {key(pair)}": model.table(pair) for pair in PAIRS})
+    np.savez(path, **given, **{f"model {key(pair)}": model.marginal(pair) for pair in PAIRS})
 
 
 def estimate_elsewhere(path: str) -> None:

@@ -127,7 +127,7 @@ def work(step: str, rows: int, folder: Path) -> Callable[[], object]:
         target = folder / ("numbers" if numbers else "codes")
         return partial(writing.encode_folder, source, target, schema=public, numbers=numbers, replace=True)
     if step == "all pairs":
-        return lambda: FolderRows(Folder.open(folder / "codes")).tables(combinations(range(len(public)), 2))
+        return lambda: FolderRows(Folder.open(folder / "codes")).marginals(combinations(range(len(public)), 2))
     if step == "distances":
         from dpcore.evaluate.distances import marginal_avd
 

@@ -40,7 +40,7 @@ LESSON_FILE = "dpcore/dashboard/lessons.toml"
 FIGURES = {"source_says", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
 FIGURES |= {"caption", "answers"}
 TABLES: dict[str, set[str] | None] = {  # files of texts, and their keys of texts; None: all keys
-    LESSON_FILE: {"title", "promise", "keep", "question", "literature", "text", "after", "label"},
+    LESSON_FILE: {"title", "promise", "takeaways", "question", "literature", "text", "result", "label"},
     "dpcore/audit/cases.toml": {"name", "tale", "number", "other"},
     "dpcore/charts/pictures.toml": None,
     "dpcore/export/sentences.toml": None,

@@ -164,7 +164,7 @@ def draw_server_full() -> None:
 
 
 def drop_waiting_runs(left: str) -> None:
-    """Drop a page's requested runs that have not started, so that they do not start on return."""
+    """Drop the requested runs of the page `left`, so that they do not start on return."""
     wishes = session.waiting_runs()
     for name in [name for name in wishes if name.startswith(left)]:
         del wishes[name]
@@ -198,7 +198,7 @@ def draw_frame(title: str, lead: str = "") -> Any:
         open_page(wanted)
     warn_of_lost_data()
     shown = st.session_state.get("dpcore.page", "")
-    lessons.draw_lesson_card(shown)
+    lessons.draw_lesson_bar(shown)
     left, right = st.columns([3.6, 1.3], vertical_alignment="center")
     with left.container(horizontal=True, vertical_alignment="bottom", gap="small", key="title"):
         st.title(title, anchor=False, width="content")
@@ -278,7 +278,10 @@ def warn_of_lost_data() -> None:
 
 @st.fragment(run_every=2.0)
 def draw_running_work() -> None:
-    """Draw the running work and the present spending, every two seconds; record the visit."""
+    """Draw the running work and the present spending, and mark the visitor as present.
+
+    This is drawn again every two seconds.
+    """
     housekeeping.presence()
     names = [job.name for job in session.jobs().values() if job.is_alive()]
     if not names:
@@ -319,7 +322,10 @@ def draw_spending() -> None:
 
 
 def person_clause(line: StoredTotals, unit: PrivacyUnit | None) -> str:
-    """Return a phrase with the epsilon of a person who has the most rows; "" if not needed."""
+    """Return a phrase: the epsilon of a person who has the most rows, if runs protect single rows.
+
+    Returns "" if it is not needed.
+    """
     if unit is None or unit.id_column is not None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""  # with an id column, no bound on a person's rows is known
     from dpcore.export import protection  # imported late: Start needs no releases
@@ -340,7 +346,10 @@ def check_page(name: str) -> None:
 
 
 def open_page(name: str) -> None:
-    """Go to another page, with a complete address: a later change would add a step back."""
+    """Go to another page of the menu.
+
+    The address gets all its parameters at once: a later change would add a step to the history.
+    """
     address = {links.OWN: session.own_data_kind(), links.CLASS: "1" if is_class_size() else ""}
     st.switch_page(find_page(name), query_params={key: value for key, value in address.items() if value})
 

@@ -335,8 +335,8 @@ def yardstick_of(config: Config, data: Dataset, location: Location) -> str:
     data's token stands for them, because no one else reads it.
     """
     document, rows = config.to_dict(data), data.token
-    if isinstance(location, Path) and data.held:
-        rows = Content.of_rows(data.train_sample, data.test_sample).keyed(folder_secret(location))
+    if isinstance(location, Path) and data.in_memory:
+        rows = Content.from_rows(data.train_sample, data.test_sample).keyed_hash(folder_secret(location))
     elif isinstance(location, Path):  # rows in a folder; how they are split is another secret for each reading
         rows = digest([data.token, data.sizes, data.key(folder_secret(location))])
     kept = ("dpcore", "schema", "measures", "models", "label", "rows", "skip")

@@ -167,7 +167,7 @@ class World(Noise):
         assert ((low <= self._cuts) & (self._cuts < high)).all()
         return self._cuts
 
-    def lots(self, count):
+    def uniforms(self, count):
         n = len(self.people)
         coin = self.coins[self.samples] if self.coins else None
         self.samples += 1
@@ -181,8 +181,8 @@ class CutWorld(World):
         super().__init__(side, people, **how)
         self._cut = frame, unit, fill
 
-    def lots(self, count):
-        rng = super().lots(count)
+    def uniforms(self, count):
+        rng = super().uniforms(count)
         if self._cut is not None:
             (frame, unit, fill), self._cut = self._cut, None
             persons = unit.persons(frame)

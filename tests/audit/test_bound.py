@@ -264,7 +264,7 @@ def test_noisy_indices_lose_more_than_they_claim():
 # JTree: two blocks of m equal bits, 20 rows: 19 of zeros, and one with the ones of block A, or with those of block B.
 
 ROWS = 20
-INFORMATION = MutualInformation().of(np.array([[ROWS - 1, 0], [0, 1]]), "replace") * math.log(2)  # H(1/20)
+INFORMATION = MutualInformation().score_table(np.array([[ROWS - 1, 0], [0, 1]]), "replace") * math.log(2)  # H(1/20)
 SCALE = 2 * INFORMATION  # at a claimed epsilon of 1
 
 

@@ -47,7 +47,7 @@ def favors_one(method):
         else:
             cells = [np.ravel_multi_index(row[indices], reports.shape(family)) for row in codes]
             one, other = (report_chances(channel, said, np.full(len(said), cell)) for cell in cells)
-        found[reports.who(family)] += one - other
+        found[reports.positions(family)] += one - other
     return np.round(found, 9)  # the same ratio is the same number, in whatever order it was added up
 
 
@@ -100,7 +100,7 @@ def a_seen_hash(honest, self, codes, lots):
 
 
 def all_answer_everything(honest, asked, *given):
-    return honest(replace(asked, asked=len(asked.optional)), *given)
+    return honest(replace(asked, n_optional=len(asked.optional)), *given)
 
 
 PLANTED = {

@@ -24,7 +24,7 @@ from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms import randomizers
-from dpcore.mechanisms.scores import Bounds, DistanceFromMarginals, Max, MutualInformation, OwnCandidates, R, TableScore
+from dpcore.mechanisms.scores import Bounds, DistanceFromMarginals, Max, MutualInformation, R, SplitChoice, TableScore
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.local.base import LocalClassifier
@@ -249,7 +249,7 @@ def one_way(honest, *given):
 
 
 def one_question(honest, questions, *given):
-    return honest(replace(questions, asked=min(1, questions.asked)), *given)
+    return honest(replace(questions, n_optional=min(1, questions.n_optional)), *given)
 
 
 def refused_by_a_value(honest, self, table, progress):
@@ -273,7 +273,7 @@ def leaving_out_empty_nodes(honest, self, name, epsilon, one_by_one, count):
     return found
 
 
-LOSS = Bounds._fields.index("loss")
+LOSS, SENSITIVITY = Bounds._fields.index("loss"), "sensitivity_and_rounding"
 HALF_DISTANCE = halved(DistanceFromMarginals, "bounds", LOSS)
 UNPAID_LEVEL = uncharged(lambda _, name: name == "level 1: records")
 UNPAID_ROUND = uncharged(lambda _, name: name.startswith("choice"))
@@ -312,10 +312,10 @@ PLANTS = {
     "half sensitivity of a weighted distance": (HALF_DISTANCE, "AIM", "add_remove", LossError, ANY),
     "uncharged round": (UNPAID_ROUND, "Adaptive marginals", "add_remove", LossError, FAR),
     "not doubled": (UNDOUBLED, "DiffP-ID3", "replace", LossError, ANY),
-    "half exponent loss": (halved(OwnCandidates, "bounds", LOSS), "DiffGen", "add_remove", LossError, ANY),
-    "half sensitivity of R": (halved(R, "moved", 0), "HMPrivBayes", "replace", LossError, ANY),
-    "half sensitivity of Max": (halved(Max, "moved", 0), "DiffPRFs", "add_remove", LossError, BUYS_CHOICES),
-    "half sensitivity of MI": (halved(MutualInformation, "moved", 0), "HMPrivBayes", "replace", LossError, PAIRS),
+    "half exponent loss": (halved(SplitChoice, "bounds", LOSS), "DiffGen", "add_remove", LossError, ANY),
+    "half sensitivity of R": (halved(R, SENSITIVITY, 0), "HMPrivBayes", "replace", LossError, ANY),
+    "half sensitivity of Max": (halved(Max, SENSITIVITY, 0), "DiffPRFs", "add_remove", LossError, BUYS_CHOICES),
+    "half sensitivity of MI": (halved(MutualInformation, SENSITIVITY, 0), "HMPrivBayes", "replace", LossError, PAIRS),
     "no cut above the largest": (NO_LAST_CUT, "DiffPRFs", "replace", LossError, NUMBERS),
     "wrongly monotone": (falsely(TableScore, "bounds", one_way), "DiffGen", "replace", LossError, ANY),
     "too rare samples": (RARER, "DiffPRFs", "add_remove", LossError, {**MORE["DiffPRFs"][-2]}),

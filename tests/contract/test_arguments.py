@@ -98,7 +98,7 @@ FORBIDDEN = {
 }  # fmt: skip
 SHARES = ["most", 3, (1, 2), (*[1] * 11, 0), (1e308,) * 12, (*[1] * 11, "2")]  # of 12 levels
 TOGETHER = [  # or by the schema: what is wrong, and the word for it
-    ({"count_share": 0.6, "leaf_share": 0.4}, "choices"),
+    ({"count_share": 0.6, "leaf_share": 0.4}, "below 1"),
     ({"numbers": "moments", "pairs": True}, "pairs"),
     ({"delta": 1e-9, "mode": "published"}, "as published|mode"),
     ({"target": "nobody"}, "nobody"),

@@ -17,6 +17,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,7 @@ OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < 
 # Fields that came after the record, and say nothing.
 YOUNGER = {"unit": None, "step": None, "number_format": "", "origin": "declared"}
 YOUNGER |= dict.fromkeys(("missing_values", "flags", "rules", "proposed_rules"), ())
+RENAMED = {"codes_by_block": "ordered"}  # fields by their names in the record
 RECORD = "The top of tests/contract/test_golden.py says how to record what a method makes."
 
 
@@ -71,7 +73,8 @@ def plain(value, digits=7):
         document = value.to_dict()
         return [[name, again(document.get(name, value.schema))] for name in ("groups", "nodes", "schema", "target")]
     assert hasattr(value, "__dict__"), f"{type(value)} is nothing that the record knows"
-    known = [(name, each) for name, each in sorted(vars(value).items()) if not name.startswith("_")]
+    fields = ((RENAMED.get(name, name), each) for name, each in vars(value).items() if name[0] != "_")
+    known = sorted(fields, key=itemgetter(0))
     return [[name, again(each)] for name, each in known if (name, each) not in YOUNGER.items()]
 
 

@@ -49,15 +49,15 @@ def dpcore(*names: str) -> set[str]:
 
 
 # Tighter than the layers: what starts with a name here may import nothing of dpcore but what starts with one of these.
-READERS = ("delimited", "doubts", "parquet", "workbooks")
+READERS = ("delimited_text", "doubts", "parquet", "workbooks")
 ONLY = {
     "dpcore.charts": dpcore("charts", "language", "text"),
     "dpcore.postprocess.simplex": set(),
     "dpcore.datasets.doubts": dpcore("text"),
     # the process that parses files of people loads these, and must start quickly: no pandas, and nothing that needs it
-    "dpcore.datasets.delimited": dpcore("datasets.doubts", "errors", "text"),
-    "dpcore.datasets.parquet": dpcore("datasets.delimited", "datasets.doubts", "errors"),
-    "dpcore.datasets.workbooks": dpcore("datasets.delimited", "datasets.doubts", "errors", "extras", "text"),
+    "dpcore.datasets.delimited_text": dpcore("datasets.doubts", "errors", "text"),
+    "dpcore.datasets.parquet": dpcore("datasets.delimited_text", "datasets.doubts", "errors"),
+    "dpcore.datasets.workbooks": dpcore("datasets.delimited_text", "datasets.doubts", "errors", "extras", "text"),
     "dpcore.datasets.formats": dpcore(*("datasets." + own for own in READERS), "errors"),
     "dpcore.datasets.worker": dpcore("datasets.formats", "errors"),
 }
@@ -75,11 +75,11 @@ PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 FORBIDDEN = {"print", "read_pickle", "to_pickle", "allow_pickle"}
 # Real rows are read by evaluation, which makes counts and means of them. Where else a screen needs them, and why:
 ROWS = {"train", "test", "train_sample", "test_sample", "given", "frame", "blocks", "true_rows"}
-OF_ROWS = {"cells", "codes", "held", "numbers"}  # of a counter of rows, which has only codes of them
+OF_ROWS = {"flat_indices", "codes", "all_codes", "numbers"}  # of a counter of rows, which has only codes of them
 READS_ROWS = {
     "intake": "reads them, and hands the data set on",
-    "pages.audit.own_row:case_of": "the person's own row is left out or changed",
-    "pages.audit.own_row:values": "shows the person's own row, which was asked for",
+    "pages.audit.own_row:make_case": "the person's own row is left out or changed",
+    "pages.audit.own_row:draw_values": "shows the person's own row, which was asked for",
 }
 EVALUATION_READS_ROWS = {
     "evaluator:baselines": "scikit-learn's models learn from them",
@@ -99,8 +99,8 @@ EVALUATION_READS_ROWS = {
 DRAWN_BY = {
     "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.icons"},
     "mark_real": {
-        "panels:real", "panels:draw_release_chart", "pages.compare.sweep_results:draw",
-        "pages.audit.twin_worlds:pictures", "panels.redraw:draw_redraws",
+        "panels:real", "panels:draw_release_chart", "pages.compare.sweep_results:draw_chart",
+        "pages.audit.twin_worlds:draw_charts", "panels.redraw:draw_redraws",
     },
     "statistics": {"panels:real"},
     "first_rows": {"panels.summary:draw_rows"},  # tables on the screen of their owner

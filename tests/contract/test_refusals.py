@@ -30,8 +30,8 @@ FEW, MORE = 3, 12
 read_frame = partial(reading.read_frame, trusted=True)  # in this process
 # What may stand in a refusal, as it is public: limits, headers, and numbers of files and of persons under replace.
 PUBLIC = {
-    "limit / 2 ** 20", "max_bytes / 2 ** 20", "len(members)", "len(lacking) - 1", "self.max_contributions", "len(many)",
-    "max(MOST_PLACES // len(many), 1)",
+    "limit / 2 ** 20", "max_bytes / 2 ** 20", "len(members)", "len(lacking) - 1", "self.max_contributions",
+    "len(n_rows)", "max(MOST_KEPT_ROWS // len(n_rows), 1)",
 }  # fmt: skip
 
 

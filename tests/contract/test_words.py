@@ -79,7 +79,7 @@ def test_a_translation_is_carried_over_to_a_text_that_says_the_same(catalog, cap
 
 def test_the_lesson_path_has_the_lessons_their_pages_and_sections():
     found = words.lesson_texts()
-    assert {LESSONS["epsilon"].title, LESSONS["price"].steps[1].after, LESSONS["attacks"].question} <= found
+    assert {LESSONS["epsilon"].title, LESSONS["price"].steps[1].result, LESSONS["attacks"].question} <= found
     assert {"Linkage", "Floating point"} <= found
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from bit_tables import HUGE, RELATIONS, bits, chain, planted, random_frame, schema_of, steps, total
 
-from dpcore.datasets.published import adult_schema, big5_schema
+from dpcore.datasets.catalog import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.export import make_release

@@ -355,10 +355,10 @@ def test_counts_are_averaged_with_new_estimates():
         each.average(0, np.array([40.0, 80.0]), 8.0)  # of 120 rows: 30 and 70 of 100
     groups = np.array([40 + 8 / 16 * (30 - 40), 60 + 4 / 12 * (70 - 60)])
     groups += (100 - groups.sum()) / 2
-    np.testing.assert_allclose(own.known, groups, atol=1e-3)
-    np.testing.assert_allclose(own.margin, [groups[0] / 2, groups[0] / 2, groups[1]], atol=1e-3)
+    np.testing.assert_allclose(own.model_counts, groups, atol=1e-3)
+    np.testing.assert_allclose(own.marginal, [groups[0] / 2, groups[0] / 2, groups[1]], atol=1e-3)
     np.testing.assert_allclose(own.variances, [2, 2, 8 / 3])
-    np.testing.assert_allclose(still.margin, [20, 20, 60], atol=1e-3)
+    np.testing.assert_allclose(still.marginal, [20, 20, 60], atol=1e-3)
 
 
 def test_histograms_of_similar_sizes_are_measured_at_once(watched):

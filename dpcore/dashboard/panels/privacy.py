@@ -20,7 +20,7 @@ from dpcore.text import claim, limit, number
 
 
 def draw_privacy(page: str, shown: ShownRelease) -> None:
-    """Draw claimed and proven epsilon and its shares, or what anyone could learn of one person."""
+    """Draw the tab's two parts: epsilon and its shares, and what anyone could learn of a person."""
     parts = {
         phrase("Epsilon"): partial(draw_epsilon, shown),
         phrase("One person"): partial(disclosure.draw_attack, page, shown),
@@ -29,7 +29,7 @@ def draw_privacy(page: str, shown: ShownRelease) -> None:
 
 
 def draw_epsilon(shown: ShownRelease) -> None:
-    """Draw claimed and proven epsilon, in odds, and its shares."""
+    """Draw claimed and proven epsilon, their meaning in odds, and the shares of the steps."""
     release, ledger, persons = shown.release, shown.release.ledger, shown.release.schema.persons
     frame, claimed, bound = ledger.to_frame(), ledger.epsilon_claimed, ledger.epsilon_bound
     local = release.artifact.reports is not None
@@ -53,7 +53,7 @@ def draw_epsilon(shown: ShownRelease) -> None:
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escape(retold(str(reason)))} {describe_loss_ratio(part, rows)}", icon=":material/help:")
     if bound < claimed < math.inf:
-        caption("The source claims more than is proven: some queries cost less than it charges.")
+        caption("The source claims more than is proven: some queries can cost less than it charges.")
     if ledger.guarantee_void:
         nominal = limit(ledger.epsilon_nominal)
         caption("Nominal (noise only): {epsilon}. Its shares below are no bound.", epsilon=nominal)
