@@ -160,7 +160,7 @@ class PrivacyMeasure:
         return 2 / 3 if self.delta else 1 / 2
 
     def selection_exponent(self, share: PrivacyLoss) -> float:
-        """Return the change of the exponential mechanism's exponent that a loss allows."""
+        """Return how much the exponential mechanism's exponent may change for the loss `share`."""
         return sqrt(8 * float(share)) if self.delta else float(share)
 
     def __str__(self) -> str:

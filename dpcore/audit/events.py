@@ -119,7 +119,7 @@ def similarities(fitted: Any) -> float:
 
 
 def first_similarity(fitted: Any) -> float:
-    """Return the released similarity of the first two columns."""
+    """Return the released similarity (such as Jaccard's index) of the first two columns."""
     return float(fitted.similarity_[0, 1])
 
 

@@ -313,9 +313,10 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def folder_secret(folder: Path, *, make: bool = True) -> bytes:
-    """Return the secret of a folder; `make` creates it on first use, readable by its owner only.
+    """Return the random key in a folder that keys data set names; `make` creates it on first use.
 
-    OSError if the file can be neither read nor created, or has another size.
+    The file is readable by its owner only. OSError if it can be neither read nor created, or has
+    another size.
     """
     path, new = folder / NAME, folder / f"{NAME}.{secrets.token_hex(8)}"
     if make and not path.exists():
@@ -344,7 +345,10 @@ def format_witness(state: State) -> bytes:
 
 
 def parse_witness(raw: bytes) -> State | None:
-    """Return the state in a witness file's content; None if the content is invalid."""
+    """Return the changes and the checksum in a witness file's content; None if it is invalid.
+
+    The witness file says how far the ledger had come.
+    """
     try:
         count, total, _ = raw.decode("ascii").split(" ")
         state = int(count), total
