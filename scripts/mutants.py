@@ -73,7 +73,7 @@ class Fault:
         """True if the fault was drawn at random."""
         return bool(self.fallback)
 
-    def plant(self, source: str) -> str:
+    def plant_into(self, source: str) -> str:
         """Return the source with the fault."""
         return source.replace(self.old, self.new)
 
@@ -97,7 +97,7 @@ class Fault:
         """Return why the file with the fault is not valid Python; empty if it is."""
         path = root / self.file
         try:
-            ast.parse(self.plant(path.read_text()) if path.suffix == ".py" else "")
+            ast.parse(self.plant_into(path.read_text()) if path.suffix == ".py" else "")
         except SyntaxError as error:
             return f"what is planted is not Python: {error}"
         return ""
@@ -281,7 +281,7 @@ def plant(fault: Fault, folder: Path) -> Iterator[None]:
     path = folder / fault.file
     source = path.read_text()
     try:
-        path.write_text(fault.plant(source))
+        path.write_text(fault.plant_into(source))
         Path(cache_from_source(str(path))).unlink(missing_ok=True)
         yield
     finally:

@@ -148,7 +148,7 @@ class PrivacyMeasure:
         return scale if scale <= WIDEST else inf
 
     def mean_abs_error(self, scale: float) -> float:
-        """Return the mean absolute error of a count under noise of `scale`, roughly if discrete."""
+        """Return a count's mean absolute error under noise of `scale`; approximate if discrete."""
         return scale * sqrt(2 / pi) if self.delta else scale
 
     @property
@@ -160,7 +160,7 @@ class PrivacyMeasure:
         return 2 / 3 if self.delta else 1 / 2
 
     def selection_exponent(self, share: PrivacyLoss) -> float:
-        """Return the change of the exponential mechanism's exponent that a loss allows."""
+        """Return how much the exponential mechanism's exponent may change for the loss `share`."""
         return sqrt(8 * float(share)) if self.delta else float(share)
 
     def __str__(self) -> str:

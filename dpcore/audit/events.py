@@ -87,12 +87,12 @@ def synthetic_ones(fitted: Any) -> float:
 
 
 def first_gain(fitted: Any) -> float:
-    """Return the `gain` of a fitted method's first released marginal (attribute `tables_`)."""
+    """Return the noisy count of rows (1, 1) in a fitted method's first marginal (`gain`)."""
     return gain(fitted.tables_[0], fitted.relation)
 
 
 def gained_in_marginal(fitted: Any) -> float:
-    """Return the `gain` of a fitted method's first released marginal (attribute `marginals_`)."""
+    """Return the noisy count of rows (1, 1) in a fitted network's first marginal (`gain`)."""
     return gain(fitted.marginals_[0], fitted.relation)
 
 
@@ -119,7 +119,7 @@ def similarities(fitted: Any) -> float:
 
 
 def first_similarity(fitted: Any) -> float:
-    """Return the released similarity of the first two columns."""
+    """Return the released similarity (such as Jaccard's index) of the first two columns."""
     return float(fitted.similarity_[0, 1])
 
 
@@ -167,7 +167,7 @@ def towards_second(fitted: Any) -> float:
 
 
 def cells(fitted: Any) -> float:
-    """Return the released number of rows of ones; `log_ratio_of_ones` if a row is replaced."""
+    """Return the noisy count of rows of ones; under replace, `log_ratio_of_ones` instead."""
     return log_ratio_of_ones(fitted) if fitted.relation == "replace" else float(fitted.tables_[0][1, 1])
 
 

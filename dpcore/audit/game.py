@@ -55,7 +55,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """Title in the language of the screen."""
+        """Title of the attack, in the language of the screen."""
         return say(self.change, title=say(self.name))
 
     @property
@@ -160,9 +160,10 @@ def make_schema(columns: Any, target: str | None = None, max_rows: int = MOST_RO
 
 
 def make_frame(schema: Schema, rows: dict[str, int], times: int = 1) -> pd.DataFrame:
-    """Return a data frame with each row of `rows` as often as its count, all of it `times` times.
+    """Return a data frame with each row of `rows` repeated by its count.
 
-    "011" has one value per letter, "0,yes" has values between commas.
+    All rows are repeated `times` times. "011" has one value per letter, "0,yes" has values between
+    commas.
     """
     values = {row: row.split(",") if "," in row else [*row] for row in rows}
     found = [values[row] for row, count in rows.items() for _ in range(count * times)]

@@ -22,7 +22,7 @@ from dpcore.dashboard.assets import read_asset
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, DPCoreError, LedgerError
-from dpcore.language import ENGLISH, LANGUAGES, ask, current_language, phrase, plural, retold, say
+from dpcore.language import ENGLISH, LANGUAGES, current_language, phrase, plural, retold, say, set_language_source
 from dpcore.methods import METHODS
 from dpcore.text import limit, number
 
@@ -240,7 +240,7 @@ def chosen_language() -> str:
     return next((name for name in LANGUAGES if (st.context.locale or "").split("-")[0] == name), ENGLISH)
 
 
-ask(chosen_language)
+set_language_source(chosen_language)
 
 
 def choose_language() -> None:

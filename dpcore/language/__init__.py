@@ -23,18 +23,18 @@ LONGEST = 2_000  # characters
 SAID = {"mode", "why", "score"}  # values that are translated; others may be names of columns
 _forced: ContextVar[str | None] = ContextVar("_forced", default=None)
 _forms: set[str] = set()  # phrases with values in braces
-_wanted: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - the dashboard replaces it
+_source: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - the dashboard replaces it
 
 
-def ask(wanted: Callable[[], str]) -> None:
+def set_language_source(source: Callable[[], str]) -> None:
     """Set the function that returns the language of the current screen, a key of `LANGUAGES`."""
-    global _wanted
-    _wanted = wanted
+    global _source
+    _source = source
 
 
 def current_language() -> str:
     """Return the language of the current screen, a key of `LANGUAGES`."""
-    return _forced.get() or _wanted()
+    return _forced.get() or _source()
 
 
 @contextmanager

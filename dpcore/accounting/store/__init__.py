@@ -260,7 +260,7 @@ class OpenRun:
     delta: float = 0.0
 
     def ledger(self) -> StoredLedger:
-        """Return a new ledger whose charges are written to the file as charges of this run."""
+        """Return a new ledger whose charges are written to the ledger file as this run's."""
         return StoredLedger(self)
 
 

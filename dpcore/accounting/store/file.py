@@ -167,7 +167,7 @@ class LedgerFile:
         return aside
 
     def _rename(self, aside: Path) -> None:
-        """Rename a ledger and the files that belong to it, and create an empty one."""
+        """Rename the ledger file, journal and witness to `aside`, and create an empty ledger."""
         try:
             for ending in FILE_ENDINGS:
                 part, put = (path.with_name(path.name + ending) for path in (self.path, aside))
@@ -185,7 +185,7 @@ class LedgerFile:
             write_witness(self.path, tables.state, anew=True)
 
     def copy(self) -> bytes:
-        """Return a zip file of the ledger at one moment, with its witness and secret."""
+        """Return a zip file with the ledger at one moment, its witness and its secret."""
         raw = io.BytesIO()
         with self.transaction(writes=False) as tables, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(self.path.name, tables.c.serialize())
@@ -313,9 +313,10 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def folder_secret(folder: Path, *, make: bool = True) -> bytes:
-    """Return the secret of a folder; `make` creates it on first use, readable by its owner only.
+    """Return the random key in a folder that keys data set names; `make` creates it on first use.
 
-    OSError if the file can be neither read nor created, or has another size.
+    The file is readable by its owner only. OSError if it can be neither read nor created, or has
+    another size.
     """
     path, new = folder / NAME, folder / f"{NAME}.{secrets.token_hex(8)}"
     if make and not path.exists():
@@ -344,7 +345,10 @@ def format_witness(state: State) -> bytes:
 
 
 def parse_witness(raw: bytes) -> State | None:
-    """Return the state in a witness file's content; None if the content is invalid."""
+    """Return the changes and the checksum in a witness file's content; None if it is invalid.
+
+    The witness file says how far the ledger had come.
+    """
     try:
         count, total, _ = raw.decode("ascii").split(" ")
         state = int(count), total
@@ -435,7 +439,7 @@ class LedgerTables:
         return None
 
     def _checked_line(self, table: str, row_id: Cell, cells: list[Cell]) -> tuple[Cell, ...]:
-        """Return a line's cells without the checksum, which they end with, after verifying it."""
+        """Verify the checksum at the end of a line's cells, and return the other cells."""
         if cells.pop() != format_line_hash(table, row_id, cells):
             raise UnreadableError
         self._read[table, row_id] = tuple(cells)
