@@ -81,7 +81,7 @@ def column(
 
 def clear(found: Reports) -> str:
     """Which columns the collector gets as they are, in a sentence; empty if none."""
-    names = ", ".join(" × ".join(family) for family in found.clear)
+    names = ", ".join(" × ".join(family) for family in found.unrandomized)
     return say("**{columns} is handed in as it is.**", columns=escape(names)) if names else ""
 
 
