@@ -117,10 +117,8 @@ def small():
     channels = {("y",): ERRPH(2, epsilon=1), ("z",): OUE(3, epsilon=1), ("n",): TRR(lower=-5, upper=5, epsilon=1)}
     values = {("y",): np.array([0, 1]), ("z",): np.eye(3, dtype=bool)[:2], ("n",): np.array([1.0, 2.0])}
     rules = {"+x": np.arange(7), "z": np.arange(3), "n": np.array([0, 0, 1, 1]), "y": np.arange(2)}
-    reports = Reports(
-        merged_schema(SCHEMA, rules), 2, channels, values, rows=SCHEMA, recoded=[*rules.items()], target="y"
-    )
-    return Collection(reports, ABOUT).files()
+    known = {"rows": SCHEMA, "recoded": [*rules.items()], "target": "y"}
+    return Collection(Reports(merged_schema(SCHEMA, rules), 2, channels, values, **known), ABOUT).files()
 
 
 def changed(path, value):

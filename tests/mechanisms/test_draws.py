@@ -15,7 +15,7 @@ from scipy import stats
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import draws, make_noise, sources
 from dpcore.mechanisms.noise.sources import SPARE
-from tests.laws import agreement
+from tests.distributions import agreement
 
 RARE = 1e-6
 STEPS = -(2**30), -(2**12), -1, 0, 1, 2**12, 2**30  # from a word at which a decision changes

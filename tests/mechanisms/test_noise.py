@@ -18,7 +18,7 @@ from dpcore.door.network_growth import CandidateBlock
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NOISES, NoNoise, exactly_sampled, generator, histograms, make_noise, sources
 from dpcore.mechanisms.noise.histograms import count_vectors, draw, draw_lengths, draw_vector, log_count, spreads
-from tests.laws import agreement
+from tests.distributions import agreement
 
 RARE = 1e-6
 

@@ -56,7 +56,7 @@ def test_halves(column, expected):
         assert attribute.fanout(below, below).tolist() == [0, 0]  # once
 
 
-DEEP = StopRule(5, 0.001)
+DEEP, SPLITS = StopRule(5, 0.001), {"cuts": "values", "children": "halves"}
 
 
 def planted(splits, classes=(60.0, 40.0), stop=DEEP):
@@ -68,8 +68,7 @@ def planted(splits, classes=(60.0, 40.0), stop=DEEP):
         column, point, counts = splits[node.state]
         return LocalSplit(column, point, np.array(counts), [node.state + c for c in "lr"])
 
-    kinds = {"cuts": "values", "children": "halves"}
-    return grow(SCHEMA, "y", np.array(classes), "", best_split, stop, lambda *_: None, splits=kinds)
+    return grow(SCHEMA, "y", np.array(classes), "", best_split, stop, lambda *_: None, splits=SPLITS)
 
 
 def test_a_tree_shows_sums_and_votes_estimates():

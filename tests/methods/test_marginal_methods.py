@@ -90,11 +90,11 @@ def test_marginals_are_scored_by_weight_and_noise(monkeypatch, distribution, siz
     method = AIM(epsilon=8.0, delta=delta, relation="replace").fit(frame, schema=TWO)
     measure = PrivacyMeasure.of(delta)
     share = measure.loss_of(8.0) / 32
-    error = size * measure.scale(share * Fraction(9, 10), measure.histogram(Relation.REPLACE))
+    error = size * measure.scale(share * Fraction(9, 10), measure.histogram_sensitivity(Relation.REPLACE))
     scores, factor = noise.chosen[0]
     singles = 0.5 * (0 - error / 2 * 2)  # a pair has two columns in common with the workload, a column one
     assert scores == pytest.approx([singles, singles, 200 - error / 2 * 4], abs=1e-2)
-    assert factor == pytest.approx(measure.exponent(share / 10) / 2)  # moved by 1; two ways
+    assert factor == pytest.approx(measure.selection_exponent(share / 10) / 2)  # moved by 1; two ways
     assert method.pairs_[0] == ("a", "b")
 
 

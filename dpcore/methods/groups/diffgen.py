@@ -97,6 +97,10 @@ class TopDownSpecializer(Specializer):
         return share
 
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
+        """Specialize one chosen value, and choose split points of an interval's halves.
+
+        Returns False if no value is left.
+        """
         candidates, schema = list(descent.candidates()), descent.table.schema
         if candidates:
             splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in candidates]
@@ -160,7 +164,10 @@ def choose_halves(descent: Descent, table: PrivateTable, name: str, value: TreeV
 
 
 def choose_halves_in_parallel(descent: Descent, name: str, value: TreeValue, epsilon: Epsilon) -> Frontier:
-    """Return an interval's two halves, each with halves of its own that are chosen in parallel."""
+    """Return the two halves of an interval, each with halves at a privately chosen split point.
+
+    The halves hold different records, so both choices together cost `epsilon`.
+    """
     table, side = descent.table, "side"
     where = codes_by_value(value.children, table.schema[name].size)
     while side in table.schema.names:
