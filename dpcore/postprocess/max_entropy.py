@@ -319,7 +319,7 @@ class NoisyTables:
             self.model.add_target(clique, [np.arange(size) for size in table.shape], table)
         self.model.fit(sweeps)
 
-    def expected(self, cliques: Sequence[Clique]) -> list[Floats]:
+    def expected_counts(self, cliques: Sequence[Clique]) -> list[Floats]:
         """Return the model's marginals of single columns and pairs, as counts."""
         pairs = self.model.pairs()
         return [pairs[clique] * self.rows if clique in pairs else self.counts(clique) for clique in cliques]

@@ -179,7 +179,7 @@ class Reports:
         return names
 
     @property
-    def unrandomized(self) -> list[Item]:
+    def truthful_questions(self) -> list[Item]:
         """Questions whose reports are the true answers."""
         return [question for question, channel in self.channels.items() if channel.truthful]
 

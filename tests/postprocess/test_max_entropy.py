@@ -238,14 +238,14 @@ def test_the_model_has_exact_tables_as_they_are_and_is_refitted():
         measured.add(clique, margin(joint, clique), 1e-9)
     measured.fit(2)
     distance = np.outer(margin(joint, (0,)), margin(joint, (2,))) / 500
-    np.testing.assert_allclose(measured.expected([(0, 2), (2,)])[0], distance, rtol=1e-4)
+    np.testing.assert_allclose(measured.expected_counts([(0, 2), (2,)])[0], distance, rtol=1e-4)
     for clique in cliques[3:]:
         measured.add(clique, margin(joint, clique), 1e-9)
     measured.fit(50)
     for clique in cliques:
         np.testing.assert_allclose(measured.counts(clique), margin(joint, clique), atol=1e-2)
     for wanted in (cliques, list(combinations(range(3), 2))):
-        for clique, table in zip(wanted, measured.expected(wanted), strict=True):
+        for clique, table in zip(wanted, measured.expected_counts(wanted), strict=True):
             np.testing.assert_allclose(table, measured.counts(clique))
 
 

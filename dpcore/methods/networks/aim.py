@@ -129,7 +129,7 @@ class AIM(MaxEntropySynthesizer):
             measuring = now - choosing
             error = min(table.cell_error(measuring), MOST_SCALE)
             cliques = [one for one in fitting_cliques(measured.model, pairs, 1 - float(left / budget)) if weight[one]]
-            expected = measured.expected(cliques)
+            expected = measured.expected_counts(cliques)
             families = column_names(schema, cliques)
             score = DistanceFromMarginals(expected, error / 2, factors=[weight[clique] for clique in cliques])
             chosen = int(table.choose(score, families, epsilon=choosing))
