@@ -64,7 +64,7 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -
     Parameters
     ----------
     frame : DataFrame
-        That of `forest_frames.nodes`.
+        That of `forest_frames.node_table`.
     title : str, optional
         The title.
     width : float, default=960
@@ -332,7 +332,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     Parameters
     ----------
     frame : DataFrame
-        That of `count_tree.nodes`, maybe `add_true_counts`. Colors are absolute errors if the
+        That of `count_tree.node_table`, maybe `add_true_counts`. Colors are absolute errors if the
         true counts are there; without them half the widths of 95% intervals, and the chart shows
         nothing private.
     width : int, default=820

@@ -260,7 +260,7 @@ class PrivateNodes:
         column, lows, highs = (np.concatenate(each) for each in zip(*chosen, strict=True))
         point, several = lows.copy(), highs > lows + 1
         if several.any():
-            point[several] = self._door.noise.draw_between(lows[several], highs[several])
+            point[several] = self._door.noise.uniform_integers(lows[several], highs[several])
         return Split(column, point)
 
     def _select_per_node(

@@ -31,7 +31,7 @@ from dpcore.export.rendering import spreadsheet_csv, spreadsheet_safe
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, CategoryChannel, Channel, KeepOrDraw, Warner
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import WIDEST, LocalClassifier
-from dpcore.postprocess.reports import Item, Reports, bare
+from dpcore.postprocess.reports import Item, Reports, strip_as_file
 from dpcore.text import as_text, finite_or_text, number
 
 FORMAT = "dpcore reports 1"
@@ -219,7 +219,7 @@ def channel_of(rule: Mapping[str, Any], columns: Sequence[Column]) -> Channel:
 
 def first_of(reports: Reports) -> str:
     """Return the name of the column with people's numbers, different from all other names."""
-    taken, name = {bare(own) for own in reports.names}, PERSON
+    taken, name = {strip_as_file(own) for own in reports.names}, PERSON
     while name in taken:
         name += " number"
     return name

@@ -260,7 +260,7 @@ def against_whom(release: Release, who: str) -> str:
 def not_protected(release: Release, *, local: bool) -> list[str]:
     """List what the guarantee does not protect, even where it holds."""
     reports = release.artifact.reports
-    clear = [] if reports is None else [plain(name) for family in reports.clear for name in family]
+    clear = [] if reports is None else [plain(name) for family in reports.truthful_questions for name in family]
     groups = protection.groups(release.schema.unit, release.ledger.delta)
     known = {"void": release.guarantee_void, "clear": clear, "local": local}
     known["replace"] = release.ledger.relation == "replace"
@@ -385,7 +385,7 @@ def noise_of_counts(release: Release) -> str:
 def noise_of_reports(reports: Reports) -> str:
     """Return a sentence on how far randomized response moves the share of people with one value."""
     found, names = dict[str, float](), {family: " × ".join(family) for family in reports.channels}
-    clear = {names[family] for family in reports.clear}
+    clear = {names[family] for family in reports.truthful_questions}
     for family, channel in reports.channels.items():
         people = len(reports.values[family])
         if isinstance(channel, CategoryChannel) and people and not channel.truthful:

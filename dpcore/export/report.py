@@ -127,14 +127,14 @@ def pictures_of(release: Release) -> Iterable[Picture]:
         yield artifact.picture(LONGEST)
     tree = artifact.contents.get("tree")
     if isinstance(tree, ReleasedTree):
-        nodes = count_tree.nodes(tree, most=MOST_NODES)
+        nodes = count_tree.node_table(tree, most=MOST_NODES)
         yield charts.count_tree(nodes, width=PAGE - 180), nodes
     forest = artifact.contents.get("forest")
     if isinstance(forest, Forest):
         if not forest.leaf.all():
             weights = forest.importance().rename_axis("column").reset_index(name="share")
             yield charts.importance(weights), weights
-        first = forest_frames.nodes(forest)
+        first = forest_frames.node_table(forest)
         yield charts.forest_tree(first, title=f"Tree 1 of {forest.trees:,}", width=math.inf), first
         if math.isfinite(release.ledger.epsilon_claimed):
             spent = forest_frames.budget(release.ledger)

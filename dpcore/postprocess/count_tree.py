@@ -194,7 +194,7 @@ class ReleasedTree(ReleasedDocument):
         return tree
 
 
-def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) -> pd.DataFrame:
+def node_table(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) -> pd.DataFrame:
     """Return a table of a node and the nodes below it, as many whole levels as have `most` nodes.
 
     `at` is the upper node's level and its position in that level. There is one row per node, level

@@ -21,7 +21,7 @@ PURPOSE_OF = dict(zip(("records", "split", "classes in leaves"), PURPOSES, stric
 LossByLevel = dict[tuple[int, str], Epsilon]
 
 
-def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
+def node_table(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
     """Return a table of one tree's nodes, as many whole levels from the root as have `most` nodes.
 
     `tree` is a number from 0. If the root has too many children, the largest ones are kept. There

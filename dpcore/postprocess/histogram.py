@@ -38,12 +38,12 @@ HALVINGS = 25  # bisection steps
 
 
 def likely_histogram(
-    noisy: Floats, scale: float, total: float, *, neighbors: int = 0, distribution: NoiseKind = "laplace"
+    noisy: Floats, scale: float, total: float, *, n_ordered: int = 0, distribution: NoiseKind = "laplace"
 ) -> Floats:
     """Estimate a histogram from noisy counts and its total: positive counts of shape (values,).
 
     `noisy` are counts with noise of this scale and distribution, and `total` is positive. The first
-    `neighbors` values are in order; others are categories.
+    `n_ordered` values are in order; others are categories.
     """
     nearest = project(noisy, total)
     if len(noisy) > 1 and np.isfinite(scale) and scale > 0:
@@ -52,21 +52,21 @@ def likely_histogram(
             noise = scale * (sqrt(2) if distribution == "laplace" else 1)
             share = max(noise / (noise + total / len(noisy)), 0.5)
             nearest = (1 - share) * nearest
-            nearest += share * _quantile_counts(noisy, ends, scale, total, neighbors, distribution)
+            nearest += share * _quantile_counts(noisy, ends, scale, total, n_ordered, distribution)
     found: Floats = nearest + TRACE
     found *= total / found.sum()
     return found
 
 
 def _quantile_counts(
-    noisy: Floats, ends: Floats, scale: float, total: float, neighbors: int, distribution: NoiseKind = "laplace"
+    noisy: Floats, ends: Floats, scale: float, total: float, n_ordered: int, distribution: NoiseKind = "laplace"
 ) -> Floats:
     """Return posterior counts that sum to `total`, shape (values,).
 
     They are one and the same quantile of every count's posterior distribution.
     """
     counts = (ends[1:] + ends[:-1]) / 2
-    groups = [*_nested_halves(0, neighbors), *((j, j + 1) for j in range(neighbors, len(noisy)))]
+    groups = [*_nested_halves(0, n_ordered), *((j, j + 1) for j in range(n_ordered, len(noisy)))]
     off = np.abs(noisy[:, None] - counts) / scale
     logs_of_noise = -off if distribution == "laplace" else -(off**2) / 2
     likelihood = np.cumsum(np.vstack([np.zeros(len(counts)), logs_of_noise]), axis=0)

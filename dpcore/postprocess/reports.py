@@ -174,12 +174,12 @@ class Reports:
         rows = pd.MultiIndex.from_product([self.schema[name].labels for name in question])
         names = [" / ".join(row) for row in rows.tolist()]
         # two names may be equal, or a name empty, when a file is read
-        if len({bare(name) for name in names} - {""}) < len(names):
+        if len({strip_as_file(name) for name in names} - {""}) < len(names):
             names = [f"{interval}: {name}" for interval, name in enumerate(names, 1)]
         return names
 
     @property
-    def clear(self) -> list[Item]:
+    def truthful_questions(self) -> list[Item]:
         """Questions whose reports are the true answers."""
         return [question for question, channel in self.channels.items() if channel.truthful]
 
@@ -205,10 +205,10 @@ class Reports:
         times: dict[str, int] = {}
         for question in self.channels:
             text = name = " × ".join(question)
-            while bare(name) in times:
-                times[bare(text)] += 1
-                name = f"{times[bare(text)]}: {text}"
-            times[bare(name)] = 1
+            while strip_as_file(name) in times:
+                times[strip_as_file(text)] += 1
+                name = f"{times[strip_as_file(text)]}: {text}"
+            times[strip_as_file(name)] = 1
             found.append(name)
         return found
 
@@ -238,7 +238,7 @@ class Reports:
         return pd.DataFrame(found)
 
 
-def bare(text: str) -> str:
+def strip_as_file(text: str) -> str:
     """Return a text as a file may return it: without surrounding spaces and leading apostrophes."""
     return QUOTED.sub("", text).rstrip()
 

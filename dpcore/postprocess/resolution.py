@@ -96,7 +96,7 @@ class Resolution:
         return np.asarray(self.coarser[level][first])
 
 
-def neighbors(column: Column) -> int:
+def count_ordered_values(column: Column) -> int:
     """Return how many values of a column, from the first on, are in an order.
 
     These are all values but "missing" for numbers and ordered categories, otherwise none.
@@ -114,7 +114,7 @@ def merge_more(groups: Ints, marginal: Floats, least: float, column: Column) -> 
     counts = np.bincount(groups, weights=marginal).astype(float)
     if len(counts) < 3:
         return groups
-    ordered = neighbors(column) > 0
+    ordered = count_ordered_values(column) > 0
     # the last group has "missing" only, until it is merged with others
     missing_last = ordered and column.missing
     least = max(least, float(counts.sum()) / MOST_GROUPS) if ordered else least

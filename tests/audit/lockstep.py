@@ -162,7 +162,7 @@ class World(Noise):
         assert np.array_equal(nodes[order], groups), "The order of candidates is not known to the audit."
         return column[order], low[order], high[order]
 
-    def draw_between(self, low, high):
+    def uniform_integers(self, low, high):
         assert len(low) == len(self._cuts)
         assert ((low <= self._cuts) & (self._cuts < high)).all()
         return self._cuts

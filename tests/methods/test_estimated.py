@@ -90,7 +90,7 @@ def test_a_tree_shows_sums_and_votes_estimates():
     assert np.isnan([tree.spent, tree.noisy]).all()
     rows = pd.DataFrame({"age": [0, 9, None, 3], "town": list("abgg"), "grade": "low", "one": "only"})
     assert tree.apply(rows)[:, 0].tolist() == [1, 1, 4, 3]
-    edges = forest_frames.nodes(tree)["edge"].tolist()
+    edges = forest_frames.node_table(tree)["edge"].tolist()
     assert edges == ["", "town: west, east", "town: south", "age: 0–5", "age: 6–9 or (missing)"]
     assert tree.importance().sum() == pytest.approx(1)
 

@@ -27,7 +27,7 @@ from dpcore.methods.networks.aim import workload_weights
 from dpcore.methods.networks.mst import MOST_VALUES, group_frequent_values
 from dpcore.methods.networks.refined_privbayes import EDGES, ONE_WAYS, TREE
 from dpcore.postprocess.junction_tree import cells_of
-from dpcore.postprocess.resolution import ENOUGH, Resolution, merge_more, neighbors
+from dpcore.postprocess.resolution import ENOUGH, Resolution, count_ordered_values, merge_more
 from dpcore.postprocess.simplex import fit_marginals, merge_rare
 
 CLASSLESS = replace(CHAIN, target=None)
@@ -342,7 +342,7 @@ def test_cliques_stay_small(monkeypatch):
 def test_values_are_merged(margin, least, kind, missing, groups):
     inside = len(margin) - missing
     column = Column(name="c", kind=kind, categories=tuple(map(str, range(inside))), missing=missing)
-    assert neighbors(column) == (inside if kind == "ordered" else 0)
+    assert count_ordered_values(column) == (inside if kind == "ordered" else 0)
     assert merge_more(np.arange(len(margin)), np.array(margin, dtype=float), least, column).tolist() == groups
 
 

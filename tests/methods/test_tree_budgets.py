@@ -389,14 +389,13 @@ def test_split_points_of_two_numbers_are_chosen_in_sequence():
 
 def test_random_points_of_intervals_and_uniform_draws():
     source = make_noise("laplace", 9)
-    drawn = source.draw_between(np.full(DRAWS, -2.0), np.full(DRAWS, 6.0))
+    drawn = source.uniform_integers(np.full(DRAWS, -2.0), np.full(DRAWS, 6.0))
     assert stats.chisquare(np.bincount(drawn.astype(int) + 2, minlength=8)).pvalue > ALARM
-    assert (
-        min(even_ticks(source.draw_between(np.full(DRAWS, LOWEST), np.full(DRAWS, HIGHEST)), LOWEST, HIGHEST)) > ALARM
-    )
+    drawn = source.uniform_integers(np.full(DRAWS, LOWEST), np.full(DRAWS, HIGHEST))
+    assert min(even_ticks(drawn, LOWEST, HIGHEST)) > ALARM
     low, high = np.array([-1.0, -1, 3, 7, GRID - 1]), np.array([0.0, GRID, 5, 8, GRID])
     for other in (source, source.noiseless(), NoNoise()):
-        found = other.draw_between(low, high)
+        found = other.uniform_integers(low, high)
         assert (found == np.floor(found)).all()
         assert ((low <= found) & (found < high)).all()
     for rng in (source.uniforms(DRAWS), make_noise("auto", None).uniforms(DRAWS)):

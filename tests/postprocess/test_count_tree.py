@@ -173,7 +173,7 @@ def tree(seed=0, variances=VARIANCES):
 
 def test_nodes_by_hand():
     released = tree()
-    frame = count_tree.nodes(released)
+    frame = count_tree.node_table(released)
     assert frame["level"].tolist() == [0] + [1] * 2 + [2] * 4 + [3] * 8
     # cells are numbered with the awkward column outermost, so the classes' nodes have to be brought together
     assert frame["place"].tolist() == [0, 0, 1, 0, 2, 1, 3, 0, 4, 2, 6, 1, 5, 3, 7]
@@ -194,11 +194,11 @@ def test_nodes_by_hand():
     found = tree_errors.add_true_counts(frame, tree_errors.true_counts(released, ROWS))
     assert found["true"].tolist() == [11, 8, 3, 8, 0, 0, 3, 5, 3, 0, 0, 0, 0, 2, 1]
     np.testing.assert_allclose(found["noise"], frame["noisy"] - found["true"])
-    both = count_tree.nodes(ReleasedTree([WHOLE, FINEST], [np.ones(1), np.ones(8)], [1.0, 1.0]))
+    both = count_tree.node_table(ReleasedTree([WHOLE, FINEST], [np.ones(1), np.ones(8)], [1.0, 1.0]))
     assert both["divides"].unique().tolist() == ["all rows", f"{AWKWARD}, c"]
     assert both["label"][1] == "p, no"
     # A public root, and levels that were never measured.
-    frame = count_tree.nodes(tree(variances=[0.0, math.inf, math.inf, 2.0]))
+    frame = count_tree.node_table(tree(variances=[0.0, math.inf, math.inf, 2.0]))
     assert frame.loc[0, ["measured", "noisy_margin"]].tolist() == [True, 0]
     assert frame["consistent_margin"][0] == pytest.approx(0, abs=1e-6)
     assert frame["measured"].tolist() == [True] + [False] * 6 + [True] * 8
@@ -206,15 +206,15 @@ def test_nodes_by_hand():
 
 def test_whole_levels_of_a_part_are_shown_as_long_as_there_is_room():
     for most, shown in {1: 1, 3: 3, 6: 3, 7: 7, 14: 7, 15: 15, 400: 15}.items():
-        assert len(count_tree.nodes(tree(), most=most)) == shown
-    frame = count_tree.nodes(tree(), at=(2, 3))
+        assert len(count_tree.node_table(tree(), most=most)) == shown
+    frame = count_tree.node_table(tree(), at=(2, 3))
     assert frame["name"].tolist() == [f"{AWKWARD} {x}, c <b>yes</b>" for x in ("qs", "q", "s")]
     assert frame[["left", "right"]].to_numpy().tolist() == [[0, 2], [0, 1], [1, 2]]
     assert frame["parent"].tolist() == [-1, 3, 3]
-    assert len(count_tree.nodes(tree(), at=(3, 7))) == 1
+    assert len(count_tree.node_table(tree(), at=(3, 7))) == 1
     for arguments in ({"at": (4, 0)}, {"at": (-1, 0)}, {"at": (1, 2)}, {"at": (1, -1)}, {"most": 0}):
         with pytest.raises(ParameterError):
-            count_tree.nodes(tree(), **arguments)
+            count_tree.node_table(tree(), **arguments)
 
 
 def test_errors_per_level_by_hand():

@@ -187,7 +187,7 @@ def forest(fitted):
 
 
 def test_a_tree_by_hand(forest):
-    frame = forest_frames.nodes(forest)
+    frame = forest_frames.node_table(forest)
     assert frame["place"].tolist() == [0, 2, 3, 4, 5, 6, 7]
     assert frame["parent"].tolist() == [-1, 0, 0, 3, 3, 3, 3]
     assert frame["level"].tolist() == [0, 1, 1, 2, 2, 2, 2]
@@ -201,7 +201,7 @@ def test_a_tree_by_hand(forest):
     assert frame["noisy"].tolist()[:3] == [101.0, 61.5, -3.0]
     assert frame["counts"].tolist()[:3] == [100.0, 60.0, 40.0]
     assert not frame["folded"].any()
-    leaf = forest_frames.nodes(forest, 1)
+    leaf = forest_frames.node_table(forest, 1)
     assert leaf[["place", "parent", "text", "side", "class"]].to_numpy().tolist() == [[1, -1, "", "", "no"]]
 
 
@@ -212,12 +212,12 @@ def test_deep_levels_are_folded_and_counted(forest):
         (2, [0, 2], [5, 0]),  # the largest child
         (1, [0], [6]),
     ):
-        frame = forest_frames.nodes(forest, most=most)
+        frame = forest_frames.node_table(forest, most=most)
         assert (frame["place"].tolist(), frame["folded"].tolist()) == (indices, folded)
         assert frame["leaf"].tolist() == [index not in (0, 3) for index in indices]
     for wanted in ({"tree": 2}, {"tree": -1}, {"most": 0}):
         with pytest.raises(ParameterError):
-            forest_frames.nodes(forest, **wanted)
+            forest_frames.node_table(forest, **wanted)
 
 
 def test_levels_sum_to_the_ledger_of_one_tree(small_frame, small_schema):

@@ -191,7 +191,7 @@ def test_rules_contain_all_that_reading_reports_needs():
         assert (rule["epsilon"], rule["gain"], rule["people"]) == (1, channel.gain, 0)
     assert rule["modulo"] == [2**31 - 1, 4]  # of hashes
     clear = {("a",): ERRPH(2, p0=1.0), ("b",): ERRPH(2, p0=0.9), ("c",): Warner(p=1.0)}
-    assert Reports(words("abc"), 0, clear, {}).clear == [("a",), ("c",)]  # true answers are known as such
+    assert Reports(words("abc"), 0, clear, {}).truthful_questions == [("a",), ("c",)]  # true answers are known as such
 
 
 def test_invalid_questionnaires_are_refused():

@@ -155,19 +155,19 @@ def test_exchange_is_worthwhile_for_few_rows_only():
 
 @pytest.mark.parametrize("scale", [1e-9, 0.5, 1e12, np.inf])
 def test_counts_are_positive_and_have_the_total(scale):
-    for neighbors, total in product((0, 3, 7), (1.0, 1e6)):
-        rng = np.random.default_rng(neighbors)
+    for n_ordered, total in product((0, 3, 7), (1.0, 1e6)):
+        rng = np.random.default_rng(n_ordered)
         noisy = total * rng.dirichlet(np.ones(7)) + rng.laplace(0, min(scale, 1e12), 7)
-        found = likely_histogram(noisy, scale, total, neighbors=neighbors)
+        found = likely_histogram(noisy, scale, total, n_ordered=n_ordered)
         assert (found > 0).all()
         assert found.sum() == pytest.approx(total, rel=1e-9)
-    assert likely_histogram(np.array([-3.0]), scale, 12.0, neighbors=1) == pytest.approx([12.0])
+    assert likely_histogram(np.array([-3.0]), scale, 12.0, n_ordered=1) == pytest.approx([12.0])
 
 
 def test_the_estimate_is_the_counts_without_noise_and_nearly_even_with_much():
     counts = np.array([100.0, 40, 5, 0, 55, 200])
-    for neighbors in (0, 6):
-        np.testing.assert_allclose(likely_histogram(counts, 1e-3, 400, neighbors=neighbors), counts, atol=0.01)
+    for n_ordered in (0, 6):
+        np.testing.assert_allclose(likely_histogram(counts, 1e-3, 400, n_ordered=n_ordered), counts, atol=0.01)
     noisy = counts + np.random.default_rng(1).laplace(0, 2_000, 6)
     ends = _grid(noisy, 2_000.0)
     likely = _quantile_counts(noisy, ends, 2_000.0, 400.0, 6)
@@ -194,11 +194,11 @@ def divisions(first, last):
     return [([(first, last)], 0.5)] + [(one + other, 0.5 * p * q) for (one, p), (other, q) in parts]
 
 
-def by_hand(noisy, ends, scale, total, neighbors):
+def by_hand(noisy, ends, scale, total, n_ordered):
     """`_quantile_counts` by its definition: every division, every shape, a factor for each shape by a root finder."""
     counts = (ends[1:] + ends[:-1]) / 2
-    ways = divisions(0, neighbors) if neighbors else [([], 1.0)]
-    ways = [([*groups, *((j, j + 1) for j in range(neighbors, len(noisy)))], chance) for groups, chance in ways]
+    ways = divisions(0, n_ordered) if n_ordered else [([], 1.0)]
+    ways = [([*groups, *((j, j + 1) for j in range(n_ordered, len(noisy)))], chance) for groups, chance in ways]
     chances, evidence = [], []
     for shape in SHAPES:
         mass = np.maximum(np.diff(gammainc(shape, ends * (shape * len(noisy) / total))), 1e-300)
@@ -230,14 +230,14 @@ def by_hand(noisy, ends, scale, total, neighbors):
 
 
 @pytest.mark.parametrize(
-    ("noisy", "neighbors"), [([3.0, 7.0], 0), ([12.0, 1.0, 2.0, 6.0], 4), ([8.0, 7.0, 5.0, 0.0, 3.0], 3)]
+    ("noisy", "n_ordered"), [([3.0, 7.0], 0), ([12.0, 1.0, 2.0, 6.0], 4), ([8.0, 7.0, 5.0, 0.0, 3.0], 3)]
 )
 @pytest.mark.parametrize("scale", [1.0, 4.0])
-def test_the_posterior_is_the_sum_over_all_partitions(noisy, neighbors, scale):
+def test_the_posterior_is_the_sum_over_all_partitions(noisy, n_ordered, scale):
     noisy = np.array(noisy)
     ends = _grid(noisy, scale)
-    found = _quantile_counts(noisy, ends, scale, 14.0, neighbors)
-    np.testing.assert_allclose(found, by_hand(noisy, ends, scale, 14.0, neighbors), atol=1e-3)
+    found = _quantile_counts(noisy, ends, scale, 14.0, n_ordered)
+    np.testing.assert_allclose(found, by_hand(noisy, ends, scale, 14.0, n_ordered), atol=1e-3)
 
 
 def test_very_many_values_are_affordable(monkeypatch):
@@ -246,9 +246,9 @@ def test_very_many_values_are_affordable(monkeypatch):
     counts = rng.poisson(20, 600).astype(float)
     noisy = counts + rng.laplace(0, 5.0, 600)
     assert len(_grid(noisy, 5.0)) < 200
-    found = likely_histogram(noisy, 5.0, counts.sum(), neighbors=600)
+    found = likely_histogram(noisy, 5.0, counts.sum(), n_ordered=600)
     assert np.abs(found - counts).sum() < np.abs(simplex.project(noisy, counts.sum()) - counts).sum()
     counts = np.tile(counts, 3)
     fine = counts + rng.laplace(0, 1e-6, 1_800)
     monkeypatch.setattr(histogram, "_quantile_counts", None)  # not to be called
-    np.testing.assert_allclose(likely_histogram(fine, 1e-6, counts.sum(), neighbors=1_800), counts, atol=1e-3)
+    np.testing.assert_allclose(likely_histogram(fine, 1e-6, counts.sum(), n_ordered=1_800), counts, atol=1e-3)

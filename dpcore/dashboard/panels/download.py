@@ -35,8 +35,8 @@ def draw_download(page: str, shown: ShownRelease) -> None:
         "that replay it, a report, and a card."
     )
     reports = artifact.reports
-    if reports is not None and reports.clear:
-        names = escape(", ".join(name for family in reports.clear for name in family))
+    if reports is not None and reports.truthful_questions:
+        names = escape(", ".join(name for family in reports.truthful_questions for name in family))
         markdown("The model holds noiseless figures of true answers of {names}.", names=names)
     elif not isinstance(artifact, Model):
         markdown("No real row is copied, though a synthetic row may coincide with a real one.")

@@ -40,7 +40,7 @@ def draw_tree(page: str, shown: ShownRelease) -> None:
     if found.trees > 1:
         label = say("Tree (1 to {trees:,})", trees=found.trees)
         chosen = st.number_input(label, 1, found.trees, key=f"{page}.tree:{id(shown)}", width=240)
-    frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1))
+    frame = remember(shown, f"tree {chosen}", lambda: forest_frames.node_table(found, chosen - 1))
     st.markdown(panels.release_note(shown))
     title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
     panels.draw_release_chart(shown, charts.forest_tree(frame, title=title), data=frame)

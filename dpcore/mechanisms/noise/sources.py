@@ -155,7 +155,7 @@ class Noise(ABC):
         and none is empty. A candidate of weight 0 is never selected.
         """
 
-    def draw_between(self, low: Floats, high: Floats) -> Floats:
+    def uniform_integers(self, low: Floats, high: Floats) -> Floats:
         """Draw a uniform integer from every interval [low, high).
 
         The ends are integers, given as floats; so are the results.
@@ -321,7 +321,7 @@ class NumpyNoise(Noise):
         keys = factor * gaps + self._rng.gumbel(size=scores.shape)
         return group_argmax(keys + log_weights(weights), groups, starts)
 
-    def draw_between(self, low: Floats, high: Floats) -> Floats:
+    def uniform_integers(self, low: Floats, high: Floats) -> Floats:
         """Draw a uniform integer from every interval [low, high) by NumPy's generator."""
         return self._rng.integers(low.astype(np.int64), high.astype(np.int64)).astype(float)
 
@@ -427,7 +427,7 @@ class NoNoise(Noiseless):
         gaps, starts = scores_below_best(scores, groups, weights)
         return group_argmax(gaps, groups, starts)
 
-    def draw_between(self, low: Floats, high: Floats) -> Floats:
+    def uniform_integers(self, low: Floats, high: Floats) -> Floats:
         """Return the middle of every interval [low, high), rounded down."""
         return np.floor((low + high) / 2)
 

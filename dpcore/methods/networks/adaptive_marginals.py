@@ -85,7 +85,7 @@ from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Clique, Edge
 from dpcore.postprocess.max_entropy import MaximalEntropy, merge_values, project_near
-from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors, shrink_towards
+from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, count_ordered_values, shrink_towards
 from dpcore.postprocess.simplex import TRACE, project
 
 Levels = tuple[int, int]
@@ -402,7 +402,7 @@ class ColumnCounts:
             scale = sqrt(variance / 2 if distribution == "laplace" else variance)
             both = [(tables[i], float(n)) for tables, n in zip(answers, classes, strict=True)]
             levels = [(cells + (n - cells.sum()) / cells.size, n) for cells, n in both]
-            likely = partial(likely_histogram, neighbors=neighbors(column), distribution=distribution)
+            likely = partial(likely_histogram, n_ordered=count_ordered_values(column), distribution=distribution)
             found = [likely(level, scale, n) for level, n in levels]
             joint = np.column_stack(found)
             self.losses.append((tuple(sorted({j, at} - {-1})), float(share) * float(loss / own) if own else 0.0))

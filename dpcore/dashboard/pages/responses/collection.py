@@ -112,7 +112,7 @@ def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
         with st.spinner(say("Learning")):
             model = compute_once(memory, wanted, lambda: found.learn(method))
     if isinstance(forest := model.predictor, Forest):
-        nodes = compute_once(memory, "nodes", lambda: forest_frames.nodes(forest))
+        nodes = compute_once(memory, "nodes", lambda: forest_frames.node_table(forest))
         panels.chart(charts.forest_tree(nodes, title=say("The tree that was learned")), data=nodes)
     file = compute_once(memory, "file", model.to_json)
     file_button(f"{key}.model", say("Download the model"), file, "model.json", type="primary")

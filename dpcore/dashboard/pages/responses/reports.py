@@ -84,7 +84,7 @@ def draw_column(
 
 def unprotected_columns(found: Reports) -> str:
     """Return the sentence that names the columns reported without randomization; empty if none."""
-    names = ", ".join(" × ".join(family) for family in found.clear)
+    names = ", ".join(" × ".join(family) for family in found.truthful_questions)
     return say("**{columns} is reported without randomization.**", columns=escape(names)) if names else ""
 
 

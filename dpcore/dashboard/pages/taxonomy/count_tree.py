@@ -27,7 +27,7 @@ from dpcore.evaluate.ranges import cells_covered, one_answer, true_answers
 from dpcore.export.artifacts import CountTree
 from dpcore.language import phrase, say
 from dpcore.methods.base import Synthesizer
-from dpcore.postprocess.count_tree import ALL, SURE, ReleasedTree, group_queries, nodes
+from dpcore.postprocess.count_tree import ALL, SURE, ReleasedTree, group_queries, node_table
 from dpcore.rows import HeldRows, Rows
 
 PAGE = "taxonomy"
@@ -95,7 +95,7 @@ def draw_tree(shown: ShownRelease) -> None:
     private = st.toggle(say("Color by error (reads the real rows)"), True, f"{PAGE}.tree_errors")
     key = f"{PAGE}.tree_at:{id(shown)}"
     at: tuple[int, int] = st.session_state.get(key) or (0, 0)
-    frame = remember(shown, f"nodes {at}", lambda: nodes(found, at=at))
+    frame = remember(shown, f"nodes {at}", lambda: node_table(found, at=at))
     # Groups that a level does not split are named once.
     inner = frame[frame["level"] < levels - 1].drop_duplicates("name")
     names = {(0, 0): ""} | inner.set_index(["level", "place"])["name"].to_dict()
