@@ -301,19 +301,19 @@ class Spending:
     store: LedgerStore
     ledgers: SessionLedgers
 
-    def account(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
+    def open_ledger(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """Return a new ledger part for one run.
 
         Every charge is written to the ledger store before it counts.
         """
         run = self.open_run(data, relation, purpose, delta)
-        return self.of_session(data, relation, delta).attach(run.ledger())
+        return self.session_ledger(data, relation, delta).attach(run.ledger())
 
-    def note(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
+    def ledger_part(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """Return a new part of the session's ledger, for charges that are already stored."""
-        return self.of_session(data, relation, delta).child(purpose)
+        return self.session_ledger(data, relation, delta).child(purpose)
 
-    def of_session(self, data: Dataset, relation: str, delta: float = 0.0) -> Ledger:
+    def session_ledger(self, data: Dataset, relation: str, delta: float = 0.0) -> Ledger:
         """Return the session's ledger of a data set, relation and delta; create it if missing."""
         key = self.store.key(data), relation, delta
         return self.ledgers.setdefault(key, Ledger(Relation.parse(relation), name=data.name, delta=delta))

@@ -161,7 +161,7 @@ def test_pages_charge_the_data_and_the_relation_that_were_asked_for(books):
     sets = {books.key(data): data for data in map(datasets.load, ("sample", "bank cards"))}
     keys = [(key, relation) for key in sets for relation in (ADD, REPLACE)]
     for key, relation in keys:
-        spending.account(sets[key], relation, "a run").charge(entry(Fraction(1)))
+        spending.open_ledger(sets[key], relation, "a run").charge(entry(Fraction(1)))
         ledgers = spending.store.open_runs({"C1": NaiveBayesSynthesizer(relation=relation)}, sets[key], "a comparison")
         ledgers["C1"]().charge(entry(Fraction(2)))
         assert [run.totals.bound for run in books.runs(key, relation)] == [1, 2]
