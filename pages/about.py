@@ -39,8 +39,7 @@ def server() -> None:
         markdown(files, most=most, size=st.get_option("server.maxUploadSize"))
 
 
-version = say("Version {version} · Apache License 2.0", version=__version__)
-shell.draw_frame(say("About dpcore"), version)
+shell.draw_frame(say("About dpcore"), say("Version {version} · Apache License 2.0", version=__version__))
 markdown(
     "**What it is**: a tool to teach and explain differentially private data release. Methods run "
     "as published, and corrected so that the guarantee is proved.\n\n**What it is not**: a "

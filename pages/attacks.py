@@ -3,7 +3,13 @@
 from functools import partial
 
 from dpcore.dashboard import panels, shell
-from dpcore.dashboard.pages.attacks import linkage, membership, membership_game, near_copies, secret_bits
+from dpcore.dashboard.pages.attacks import (
+    linkage,
+    membership,
+    membership_game,
+    near_copies,
+    secret_bits,
+)
 from dpcore.dashboard.pages.attacks.attack_steps import draw_attack
 from dpcore.language import phrase, say
 

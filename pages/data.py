@@ -3,7 +3,13 @@
 import streamlit as st
 
 from dpcore.dashboard import intake, session, shell
-from dpcore.dashboard.pages.data import declaration, privacy_unit, questions, schema_files, schema_table
+from dpcore.dashboard.pages.data import (
+    declaration,
+    privacy_unit,
+    questions,
+    schema_files,
+    schema_table,
+)
 from dpcore.datasets.proposals import undeclared_columns
 from dpcore.errors import DPCoreError
 from dpcore.language import say

@@ -20,8 +20,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase, say
 from dpcore.rows import FolderData
-from dpcore.rows.folder import CHANGED, PartialFolder, open_begun
-from dpcore.rows.sources import fits
+from dpcore.rows.folder import ENCODE_AGAIN, FolderStatus, read_folder_status
+from dpcore.rows.sources import mismatched_column
 from dpcore.rows.writing import encode_folder
 
 PRIVATE = phrase("**Encoded rows are as private as the rows**, and stay until you delete them.")
@@ -33,7 +33,7 @@ class FolderPlan:
 
     rows: Intake
     codes: Path
-    existing: PartialFolder | None  # existing codes, if they can be used or resumed
+    existing: FolderStatus | None  # existing codes, if they can be used or resumed
     schema: Schema
     share: float  # of rows that become test rows
 
@@ -42,7 +42,7 @@ class FolderPlan:
         """Label of the button that carries out the plan."""
         if self.existing is None:
             return say("Encode")
-        if self.existing.whole:
+        if self.existing.complete:
             return say("Use this table")
         return say("Resume the encoding after {rows:,} rows", rows=self.existing.rows)
 
@@ -53,7 +53,7 @@ def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
         return None
     with path_errors():
         own = read_codes(rows.path)
-        if own is not None and (other := fits(own.schema, schema)):
+        if own is not None and (other := mismatched_column(own.schema, schema)):
             raise SchemaError(
                 say("Column {name} of the schema is not as encoded.", name=repr(other)),
                 say("Undo the change of the column, or encode the original file again."),
@@ -64,17 +64,17 @@ def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
         return made
 
 
-def usable_codes(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
+def usable_codes(known: FolderStatus | None, rows: Intake, schema: Schema) -> FolderStatus | None:
     """Return the existing encoded rows if they fit the file's options and the schema, else None."""
-    if known is None or known.damaged() or known.reading != rows.options or codes_key(known) in unreadable_codes():
+    if known is None or known.damaged_part() or known.reading != rows.options or codes_key(known) in unreadable_codes():
         return None
-    same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
+    same = not mismatched_column(known.schema, schema) if known.complete else known.schema.columns == schema.columns
     return known if same else None
 
 
-def codes_key(codes: PartialFolder) -> tuple[Path, int]:
+def codes_key(codes: FolderStatus) -> tuple[Path, int]:
     """Return a key of encoded rows that changes when they are written again."""
-    return codes.folder, codes.written
+    return codes.folder, codes.mtime_ns
 
 
 def unreadable_codes() -> set[tuple[Path, int]]:
@@ -84,8 +84,8 @@ def unreadable_codes() -> set[tuple[Path, int]]:
 
 def describe_plan(plan: FolderPlan) -> str:
     """Return a sentence: where encoded rows will be, which exist, and how much space they need."""
-    there, folder = open_begun(plan.codes), escape(str(plan.codes))
-    if plan.existing is not None and plan.existing.whole:
+    there, folder = read_folder_status(plan.codes), escape(str(plan.codes))
+    if plan.existing is not None and plan.existing.complete:
         return say("The table is encoded: {n:,} rows in {folder}.", n=plan.existing.rows, folder=folder)
     size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in plan.schema)
     free = shutil.disk_usage(next(parent for parent in plan.codes.parents if parent.exists())).free
@@ -113,7 +113,7 @@ def encode(plan: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path,
     """
     hosting.require_own_computer()
     rows, known = plan.rows, plan.existing
-    if known is None or not known.whole:
+    if known is None or not known.complete:
         how: dict[str, Any] = {"schema": plan.schema, "replace": True, **rows.options}
         if known is not None:
             how |= {"schema": known.schema, "replace": False, "numbers": known.numbers}
@@ -128,7 +128,7 @@ def encode(plan: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path,
     try:
         found = FolderData.open(plan.codes, name=rows.name, note=note, **how)
     except DataError as error:
-        if error.remedy == CHANGED and (there := open_begun(plan.codes)) is not None:
+        if error.remedy == ENCODE_AGAIN and (there := read_folder_status(plan.codes)) is not None:
             wrong.add(codes_key(there))
         raise
     made[token] = replace(found, token=token)

@@ -23,30 +23,30 @@ from dpcore.dashboard import hosting, housekeeping, session
 from dpcore.dashboard.shell import drop_waiting_runs, escape, mendable
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
-from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
-from dpcore.datasets.formats import UNPACKED
+from dpcore.datasets.delimited_text import ESCAPED, SCRIPTS, WESTERN
+from dpcore.datasets.formats import TABLE_FORMATS
 from dpcore.datasets.proposals import (
     RARE,
-    column_of,
     column_of_flags,
-    holders,
-    outward,
+    count_values,
     propose_orders,
     propose_pairs,
     propose_schema,
+    round_bounds_outward,
+    to_column,
 )
 from dpcore.datasets.reading import read_frame
 from dpcore.datasets.recognition import RecognizedColumn, recognize
 from dpcore.datasets.schema_formats import Fields
-from dpcore.datasets.streams import head
+from dpcore.datasets.streams import read_head
 from dpcore.domain.cells import parse_columns
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema, join_flags
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, DPCoreError, SchemaError
 from dpcore.language import phrase, say
-from dpcore.rows.data import first
-from dpcore.rows.folder import PartialFolder, open_begun
+from dpcore.rows.data import read_first_rows
+from dpcore.rows.folder import FolderStatus, read_folder_status
 from dpcore.text import canonical
 
 SOURCES = {
@@ -123,7 +123,7 @@ class Intake:
 
     def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, tuple[str, float]]:
         """Return a column's values of few rows, or few persons, as {text: (value, share)}."""
-        held = holders(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
+        held = count_values(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
         every = max(sum(held.values()), 1)
         return {canonical(one): (one, held[one] / every) for one in sorted(held) if one and held[one] < RARE}
 
@@ -155,11 +155,11 @@ class Intake:
         SchemaError
             If nothing can be inferred.
         """
-        found = [column_of(one, self.frame[name])[0] for one in self.column_types if one.name == name]
+        found = [to_column(one, self.frame[name])[0] for one in self.column_types if one.name == name]
         if not found or found[0] is None:
             cause = f"No bounds or categories can be proposed for column {name!r} from its rows."
             raise SchemaError(cause, "Enter the public values of the column, or exclude it.")
-        return outward(found[0])
+        return round_bounds_outward(found[0])
 
     def join_columns(self, flags: Sequence[str]) -> Column:
         """Join indicator columns of 0 and 1 into one categorical column, and return that column."""
@@ -249,7 +249,7 @@ def choose_table(bar: Any) -> None:
     awaited = st.session_state.get("data.source") in OWN and before.dataset is not None
     style: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
     with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **style):
-        label = say("Your own table: {kinds}, also compressed", kinds=", ".join(UNPACKED))
+        label = say("Your own table: {kinds}, also compressed", kinds=", ".join(TABLE_FORMATS))
         note = say("The file is read into the memory of this server, and written nowhere.")
         close = {HANDED: None, "data.source": "upload", "data.other": False}
         style = {"on_change": st.session_state.update, "args": (close,), "help": note}
@@ -327,13 +327,13 @@ def read_path(text: str, options: Mapping[str, Any]) -> Intake:
         path = hosting.absolute_path(text.strip().strip("\"'"))
         name = f"{path.name}{'/' * path.is_dir()}"  # unlike all names of data sets
         if (known := read_codes(path)) is not None:
-            frame = first(path / next(iter(known.parts)), known.schema, 1_000)
+            frame = read_first_rows(path / next(iter(known.parts)), known.schema, 1_000)
             words = say("Encoded rows: values are known only up to bins and categories.")
             return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
         (_, known), schema = find_codes(path), None
         if known is not None:
             schema, options = known.schema, options or known.reading
-        found = head(path, **options)
+        found = read_head(path, **options)
         words = say("Only the first {rows:,} rows of the table were read.", rows=len(found.frame))
         more: dict[str, Any] = {"rows": found.rows, "path": path, "options": options}
         return make_intake(name, found.frame, schema, read_as=words, **more)
@@ -351,8 +351,8 @@ def make_intake(name: str, frame: pd.DataFrame, schema: Schema | None = None, **
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])
             why = phrase("most rows of the column have rare values")
-            seems = tuple(replace(one, kept=False, reason=why) if one.name in rare else one for one in seems)
-        schema = replace(schema, columns=tuple(map(outward, schema)))
+            seems = tuple(replace(one, keep=False, reason=why) if one.name in rare else one for one in seems)
+        schema = replace(schema, columns=tuple(map(round_bounds_outward, schema)))
     notes = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
     return Intake(name, frame, schema, notes=notes, column_types=seems, **more)
 
@@ -361,7 +361,7 @@ def is_mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
     """Return whether at most half of a column's non-empty cells have one of its listed values."""
     if column.numeric or column.outside != "clip":
         return False
-    held, listed = holders(cells), {*map(canonical, column.categories)}
+    held, listed = count_values(cells), {*map(canonical, column.categories)}
     return 2 * sum(many for one, many in held.items() if canonical(one) in listed) < sum(held.values())
 
 
@@ -384,7 +384,7 @@ def path_errors() -> Iterator[None]:
         raise DataError(cause, phrase("Check the path and its permissions.")) from None
 
 
-def read_codes(folder: Path) -> PartialFolder | None:
+def read_codes(folder: Path) -> FolderStatus | None:
     """Return the description of a folder of encoded rows; None if the folder has none.
 
     Raises
@@ -392,8 +392,8 @@ def read_codes(folder: Path) -> PartialFolder | None:
     DataError
         If the encoding is unfinished or damaged.
     """
-    found = open_begun(folder)
-    if found is not None and not (found.whole and found.parts and not found.damaged()):
+    found = read_folder_status(folder)
+    if found is not None and not (found.complete and found.parts and not found.damaged_part()):
         raise DataError(
             phrase("The encoding of this folder is unfinished, or its files have changed."),
             phrase("Choose the original file or folder, and encode it again."),
@@ -401,7 +401,7 @@ def read_codes(folder: Path) -> PartialFolder | None:
     return found
 
 
-def find_codes(source: Path) -> tuple[Path, PartialFolder | None]:
+def find_codes(source: Path) -> tuple[Path, FolderStatus | None]:
     """Return the folder for a table's encoded rows, and the up-to-date ones in it, if any.
 
     The folder is beside the table, or in the user's cache if the table's folder is not writable.
@@ -411,7 +411,7 @@ def find_codes(source: Path) -> tuple[Path, PartialFolder | None]:
     near = source.with_name(f"_{source.name}.codes")  # not read as a part of a folder of tables
     folders = [near, cached] if os.access(source.parent, os.W_OK) else [cached, near]
     for folder in folders:
-        if (found := open_begun(folder)) is not None and not found.outdated(source):
+        if (found := read_folder_status(folder)) is not None and not found.source_changed(source):
             return folder, found
     return folders[0], None
 

@@ -287,7 +287,7 @@ def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], V
 
     Returns None while the background work runs.
     """
-    if shown.data.held:
+    if shown.data.in_memory:
         return remember(shown, key, compute)
 
     def work(progress: Progress) -> Value:

@@ -53,6 +53,7 @@ def read_lessons(found: dict[str, Any]) -> dict[str, Lesson]:
     actions = {name: Action(**action) for name, action in found["actions"].items()}
 
     def step(table: dict[str, Any]) -> LessonStep:
+        """Return one step from its `table`, with the shared settings named under `as`."""
         shared = found["settings"].get(table.pop("as", ""), {})
         settings, action = shared | table.pop("settings", {}), actions.get(table.pop("action", ""))
         return LessonStep(settings=settings, action=action, **table)

@@ -30,12 +30,12 @@ class LessonProgress:
     name: str
     number: int
     step: LessonStep
-    finished_before: int
+    runs_before: int
 
     @property
     def is_done(self) -> bool:
         """Return whether the step's run has finished; True for a step without a run."""
-        return self.step.action is None or session.finished_runs().get(self.step.job, 0) > self.finished_before
+        return self.step.action is None or session.finished_runs().get(self.step.job, 0) > self.runs_before
 
 
 def begin_lesson(name: str) -> None:
@@ -47,7 +47,8 @@ def begin_lesson(name: str) -> None:
 def go_to_step(name: str, number: int) -> None:
     """Open the page of step `number` with that step's settings only. The page keeps its release."""
     step = LESSONS[name].steps[number]
-    session.keep(PROGRESS, LessonProgress(name, number, step, session.finished_runs().get(step.job, 0)))
+    runs = session.finished_runs().get(step.job, 0)
+    session.keep(PROGRESS, LessonProgress(name, number, step, runs))
     session.drop(f"{step.page}.")
     apply_settings(step)
     st.session_state["dpcore.open"] = step.page
@@ -156,7 +157,8 @@ def guide_script(progress: LessonProgress, here: bool) -> str:
     step, done = progress.step, progress.is_done
     top, seek = here and (step.action is None or not done), here and done and bool(step.selector)
     given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {target_expression(step)};"
-    return f"<script>// {progress.name} {progress.number} {done} {here}\n{{{given}\n{GUIDE}}}</script>"
+    state = f"{progress.name} {progress.number} {done} {here}"
+    return f"<script>// {state}\n{{{given}\n{GUIDE}}}</script>"
 
 
 def target_expression(step: LessonStep) -> str:

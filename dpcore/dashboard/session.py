@@ -152,7 +152,7 @@ def own_data_kind() -> str:
     """
     aside = st.session_state[ASIDE][0].get("dpcore.data") if is_set_aside() else None
     own = [data for data in (dataset(), aside) if data is not None and data.reading is not None]
-    return "" if not own else "1" if any(data.held for data in own) else "folder"
+    return "" if not own else "1" if any(data.in_memory for data in own) else "folder"
 
 
 def waiting_runs() -> dict[str, str]:

@@ -20,7 +20,7 @@ from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.widgets import MADE, focus, note_outdated, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
-from dpcore.errors import BookError
+from dpcore.errors import LedgerError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import facts, protection
 from dpcore.export.artifacts import SyntheticRows
@@ -142,7 +142,7 @@ class Workbench:
                 raise jobs.CanceledError(describe_spent(ledger)) from stopped
             copy = [method.sample(rows[0] or default_rows(method, data.schema))] if rows else []
             made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
-            writes = method if copy and not data.held else None
+            writes = method if copy and not data.in_memory else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
             before = comparable_release(shelf.get(page), made, data)
             shelf[page] = ShownRelease(made, data, chosen_run, method=writes, previous=before)
@@ -252,7 +252,7 @@ def require_room(run: PrivateEstimator, data: Dataset) -> None:
     """
     if run.mode == "published" or parameters.void_reason(run, data.schema):
         return  # its loss may be smaller than claimed, or unknown
-    with suppress(BookError):  # the run reports why it cannot be charged
+    with suppress(LedgerError):  # the run reports why it cannot be charged
         session.ledger_store().require_room(data, run.relation, run.epsilon, run.delta)
 
 

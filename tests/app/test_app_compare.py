@@ -184,4 +184,4 @@ def test_answers_say_what_epsilon_buys_and_what_a_proof_costs():
     proved = runs_of(1.0, a=HIGH, a_=LOW, b=LOW, b_=HIGH, c=HIGH, c_=MIXED)
     text = answers.answer_sentence(proved, "accuracy")
     assert "a nothing (83%, as published 25%); b 58% (25%" in text
-    assert text.endswith("c nothing that can be told from run-to-run variation.")
+    assert text.endswith("c nothing beyond run-to-run variation.")

@@ -15,7 +15,7 @@ from dpcore.dashboard import folders, intake
 from dpcore.dashboard.panels import download
 from dpcore.errors import DataError
 from dpcore.rows import FolderData, data, exact_counts, writing
-from dpcore.rows.folder import open_begun
+from dpcore.rows.folder import read_folder_status
 
 PAGE = "networks"
 ROWS = 640
@@ -89,7 +89,7 @@ def test_a_folder_is_chosen_declared_encoded_and_used(table):
     assert isinstance(used, FolderData)
     assert used.schema.source == "declared"
     assert sum(used.sizes) == ROWS
-    assert open_begun(codes_of(table)).whole
+    assert read_folder_status(codes_of(table)).complete
 
 
 def test_cancel_keeps_what_is_encoded_and_another_session_goes_on(table, monkeypatch):

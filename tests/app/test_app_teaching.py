@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 ATTACKS = OTHERS["attacks"].split()
 CHOICES = {  # what is shown on a tab of several things
-    "response": ("response", "What it does"),
-    "measures": ("response", "One report"),
-    "numbers": ("response", "One number"),
-    "asking": ("composition", "Ask again"),
+    "response": ("response", "How it works"),
+    "measures": ("response", "Privacy of one report"),
+    "numbers": ("response", "Reports of a number"),
+    "asking": ("composition", "Repeated queries"),
     "groups": ("composition", "Disjoint groups"),
 }
 PARTS = [("attacks", part) for part in ATTACKS]

@@ -36,7 +36,7 @@ def draw_attack(page: str, shown: ShownRelease) -> None:
         "release. The method runs {fits} times; random real rows take part in every other run.",
         fits=FITS,
     )
-    if not shown.data.held:
+    if not shown.data.in_memory:
         st.info(say("Real rows of this release are in a folder; this attack needs them in memory."))
         return
     target, how = release.parameters.get("target") or schema.target, dict[str, Any]()

@@ -48,7 +48,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
 
     `page` is the beginning of all widgets' keys.
     """
-    own = {data.name: data} if data.held else {}
+    own = {data.name: data} if data.in_memory else {}
     sets = own | read_published(paper) | own
     if not own:
         st.info(say("The rows in use are in a folder. Figures need rows in memory: choose other data."))

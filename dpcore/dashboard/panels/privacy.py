@@ -43,7 +43,7 @@ def draw_epsilon(shown: ShownRelease) -> None:
     if different := bound != claimed or math.isinf(bound):
         title = say("Proven at most: {epsilon}.", epsilon=limit(bound))
         text = say("The source claims no finite epsilon.")
-        text = text if math.isinf(claimed) else odds(ledger.totals.claimed)
+        text = text if math.isinf(claimed) else odds(ledger.totals.claimed_loss)
         st.markdown(f"**{say('Claimed: {epsilon}.', epsilon=claim(claimed))}** {text}")
     text = say(ledger.guarantee_void) or odds(ledger.totals.bound)
     st.markdown(f":red[**{title}**] {text}" if bound > claimed else f"**{title}** {text}")
@@ -58,7 +58,7 @@ def draw_epsilon(shown: ShownRelease) -> None:
         nominal = limit(ledger.epsilon_nominal)
         caption("Nominal (noise only): {epsilon}. Its shares below are no bound.", epsilon=nominal)
     if ledger.delta:
-        rho = say("Privacy losses add up in rho (zCDP): {rho} in all.", rho=number(round_up(ledger.totals.of_noise)))
+        rho = say("Privacy losses add up in rho (zCDP): {rho} in all.", rho=number(round_up(ledger.totals.nominal)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     if (grown := release.artifact.released.get("forest")) and not local:
         forest.draw_budget(shown, grown)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from dpcore.datasets.proposals import RARE, holders, without_values
+from dpcore.datasets.proposals import RARE, count_values, without_values
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
@@ -49,7 +49,7 @@ def propose_schema(frame: pd.DataFrame, target: str | None, unit: PrivacyUnit | 
     schema = Schema.infer(frame.drop(columns=[unit.id_column]), target=target)
     columns = []
     for column in schema:
-        held = holders(frame[column.name], frame[unit.id_column])
+        held = count_values(frame[column.name], frame[unit.id_column])
         rare = {canonical(value) for value, persons in held.items() if persons < RARE}
         columns.append(without_values(column, rare))
     return replace(schema, columns=tuple(columns), unit=unit)

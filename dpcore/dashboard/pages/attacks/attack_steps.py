@@ -15,7 +15,12 @@ import streamlit as st
 
 from dpcore import charts, datasets
 from dpcore.dashboard import links, session
-from dpcore.dashboard.demonstration import Demonstration, draw_demonstration, epsilon_slider, two_columns
+from dpcore.dashboard.demonstration import (
+    Demonstration,
+    draw_demonstration,
+    epsilon_slider,
+    two_columns,
+)
 from dpcore.dashboard.widgets import choice, seed_button
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say

@@ -28,15 +28,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
-from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
 
 from dpcore.arguments import Floats, Ints
 
-AnswerCodes = NDArray[np.int64]
 
-
-def indicator_matrix(codes: AnswerCodes, sizes: Sequence[int], *, degree: int) -> Any:
+def indicator_matrix(codes: Ints, sizes: Sequence[int], *, degree: int) -> Any:
     """Return which person has which value, or pair of values, as a sparse matrix of 0 and 1.
 
     Parameters
@@ -81,7 +78,7 @@ class MembershipStudy:
 
     indicators: Any
     participants: Ints
-    non_participants: Ints
+    outsiders: Ints
 
     @cached_property
     def averages(self) -> Floats:
@@ -91,7 +88,7 @@ class MembershipStudy:
     @cached_property
     def population(self) -> Floats:
         """Share of each attribute in the rest of the population, which the attacker knows."""
-        both = self.indicators[np.concatenate([self.participants, self.non_participants])]
+        both = self.indicators[np.concatenate([self.participants, self.outsiders])]
         others = self.indicators.shape[0] - both.shape[0]
         return np.asarray((self.indicators.sum(axis=0) - both.sum(axis=0)) / others).ravel()
 
@@ -102,7 +99,7 @@ class MembershipStudy:
         """
         people, public = len(self.participants), self.population
         pull = (averages - public) / (public * (1 - public) + 0.1 / people + people * 2 * spread**2)
-        return self.indicators[self.participants] @ pull, self.indicators[self.non_participants] @ pull
+        return self.indicators[self.participants] @ pull, self.indicators[self.outsiders] @ pull
 
 
 def random_study(indicators: Any, people: int, rng: Generator) -> MembershipStudy:
@@ -130,7 +127,8 @@ def shares_right(studies: list[MembershipStudy], epsilons: Iterable[float], rng:
     for study in studies:
         unit = rng.laplace(size=study.indicators.shape[1])
         for epsilon in epsilons:
-            spread = noise_scale(count_marginals(study.indicators), len(study.participants), epsilon)
+            marginals, people = count_marginals(study.indicators), len(study.participants)
+            spread = noise_scale(marginals, people, epsilon)
             noisy = (study.averages + sign * spread * unit for sign in (1, -1))
             found += [(epsilon, share_right(*study.scores(averages, spread))) for averages in noisy]
     frame = pd.DataFrame(found, columns=["epsilon", "share"])

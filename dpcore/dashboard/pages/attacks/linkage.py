@@ -41,10 +41,9 @@ LISTED, FIRST = 6, 2  # people on the public list; first seed
 def draw_settings(key: str) -> tuple[tuple[str, ...]]:
     """Draw the choice of the columns that the attacker knows; return their names."""
     label = say("Columns that the attacker knows")
-    look: Any = {"default": KNOWABLE[:6], "selection_mode": "multi", "wrap": True}
-    look["label_visibility"] = "collapsed"
+    look: Any = {"selection_mode": "multi", "wrap": True, "label_visibility": "collapsed"}
     with st.expander(label):
-        chosen = lasting(st.pills, label, f"{key}.known", KNOWABLE, **look) or ()
+        chosen = lasting(st.pills, label, f"{key}.known", KNOWABLE, default=KNOWABLE[:6], **look) or ()
     return (tuple(name for name in KNOWABLE if name in chosen),)
 
 
@@ -99,19 +98,19 @@ def run_attack(known: tuple[str, ...], epsilon: float | None, seed: int) -> tupl
         "columns: anyone whose values in these columns are **unique** is found."
     )
     assumed = say(
-        "Columns that others know are quasi-identifiers: by ZIP code, sex and date of birth, 87% of "
-        "people in the US are likely unique (Sweeney 2000). With noise, one person changes one count "
-        "by 1: all counts together can cost up to epsilon. Without any table, the more frequent "
-        "answer is right about {base} of people.",
+        "Columns that others know are quasi-identifiers: by ZIP code, sex and date of birth, 87% "
+        "of people in the US are likely unique (Sweeney 2000). With noise, one person changes one "
+        "count by 1: all counts together can cost up to epsilon. Without any table, the more "
+        "frequent answer is right about {base} of people.",
         base=percent(base),
     )
     if epsilon is None:
         frame = unique_shares(known)
         keep = say("Anyone who is unique in what others know is found, with or without a name.")
         look: Any = {"what": say("columns that the attacker knows"), "found": say("unique")}
-        look |= {"title": say("Share of people who are unique, and so found by name"), "at": len(known)}
+        look |= {"title": say("People who are unique, and so found by name"), "at": len(known)}
         pictures = [charts.share_found(frame, most=len(KNOWABLE), **look), people]
-        figures, behind = {say("People found by name"): percent(found.mean())}, {say(NUMBERS): frame}
+        figures, behind = {say("Found by name"): percent(found.mean())}, {say(NUMBERS): frame}
         return say(lead, n=len(known)), Demonstration(figures, pictures, keep, assumed, behind)
     if not found.any():
         return say("No one is unique in these columns. Choose more columns."), None

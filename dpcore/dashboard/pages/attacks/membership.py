@@ -10,7 +10,13 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard.demonstration import Demonstration
 from dpcore.dashboard.pages.attacks import averages
-from dpcore.dashboard.pages.attacks.attack_steps import NUMBERS, WITH_NOISELESS, noisy_demonstration, remembered, sample
+from dpcore.dashboard.pages.attacks.attack_steps import (
+    NUMBERS,
+    WITH_NOISELESS,
+    noisy_demonstration,
+    remembered,
+    sample,
+)
 from dpcore.dashboard.widgets import choice, number_choice
 from dpcore.language import phrase, say
 from dpcore.text import percent
@@ -21,7 +27,7 @@ PEOPLE, STUDIES = (25, 50, 100, 200), 30
 
 def draw_settings(key: str) -> tuple[int, int]:
     """Draw the settings of the study; return its marginals' degree and number of people."""
-    degree = choice(st.radio, say("Published averages: share of people with"), f"{key}.degree", PUBLISHED)
+    degree = choice(st.radio, say("Published: share of people with"), f"{key}.degree", PUBLISHED)
     label = say("People in the study")
     return degree, number_choice(st.select_slider, label, f"{key}.people", PEOPLE, value=50)
 

@@ -34,7 +34,7 @@ STATE = "dpcore.guessing"
 def draw_game(page: str) -> None:
     """Draw the membership game: the rules, the current round, and the scores."""
     markdown(
-        "**Is {name} in the table?** A coin decides, and you guess from a noisy count of ill people.",
+        "**Is {name} in the table?** A coin decides; you guess from a noisy count of ill people.",
         name=DANA,
     )
     left, right = two_columns()

@@ -99,7 +99,7 @@ def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     values = {"columns": columns, "permuted": columns - len(KNOWN) - 1, "share": percent(inside)}
     values |= {"method": METHODS[METHOD].title, "epsilon": epsilon, "points": limit_points(epsilon or 0)}
     groups = {
-        "others": say("rows of other people: {mean:.1f} columns off on average", mean=others.mean()),
+        "others": say("rows of others: {mean:.1f} columns off on average", mean=others.mean()),
         "released": say("released rows: {mean:.1f} columns off on average", mean=released.mean()),
     }
     frame = pd.DataFrame({"others": distance_shares(others), "released": distance_shares(released)})
@@ -110,8 +110,8 @@ def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     look["what"] = say("columns that differ from the nearest real row, of {columns}", **values)
     figures = {say("Right if in the data"): percent(inside), say("Right if not in the data"): percent(outside)}
     assumed = say(
-        "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, education, "
-        "marital status and occupation. Each release is one draw with teaching noise."
+        "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, "
+        "education, marital status and occupation. Each release is one draw with teaching noise."
     )
     pictures, behind = [charts.group_strips(bars, **look)], {say(NUMBERS): frame}
     return say(lead, **values), Demonstration(figures, pictures, say(keep, **values), assumed, behind)

@@ -10,7 +10,12 @@ from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.dashboard.demonstration import Demonstration
 from dpcore.dashboard.pages.attacks import secret_bits_numbers
-from dpcore.dashboard.pages.attacks.attack_steps import NUMBERS, WITH_NOISELESS, noisy_demonstration, remembered
+from dpcore.dashboard.pages.attacks.attack_steps import (
+    NUMBERS,
+    WITH_NOISELESS,
+    noisy_demonstration,
+    remembered,
+)
 from dpcore.dashboard.widgets import lasting
 from dpcore.language import phrase, say
 from dpcore.text import percent, short

@@ -28,9 +28,9 @@ def random_groups(people: int, number: int, rng: np.random.Generator) -> Floats:
     return rng.integers(0, 2, (number, people)).astype(float)
 
 
-def noise_scale(questions: int, epsilon: float) -> float:
+def noise_scale(queries: int, epsilon: float) -> float:
     """Return the scale of the Laplace noise on each count if all counts together cost `epsilon`."""
-    return questions / epsilon
+    return queries / epsilon
 
 
 def solve_bits(groups: Floats, counts: Floats) -> Flags:

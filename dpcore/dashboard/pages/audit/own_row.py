@@ -58,7 +58,7 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
 
     `container` is the empty place where the run button is drawn.
     """
-    if not data.held:
+    if not data.in_memory:
         needs = phrase("This attack needs all rows in memory: upload a file of at most {size} MB.")
         st.info(say(needs, size=MAX_BYTES >> 20))
         return
@@ -80,7 +80,7 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
         caption(case.story)
         twin_worlds.draw_explanation(case)
         cost = phrase("Shown to anyone else, these results could cost up to epsilon {sum}.")
-        bound, trials = result.bound, result.trials
+        bound, trials = result.epsilon_nominal, result.trials
     if math.isinf(bound):
         cost = phrase("Shown to anyone else, these results would have no guarantee: no epsilon is proven.")
     runs = phrase("{runs:,} runs on your real rows, for your eyes only: nothing is charged.")
@@ -106,7 +106,7 @@ def draw_settings(key: str, data: Dataset) -> tuple[OwnRow, int]:
     with settings_drawer():
         changes = {change: words for change, words in CHANGES.items() if change in kind.relations_in(mode)}
         relation_key, usual = f"{key}.relation.{'.'.join(changes)}", kind.parameters()["relation"].default
-        relation = choice(st.radio, say("What happens to the person"), relation_key, changes, usual=usual)
+        relation = choice(st.radio, say("Change in world B"), relation_key, changes, usual=usual)
         if relation == "replace":
             label = say("Row number whose values the person gets")
             other = lasting(st.number_input, label, f"{key}.other:{data.token}", 1, rows, min(2, rows))
@@ -141,7 +141,8 @@ def make_case(estimator: PrivateEstimator, chosen: OwnRow, data: Dataset) -> Cas
 
 def draw_values(data: Dataset, chosen: OwnRow) -> None:
     """Draw a table of the chosen person's values in world A and in world B; it has no download."""
-    people = data.train_sample[list(data.schema.names)].iloc[[chosen.row - 1, chosen.replacement - 1]]
+    rows = data.train_sample[list(data.schema.names)]
+    people = rows.iloc[[chosen.row - 1, chosen.replacement - 1]]
     shown = people.map(lambda value: escape(str(value))).T
     shown.columns = [say("World A"), say("World B")]
     if chosen.relation == "add_remove":

@@ -30,7 +30,7 @@ EXPLAINED = {
         "Share of real test rows that are predicted right, by the released classifier or one that "
         "learned from the synthetic rows. Higher is better."
     ),
-    "balanced accuracy": phrase("Share of a class predicted right, mean over classes. Higher is better."),
+    "balanced accuracy": phrase("Share of each class predicted right, averaged. Higher is better."),
     RANGE_ERROR: phrase("Mean error of 200 random queries on 1 to 3 columns, in shares of all rows. Lower is better."),
 }
 DISTANCE = phrase(

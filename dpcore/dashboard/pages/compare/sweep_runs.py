@@ -121,6 +121,7 @@ def make_work(config: Config, data: Dataset) -> jobs.Work:
     kept, spending, store_key = run_store(), session.spending(), kept_comparison()
 
     def compare(progress: Progress) -> None:
+        """Measure the baselines, then make the unfinished runs and charge each to the ledger."""
         progress(0.0, phrase("measuring the real rows"))
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
@@ -130,18 +131,19 @@ def make_work(config: Config, data: Dataset) -> jobs.Work:
         notes: dict[Any, Ledger] = {}
         before = proven_epsilon(spending.store, config, data)
 
-        def tell(*_: object) -> None:
+        def report_progress(*_: object) -> None:
+            """Show the number of finished runs, and their proven epsilon, on the progress bar."""
             spent = number(proven_epsilon(spending.store, config, data) - before)
             values = {"count": len(made.frames), "planned": made.n_runs, "spent": spent}
             progress(len(made.frames) / made.n_runs, SPENT.format(**values))
 
         how: dict[str, Any] = {"ledgers": spending.store.open_runs(config.methods, data, PURPOSE), "store": kept}
-        with closing(experiment.stream(data=data, progress=tell, **how, **config.arguments)) as found:
+        with closing(experiment.stream(data=data, progress=report_progress, **how, **config.arguments)) as found:
             for count, (_, frame) in enumerate(found, 1):
                 made.frames.append(frame)
                 store_key["shown"] = made
                 if count > finished:
                     record_run(spending, notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
-                tell()
+                report_progress()
 
     return compare

@@ -11,12 +11,24 @@ import streamlit as st
 from dpcore.dashboard import folders, intake, jobs, session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data import privacy_unit, rules
-from dpcore.dashboard.pages.data.questions import SHOWN, TableQuestion, column_questions, draw_selection
+from dpcore.dashboard.pages.data.questions import (
+    SHOWN,
+    TableQuestion,
+    column_questions,
+    draw_selection,
+)
 from dpcore.dashboard.pages.data.schema_table import lost_taxonomies
 from dpcore.dashboard.shell import drop_waiting_runs, escape, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
-from dpcore.datasets.proposals import PROPOSED, RARE, outward, was_edited, with_value, without_values
+from dpcore.datasets.proposals import (
+    PROPOSED,
+    RARE,
+    round_bounds_outward,
+    was_edited,
+    with_value,
+    without_values,
+)
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase, retold, say
 from dpcore.text import canonical
@@ -32,7 +44,7 @@ UNDECLARED = phrase(
 )
 RARE_WORDS = phrase("**Values of fewer than {rare} rows or persons count as missing**: {columns}.")
 DROPPED = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
-SINGLE = phrase("A bound that is one row's value cannot be declared. Write rounder bounds for {columns}.")
+SINGLE = phrase("A bound equal to one row's value is not declared. Round the bounds of {columns}.")
 
 
 def keep_and_rerun(rows: Intake, *known: Any) -> NoReturn:
@@ -88,7 +100,7 @@ def make_questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[Ta
 
 def draw_inferred_columns(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
     """Draw the lines that nobody has declared yet, and the button to go on without a guarantee."""
-    markdown("Declare all values that could occur. Rounding bounds outward is no privacy protection.")
+    markdown("Declare all values that could occur. Rounding bounds outward protects no one.")
     lines = {name: schema[name].values_text for name in left}
     st.dataframe(pd.DataFrame({say("Public values"): lines}), height=220, key="data.lines")
     jobs.request_button(say("Use without a guarantee"), rows.request, "unproved", type="tertiary")
@@ -152,7 +164,7 @@ def draw_use_button(rows: Intake, schema: Schema, left: Sequence[str], share: fl
     look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
     if left:
         action = say("This is public: {action}", action=action[0].lower() + action[1:])
-    if exact := [name for name in left if was_edited(outward(schema[name]), schema[name])]:
+    if exact := [name for name in left if was_edited(round_bounds_outward(schema[name]), schema[name])]:
         look |= {"disabled": True, "help": say(SINGLE, columns=escape(", ".join(exact)))}
     with at:
         if now.token != rows.token_of(share) or now.schema != schemas["use"]:

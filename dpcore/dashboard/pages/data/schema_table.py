@@ -44,9 +44,9 @@ STEP = re.compile(r"(?is)[,，]\s*(?:in\s+steps\s+of\s+(\S+)|first\s+of\s+(\w+))
 BOUNDS = re.compile(rf"(?is)^(\S+)\s+(?:to|至|到)\s+(\S+?)(?:\s*[,，]\s*(?:{WAYS})?)?$")
 HOW = phrase(
     "Categories: all, with semicolons between; one that has a semicolon in quotation marks. "
-    "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65; or 0 to 8, all values. "
-    "Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year). "
-    "On a grid: 0 to 90000, 9 bins, in steps of 1000; or by year, first of month."
+    "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65; or 0 to 8, all "
+    "values. Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year). On a grid: 0 "
+    "to 90000, 9 bins, in steps of 1000; or by year, first of month."
 )
 
 
@@ -187,7 +187,7 @@ def column_origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[
     `left` are the columns whose lines were inferred from the rows and not declared yet.
     """
     words = phrase("left out: {reason}")
-    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.kept}
+    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.keep}
     for column in schema:
         words = ORIGINS.get(column.origin, phrase("declared"))
         found[column.name] = say("read off your rows") if column.name in left else say(words)

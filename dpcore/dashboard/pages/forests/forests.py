@@ -51,5 +51,5 @@ def draw_forest_button(method: PrivateEstimator, rows: int | None) -> None:
 
 
 def draw_drawers(_: Dataset) -> None:
-    """Draw the drawer for a model from a file, which needs no release."""
+    """Draw the folded drawer that predicts with a model from a file, which needs no release."""
     predict.saved_model_drawer(PAGE)

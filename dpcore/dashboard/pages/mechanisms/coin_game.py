@@ -35,7 +35,7 @@ def last_draw(key: str, label: str, icon: str, draw: Callable[..., Any], *settin
     if found is None:
         caption("Coins are tossed when you press {label}, and no answer is kept.", label=label)
     elif found[0] != settings:
-        caption("The settings have changed since the last draw. Press {label} to use them.", label=label)
+        caption("Settings have changed since the last draw. Press {label} to use them.", label=label)
     return found
 
 
@@ -63,6 +63,7 @@ def play_once(key: str) -> Demonstration | None:
     values = {"truth": say(ANSWERS[truth]), "coin": say(coin, said=answer)}
 
     def draw_views() -> None:
+        """Draw side by side what only the visitor knows and what the collector gets."""
         private, public = st.container(key=f"{key}.answer").columns(2, border=True)
         with private:
             markdown(":material/visibility_off: **Only you know**")

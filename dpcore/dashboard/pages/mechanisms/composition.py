@@ -96,10 +96,10 @@ def floating_point(key: str) -> Demonstration:
     return Demonstration(
         {say("Revealing answers, {bits} bits", bits=bits): f"{share:.1%}"},
         [charts.possible_numbers(answers, title=title), charts.telltale(shares)],
-        "Textbook noise has holes: one answer can reveal its data set for sure, whatever epsilon is.",
+        "Textbook noise has holes: one answer can reveal its data set, whatever epsilon is.",
         "Noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The "
         "observer sees all digits and knows all other rows. Mironov (2012) found these holes.",
-        {say("Possible answers in the chart"): answers, say("Revealing answers by true count"): shares},
+        {say("Possible answers"): answers, say("Revealing answers by true count"): shares},
         "**The remedy** is exactly sampled noise on whole numbers: both data sets can then give "
         "every number. Choose “Exactly sampled (for publication)” on the pages of methods.",
     )

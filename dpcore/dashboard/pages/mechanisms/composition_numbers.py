@@ -12,11 +12,10 @@ from math import exp
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import binom, laplace
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
-from dpcore.arguments import Floats
+from dpcore.arguments import Floats, Ints
 from dpcore.dashboard.count_noise import CountNoise
 from dpcore.language import phrase
 
@@ -119,13 +118,12 @@ def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
     }
 
 
-GridIntegers = NDArray[np.int64]
 DOUBLE_BITS = 53
 WIDEST = 30  # about as many possible answers of each world are shown
 NEAR = 32  # numerators on either side that are tried for the same answer
 
 
-def textbook_laplace(numerators: GridIntegers, bits: int, scale: float) -> Floats:
+def textbook_laplace(numerators: Ints, bits: int, scale: float) -> Floats:
     """Return Laplace noise by inverting the distribution at the uniform numbers numerator / 2^bits.
 
     `numerators` are integers in 1..2^bits - 1; 0 would give infinite noise. With 53 bits this is
@@ -150,7 +148,10 @@ def possible_answers(count: int, epsilon: float, bits: int, low: float, high: fl
 
 
 def zoomed_answers(count: int, epsilon: float, bits: int) -> pd.DataFrame:
-    """Return the possible answers near the middle of both counts, about 30 of each world."""
+    """Return the possible answers near the middle of `count` and `count` + 1, about 30 of each.
+
+    The frame is that of `possible_answers`; `bits` are those of the uniform number.
+    """
     middle, reach = count + 0.5, WIDEST * 2.0**-bits / epsilon * exp(epsilon / 2)
     return possible_answers(count, epsilon, bits, middle - reach, middle + reach)
 

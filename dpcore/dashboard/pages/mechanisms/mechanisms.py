@@ -15,7 +15,12 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import count_noise
-from dpcore.dashboard.demonstration import Demonstration, demonstration, epsilon_slider, share_slider
+from dpcore.dashboard.demonstration import (
+    Demonstration,
+    demonstration,
+    epsilon_slider,
+    share_slider,
+)
 from dpcore.dashboard.epsilon import odds_sentence
 from dpcore.dashboard.pages.mechanisms import choices
 from dpcore.dashboard.panels import epsilon_in_use
@@ -44,7 +49,7 @@ def draw_zoom(key: str) -> float:
 
     It does not depend on epsilon, so that charts at two epsilons can be compared.
     """
-    look: Any = {"value": 15, "help": say("The charts show the same range of answers at every epsilon.")}
+    look: Any = {"value": 15, "help": say("Charts show the same range of answers at every epsilon.")}
     label = say("Show answers within ±")
     return float(number_choice(st.select_slider, label, f"{key}.window", WINDOWS, **look))
 
@@ -59,7 +64,7 @@ def additive_noise(key: str) -> Demonstration:
         "the neighboring one, without delta."
     )
     if name == "Gaussian":
-        look: Any = {"value": 0.05, "help": say("In practice, choose delta far below 1 / number of people.")}
+        look: Any = {"value": 0.05, "help": say("Use a delta far below 1 / number of people.")}
         delta = number_choice(st.select_slider, say("delta"), f"{key}.delta", DELTAS, **look)
         keep = phrase(
             "Gaussian noise needs a delta: what one world has above exp(epsilon) = {factor:.3g} "
@@ -99,7 +104,7 @@ def exponential_mechanism(key: str) -> Demonstration:
     return Demonstration(
         {},
         [charts.election(found), charts.choice_ratios(found, epsilon=epsilon), charts.votes(found)],
-        "The candidate with most votes is the likeliest choice. One vote changes probabilities a little.",
+        "The candidate with most votes is the likeliest. One vote changes probabilities a little.",
         "Weights exp(epsilon · votes / 2) give epsilon without delta. A second draw is charged "
         "again. Rounding votes protects no one: one more vote can change the result for sure.",
         {say("Votes and probabilities before and after one voter's change (other)"): found.drop(columns="log_ratio")},
@@ -136,7 +141,8 @@ def beliefs(key: str) -> Demonstration:
     prior = share_slider(say("How sure is someone about you before the release?"), f"{key}.prior", 1, 99, 50)
     low, high = (float(choices.posterior(prior, sign * epsilon)) for sign in (-1, 1))
 
-    def icons() -> None:
+    def draw_icons() -> None:
+        """Draw the belief before the release, and its two limits after it, as icon charts."""
         chances = {say("At least"): low, say("Before"): prior, say("At most"): high}
         for cell, (name, chance) in zip(st.columns(3), chances.items(), strict=True):
             picture = charts.odds_icons(chance, title=f"{name} {100 * chance:.3g}%")
@@ -148,7 +154,7 @@ def beliefs(key: str) -> Demonstration:
     answers = partial(epsilon_in_use.draw_answers, epsilon)
     return Demonstration(
         {say("Belief after the release, at most (50% before)"): percent(odds(epsilon), TENTHS)},
-        [icons, charts.belief(found, prior=prior), answers],
+        [draw_icons, charts.belief(found, prior=prior), answers],
         odds_sentence(epsilon),
         "Epsilon without delta; the two possibilities differ in your row only. Even without your "
         "row, a release may tell what is typical of people like you.",

@@ -11,7 +11,12 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.charts.mechanisms import CORRECTED, PUBLISHED
-from dpcore.dashboard.demonstration import Demonstration, demonstration, epsilon_slider, share_slider
+from dpcore.dashboard.demonstration import (
+    Demonstration,
+    demonstration,
+    epsilon_slider,
+    share_slider,
+)
 from dpcore.dashboard.pages.mechanisms import report_privacy_numbers as numbers
 from dpcore.dashboard.widgets import lasting
 from dpcore.language import phrase, say

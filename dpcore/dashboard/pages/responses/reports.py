@@ -44,7 +44,7 @@ def draw_reports(page: str, shown: ShownRelease) -> None:
     st.markdown(f"{text} {unprotected_columns(found)}{panels.describe_person_sample(shown)}")
     draw_first_reports(f"{page}.reports", found)
     true = None
-    if data.held:
+    if data.in_memory:
         bits_for = model.target if release.method == "DTPD" else None
         read = partial(reconstruction.Truth, data, release.schema, panels.compared_row_indices(shown), bits_for)
         true = remember(shown, "truth", read)
@@ -72,7 +72,7 @@ def draw_column(
     frame = keep(f"numbers {name}", lambda: reconstruction.densities(found, true, name, bayes))
     panels.real(charts.reported_numbers, frame, days=found.schema[name].kind == "date", **look)
     if bayes is not None:
-        caption("The reconstruction is one normal distribution per class, whatever the true shape is.")
+        caption("The reconstruction is one normal distribution per class, whatever the true shape.")
         return
     caption(
         "The reconstruction is the distribution that makes the reports most likely, for all "
@@ -108,7 +108,7 @@ def draw_summary(frame: pd.DataFrame, found: Reports, name: str) -> None:
     if not np.isfinite(frame["high"]).all():
         markdown("Reports by this rule reveal nothing about the column.")
     elif frame["real"].isna().all():
-        markdown("If answers were made by these rules, about 95 in 100 intervals hold the true share.")
+        markdown("If answers follow these rules, about 95 in 100 intervals hold the true share.")
     else:
         markdown(
             "{inside:,} of {intervals:,} intervals hold the true share of these rows ({mark}). "

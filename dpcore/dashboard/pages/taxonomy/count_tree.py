@@ -90,7 +90,7 @@ def draw_tree(shown: ShownRelease) -> None:
         leaves=leaves,
     )
     st.markdown(f"{text}{panels.describe_person_sample(shown)}")
-    if sum(found.measured) > 1 and leaves < SMALL:
+    if sum(found.measured_levels) > 1 and leaves < SMALL:
         caption("Inner levels of this tree correct little: counting a node helps if it holds many groups.")
     private = st.toggle(say("Color by error (reads the real rows)"), True, f"{PAGE}.tree_errors")
     key = f"{PAGE}.tree_at:{id(shown)}"
@@ -109,7 +109,7 @@ def draw_tree(shown: ShownRelease) -> None:
     else:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
-        caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
+        caption("{rest:,} more levels lie below; choose a lower group to see them.", rest=rest)
     forest.draw_largest_groups(released_tree(shown).generalized_rows)
 
 
@@ -187,11 +187,12 @@ def draw_range_query(shown: ShownRelease) -> None:
 def draw_redraws(page: str, shown: ShownRelease) -> None:
     """Draw 20 more trees: how far counts are from the truth before and after consistency."""
 
-    def look(fitted: Synthesizer) -> pd.DataFrame:
+    def measure_levels(fitted: Synthesizer) -> pd.DataFrame:
+        """Return the errors of a redrawn tree's counts by level, before and after consistency."""
         found: ReleasedTree = vars(fitted)["tree_"]
         return tree_errors.level_errors(found, true_counts(shown, found))
 
-    redraw.draw_redraws(page, shown, look, partial(panels.real, charts.level_errors))
+    redraw.draw_redraws(page, shown, measure_levels, partial(panels.real, charts.level_errors))
 
 
 def draw_group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
@@ -224,7 +225,7 @@ def range_answers(shown: ShownRelease, query: RangeQuery) -> pd.DataFrame:
     half_width = SURE * math.sqrt(2 * cells_covered(query, cells)) * scale
     rows = [
         ("noisy: as few groups as will do", noisy[0], width[0]),
-        ("consistent", found.answers([query])[0], found.margins([query])[0]),
+        ("consistent", found.answers([query])[0], found.half_widths([query])[0]),
         ("flat", estimate, half_width),
         ("published groups", found.answers([query], counts.leaf_counts)[0], np.nan),
     ]

@@ -32,6 +32,7 @@ class Draft:
     """
 
     def __init__(self, tree: Taxonomy) -> None:
+        """Start from the paths of `tree`: a row per value, a column per level, one spare level."""
         levels = min(max(map(len, tree.paths)) - 1, MAX_LEVELS - 2)
         rows = [[*path[1:-1], *[""] * levels][:levels] for path in tree.paths]
         names = [say("level {n}", n=n) for n in range(1, levels + 1)]
@@ -65,7 +66,7 @@ def start_over(owner: Owner, tree: Taxonomy) -> None:
 
 
 def draw_drawer(data: Dataset) -> None:
-    """Draw the drawer with the editor of taxonomies."""
+    """Draw the folded drawer with the editor of taxonomies, for columns of several values."""
     label = say("Taxonomies: which values belong together")
     found = st.expander(label, key="taxonomy.taxonomies", on_change="rerun")
     columns = {column.name: column for column in data.schema if column.size - column.missing > 1}
@@ -119,11 +120,12 @@ def draw_editor(data: Dataset, columns: dict[str, Column]) -> None:
         # 3 and 3.0 are one value.
         known = {canonical(value): value for value in taxonomy_or_default(column).leaves}
 
-        def read(raw: bytes) -> Column:
+        def read_taxonomy(raw: bytes) -> Column:
+            """Return the column with the taxonomy of an uploaded table of paths (CSV)."""
             paths = ((known.get(canonical(one), one), *above) for one, *above in Taxonomy.from_csv(raw).paths)
             return with_taxonomy(column, Taxonomy(tuple(paths)))
 
-        loaded = jobs.read_file(KEY, file, read)
+        loaded = jobs.read_file(KEY, file, read_taxonomy)
         if loaded is not None:
             start_over(owner, taxonomy_or_default(loaded))
             st.rerun()
