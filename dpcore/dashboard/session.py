@@ -134,10 +134,9 @@ def pop_kind(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
 
     The visit and the finished lessons stay.
     """
-    keys = [
-        key for key in keys_of_kind(kind) if key in st.session_state and key not in STAYS and key.startswith(begins)
-    ]
-    return {key: st.session_state.pop(key) for key in keys}
+    state = st.session_state
+    keys = [key for key in keys_of_kind(kind) - STAYS if key in state and key.startswith(begins)]
+    return {key: state.pop(key) for key in keys}
 
 
 def is_of_people(data: Dataset) -> bool:
