@@ -43,7 +43,7 @@ try:
     if data is not None:
         session.set_dataset(data)
         declared = data.schema.source == "declared"
-        rows.keep(*((data.schema, ()) if declared else (schema, left)))
+        rows.set_schema(*((data.schema, ()) if declared else (schema, left)))
         st.session_state[intake.HANDED] = None
         st.rerun()
 except DPCoreError as error:

@@ -33,9 +33,9 @@ SLOW = 2.0  # seconds from which on the time is shown
 ABOUT = phrase(
     "Estimated from your schema and the number of rows; no row is read. Shares: the mean total "
     "variation distance of a column from the real one, in percentage points; the worst column may "
-    "be twice as far off. Relations: pairs of columns whose marginal stands out of the noise; other "
-    "pairs look independent, but for what follows from those. Within a bin, values are spread "
-    "evenly: days of a quarter, and frequent numbers, are lost. Fewer rows have larger errors."
+    "be twice as far off. Relations: pairs of columns whose marginal stands out of the noise; "
+    "other pairs look independent, unless implied by those. Within bins, values are spread "
+    "evenly: frequent numbers are lost. Fewer rows have larger errors."
 )
 ASSUMED = phrase(
     "The number of rows is private here. On Data, declare the most rows that there may be; or "

@@ -200,7 +200,7 @@ class Intake:
         each = np.bincount(unit.persons(train))
         return int(np.minimum(each, unit.max_contributions).sum()), len(each)
 
-    def keep(self, schema: Schema, inferred: Sequence[str], incomplete: Sequence[Fields] = ()) -> None:
+    def set_schema(self, schema: Schema, inferred: Sequence[str], incomplete: Sequence[Fields] = ()) -> None:
         """Store an edited schema, which counts as inferred if any column is in `inferred`.
 
         `incomplete` are columns that still need public values.

@@ -93,8 +93,8 @@ def control_key(page: str, name: str, data: Dataset) -> str:
 
 def control_name(page: str, key: str, data: Dataset) -> str:
     """Return a control's name in links and files from its key."""
-    name = key.removeprefix(f"{page}.")
-    return name.removesuffix(f":{data.token}") + OF_DATA if name.endswith(f":{data.token}") else name
+    name, end = key.removeprefix(f"{page}."), f":{data.token}"
+    return name.removesuffix(end) + OF_DATA if name.endswith(end) else name
 
 
 def is_plain(value: Any) -> bool:

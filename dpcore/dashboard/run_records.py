@@ -25,7 +25,7 @@ def record_run(spending: Spending, parts: dict[Any, Ledger], data: Dataset, purp
         return
     key = (data.token, run["relation"], purpose)
     if key not in parts:
-        parts[key] = spending.note(data, str(run["relation"]), purpose)
+        parts[key] = spending.ledger_part(data, str(run["relation"]), purpose)
         if run["void"]:
             parts[key].void_because(str(run["void"]))
     parts[key].charge(experiment.entry_of(frame))

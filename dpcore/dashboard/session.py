@@ -134,10 +134,9 @@ def pop_kind(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
 
     The visit and the finished lessons stay.
     """
-    keys = [
-        key for key in keys_of_kind(kind) if key in st.session_state and key not in STAYS and key.startswith(begins)
-    ]
-    return {key: st.session_state.pop(key) for key in keys}
+    state = st.session_state
+    keys = [key for key in keys_of_kind(kind) - STAYS if key in state and key.startswith(begins)]
+    return {key: state.pop(key) for key in keys}
 
 
 def is_of_people(data: Dataset) -> bool:
@@ -301,19 +300,19 @@ class Spending:
     store: LedgerStore
     ledgers: SessionLedgers
 
-    def account(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
+    def open_ledger(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """Return a new ledger part for one run.
 
         Every charge is written to the ledger store before it counts.
         """
         run = self.open_run(data, relation, purpose, delta)
-        return self.of_session(data, relation, delta).attach(run.ledger())
+        return self.session_ledger(data, relation, delta).attach(run.ledger())
 
-    def note(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
+    def ledger_part(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """Return a new part of the session's ledger, for charges that are already stored."""
-        return self.of_session(data, relation, delta).child(purpose)
+        return self.session_ledger(data, relation, delta).child(purpose)
 
-    def of_session(self, data: Dataset, relation: str, delta: float = 0.0) -> Ledger:
+    def session_ledger(self, data: Dataset, relation: str, delta: float = 0.0) -> Ledger:
         """Return the session's ledger of a data set, relation and delta; create it if missing."""
         key = self.store.key(data), relation, delta
         return self.ledgers.setdefault(key, Ledger(Relation.parse(relation), name=data.name, delta=delta))

@@ -135,7 +135,7 @@ class Workbench:
             start = time.perf_counter()
             method: Any = METHODS[name](**given)
             purpose = PURPOSE.format(method=name, mode=method.mode)
-            ledger = spending.account(data, method.relation, purpose, method.delta)
+            ledger = spending.open_ledger(data, method.relation, purpose, method.delta)
             try:
                 method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:

@@ -161,7 +161,7 @@ def test_pages_charge_the_chosen_data_set_and_relation(store):
     sets = {store.key(data): data for data in map(datasets.load, ("sample", "bank cards"))}
     keys = [(key, relation) for key in sets for relation in (ADD, REPLACE)]
     for key, relation in keys:
-        spending.account(sets[key], relation, "a run").charge(entry(Fraction(1)))
+        spending.open_ledger(sets[key], relation, "a run").charge(entry(Fraction(1)))
         ledgers = spending.store.open_runs({"C1": NaiveBayesSynthesizer(relation=relation)}, sets[key], "a comparison")
         ledgers["C1"]().charge(entry(Fraction(2)))
         assert [run.totals.bound for run in store.runs(key, relation)] == [1, 2]

@@ -112,7 +112,7 @@ def test_one_press_declares_all_lines_and_their_bounds_are_no_values_of_rows(upl
     upload(at, "others.csv", csv(people(60, seed=9)))  # another file has to be declared again
     assert undeclared(at) == ALL
     read = Schema.infer(people())  # its bounds are values of single rows
-    at.session_state["dpcore.intake"].keep(read, read.names)
+    at.session_state["dpcore.intake"].set_schema(read, read.names)
     assert widget(run(at), "data.use").disabled
     assert saved(edit(at, {0: {"values": "0 to 120"}})).source == "declared"
 

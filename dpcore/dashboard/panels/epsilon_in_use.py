@@ -31,8 +31,8 @@ def draw_answers(epsilon: float) -> None:
         found = pd.DataFrame([[say(cell) for cell in row] for row in IN_USE], columns=names)
         st.dataframe(found, hide_index=True, width="content")
         caption(
-            "Sources: Census Bureau (2021); Aktay and others, “Google COVID-19 Community Mobility "
-            "Reports” (2020); Desfontaines, “A list of real-world uses of differential privacy”."
+            "Sources: Census Bureau (2021); Aktay and others, “Google COVID-19 Community "
+            "Mobility Reports” (2020); Desfontaines, “A list of real-world uses of differential privacy”."
         )
     with st.expander(say("What if two rows of the data are mine?")):
         markdown(

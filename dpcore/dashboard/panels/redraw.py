@@ -110,7 +110,7 @@ def run_redraws(
     """
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
-    ledger = spending.account(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
+    ledger = spending.open_ledger(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
     made: Any = release.model if isinstance(release.artifact, Model) else release.synthetic
     read = partial(release_measures, release, Evaluator(data))
     text = phrase("{run:,} of {n:,}")

@@ -49,7 +49,7 @@ SINGLE = phrase("A bound equal to one row's value is not declared. Round the bou
 
 def keep_and_rerun(rows: Intake, *known: Any) -> NoReturn:
     """Keep a schema and where its lines come from, and draw the page again."""
-    rows.keep(*known)
+    rows.set_schema(*known)
     intake.restart_page()
 
 
@@ -145,7 +145,7 @@ def draw_rare_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Ra
             del rare[name][text]
             if not rare[name] and rows.is_whole(name):  # every value is listed
                 columns[name] = replace(columns[name], missing=False, outside="refuse")
-        rows.keep(replace(schema, columns=tuple(columns.values())), left)
+        rows.set_schema(replace(schema, columns=tuple(columns.values())), left)
         drop_waiting_runs(intake.USE)
 
     draw_selection(values, act, f"data.listed:{rows.token}:{rows.version}", ": ".join, every=False)

@@ -148,7 +148,7 @@ def apply_taxonomy(data: Dataset, changed: Column) -> None:
     rows = intake.current_intake()
     if rows.is_source_of(data):
         inferred = data.schema.source == "inferred"  # an inferred schema stays inferred
-        rows.keep(schema, rows.inferred_columns or (schema.names if inferred else ()))
+        rows.set_schema(schema, rows.inferred_columns or (schema.names if inferred else ()))
     st.rerun()
 
 
