@@ -56,6 +56,7 @@ class Content:
     __slots__ = ("_sum",)
 
     def __init__(self, *parts: bytes) -> None:
+        """Hash bytes as one sequence."""
         self._sum = hashlib.sha256(b"".join(parts)).digest()
 
     def __repr__(self) -> str:
@@ -114,7 +115,7 @@ class Content:
 
 
 def new_token() -> str:
-    """Return a random name for rows that were just read; it reveals nothing about them.
+    """Return a random name for a data set that was just read; it reveals nothing about the rows.
 
     Returns
     -------

@@ -223,7 +223,7 @@ class RecordLines:
             yield line
 
     def take(self) -> list[str]:
-        """Return the lines read since the last call, and forget them."""
+        """Return the lines of the current record, which were read since the last call."""
         found, self._taken, self._size = self._taken, [], 0
         return found
 
@@ -238,7 +238,7 @@ def check_width(columns: int) -> None:
 
 
 def too_large_error(limit: int) -> DataError:
-    """Return the error for a file that unpacks to more bytes than the limit."""
+    """Return the error for a packed file that unpacks to more bytes than the limit."""
     return DataError(
         f"Unpacked, the file has more than {limit / 2**20:,.1f} MiB.",
         "Leave out columns or rows, or raise the limit (max_bytes).",
@@ -461,7 +461,7 @@ class TextBlocks:
             yield [clean_cells(pa.chunked_array([one]), missing, self.decimal) for one in batch.columns]
 
     def parse(self, wanted: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield record batches of the columns at some positions, as Arrow parses them.
+        """Yield Arrow record batches of the columns at some positions, as parsed text.
 
         Raises a DataError of our own, as Arrow's error would quote the line.
         """

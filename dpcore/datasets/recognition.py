@@ -144,8 +144,8 @@ def flag_groups(frame: pd.DataFrame, found: Sequence[RecognizedColumn]) -> Itera
     sums: dict[int, int] = {}  # position by the running sum of random weights of rows with a 1
     total, whole, positions = 0, int(weights.sum()), list(flags)
 
-    def most(group: list[int]) -> float:
-        """Return the largest number of 1s in a row, or 0 if chance explains a single one."""
+    def largest_overlap(group: list[int]) -> float:
+        """Return the largest number of flags that are 1 in one row, or 0 if that may be chance."""
         both = np.array([flags[j][known] for j in group])
         shares = np.nanmean(both, axis=1)
         together = known.sum() * (shares.sum() ** 2 - (shares**2).sum()) / 2
@@ -155,22 +155,22 @@ def flag_groups(frame: pd.DataFrame, found: Sequence[RecognizedColumn]) -> Itera
         sums[total] = k
         total = (total + int(weights[flags[j] == 1].sum())) % 2**64
         group = positions[sums.get((total - whole) % 2**64, k) : k + 1]
-        if len(group) > 1 and most(group) == 1:
+        if len(group) > 1 and largest_overlap(group) == 1:
             yield group, ONE_HOT
             sums, flags = {}, {j: cells for j, cells in flags.items() if j not in group}
     for start in STARTS:
         begun = {j: match[0] for j in flags if (match := start.match(found[j].name))}
         for _, some in groupby(begun, begun.__getitem__):
-            if most(group := [*some]) == 1:
+            if largest_overlap(group := [*some]) == 1:
                 yield group, ONE_LEFT_OUT
                 flags = {j: cells for j, cells in flags.items() if j not in group}
 
 
 def class_column(found: Sequence[RecognizedColumn]) -> str | None:
-    """Return the name of the column that is likeliest the class by its header, or None.
+    """Return the name of the recognized column that is likeliest the class to predict, or None.
 
-    A whole header comes first, then a column of two values. `vehicle_class` counts only with two
-    values.
+    Headers decide: a whole header comes first, then a column of two values. `vehicle_class` counts
+    only with two values.
     """
     fits = [one for one in found if one.keep and one.role == "category" and 2 <= one.values <= MOST_CLASSES]
     ranks = {
@@ -181,7 +181,7 @@ def class_column(found: Sequence[RecognizedColumn]) -> str | None:
 
 
 def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
-    """Recognize the role of one column."""
+    """Recognize what one column is: an identifier, a text, a date, a number, a category, ..."""
     if not name.strip() or not is_writable(name):
         reason = "its name has characters that files cannot hold" if name.strip() else "it has no name"
         return RecognizedColumn(name=name, role="unreadable", keep=False, reason=reason)
@@ -219,7 +219,7 @@ class ColumnSummary:
 
     @classmethod
     def of(cls, name: str, values: pd.Series[Any]) -> ColumnSummary:
-        """Summarize a column as it was read."""
+        """Summarize a column of a DataFrame: its distinct values, and the rows of each."""
         words, plain, blank, has_times = None, None, False, False
         days: Floats | None = None
         if pd.api.types.is_datetime64_any_dtype(values.dtype):
@@ -240,17 +240,17 @@ class ColumnSummary:
 
     @property
     def rows(self) -> int:
-        """Number of rows with a value."""
+        """Number of rows in which the column has a value."""
         return int(self.counts.sum())
 
     @property
     def different(self) -> int:
-        """Number of distinct values."""
+        """Number of distinct values in the column."""
         return len(self.counts)
 
     @property
     def share(self) -> float:
-        """Distinct values per row with a value."""
+        """Number of distinct values divided by the number of rows with a value."""
         return self.different / self.rows
 
     @property
@@ -332,7 +332,7 @@ def _detect_dates(seen: ColumnSummary) -> RecognizedColumn | None:
 
 
 def count_equal(numbers: Floats, counts: Ints) -> tuple[Floats, Ints]:
-    """Return the distinct numbers in ascending order, and the total rows of each."""
+    """Merge equal numbers: return the distinct ones in ascending order, and their total counts."""
     different, index = np.unique(numbers, return_inverse=True)
     return different, np.bincount(index, counts).astype(int)
 

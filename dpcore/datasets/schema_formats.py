@@ -190,7 +190,7 @@ def write(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def recognize_format(found: dict[str, Any]) -> str:
-    """Return the name of a document's format, by a key that only this format has."""
+    """Return the name of a schema document's format, by a key that only this format has."""
     if isinstance(found.get("format"), str):
         return "dpcore"
     if isinstance(found.get("fields"), list):
@@ -199,7 +199,7 @@ def recognize_format(found: dict[str, Any]) -> str:
 
 
 def stated_properties(schema: Schema) -> dict[str, list[str]]:
-    """Return the columns (or values) of a schema for each property in `WORDS` that it states."""
+    """Return what a schema states: for each property in `WORDS`, its columns or its value."""
     of_kinds, of_table = (
         TABLES["of_kinds"],
         {
@@ -280,7 +280,7 @@ def add_bounds(fields: Fields, limits: dict[str, Any], ends: Sequence[str], show
 
 
 def write_bounds(column: Column, ends: Sequence[str]) -> dict[str, Any]:
-    """Return the bounds of a column of numbers or dates, under the two keys of a document."""
+    """Return a numeric or date column's bounds as a document writes them, under the keys `ends`."""
     values = cast(tuple[float, float], (column.lower, column.upper))
     if column.kind == "date":
         return {end: format_day(one, column.number_format) for end, one in zip(ends, values, strict=True)}
@@ -374,7 +374,7 @@ def read_sdv(found: dict[str, Any]) -> PartialSchema:
     columns, remarks = list[Fields](), list[str]()
     check_width(listed := require_object(found.get("columns"), "the list of columns"))
     for name, raw in listed.items():
-        fields = read_sdtype(name, require_object(raw, f"the column {name!r}"), remarks)
+        fields = read_sdv_column(name, require_object(raw, f"the column {name!r}"), remarks)
         if found.get("sequence_key") == name:
             remarks.append(f"Column {name!r} identifies persons: declare their max contributions.")
         elif fields is None or found.get("primary_key") == name:
@@ -385,8 +385,11 @@ def read_sdv(found: dict[str, Any]) -> PartialSchema:
     return partial_schema(columns, [PROPOSED, *remarks] if ranged else remarks, "inferred" if ranged else "declared")
 
 
-def read_sdtype(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | None:
-    """Return a column's fields from SDV metadata; None if it holds names, addresses or keys."""
+def read_sdv_column(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | None:
+    """Return the fields of a column from its SDV metadata, or None if it is left out.
+
+    Columns of names, addresses or keys are left out. What is unclear is added to `remarks`.
+    """
     if not isinstance(sdtype := raw.get("sdtype"), str):
         raise SchemaError(f"Column {name!r} has no sdtype.", REMEDY)
     if sdtype not in SDV_KINDS:
@@ -405,13 +408,13 @@ def read_sdtype(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | 
 
 def write_sdv(schema: Schema) -> dict[str, Any]:
     """Return a schema as SDV metadata."""
-    columns = {column.name: write_sdtype(column) for column in schema}
+    columns = {column.name: write_sdv_column(column) for column in schema}
     if schema.persons is not None and schema.persons.id_column is not None:
         columns[schema.persons.id_column] = {"sdtype": "id"}
     return {VERSION_KEY: VERSIONS[0], "tables": {TABLE: {"columns": columns}}, "relationships": []}
 
 
-def write_sdtype(column: Column) -> dict[str, Any]:
+def write_sdv_column(column: Column) -> dict[str, Any]:
     """Return a column as SDV metadata: its type, and its categories or bounds."""
     limits: dict[str, Any] = {"range_is_nullable": column.missing}
     if not column.numeric:
@@ -446,7 +449,7 @@ def write_frictionless(schema: Schema) -> dict[str, Any]:
 
 
 def write_domain(schema: Schema) -> dict[str, Any]:
-    """Return the number of codes of each column."""
+    """Return a schema as a private-pgm domain: the number of codes of each column."""
     return dict(zip(schema.names, schema.sizes, strict=True))
 
 

@@ -105,9 +105,9 @@ def timeout_error() -> DataError:
 
 
 def serve() -> None:
-    """Read one file from standard input, and write its table, or a refusal, to standard output.
+    """Run the worker process: read a file from standard input, write its table to standard output.
 
-    This is what the separate process runs.
+    If the file is refused, the error is written instead.
     """
     memory, seconds, wall, options = json.loads(sys.stdin.buffer.readline())
     limit_this_process(memory, seconds, wall)

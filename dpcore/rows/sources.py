@@ -73,7 +73,7 @@ class HeldRows(Rows):
         return [type(self)(np.asfortranarray(self.codes[codes == code]), self.sizes) for code in values]
 
     def all_codes(self) -> Codes:
-        """Return a copy of all codes, shape (n, d)."""
+        """Return a copy of all codes of the rows, shape (n, d)."""
         return self.codes.copy()
 
 

@@ -207,6 +207,7 @@ class _SourceFiles:
     """The source files: their sizes, times and checksums, to detect changes while they are read."""
 
     def __init__(self, files: Sequence[TableFile], progress: Progress) -> None:
+        """Record sizes and times of the source files, and compute their checksums."""
         self._states = {file.path: file_state(file.path) for file in files}
         self.sizes = [size for size, _ in self._states.values()]
         self.times = {file.name: self._states[file.path][1] for file in files}
@@ -262,7 +263,7 @@ def _parts_to_keep(folder: Path, request: Mapping[str, Any]) -> list[dict[str, A
         _remove_codes(folder)  # remains of a run stopped in its first part
         return []
     for key, differs in DIFFERENCES.items():
-        if _normalize(manifest.get(key), key) != _normalize(request[key], key):
+        if _comparable_entry(manifest.get(key), key) != _comparable_entry(request[key], key):
             raise DataError(f"{cause}: it contains codes of {differs}.", CHOOSE_OR_REPLACE)
     sound = list(takewhile(lambda part: _is_intact(folder / part["file"], part["sha256"]), parts))
     if name == UNFINISHED and STREAM in request["sources"]:
@@ -275,8 +276,8 @@ def _parts_to_keep(folder: Path, request: Mapping[str, Any]) -> list[dict[str, A
     return None
 
 
-def _normalize(value: Any, key: str) -> Any:
-    """Return an entry of a manifest in a form that can be compared.
+def _comparable_entry(value: Any, key: str) -> Any:
+    """Return an entry of a manifest in a form that can be compared with that of another one.
 
     The origin of a schema's lines does not affect codes, so it is ignored.
     """
@@ -287,7 +288,7 @@ def _normalize(value: Any, key: str) -> Any:
 
 
 def _is_intact(path: Path, expected: str) -> bool:
-    """Return whether a part exists and has the expected checksum."""
+    """Return whether a part exists and still has the checksum that the manifest lists."""
     return path.is_file() and checksum(path) == expected
 
 
