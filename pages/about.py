@@ -1,4 +1,4 @@
-"""About: what this is and is not, where methods come from; of a server, what it keeps."""
+"""Page About: what dpcore is and is not, where methods come from, and what a server keeps."""
 
 import streamlit as st
 
@@ -9,11 +9,11 @@ from dpcore.language import phrase, say
 
 
 def server() -> None:
-    """Who runs a server for visitors, what it keeps, and what it lets them do."""
+    """Draw who runs a server for visitors, what it keeps, and its limits."""
     most = hosting.limits()
     with st.expander(say("Who runs this server")):
         who = shell.escape(hosting.operator_name())
-        st.markdown(who or say("The operator did not say who they are."))
+        st.markdown(who or say("The operator of this server did not say who they are."))
         markdown(
             "**You have to trust the operator**, who could read the server’s memory and log, and "
             "may note who visits. A table that no one else may see belongs on your own computer."
@@ -33,14 +33,13 @@ def server() -> None:
             "or wait at a time, and {most.at_once} of all visitors run; the others wait in line.",
             most=most,
         )
-        files = phrase("It takes no files: all is done with the tables that come with dpcore.")
+        files = phrase("The server takes no files: all work is done with the tables that come with dpcore.")
         if hosting.accepts_uploads():
             files = phrase("Tables: {most.rows:,} rows, {most.columns:,} columns, {size} MB at most.")
         markdown(files, most=most, size=st.get_option("server.maxUploadSize"))
 
 
-about = say("Version {version} · Apache License 2.0", version=__version__)
-shell.draw_frame(say("About dpcore"), about)
+shell.draw_frame(say("About dpcore"), say("Version {version} · Apache License 2.0", version=__version__))
 markdown(
     "**What it is**: a tool to teach and explain differentially private data release. Methods run "
     "as published, and corrected so that the guarantee is proved.\n\n**What it is not**: a "

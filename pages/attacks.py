@@ -1,10 +1,16 @@
-"""Why removing names is not enough: attacks on noiseless numbers, and what noise leaves of them."""
+"""Page Attacks: why removing names is not enough, and what noise leaves of each attack."""
 
 from functools import partial
 
 from dpcore.dashboard import panels, shell
-from dpcore.dashboard.pages.attacks import linkage, membership_game, near_copies, secret_bits, taking_part
-from dpcore.dashboard.pages.attacks.attack_steps import two_steps
+from dpcore.dashboard.pages.attacks import (
+    linkage,
+    membership,
+    membership_game,
+    near_copies,
+    secret_bits,
+)
+from dpcore.dashboard.pages.attacks.attack_steps import draw_attack
 from dpcore.language import phrase, say
 
 PAGE = "attacks"
@@ -13,10 +19,10 @@ shell.draw_frame(say("Attacks"), say("Why removing names is not enough. All peop
 panels.draw_open(
     PAGE,
     {
-        phrase("Linkage"): partial(two_steps, PAGE, "linkage", linkage.settings, linkage.attack),
-        phrase("Reconstruction"): partial(two_steps, PAGE, "bits", secret_bits.settings, secret_bits.attack),
-        phrase("Membership"): partial(two_steps, PAGE, "averages", taking_part.settings, taking_part.attack),
-        phrase("Distance"): partial(two_steps, PAGE, "near", lambda _: (), near_copies.attack),
-        phrase("Game"): partial(membership_game.game, PAGE),
+        phrase("Linkage"): partial(draw_attack, PAGE, "linkage", linkage.draw_settings, linkage.run_attack),
+        phrase("Reconstruction"): partial(draw_attack, PAGE, "bits", secret_bits.draw_settings, secret_bits.run_attack),
+        phrase("Membership"): partial(draw_attack, PAGE, "averages", membership.draw_settings, membership.run_attack),
+        phrase("Distance"): partial(draw_attack, PAGE, "near", lambda _: (), near_copies.run_attack),
+        phrase("Game"): partial(membership_game.draw_game, PAGE),
     },
 )

@@ -1,9 +1,15 @@
-"""Data: from a file to a table whose bounds and categories someone has declared public."""
+"""Page Data: from a file to a table whose bounds and categories are declared public."""
 
 import streamlit as st
 
 from dpcore.dashboard import intake, session, shell
-from dpcore.dashboard.pages.data import declaration, lines, privacy_unit, questions, schema_files
+from dpcore.dashboard.pages.data import (
+    declaration,
+    privacy_unit,
+    questions,
+    schema_files,
+    schema_table,
+)
 from dpcore.datasets.proposals import undeclared_columns
 from dpcore.errors import DPCoreError
 from dpcore.language import say
@@ -15,24 +21,25 @@ unit, change, another = bar.container(), bar.container(width="content"), bar.con
 intake.choose_table(another)
 doubts, codes = st.container(), st.container()
 
-key = f"data.editor:{rows.token}:{rows.version}"  # another file or schema: other widgets
-table = lines.editor(rows, key)
+key = f"data.editor:{rows.token}:{rows.version}"  # another file or schema gets new widgets
+table = schema_table.draw_editor(rows, key)
 used = [str(name) for name in table.loc[table["use"].eq(True), "name"]]
 schema = None
 try:
-    public, share = privacy_unit.choose(change, rows, used, key)
-    back = {*lines.new_columns(table, rows.schema), *rows.changes.pop("columns", ())}
-    person = {public["unit"] and public["unit"].id_column} & {*used} & {*rows.schema.names}  # in use until chosen
-    schema = lines.schema_of(table[~table["name"].isin(back | person)], rows.schema, **public)
+    public, share = privacy_unit.draw_settings(change, rows, used, key)
+    back = {*schema_table.new_columns(table, rows.schema), *rows.changes.pop("columns", ())}
+    # The person column stays in use until chosen.
+    person = {public["unit"] and public["unit"].id_column} & {*used} & {*rows.schema.names}
+    schema = schema_table.parse_schema(table[~table["name"].isin(back | person)], rows.schema, **public)
     left = undeclared_columns(schema, rows.schema, rows.inferred_columns, ())
     if back or person or rows.changes:
-        declaration.take_in(rows, schema, left, back)
-    lines.settle(key, lines.origins(rows, schema, left))
-    unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
+        declaration.add_columns(rows, schema, left, back)
+    schema_table.update_origins(key, schema_table.column_origins(rows, schema, left))
+    unit.markdown(privacy_unit.summary_sentence(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
-        questions.ask(declaration.questions(rows, schema, left), rows)
+        questions.draw_questions(declaration.make_questions(rows, schema, left), rows)
     with codes:
-        data = declaration.use(rows, schema, left, share, button)
+        data = declaration.draw_use_button(rows, schema, left, share, button)
     if data is not None:
         session.set_dataset(data)
         declared = data.schema.source == "declared"
@@ -40,7 +47,7 @@ try:
         st.session_state[intake.HANDED] = None
         st.rerun()
 except DPCoreError as error:
-    shell.drop_waiting_runs(intake.USE)  # a press that came with it has not seen what it would declare
+    shell.drop_waiting_runs(intake.USE)  # the user has not seen what the press would declare
     shell.show_error(error)
     button.button(say("Use this table"), disabled=True, width="stretch", key="data.blocked")
 
@@ -51,6 +58,6 @@ with st.expander(say("How it was read")):
     if st.session_state.get("data.source") in intake.OWN:
         intake.choose_reading("data")
 with st.expander(say("Load or save a schema")), shell.mendable():
-    schema_files.load(rows)
+    schema_files.load_schema(rows)
     if schema is not None:
-        schema_files.save(intake.with_source(schema, left))
+        schema_files.save_schema(intake.with_source(schema, left))

@@ -1,4 +1,4 @@
-"""Forests: private classifiers, one tree or many (paper 003)."""
+"""Page Forests: private classifiers of one or many trees (paper 003)."""
 
 from dpcore.dashboard.pages.forests import forests
 from dpcore.dashboard.workbench import Workbench
@@ -8,8 +8,8 @@ Workbench(
     "forests",
     phrase("Forests"),
     "003",
-    model=forests.model,
-    variants=forests.survey,
-    drawers=forests.drawers,
-    explain=forests.more_trees,
+    model=forests.model_parts,
+    variants=forests.draw_survey,
+    drawers=forests.draw_drawers,
+    explain=forests.draw_forest_button,
 ).draw()

@@ -1,4 +1,4 @@
-"""Start: three doors (lessons, a table of one's own, a first look), or what was just learned."""
+"""Start page: lessons, the user's own table and a first release, or a lesson's takeaways."""
 
 import streamlit as st
 
@@ -6,9 +6,9 @@ from dpcore.dashboard import housekeeping, lessons, shell
 from dpcore.dashboard.pages.home import doors
 from dpcore.language import say
 
-if (title := lessons.title_of_finished()) is not None:
+if (title := lessons.finished_title()) is not None:
     shell.draw_frame(say(title), say("To take away:"))
-    lessons.draw_lesson_end()
+    lessons.draw_takeaways()
 else:
     shell.draw_frame(say("See what privacy costs"), say("Synthetic data from a table about people."))
     if housekeeping.is_unguarded():

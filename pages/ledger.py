@@ -1,4 +1,4 @@
-"""Ledger: everything that was asked of real rows, by data set, and what it can cost altogether."""
+"""Page Ledger: all queries to real rows by data set, and what they can cost together."""
 
 import streamlit as st
 
@@ -12,15 +12,15 @@ shell.draw_frame(
 )
 accounts = ledger.read_accounts()
 if accounts == []:
-    st.info(say("This ledger has nothing on it yet. Make a release first."), icon=":material/receipt_long:")
+    st.info(say("The ledger is empty. Make a release first."), icon=":material/receipt_long:")
     st.page_link(shell.find_page("naive_bayes"))
 if accounts is not None:
     with shell.mendable():
         for account in accounts:
-            ledger.account_panel(account, accounts)
-    ledger.keeping()
+            ledger.draw_account(account, accounts)
+    ledger.draw_location()
     about = say(
-        "What other programs released is not in it. What carries ⚠ was read off the rows without protection: no "
-        "epsilon covers it, and it is not charged."
+        "The ledger does not include releases by other programs. Values marked ⚠ were read from "
+        "the rows without protection: no epsilon covers them, and they are not charged."
     )
     st.caption(say("Data are known by their file. Another file with the same people starts a new account."), help=about)

@@ -1,4 +1,4 @@
-"""Mechanisms: what noise, selection and epsilon do, as live pictures without any data."""
+"""Page Mechanisms: noise, selection and epsilon as live charts without any data."""
 
 from functools import partial
 
@@ -7,25 +7,25 @@ from dpcore.dashboard.pages.mechanisms import coin_game, composition, mechanisms
 from dpcore.language import phrase, say
 
 RESPONSE = {
-    phrase("What it does"): mechanisms.response,
-    phrase("Coin game"): coin_game.game,
-    phrase("One report"): report_privacy.categories,
-    phrase("One number"): report_privacy.widths,
+    phrase("How it works"): mechanisms.randomized_response,
+    phrase("Coin game"): coin_game.draw_coin_game,
+    phrase("Privacy of one report"): report_privacy.category_reports,
+    phrase("Reports of a number"): report_privacy.number_reports,
 }
 COMPOSITION = {
-    phrase("Ask again"): composition.asking,
-    phrase("Disjoint groups"): composition.groups,
+    phrase("Repeated queries"): composition.repeated_queries,
+    phrase("Disjoint groups"): composition.disjoint_groups,
 }
 
-shell.draw_frame(say("Mechanisms"), say("Tools to play with. No data are read: all of it is made up."))
+shell.draw_frame(say("Mechanisms"), say("Live charts of the mechanisms. No data are read: all numbers are made up."))
 panels.draw_open(
     "mechanisms",
     {
-        phrase("Noise"): mechanisms.noise,
-        phrase("Choosing"): mechanisms.choosing,
+        phrase("Noise"): mechanisms.additive_noise,
+        phrase("Exponential mechanism"): mechanisms.exponential_mechanism,
         phrase("Randomized response"): partial(panels.draw_part, "mechanisms.response", RESPONSE),
         phrase("Epsilon"): mechanisms.beliefs,
         phrase("Composition"): partial(panels.draw_part, "mechanisms.composition", COMPOSITION),
-        phrase("Floating point"): composition.floats,
+        phrase("Floating point"): composition.floating_point,
     },
 )

@@ -1,4 +1,4 @@
-"""NB-Synth: synthetic rows from a naive-Bayes model (paper 000)."""
+"""Page Naive Bayes: synthetic rows from a private naive Bayes model (paper 000)."""
 
 from dpcore.dashboard.workbench import Workbench
 from dpcore.language import phrase

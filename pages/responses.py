@@ -1,4 +1,4 @@
-"""Randomized response: people randomize their own answers before anyone collects them (paper 004)."""
+"""Page Randomized response: people randomize their own answers before collection (paper 004)."""
 
 from dpcore.dashboard.pages.responses import responses
 from dpcore.dashboard.workbench import Workbench
@@ -8,7 +8,7 @@ Workbench(
     "responses",
     phrase("Randomized response"),
     "004",
-    model=responses.model,
-    drawers=responses.drawers,
+    model=responses.model_parts,
+    drawers=responses.draw_drawers,
     explain=responses.draw_explanation,
 ).draw()

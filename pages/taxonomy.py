@@ -1,4 +1,4 @@
-"""Taxonomy trees: generalized rows from counts that are made consistent (paper 002), and DiffGen."""
+"""Page Taxonomy tree: generalized rows from consistent noisy counts (paper 002), and DiffGen."""
 
 from dpcore.dashboard.pages.taxonomy import count_tree, taxonomy_editor
 from dpcore.dashboard.workbench import Workbench
@@ -8,8 +8,8 @@ Workbench(
     "taxonomy",
     phrase("Taxonomy tree"),
     "002",
-    model=count_tree.model,
-    redraws=count_tree.redraws,
-    drawers=taxonomy_editor.drawer,
-    remark=phrase("Synthetic rows are drawn evenly out of the released groups: inside a group nothing was learned."),
+    model=count_tree.model_parts,
+    redraws=count_tree.draw_redraws,
+    drawers=taxonomy_editor.draw_drawer,
+    remark=phrase("Synthetic rows are drawn uniformly from the released groups: nothing was learned inside a group."),
 ).draw()

@@ -116,6 +116,7 @@ class Intake:
     before_join: tuple[pd.DataFrame, tuple[RecognizedColumn, ...]] | None = None
 
     def __post_init__(self) -> None:
+        """Derive the inferred columns from the schema, and cache results that read rows."""
         self.inferred_columns = self.schema.names if self.schema.source == "inferred" else ()
         self.rare, self.sizes = cache(self.rare_values), cache(self.count_rows)
         self.rules = cache(self.find_rules)
@@ -128,7 +129,7 @@ class Intake:
 
     def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the orders and impossible pairs that no row violates, as proposals."""
-        flags = {name for one in self.column_types for name in one.flags}  # proposed to be one column
+        flags = {name for one in self.column_types for name in one.flags}  # to become one column
         pairs = propose_pairs(self.frame, [one for one in columns if one.name not in flags])
         return propose_orders(self.frame, columns), pairs
 
@@ -139,7 +140,7 @@ class Intake:
 
     @property
     def request(self) -> str:
-        """Name of the run that the page's button requests."""
+        """Name of the run that the button of the page Data requests."""
         return USE if self.path is None else ENCODE
 
     def preview(self) -> pd.DataFrame:
@@ -147,7 +148,7 @@ class Intake:
         return self.frame.head(20)
 
     def proposal(self, name: str) -> Column:
-        """Return a column as inferred from the rows, which voids the guarantee.
+        """Return a column with bounds or categories from the rows, which voids the guarantee.
 
         Raises
         ------
@@ -169,7 +170,10 @@ class Intake:
         return replace(column, missing=not self.is_whole(column.name))
 
     def ask_again(self) -> None:
-        """Ask all questions again: restore skipped rows, and separate joined columns."""
+        """Ask all questions about the table again.
+
+        Skipped rows come back, and joined columns are separated.
+        """
         self.answers.clear()
         skip_row(None)
         if self.before_join:
@@ -197,12 +201,15 @@ class Intake:
         return int(np.minimum(each, unit.max_contributions).sum()), len(each)
 
     def keep(self, schema: Schema, inferred: Sequence[str], incomplete: Sequence[Fields] = ()) -> None:
-        """Continue with this schema, which counts as inferred if any column is in `inferred`."""
+        """Store an edited schema, which counts as inferred if any column is in `inferred`.
+
+        `incomplete` are columns that still need public values.
+        """
         self.schema, self.version = with_source(schema, inferred), self.version + 1
         self.inferred_columns, self.incomplete_columns = tuple(inferred), tuple(incomplete)
 
     def token_of(self, share: float) -> str:
-        """Return the token of these rows with a share of test rows.
+        """Return the token that identifies a data set of these rows with a share of test rows.
 
         A data set without test rows has another token, so that no release is tested on rows that it
         learned from.
@@ -262,7 +269,7 @@ def choose_table(bar: Any) -> None:
 
 
 def restart_page() -> NoReturn:
-    """Rerun the page, and drop a pressed button's request: its user has not seen the new table."""
+    """Rerun the page after a new table was read, and drop the run that was requested before."""
     drop_waiting_runs(USE)
     st.rerun()
 
@@ -301,7 +308,10 @@ def read_own(source: str, file: Any, path: str) -> None:
 
 
 def skip_row(end: str | None) -> None:
-    """Skip one more row at an end, `skip_first` or `skip_last`, and read again; None skips none."""
+    """Skip one more row at an end of the file, `skip_first` or `skip_last`; None skips no row.
+
+    The file is then read again.
+    """
     token, _ = st.session_state.get("dpcore.asked") or ("", {})
     known: dict[str, int] = st.session_state.pop(f"{SKIP}:{token}", {})
     if end is not None:
@@ -309,7 +319,10 @@ def skip_row(end: str | None) -> None:
 
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
-    """Read the first rows of a table on this computer, with the schema of its codes, if any."""
+    """Return the first rows of a table on this computer.
+
+    They have the schema of the table's encoded rows, if there are any.
+    """
     with path_errors():
         path = hosting.absolute_path(text.strip().strip("\"'"))
         name = f"{path.name}{'/' * path.is_dir()}"  # unlike all names of data sets
@@ -354,7 +367,13 @@ def is_mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
 
 @contextmanager
 def path_errors() -> Iterator[None]:
-    """Raise `DataError` if the system cannot read a path in the block, or paths are not offered."""
+    """Turn errors of the operating system in the block into `DataError`.
+
+    Raises
+    ------
+    DataError
+        Also if this server does not offer its own files by path.
+    """
     hosting.require_own_computer()
     try:
         yield
@@ -366,12 +385,12 @@ def path_errors() -> Iterator[None]:
 
 
 def read_codes(folder: Path) -> FolderStatus | None:
-    """Return the description of a folder of finished codes; None if the folder has no codes.
+    """Return the description of a folder of encoded rows; None if the folder has none.
 
     Raises
     ------
     DataError
-        If codes are incomplete or damaged.
+        If the encoding is unfinished or damaged.
     """
     found = read_folder_status(folder)
     if found is not None and not (found.complete and found.parts and not found.damaged_part()):
@@ -383,7 +402,7 @@ def read_codes(folder: Path) -> FolderStatus | None:
 
 
 def find_codes(source: Path) -> tuple[Path, FolderStatus | None]:
-    """Return the folder of a table's codes, and its up-to-date codes, if any.
+    """Return the folder for a table's encoded rows, and the up-to-date ones in it, if any.
 
     The folder is beside the table, or in the user's cache if the table's folder is not writable.
     """
@@ -413,7 +432,10 @@ def describe_intake(rows: Intake) -> str:
 
 
 def make_dataset(intake: Intake, schema: Schema, test_share: float) -> Dataset:
-    """Return the split data set of a table; every row must fit the schema."""
+    """Return the data set of a table, split into training and test rows.
+
+    Every row must fit the schema.
+    """
     if intake.dataset is not None:
         schema.encode(intake.dataset.train_sample)
         schema.encode(intake.dataset.test_sample)

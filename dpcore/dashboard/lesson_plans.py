@@ -1,4 +1,4 @@
-"""The lessons of the guided tour, as `lessons.toml` has them: pages, settings, and what to say."""
+"""The content of the guided lessons, read from `lessons.toml`: pages, settings and texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,56 +9,57 @@ from dpcore.text import read_toml
 
 
 @dataclass(frozen=True)
-class Act:
-    """What a step's button does: its words, and the run that it asks for as its page does."""
+class Action:
+    """The main button of a lesson step: its label, and the run that it requests."""
 
     label: str
-    job: str = ""  # below the page
-    what: str = "run"
+    job: str = ""  # relative to the page
+    request: str = "run"
     icon: str = "play_arrow"
 
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One page of a lesson: its controls, its open tab, what to do, and what to see then."""
+    """One step of a lesson: a page, its control settings, its tab, its button and its texts."""
 
     page: str
     text: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     tab: str = ""
-    act: Act | None = None
-    after: str = ""
-    look: str = "[role=tabpanel] [data-testid=stVegaLiteChart]"
+    action: Action | None = None
+    result: str = ""
+    selector: str = "[role=tabpanel] [data-testid=stVegaLiteChart]"
 
     @property
     def job(self) -> str:
-        """What its act is called among the runs of a session."""
-        return f"{self.page}{self.act.job}" if self.act else ""
+        """Name under which the session counts the run of the step; empty without a run."""
+        return f"{self.page}{self.action.job}" if self.action else ""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson of about five minutes; at its end, what to take away, and a question to a class."""
+    """A lesson of about five minutes: steps, takeaways, a question for a class, terms taught."""
 
     title: str
     promise: str
     steps: tuple[LessonStep, ...]
-    keep: Sequence[str]
+    takeaways: Sequence[str]
     question: str
     literature: str
 
 
 def read_lessons(found: dict[str, Any]) -> dict[str, Lesson]:
-    """Lessons by their names, as the file has them."""
-    acts = {name: Act(**act) for name, act in found["acts"].items()}
+    """Return the lessons by name from `found`, the parsed content of `lessons.toml`."""
+    actions = {name: Action(**action) for name, action in found["actions"].items()}
 
     def step(table: dict[str, Any]) -> LessonStep:
+        """Return one step from its `table`, with the shared settings named under `as`."""
         shared = found["settings"].get(table.pop("as", ""), {})
-        settings, act = shared | table.pop("settings", {}), acts.get(table.pop("act", ""))
-        return LessonStep(settings=settings, act=act, **table)
+        settings, action = shared | table.pop("settings", {}), actions.get(table.pop("action", ""))
+        return LessonStep(settings=settings, action=action, **table)
 
-    lessons = found["lessons"].items()
-    return {name: Lesson(steps=tuple(map(step, lesson.pop("steps"))), **lesson) for name, lesson in lessons}
+    tables = found["lessons"].items()
+    return {name: Lesson(steps=tuple(map(step, one.pop("steps"))), **one) for name, one in tables}
 
 
 LESSONS = read_lessons(read_toml(Path(__file__).with_name("lessons.toml")))

@@ -1,9 +1,9 @@
-"""The guided lessons: short tours of the pages, with the settings of each step preset.
+"""The guided lessons: a short tour through the pages, with preset controls in each step.
 
-A lesson (`lessons.toml`) is a list of steps. A step opens a page at its top, sets its controls,
-and shows at the foot of the window what to do and what to see. Nothing runs by itself. The card's
-one button starts the step's run, as the page's own button would, scrolls to what the text names,
-and then leads on. A lesson has its own data and ledger. At its end the session is restored.
+A lesson (`lessons.toml`) is a list of steps. A step opens a page and sets its controls. A card at
+the foot of the window says what to do and what to look at. Nothing runs by itself: the card's
+button starts the step's run, as the page's own button would, and then leads to the next step. A
+lesson has its own data and its own ledger. When it ends, the earlier session is restored.
 """
 
 import json
@@ -18,14 +18,14 @@ from dpcore.dashboard.lesson_plans import LESSONS, LessonStep
 from dpcore.dashboard.widgets import caption
 from dpcore.language import say
 
-COURSE, TAUGHT = "dpcore.lesson", "dpcore.taught"
+PROGRESS, TAUGHT = "dpcore.lesson", "dpcore.taught"
 GUIDE = read_asset("lesson_guide.js")
 TO_TOP = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'instant'})"
 
 
 @dataclass
-class Course:
-    """A lesson that is in progress: its step, and how many runs had finished before the step."""
+class LessonProgress:
+    """A lesson under way: its name, its current step, and the runs counted before that step."""
 
     name: str
     number: int
@@ -33,49 +33,51 @@ class Course:
     runs_before: int
 
     @property
-    def is_finished(self) -> bool:
-        """Whether the step's run has finished; always true for a step without a run."""
-        return self.step.act is None or session.finished_runs().get(self.step.job, 0) > self.runs_before
+    def is_done(self) -> bool:
+        """Return whether the step's run has finished; True for a step without a run."""
+        return self.step.action is None or session.finished_runs().get(self.step.job, 0) > self.runs_before
 
 
-def start_lesson(name: str) -> None:
-    """Start a lesson on the bundled sample with its own ledger; a button's callback."""
+def begin_lesson(name: str) -> None:
+    """Start the lesson `name` on the bundled sample, with a new ledger. A button's callback."""
     session.set_session_aside()
     go_to_step(name, 0)
 
 
 def go_to_step(name: str, number: int) -> None:
-    """Go to a step of a lesson: open its page with the step's settings and no others.
-
-    A release that the page shows stays.
-    """
+    """Open the page of step `number` with that step's settings only. The page keeps its release."""
     step = LESSONS[name].steps[number]
-    session.keep(COURSE, Course(name, number, step, session.finished_runs().get(step.job, 0)))
+    runs = session.finished_runs().get(step.job, 0)
+    session.keep(PROGRESS, LessonProgress(name, number, step, runs))
     session.drop(f"{step.page}.")
-    preset_step(step)
+    apply_settings(step)
     st.session_state["dpcore.open"] = step.page
 
 
-def preset_step(step: LessonStep) -> None:
-    """Set a step's controls, and open its tab."""
+def apply_settings(step: LessonStep) -> None:
+    """Set the controls of a step's page as the step needs them, and open its tab."""
     for control, value in step.settings.items():
         session.preset(f"{step.page}.{control}", value)
     if step.tab:
         st.session_state[f"{step.page}.tab"] = step.tab
 
 
-def request_step_run(job: str, what: str) -> None:
-    """Request the step's run, as the page's own button does; a button's callback."""
-    step: LessonStep = st.session_state[COURSE].step
-    if job != step.page:  # a run of a tab, which must be open
-        preset_step(step)
-    if job.endswith(".redraws") and session.current_release(step.page) is None:  # no release yet
+def request_run(job: str, what: str) -> None:
+    """Request the run of the current step, as the page's own button would. A button's callback."""
+    step: LessonStep = st.session_state[PROGRESS].step
+    if job != step.page:  # a tab's own job: the tab must be open
+        apply_settings(step)
+    # No release to draw again.
+    if job.endswith(".redraws") and session.current_release(step.page) is None:
         job, what = step.page, "run"
     session.request(job, what)
 
 
 def end_lesson(name: str = "") -> None:
-    """End the lesson, and record it as finished if it is named; a button's callback."""
+    """End the lesson and open the start page. A button's callback.
+
+    A lesson that was completed is passed by its `name`, and its takeaways are shown next.
+    """
     session.restore_session()
     if name:
         finished_lessons().add(name)
@@ -84,28 +86,27 @@ def end_lesson(name: str = "") -> None:
 
 
 def finished_lessons() -> set[str]:
-    """Return the names of the finished lessons."""
+    """Return the names of the lessons that were completed in this session."""
     return session.keep_once("dpcore.learned", set[str])
 
 
-def draw_lesson_card(page: str) -> None:
-    """Draw the card of the present lesson step, if a lesson is in progress.
+def draw_lesson_bar(page: str) -> None:
+    """Draw the card of the current lesson step below the page `page`; nothing outside lessons.
 
-    `page` is the page that is shown, which may be another one than the step's.
+    The card shows the lesson's title, the number of the step, its text and its buttons.
     """
     if page != "home":
         st.session_state.pop(TAUGHT, None)
-    course: Course | None = st.session_state.get(COURSE)
-    if course is None:
+    progress: LessonProgress | None = st.session_state.get(PROGRESS)
+    if progress is None:
         return
-    lesson, number, step = LESSONS[course.name], course.number + 1, course.step
+    lesson, number, step = LESSONS[progress.name], progress.number + 1, progress.step
     here = page == step.page
+    text = say(step.result if step.action and progress.is_done else step.text)
     if not here:
         text = say("This step of the lesson is on another page.")
-    else:
-        text = say(step.after if step.act and course.is_finished else step.text)
     with st.bottom:
-        st.html(guide_script(course, here), unsafe_allow_javascript=True)
+        st.html(guide_script(progress, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
                 heading = say("step {number} of {all}", number=number, all=len(lesson.steps))
@@ -113,71 +114,76 @@ def draw_lesson_card(page: str) -> None:
                 st.container(key="lesson-place").markdown(f":small[:blue[{title} · {heading}]]")
                 st.markdown(text)
             with st.container(horizontal=True, width="content", gap="xsmall", wrap=False, key="lesson-ways"):
-                draw_lesson_buttons(course, here)
+                draw_buttons(progress, here)
 
 
-def draw_lesson_buttons(course: Course, here: bool) -> None:
-    """Draw the lesson card's buttons: one runs the step or leads on, others skip or end."""
-    step, name, number, done = course.step, course.name, course.number, course.is_finished
+def draw_buttons(progress: LessonProgress, here: bool) -> None:
+    """Draw the buttons of a lesson step: run or next, back, skip, end.
+
+    `here` says whether the page of the step is shown. Otherwise the main button opens that page.
+    """
+    step, name, number, done = progress.step, progress.name, progress.number, progress.is_done
     rests, last = session.is_waiting(step.job), number == len(LESSONS[name].steps) - 1
     on: Any = ("next", "arrow_forward", go_to_step, name, number + 1)
     if last:
         on = ("end", "flag", end_lesson, name)
     if number and here:
-        lesson_button(say("Back"), "back", "arrow_back", go_to_step, name, number - 1, disabled=rests)
+        draw_button(say("Back"), "back", "arrow_back", go_to_step, name, number - 1, disabled=rests)
     if not here:
-        lesson_button(say("Go to this step"), "again", "arrow_forward", go_to_step, name, number, type="primary")
-    elif done or step.act is None:
-        lesson_button(say("Finish") if last else say("Next"), *on, type="primary")
+        draw_button(say("Go to this step"), "again", "arrow_forward", go_to_step, name, number, type="primary")
+    elif done or step.action is None:
+        draw_button(say("Finish") if last else say("Next"), *on, type="primary")
     else:
-        key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # late presses count once
-        given = step.act.icon, request_step_run, step.job, step.act.what
-        lesson_button(say(step.act.label), key, *given, type="primary", disabled=rests)
-        lesson_button(say("Skip"), *on, disabled=rests)
+        # A late press does not count twice.
+        key = f"do.{number}:{session.tickets().get(step.job, 0)}"
+        given = step.action.icon, request_run, step.job, step.action.request
+        draw_button(say(step.action.label), key, *given, type="primary", disabled=rests)
+        draw_button(say("Skip"), *on, disabled=rests)
     if not (here and last and done):
-        lesson_button(say("End the lesson"), "leave", "close", end_lesson)
+        draw_button(say("End the lesson"), "leave", "close", end_lesson)
 
 
-def lesson_button(label: str, key: str, icon: str, call: Any, *given: Any, **style: Any) -> None:
-    """Draw a button of the lesson card; on a phone, only the main one shows its label."""
+def draw_button(label: str, key: str, icon: str, call: Any, *given: Any, **style: Any) -> None:
+    """Draw one button of the lesson card; on a phone only the main button shows its label."""
     style = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | style
     st.button(label, on_click=call, args=given, **style)
 
 
-def guide_script(course: Course, here: bool) -> str:
-    """Return the script that scrolls to what a step is about.
+def guide_script(progress: LessonProgress, here: bool) -> str:
+    """Return the HTML script that scrolls the page to what the lesson step is about.
 
-    The script differs with the state of the step, since a browser does not run the same one twice.
+    The script's first line differs for each state, because a browser runs each script only once.
     """
-    step, done = course.step, course.is_finished
-    top, seek = here and (step.act is None or not done), here and done and bool(step.look)
-    given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {selector_of(step)};"
-    return f"<script>// {course.name} {course.number} {done} {here}\n{{{given}\n{GUIDE}}}</script>"
+    step, done = progress.step, progress.is_done
+    top, seek = here and (step.action is None or not done), here and done and bool(step.selector)
+    given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {target_expression(step)};"
+    state = f"{progress.name} {progress.number} {done} {here}"
+    return f"<script>// {state}\n{{{given}\n{GUIDE}}}</script>"
 
 
-def selector_of(step: LessonStep) -> str:
-    """Return a JavaScript expression for the first visible element that the step's text names."""
-    return f"[...document.querySelectorAll(`{step.look}`)].find(e => e.offsetParent)"
+def target_expression(step: LessonStep) -> str:
+    """Return the JavaScript expression that finds the first visible element named by a step."""
+    return f"[...document.querySelectorAll(`{step.selector}`)].find(e => e.offsetParent)"
 
 
-def title_of_finished() -> str | None:
-    """Return the title of the lesson that has just been finished, or None."""
+def finished_title() -> str | None:
+    """Return the title of the lesson that was just completed, or None."""
     name = st.session_state.get(TAUGHT)
     return None if name is None else LESSONS[name].title
 
 
-def draw_lesson_end() -> None:
-    """Draw the end of a finished lesson: sentences to remember, a question, and its terms."""
+def draw_takeaways() -> None:
+    """Draw the takeaways of the completed lesson, and the button of the next lesson."""
     name, names = st.session_state[TAUGHT], list(LESSONS)
     lesson = LESSONS[name]
     st.html(f"<script>{TO_TOP}</script>", unsafe_allow_javascript=True)
     with st.container(key="taught"):
-        st.markdown("\n".join(f"{heading}. {say(text)}" for heading, text in enumerate(lesson.keep, 1)))
+        st.markdown("\n".join(f"{heading}. {say(text)}" for heading, text in enumerate(lesson.takeaways, 1)))
         asks = f":material/forum: {say('**For the class:**')} {say(lesson.question)}"
         st.container(border=True).markdown(asks)
         caption("In the literature: {terms}", terms=say(lesson.literature))
     with st.container(horizontal=True):
         for following in names[names.index(name) + 1 :][:1]:
             label = say("Next lesson: {title}", title=say(LESSONS[following].title))
-            lesson_button(label, "following", "school", start_lesson, following, type="primary")
-        lesson_button(say("Back to the start"), "home", "home", st.session_state.pop, TAUGHT, type="secondary")
+            draw_button(label, "following", "school", begin_lesson, following, type="primary")
+        draw_button(say("Back to the start"), "home", "home", st.session_state.pop, TAUGHT, type="secondary")

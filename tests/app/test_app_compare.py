@@ -76,7 +76,7 @@ def test_a_question_is_pressed_and_answered(given, question, answer):
     at = press(page(given, **{f"{PAGE}.tab": "Download"}), f"{PAGE}.{question}")
     assert not errors(at)
     made = comparison(at)
-    assert len(made.frames) == made.planned <= 16
+    assert len(made.frames) == made.n_runs <= 16
     assert (made.frame["epsilon_bound"] == made.frame["epsilon"]).all()
     for _ in range(2):  # the settings are the question's, as Run would run them
         assert made.config.to_json(given) == at.session_state[f"{PAGE}.chosen"].to_json(given)
@@ -93,7 +93,7 @@ def test_runs_are_charged_drawn_marked_and_never_drawn_again():
     at = press(at_page(**SMALL), f"{PAGE}.run")
     assert not mendable(at), errors(at)
     made = comparison(at)
-    assert len(made.frames) == made.planned == 8
+    assert len(made.frames) == made.n_runs == 8
     key = (key_of(at), "add_remove")
     assert books(at)[key] == (8, 10.0, 10.0)
     ((_, (table,)),) = charts(at)
@@ -169,19 +169,19 @@ HIGH, MIXED, LOW = [0.80, 0.82, 0.84, 0.85], [0.70, 0.72, 0.74, 0.81], [0.1, 0.2
 def test_nobody_is_ahead_by_chance():
     for other, runs, ahead in ((MIXED, 4, False), (LOW, 4, True), (LOW, 3, False)):
         some = runs_of(1.0, a=HIGH, b=other).groupby("method").head(runs)
-        assert ("a keeps most" in answers.sentence(some, "accuracy")) == ahead
-        assert ("run-to-run variation" in answers.sentence(some, "accuracy")) != ahead
+        assert ("a keeps most" in answers.answer_sentence(some, "accuracy")) == ahead
+        assert ("run-to-run variation" in answers.answer_sentence(some, "accuracy")) != ahead
 
 
 def test_answers_say_what_epsilon_buys_and_what_a_proof_costs():
     chosen_pairs = [runs_of(1.0, a=LOW), runs_of(2.0, a=MIXED), runs_of(3.0, a=HIGH)]
     for parts, text in ((chosen_pairs, "above 2, the gain is within"), (chosen_pairs[::2], "and still improves")):
-        assert text in answers.sentence(pd.concat(parts), "accuracy")
+        assert text in answers.answer_sentence(pd.concat(parts), "accuracy")
     closer = pd.concat([runs_of(1.0, a=HIGH), runs_of(3.0, a=LOW)]).assign(metric="2-way AVD")
     for floor, text in ((0.25, "as close as a fresh sample"), (0.1, "and still improves")):
-        assert text in answers.sentence(closer, "2-way AVD", floor)
-    assert "stays within" in answers.sentence(pd.concat([runs_of(1.0, a=MIXED), chosen_pairs[2]]), "accuracy")
+        assert text in answers.answer_sentence(closer, "2-way AVD", floor)
+    assert "stays within" in answers.answer_sentence(pd.concat([runs_of(1.0, a=MIXED), chosen_pairs[2]]), "accuracy")
     proved = runs_of(1.0, a=HIGH, a_=LOW, b=LOW, b_=HIGH, c=HIGH, c_=MIXED)
-    text = answers.sentence(proved, "accuracy")
+    text = answers.answer_sentence(proved, "accuracy")
     assert "a nothing (83%, as published 25%); b 58% (25%" in text
-    assert text.endswith("c nothing that can be told from run-to-run variation.")
+    assert text.endswith("c nothing beyond run-to-run variation.")

@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from driving import PAGE, csv, edit, opened, people, press, released, run, shown, started, upload
+from sample_tables import visits
 from screen import dataset, errors, lines_of, mendable, said, widget
-from strangers import visits
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, PrivacyUnit, Schema
 from dpcore.dashboard import jobs
-from dpcore.dashboard.pages.data import lines
+from dpcore.dashboard.pages.data import schema_table
 from dpcore.datasets import BANK_CARDS, load, schema_formats
 from dpcore.errors import SchemaError
 
@@ -153,23 +153,23 @@ def test_what_is_declared_is_in_use_stays_and_comes_back_from_its_file(uploaded:
 @pytest.mark.parametrize("name", ["sample", *BANK_CARDS])
 def test_public_values_are_read_as_they_are_written(name: str) -> None:
     schema = load(name).schema
-    table = lines.frame(schema, schema.names, {})
+    table = schema_table.schema_frame(schema, schema.names, {})
     public = {"target": schema.target, "max_rows": schema.max_rows, "unit": schema.unit}
-    assert lines.schema_of(table, schema, **public) == schema
+    assert schema_table.parse_schema(table, schema, **public) == schema
 
 
 def test_public_values_that_cannot_be_misread() -> None:
     def read(kind: str, text: str) -> Any:
-        found = lines.parse_values("x", kind, text)
+        found = schema_table.parse_values("x", kind, text)
         return Column("x", kind, **found)
 
     odd = ("a;b", 'say "x"', "c, d", "5 to 7", "e\nf", "1")
-    assert read("categorical", lines.public_values(Column("x", "categorical", categories=odd))).categories == odd
+    assert read("categorical", schema_table.format_values(Column("x", "categorical", categories=odd))).categories == odd
     assert read("integer", "0 to 110, every 50").bins == (50.0, 100.0)
     ways = ("every 50", "all values", "5 bins, in steps of 2", "cut at 2, 6, in steps of 2")
     same = {f"0 to 110, {way}": "integer" for way in ways}
     same["2019-01-01 to 2023-12-31, by year, first of month"] = "date"
-    assert [lines.public_values(read(kind, text)) for text, kind in same.items()] == [*same]
+    assert [schema_table.format_values(read(kind, text)) for text, kind in same.items()] == [*same]
     assert read("continuous", "-0.5 to 1e2, 3 bins").lower == -0.5
     assert read("date", "2020-01-01 to 2021-12-31").bins == "month"
     wrong = ["0 to 1,500", "0 to 1,500, 16 bins", "0 - 9", "5", "a to b", "0 to 9, by", "0 to 9, 0 bins", "", "0 to"]
@@ -308,10 +308,10 @@ def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so
 def test_columns_of_0_and_1_become_one_by_a_press_that_declares_nothing() -> None:
     kinds = pd.get_dummies(pd.Series([*"abc"] * 40), prefix="kind", dtype=int)
     marked = dict.fromkeys(("pay", "*"), [999, *range(1, 24)] * 5)
-    at = answer(with_file(kinds.assign(**marked)), "Put them together")
+    at = answer(with_file(kinds.assign(**marked)), "Join them into one column")
     assert sum(r"**pay**, **\***: 999 \(5×\)" in one.value for one in at.markdown) == 1  # one question of both
     assert undeclared(press(at, "data.again")) == [*kinds, *marked]  # and apart again
-    assert undeclared(edit(answer(at, "Put them together"), {2: {"use": False}})) == ["kind", "pay"]
+    assert undeclared(edit(answer(at, "Join them into one column"), {2: {"use": False}})) == ["kind", "pay"]
     assert lines_of(at)["kind"]["values"] == "a; b; c"
     assert lines_of(at)["pay"]["also"] == "999"
     edit(at, {1: {"also": "999; none"}})

@@ -45,11 +45,11 @@ def test_every_step_opens_with_its_settings_and_its_button(name: str) -> None:
         assert step.text in "\n".join(str(text.value) for text in at.markdown)
         assert {key: at.session_state[f"{step.page}.{key}"] for key in step.settings} == dict(step.settings)
         assert not errors(at)
-        if step.act is not None:
-            assert step.act.label in {label for key, label in ways(at).items() if key.startswith("do.")}
+        if step.action is not None:
+            assert step.action.label in {label for key, label in ways(at).items() if key.startswith("do.")}
         press(at, "lesson.end" if number == len(lesson.steps) - 1 else "lesson.next")
     assert at.title[0].value == lesson.title
-    assert all(sentence in said(at) for sentence in (*lesson.keep, lesson.question))
+    assert all(sentence in said(at) for sentence in (*lesson.takeaways, lesson.question))
     press(at, "lesson.home")
 
 

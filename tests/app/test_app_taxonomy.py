@@ -11,7 +11,7 @@ from screen import books, charts, dataset, marked, mendable, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import TaxonomyRelease
-from dpcore.dashboard.pages.data import lines
+from dpcore.dashboard.pages.data import schema_table
 from dpcore.dashboard.pages.taxonomy import count_tree
 from dpcore.dashboard.session import ShownRelease
 from dpcore.datasets.catalog import adult_schema
@@ -44,7 +44,8 @@ def test_own_shares_are_used_and_wrong_ones_are_told_and_never_run() -> None:
     first, spent = shown(at), books(at)
     release = first.release
     assert release.parameters["level_shares"] == OWN
-    assert ReleasedTree.from_dict(release.schema, release.structure["tree"]).measured == [False, True, True, True]
+    structure = release.structure["tree"]
+    assert ReleasedTree.from_dict(release.schema, structure).measured_levels == [False, True, True, True]
     tab(at, "redraws")
     for text in ("1, many, 1, 1", "1, -1, 1, 1", ""):
         at_once(at, **{WEIGHTS: text})
@@ -97,7 +98,7 @@ def test_counts_of_persons_are_compared_with_rows_that_are_cut_likewise() -> Non
     release = make_release(method, "TaxonomyRelease", method.sample(50), data_name="people")
     made = ShownRelease(release, replace(PEOPLE, train=frame, schema=schema))
     assert count_tree.true_counts(made)[0].tolist() == [kept]
-    found = count_tree.answers(made, RangeQuery.of({"ill": (0, 1)})).set_index("release")
+    found = count_tree.range_answers(made, RangeQuery.of({"ill": (0, 1)})).set_index("release")
     assert set(found["true"]) == {kept}
     assert (found["estimate"] - kept).abs().max() < 5
     flat = found.loc["flat"]  # at half of epsilon for one row, and as much noise as that
@@ -130,12 +131,12 @@ def test_a_changed_taxonomy_survives_a_shut_drawer_and_is_for_the_next_release()
 
 def test_taxonomies_stay_with_their_values_in_any_order() -> None:
     schema = adult_schema()
-    frame = lines.frame(schema, schema.names, {})
-    assert lines.schema_of(frame, schema, target=schema.target, max_rows=schema.max_rows) == schema
+    frame = schema_table.schema_frame(schema, schema.names, {})
+    assert schema_table.parse_schema(frame, schema, target=schema.target, max_rows=schema.max_rows) == schema
     frame.at[3, "values"] = "; ".join(sorted(frame.at[3, "values"].split("; ")))
     frame.at[1, "values"] += "; Other"
-    found = lines.schema_of(frame, schema, target=None, max_rows=None)
+    found = schema_table.parse_schema(frame, schema, target=None, max_rows=None)
     assert found["education"].taxonomy == schema["education"].taxonomy
     assert found["workclass"].taxonomy is None
-    assert lines.lost_taxonomies(found, schema) == ["workclass"]
-    assert lines.lost_taxonomies(found.select(["age"]), schema) == []
+    assert schema_table.lost_taxonomies(found, schema) == ["workclass"]
+    assert schema_table.lost_taxonomies(found.select(["age"]), schema) == []

@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 ATTACKS = OTHERS["attacks"].split()
 CHOICES = {  # what is shown on a tab of several things
-    "response": ("response", "What it does"),
-    "measures": ("response", "One report"),
-    "numbers": ("response", "One number"),
-    "asking": ("composition", "Ask again"),
+    "response": ("response", "How it works"),
+    "measures": ("response", "Privacy of one report"),
+    "numbers": ("response", "Reports of a number"),
+    "asking": ("composition", "Repeated queries"),
     "groups": ("composition", "Disjoint groups"),
 }
 PARTS = [("attacks", part) for part in ATTACKS]
@@ -66,9 +66,9 @@ def test_people_stay_those_of_the_sample_when_somebody_uses_data_of_their_own(mo
 
 
 def game() -> None:
-    from dpcore.dashboard.pages.mechanisms.coin_game import game
+    from dpcore.dashboard.pages.mechanisms.coin_game import draw_coin_game
 
-    game()
+    draw_coin_game()
 
 
 def test_only_buttons_of_the_game_draw_and_fifty_crowds_more_are_like_the_first(monkeypatch) -> None:

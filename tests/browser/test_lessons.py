@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dpcore.dashboard.lesson_plans import LESSONS, LessonStep
-from dpcore.dashboard.lessons import selector_of
+from dpcore.dashboard.lessons import target_expression
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
@@ -50,8 +50,8 @@ def looked_at(page: Page, step: LessonStep, words: str, *, named: bool) -> None:
     expect(page.locator(BUTTON)).to_be_in_viewport(ratio=1)
     for bold in re.findall(r"\*\*(.+?)\*\*", words):
         assert page.evaluate(SAID, [bold, CARD]), f"{bold} is not seen beside: {words}"
-    if named and step.look:
-        assert page.evaluate(SEEN % selector_of(step), [CARD, HEAD]) > 0.9, f"what is named is not seen beside: {words}"
+    if named and step.selector:
+        assert page.evaluate(SEEN % target_expression(step), [CARD, HEAD]) > 0.9, f"what is named is hidden: {words}"
     elif not named:
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0, words
 
@@ -62,15 +62,15 @@ def test_the_cards_button_alone_leads_to_the_end(visitor, name):
     visitor.open()
     visitor.begin_lesson(name)
     for number, step in enumerate(lesson.steps, 1):
-        for words in filter(None, (step.text, step.after)):
+        for words in filter(None, (step.text, step.result)):
             expect(page.locator(CARD)).to_contain_text(f"step {number} of {len(lesson.steps)}")
             expect(page.locator(CARD)).to_contain_text(words.replace("**", ""), timeout=SLOW)
             for width, height in SIZES:
                 page.set_viewport_size({"width": width, "height": height})
-                looked_at(page, step, words, named=step.act is None or words == step.after)
+                looked_at(page, step, words, named=step.action is None or words == step.result)
             page.locator(BUTTON).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(lesson.title)
-    for sentence in (*lesson.keep, lesson.question):
+    for sentence in (*lesson.takeaways, lesson.question):
         expect(page.get_by_text(sentence)).to_be_in_viewport(ratio=1)
     expect(page.locator(CARD)).to_have_count(0)
     visitor.press("lesson.home")

@@ -39,7 +39,7 @@ def test_cancel_keeps_what_is_finished_it_goes_on_and_all_is_taken_away(visitor)
     expect(under_way).to_be_visible(timeout=1000 * SECONDS)
     visitor.cancel_button.click()
     settle(page, SECONDS)
-    stopped = page.get_by_text(re.compile("Stopped before it was finished: "))
+    stopped = page.get_by_text(re.compile("The comparison was stopped: "))
     finished, runs = map(int, re.search(r"(\d+) of (\d+)", stopped.inner_text()).groups())
     assert 4 <= finished < runs
     assert charged(visitor) >= finished
@@ -113,7 +113,7 @@ def test_from_a_taxonomy_to_the_zip(visitor):
     write(visitor, 0, "Business", values=8)
     expect(page.locator("svg").get_by_text("Business", exact=True)).to_be_visible()
     visitor.press("taxonomy.editor.apply")
-    page.get_by_text("From a file, or to one").click()
+    page.get_by_text("Load or save a taxonomy").click()
     visitor.load("taxonomy.editor.file", "other.csv", b"Private,(any)\nOslo,(any)\n")
     visitor.refused("Oslo")
     expect(page.locator("svg").get_by_text("Business", exact=True)).to_be_visible()  # nothing is lost

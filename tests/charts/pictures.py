@@ -21,7 +21,7 @@ from dpcore.dashboard.pages.attacks.membership_game_numbers import BEST, PLAYERS
 from dpcore.dashboard.pages.mechanisms import choices, report_privacy_numbers
 from dpcore.dashboard.pages.mechanisms.composition_numbers import (
     average_deviations,
-    losses,
+    loss_distribution,
     possible_answers,
     repeated_answers,
 )
@@ -278,18 +278,18 @@ def channel(names=NAMES):
 
 
 def described():
-    found = report_privacy_numbers.descriptions((0.0, 0.25, 0.5, 0.75, 1.0))
+    found = report_privacy_numbers.measure_curves((0.0, 0.25, 0.5, 0.75, 1.0))
     return found[found["measure"] == "Breach"]
 
 
 def averaged():
-    found = report_privacy_numbers.averaging(RRPH(p0=0.5), [1, 5, 20])
+    found = report_privacy_numbers.repeated_reports(RRPH(p0=0.5), [1, 5, 20])
     return found.assign(epsilon=found["epsilon"].map(number))
 
 
 def far():
     both = (
-        (PUBLISHED, report_privacy_numbers.linear((1, 1), (0, 1))),
+        (PUBLISHED, report_privacy_numbers.linear_randomizer((1, 1), (0, 1))),
         (CORRECTED, TRR(lower=0, upper=10, epsilon=1.0)),
     )
     found = [report_privacy_numbers.tail_ratios(one, 0, 10, [0, 5, 10]).assign(series=name) for name, one in both]
@@ -322,7 +322,7 @@ def ratios(data, claimed=1.0, proved=INF, number="A number"):
 def played():
     game, paper = Game(), Rules(1.0, "published")
     for counted in ((Rules(1.0), PLAYERS, 6, 8), (Rules(1.0), BEST, 73, 100), (paper, BEST, 93, 100)):
-        game.count(*counted)
+        game.add_score(*counted)
     found = membership_game_numbers.score_frame(game)
     return found.assign(honest=found["mode"] == "corrected")
 
@@ -341,7 +341,7 @@ def found_out(**band):
 
 
 def scored():
-    return averages.histogram(np.array([3.0, 4.0, 99.0]), np.array([0.0, 1.0, -1.0]), np.arange(-4.0, 11.0))
+    return averages.score_histogram(np.array([3.0, 4.0, 99.0]), np.array([0.0, 1.0, -1.0]), np.arange(-4.0, 11.0))
 
 
 RESULTS: dict[str, Picture] = {
@@ -400,7 +400,7 @@ LESSONS: dict[str, Picture] = {
     "running_average": (lambda: repeated_answers(100, 1.0, 9, 0), lambda f: charts.running_average(f, truth=100)),
     "average_errors": (lambda: average_deviations(1.0, 9), lambda f: charts.average_errors(f, at=4)),
     "loss_sums": (
-        lambda: losses(0.5, 6),
+        lambda: loss_distribution(0.5, 6),
         lambda f: charts.loss_sums(f, worst=3.0, likely=2.9, label="epsilon 2.9 with delta 1e-6"),
     ),
     "split_table": (parts, lambda data: charts.split_table(data, title=TITLE)),
@@ -429,11 +429,11 @@ LESSONS: dict[str, Picture] = {
     "known_epsilon": (said, lambda _: charts.known_epsilon(lower=2.3, claimed=1.0, proved=924.2)),
     "known_epsilon, none": (said, lambda _: charts.known_epsilon(lower=4.1, claimed=INF, proved=INF)),
     "round_worlds": (
-        lambda: membership_game_numbers.chances(Rules(1.0)),
+        lambda: membership_game_numbers.outcome_probabilities(Rules(1.0)),
         lambda data: charts.round_worlds(data, number="Number", at=4.0),
     ),
     "round_worlds, nothing": (
-        lambda: membership_game_numbers.chances(Rules(0.1, "published")),
+        lambda: membership_game_numbers.outcome_probabilities(Rules(0.1, "published")),
         lambda data: charts.round_worlds(data, number="Number"),
     ),
     "game_scores": (played, lambda data: charts.game_scores(data, limit=LIMIT)),

@@ -82,12 +82,7 @@ def test_a_full_server_admits_no_visitor_until_one_leaves(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "visitors=2")
     monkeypatch.setattr(housekeeping, "guests", WeakSet())
     first, second, third = Visit(), Visit(), Visit()
-    assert [admit_visitor(first), admit_visitor(second), admit_visitor(third), admit_visitor(first)] == [
-        True,
-        True,
-        False,
-        True,
-    ]
+    assert [admit_visitor(one) for one in (first, second, third, first)] == [True, True, False, True]
     first.left_at = time.monotonic()
     assert admit_visitor(third)
     first.left_at = inf  # a connection that was lost for a moment
@@ -141,10 +136,10 @@ def test_waiting_work_shows_its_position_and_ends_with_its_visitor(monkeypatch):
     assert begun.wait(PATIENCE)
     gone = jobs.Job("Waits", lambda _: ran.append(1), Visit())
     gone.start()
-    while "place" not in gone.note:
+    while "position" not in gone.note:
         time.sleep(0.01)
     gone.visit.left_at = time.monotonic() - jobs.GRACE - 1
     finished(gone)
     over.set()
     assert finished(first).error is None
-    assert (ran, jobs.TURNS.line, jobs.TURNS.running) == ([], [], {})
+    assert (ran, jobs.TURNS.queue, jobs.TURNS.running) == ([], [], {})

@@ -1,4 +1,4 @@
-"""Test what reports reveal, and the stated limit of risk: by hand, brute force, and attacks."""
+"""Privacy of randomized reports, and the limit stated by the panel of risk."""
 
 import math
 from dataclasses import replace
@@ -19,7 +19,7 @@ from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, AdditiveNoise, Warne
 from dpcore.methods import METHODS
 
 
-def test_breach_as_printed():
+def test_breach_as_published():
     assert numbers.breach(RRPH(p0=0.5)) == pytest.approx([1 / 3] * 2)
     assert numbers.breach(Warner(p=0.75)) == pytest.approx([5 / 8] * 2)
     for k, p0 in product((2, 9), (0.1, 1.0)):
@@ -43,7 +43,7 @@ def test_two_descriptions_of_one_channel_differ_in_breach_only(p0):
     assert first.epsilon == pytest.approx(second.epsilon)
 
 
-def test_accepting_the_report():
+def test_best_guess_by_hand():
     assert numbers.best_guess(Warner(p=0.2)) == pytest.approx(0.8)  # by taking the opposite
     assert numbers.best_guess(ERRPH(4, p0=0.5)) == pytest.approx(0.625)
     assert numbers.best_guess(ERRPH(5, p0=0.0)) == pytest.approx(1 / 5)
@@ -58,31 +58,31 @@ def test_many_reports_by_enumeration(reports):
             counts = np.bincount(said, minlength=channel.size)
             best = counts == counts.max()
             right += float((prior * channel.matrix[list(said)].prod(axis=0) * best).sum() / best.sum())
-        found = numbers.averaging(channel, [reports]).iloc[0]
+        found = numbers.repeated_reports(channel, [reports]).iloc[0]
         assert found["right"] == pytest.approx(right)
         assert found["epsilon"] == pytest.approx(reports * float(channel.epsilon))
         assert found["kept"] == pytest.approx(float((prior * np.diag(channel.matrix)).sum()))
 
 
-def test_many_reports_tell_the_truth_in_the_end():
-    found = numbers.averaging(ERRPH(10, p0=0.3), [1, 3, 9, 27, 81, 150])["right"]
+def test_repeated_reports_converge_to_the_truth():
+    found = numbers.repeated_reports(ERRPH(10, p0=0.3), [1, 3, 9, 27, 81, 150])["right"]
     assert found.is_monotonic_increasing
     assert 0.999 < found.iloc[-1] <= 1
 
 
-def test_descriptions_meet_where_they_should():
-    frame = numbers.descriptions([0.0, 0.4, 1 / sqrt(2), 0.9, 1.0], size=3)
+def test_breach_curves_cross_at_one_over_root_two():
+    frame = numbers.measure_curves([0.0, 0.4, 1 / sqrt(2), 0.9, 1.0], size=3)
     assert frame.loc[frame["series"] == "Warner", "setting"].min() > 0.5
     crossing = frame[(frame["setting"].between(0.7, 0.71)) & (frame["measure"] == "Breach")].set_index("series")
     assert crossing.loc["RRPH", "value"] == pytest.approx(crossing.loc["Warner", "value"])
 
 
-def test_widths():
+def test_posterior_and_claimed_widths():
     for a, b, width in (((2, 10), (0, 5), 6.67), ((1, 0.01), (0, 1), 3.86)):
-        assert numbers.posterior_width(numbers.linear(a, b), 5, 4) == pytest.approx(width, abs=0.01)
+        assert numbers.posterior_width(numbers.linear_randomizer(a, b), 5, 4) == pytest.approx(width, abs=0.01)
     deviations = 1.349  # the formula of the paper's table 2
     assert numbers.claimed_width(4, 0.5) == pytest.approx(2 * deviations, abs=0.001)
-    left = numbers.posterior_width(numbers.linear((1, 0), (3, 0.01)), -1, 4, 0.5)
+    left = numbers.posterior_width(numbers.linear_randomizer((1, 0), (3, 0.01)), -1, 4, 0.5)
     assert left == pytest.approx(deviations * 2 * sqrt(0.01 / 4.01), rel=0.05)  # x and noise are normal, so is this
 
 
@@ -95,19 +95,19 @@ def test_widths_compared_as_the_page_says_them():
 
 
 def test_the_error_of_a_variance_rises_with_the_factors_variance_and_falls_with_their_mean():
-    """Of that at mean 2, simulated samples have 2.46 times at mean 1, and .60 and .46 at 4 and 8."""
+    """Relative to mean 2, simulated errors are 2.46 at mean 1, and .60 and .46 at 4 and 8."""
     sets = (1, 1), (2, 1), (4, 1), (8, 1), (2, 10)
     errors = [numbers.standard_errors(a, (0, 1), (5, 4), 1_000)[1] for a in sets]
     assert np.array(errors) / errors[1] == pytest.approx([2.46, 1, 0.6, 0.46, 4.83], abs=0.03)
 
 
-def test_laplace_noise():
+def test_posterior_width_with_laplace_noise():
     narrow = numbers.posterior_width(TRR(lower=0, upper=10, epsilon=50.0), 5, 4)
     assert narrow == pytest.approx(2 * 0.2 * log(20), rel=0.1)  # the noise's own, where the prior says nothing
 
 
-def test_tails():
-    found = numbers.tail_ratios(numbers.linear((1, 1), (0, 1)), 0, 10, [5.0, 40.0, 400.0])
+def test_tail_ratios():
+    found = numbers.tail_ratios(numbers.linear_randomizer((1, 1), (0, 1)), 0, 10, [5.0, 40.0, 400.0])
     assert found["at_x"].iloc[0] == pytest.approx(5.7e-7, rel=0.01)
     assert found["at_other"].iloc[0] == pytest.approx(norm.sf(5, 10, sqrt(101)) + norm.cdf(-5, 10, sqrt(101)))
     assert found["log_ratio"].iloc[0] > 14
@@ -121,7 +121,7 @@ def test_tails():
 FRAME = make_frame(120, 1).assign(who=[f"p{i // 3}" for i in range(120)])
 
 
-def describe(unit=None, schema=SMALL, **given):
+def limit(unit=None, schema=SMALL, **given):
     schema = replace(schema, unit=unit)
     method = METHODS["NB-Synth"](**{"epsilon": 1.0, **given}).fit(FRAME, schema=schema)
     return disclosure.describe_limit(export.make_release(method, "NB-Synth", method.sample(9), data_name="people.csv"))
@@ -135,15 +135,12 @@ def test_the_limit_is_what_two_neighbors_allow_and_never_rounded_down(epsilon):
     assert disclosure.limit_points(0.0) == "0"
 
 
-def test_the_limit_names_the_protected_unit_and_the_other_world():
-    text = describe()
+def test_limit_names_the_privacy_unit_and_relation():
+    text = limit()
     assert "46.3" in text
     assert "had not taken part" in text
-    assert "had not taken part" not in describe(relation="replace")
-    person, rows = (
-        describe(PrivacyUnit(max_contributions=3, id_column="who")),
-        describe(PrivacyUnit(max_contributions=3)),
-    )
+    assert "had not taken part" not in limit(relation="replace")
+    person, rows = (limit(PrivacyUnit(max_contributions=3, id_column=name)) for name in ("who", None))
     assert "46.3" in person
     assert "about a person" in person
     assert "about a row" in rows
@@ -151,9 +148,7 @@ def test_the_limit_names_the_protected_unit_and_the_other_world():
 
 
 def test_without_a_proof_there_is_no_limit():
-    for text in (describe(random_state=1), describe(schema=replace(SMALL, source="inferred"))):
+    for text in (limit(random_state=1), limit(schema=replace(SMALL, source="inferred"))):
         assert not any(number in text for number in ("46.3", "100"))
-    assert "can be attacked" in describe(noise="laplace")  # the proof is about exact arithmetic
-    assert " 100 " in describe(
-        mode="published", variant="Alg2", relation="replace"
-    )  # what is proved, and not the claim
+    assert "can be attacked" in limit(noise="laplace")  # the proof is about exact arithmetic
+    assert " 100 " in limit(mode="published", variant="Alg2", relation="replace")  # as proven

@@ -1,4 +1,4 @@
-"""Test the numbers that the pages teach: noise on counts, selection, beliefs, composition."""
+"""Numbers behind the page Mechanisms: noise, selection, beliefs and composition."""
 
 import math
 from fractions import Fraction
@@ -13,7 +13,7 @@ from scipy.stats import norm
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard.count_noise import CountNoise, gaussian_delta, gaussian_sigma, sample_worlds, world_densities
 from dpcore.dashboard.pages.mechanisms import composition_numbers as numbers
-from dpcore.dashboard.pages.mechanisms.choices import election, posterior, response_matrix, share_deviation, votes_from
+from dpcore.dashboard.pages.mechanisms.choices import election, parse_votes, posterior, response_matrix, share_deviation
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH
 
@@ -22,7 +22,7 @@ NOISES = [CountNoise(name, e, 0.01) for name in ("Laplace", "Geometric", "Gaussi
 
 
 def density(noise, power=0):
-    """Return the density times a power of the noise, whose integral is a moment."""
+    """Return the density times x^power, which integrates to a moment."""
     return lambda x: x**power * float(np.exp(noise.log_density(np.array(x))))
 
 
@@ -95,7 +95,7 @@ def test_gaussian_by_hand():
     assert gaussian_sigma(1.0, 0.0) > 1e9  # no normal noise is pure
 
 
-def test_a_seed_fixes_uniform_draws_and_the_worlds_differ_by_one():
+def test_a_seed_fixes_noise_and_the_worlds_differ_by_one():
     for noise in NOISES:
         first = sample_worlds(noise, 100, 1)
         pd.testing.assert_frame_equal(first, sample_worlds(noise, 100, 1))
@@ -139,19 +139,19 @@ def test_one_candidate_gains_a_vote():
     assert election(VOTES, 0.7, "changes", 0)["votes_other"].tolist() == [31, 24, 8, 2]
     ratio = np.log(shown["probability_other"] / shown["probability"])
     assert shown["log_ratio"].tolist() == pytest.approx(ratio.tolist())
-    with pytest.raises(ParameterError, match="Nobody voted"):
+    with pytest.raises(ParameterError, match="No other candidate"):
         election((5, 0), 1.0, "changes", 0)
 
 
-def test_votes_are_read_and_bad_ones_told_but_not_repeated():
-    assert votes_from("30 25;8,2") == votes_from("30, 25, 8, 2") == VOTES
+def test_votes_are_parsed_and_errors_do_not_repeat_the_input():
+    assert parse_votes("30 25;8,2") == parse_votes("30, 25, 8, 2") == VOTES
     for text in ("30", "1,2,3,4,5,6,7,8,9", "30, many", "30, 2.5", "30, -1", "30, 99999999"):
         with pytest.raises(ParameterError) as caught:
-            votes_from(text)
+            parse_votes(text)
         assert "many" not in str(caught.value)
 
 
-def test_an_estimated_share_varies_as_it_says():
+def test_estimated_share_deviation_by_simulation():
     channel, people, repeats = ERRPH(4, epsilon=1.0), 500, 2_000
     by_report = response_matrix(channel).groupby("reported")["probability"]
     assert (by_report.max() / by_report.min()).to_list() == pytest.approx([math.e] * 4)
@@ -163,7 +163,7 @@ def test_an_estimated_share_varies_as_it_says():
     assert found.std() == pytest.approx(share_deviation(channel, 0.3, people), rel=0.08)  # 5 standard errors
 
 
-def test_beliefs_move_by_the_factor_in_odds():
+def test_posterior_odds_change_by_exp_epsilon():
     assert posterior(0.5, 1.0) == pytest.approx(math.e / (1 + math.e))
     assert posterior(0.2, math.log(3)) == pytest.approx(3 / 7)  # odds 1:4 become 3:4
     assert posterior(0.2, -math.log(3)) == pytest.approx(1 / 13)  # and 1:12
@@ -197,13 +197,13 @@ def test_averages_of_answers_by_simulation():
 
 
 def test_sums_of_losses_by_brute_force():
-    """Enumerate tuples of answers: the sum of log ratios, and delta as the excess of one world."""
+    """Over all tuples of answers: sums of log ratios, and delta as one world's excess."""
     for epsilon, k in product((0.1, 2.0), (1, 3)):
         noise, x = CountNoise("Geometric", epsilon), np.arange(-400.0, 402.0)
         inside = np.exp(noise.log_density(x - 1))
         up = inside[x >= 1].sum()
         assert up == pytest.approx(1 / (1 + math.exp(-epsilon)), abs=1e-9)
-        frame = numbers.losses(epsilon, k)
+        frame = numbers.loss_distribution(epsilon, k)
         assert frame["probability"].sum() == pytest.approx(1)
         assert frame["loss"].max() == pytest.approx(k * epsilon)
         signs = np.array(list(product((-1, 1), repeat=k)))
@@ -211,15 +211,15 @@ def test_sums_of_losses_by_brute_force():
         with_you = (1 / (1 + np.exp(-epsilon * signs))).prod(axis=1)
         without = with_you[::-1]  # with all signs the other way round
         for delta in (1e-6, 0.01, 0.2):
-            found = numbers.loss_epsilon(epsilon, k, delta)
+            found = numbers.epsilon_from_delta(epsilon, k, delta)
             assert 0 <= found <= k * epsilon
             assert (with_you - math.exp(found) * without).clip(0).sum() <= delta * (1 + 1e-9)
             assert found == 0 or (with_you - math.exp(found - 1e-6) * without).clip(0).sum() > delta
-        assert numbers.loss_epsilon(epsilon, k, 0.0) == pytest.approx(k * epsilon)
+        assert numbers.epsilon_from_delta(epsilon, k, 0.0) == pytest.approx(k * epsilon)
 
 
 def test_parallel_composition_by_brute_force():
-    """Enumerate the changes of counts of groups, and of columns, by an added or a replaced row."""
+    """Largest change of the counts of groups of people, and of columns, by one row."""
     for groups in (2, 4):
         rows = np.eye(groups, dtype=int)  # the group that a row is in
         for relation, worst in (
@@ -234,7 +234,7 @@ def test_parallel_composition_by_brute_force():
 
 
 def test_telltale_answers_by_trying_every_number():
-    """The search near one number finds the same as a search over all numbers."""
+    """The search near one number finds what a search among all of them finds."""
     bits, rng = 12, np.arange(1, 2**12)
     for count, epsilon in product((0, 100), (0.1, math.log(2))):
         first = count + numbers.textbook_laplace(rng, bits, 1 / epsilon)
@@ -249,7 +249,7 @@ def test_telltale_answers_by_trying_every_number():
         assert own["both"].mean() == pytest.approx(np.isin(np.unique(first), second).mean())
 
 
-def test_full_numbers_give_small_counts_away():
+def test_telltale_share_at_53_bits_by_true_count():
     shares = [numbers.telltale_share(count, 1.0) for count in (0, 1, 10, 100_000)]
     assert shares == pytest.approx([0.80, 0.60, 0.105, 0.0], abs=0.015)
     assert numbers.telltale_share(10, 1.0, bits=16) > 0.999

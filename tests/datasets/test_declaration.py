@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from strangers import customers, visits
+from sample_tables import customers, visits
 
 from dpcore import Column, Schema, Taxonomy
 from dpcore.datasets.proposals import round_bounds_outward, round_columns, undeclared_columns

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strangers import customers, visits
+from sample_tables import customers, visits
 
 from dpcore.datasets.headers import header_words, kinds_of_header
 from dpcore.datasets.proposals import propose_orders, propose_pairs

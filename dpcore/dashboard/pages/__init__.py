@@ -1,1 +1,1 @@
-"""What each page shows: its numbers, pictures and words, in a folder of its own."""
+"""The content of the dashboard's pages: one package of charts, controls and texts for each page."""

@@ -45,7 +45,7 @@ def propose_schema(frame: pd.DataFrame, target: str | None, unit: PrivacyUnit | 
     """Return a schema inferred from rows, without values that few rows or persons have."""
     if unit is None or unit.id_column is None:
         return replace(Schema.infer(frame, target=target), unit=unit)
-    unit.persons(frame)  # whether the column is there, and names the person of every row
+    unit.persons(frame)  # checks that the column exists and has no missing ids
     schema = Schema.infer(frame.drop(columns=[unit.id_column]), target=target)
     columns = []
     for column in schema:

@@ -1,1 +1,1 @@
-"""What the page `pages/attacks.py` shows."""
+"""Content of the page `pages/attacks.py`: attacks on published numbers, and a guessing game."""

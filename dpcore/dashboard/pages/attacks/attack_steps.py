@@ -1,7 +1,7 @@
-"""What all attacks have alike: noiseless numbers first, then noise with a slider.
+"""The two steps that all attacks share: noiseless numbers, then noise with a chosen epsilon.
 
-The people are rows of the bundled sample, which is synthetic, whatever data are in use: nothing is
-charged.
+The people are rows of the bundled sample, which is synthetic. The data in use are not read, and
+nothing is charged.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,12 @@ import streamlit as st
 
 from dpcore import charts, datasets
 from dpcore.dashboard import links, session
-from dpcore.dashboard.demonstration import Demonstration, draw_demonstration, epsilon_slider, two_columns
+from dpcore.dashboard.demonstration import (
+    Demonstration,
+    draw_demonstration,
+    epsilon_slider,
+    two_columns,
+)
 from dpcore.dashboard.widgets import choice, seed_button
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
@@ -26,23 +31,30 @@ WITH_NOISELESS = (*EPSILONS, inf)
 STEPS = {"noiseless": phrase("1. Without noise"), "noise": phrase("2. With noise")}
 NUMBERS = phrase("The numbers behind the picture")
 SECRET = "income"
-remembered = lru_cache(maxsize=16)  # what follows from settings and the sample alone
+remembered = lru_cache(maxsize=16)  # for functions of the settings and the sample only
 DrawSettings = Callable[[str], tuple[Any, ...]]
-Attack = Callable[..., tuple[str, Demonstration | None]]
+RunAttack = Callable[..., tuple[str, Demonstration | None]]
 
 
 @cache
 def sample() -> Dataset:
-    """The bundled sample as it is, whatever data are in use, and with whatever schema."""
+    """Return the bundled sample with its own schema, whatever data are in use."""
     return datasets.load("sample")
 
 
 @st.fragment
-def two_steps(page: str, name: str, settings: DrawSettings, attack: Attack) -> None:
-    """Draw an attack without noise, or with it.
+def draw_attack(page: str, name: str, settings: DrawSettings, attack: RunAttack) -> None:
+    """Draw an attack, with noiseless or with noisy numbers as the user chooses.
 
-    `settings` draws its own controls under a key. `attack` gets what they say, epsilon (None
-    without noise) and the seed of a button; it gives a lead, and what is shown.
+    Parameters
+    ----------
+    page, name : str
+        Names of the page and of the attack; both start the keys of its controls.
+    settings : Callable
+        Draws the controls of the attack under a key and returns their values.
+    attack : Callable
+        Takes these values, epsilon (None without noise) and a seed. Returns the introduction, and
+        the demonstration to show or None.
     """
     key, head = f"{page}.{name}", st.container()
     left, right = two_columns()
@@ -58,20 +70,29 @@ def two_steps(page: str, name: str, settings: DrawSettings, attack: Attack) -> N
         draw_demonstration(found, left, right)
 
 
-def with_noise(frame: pd.DataFrame, epsilon: float, assumed: str, *others: Any) -> Demonstration:
-    """How often an attack is right (`share`) by `epsilon`, and the most that epsilon allows.
+def noisy_demonstration(frame: pd.DataFrame, epsilon: float, assumed: str, *others: Any) -> Demonstration:
+    """Return the demonstration of how often an attack is right at each epsilon.
 
-    The last line of the frame is without noise.
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns `epsilon` and `share` (right guesses, 0..1); the last row is without noise.
+    epsilon : float
+        The chosen epsilon, one of the frame's.
+    assumed : str
+        The sentence on what the demonstration assumes.
+    others : Any
+        More charts or tables to show.
     """
     frame, noiseless = frame[:-1], float(frame["share"].iloc[-1])
     share = float(frame.loc[np.isclose(frame["epsilon"], epsilon), "share"].iloc[0])
     look: Any = {"noiseless": noiseless, "title": say("How often this attack is right")}
     return Demonstration(
-        {say("Right"): percent(share), say("Noiseless numbers"): percent(noiseless)},
+        {say("This attack is right"): percent(share), say("Right with noiseless numbers"): percent(noiseless)},
         [charts.share_right(frame, epsilon=epsilon, **look), *others],
         say(
-            "At epsilon {epsilon:,g} this attack is right in {share} of all cases. The most for "
-            "any attack on someone who was 50:50 before: {most}.",
+            "At epsilon {epsilon:,g} this attack is right in {share} of all cases. No attack that "
+            "was 50:50 before can be right in more than {most}.",
             epsilon=epsilon,
             share=percent(share),
             most=percent(odds(epsilon)),

@@ -1,19 +1,22 @@
-"""Membership: who took part in a study that published nothing but averages, many of them.
+"""Membership inference: an attacker guesses who took part in a study that published averages only.
 
 After Homer et al. 2008 ("Resolving individuals contributing trace amounts of DNA to highly complex
 mixtures using high-density SNP genotyping microarrays", PLoS Genetics) and Dwork, Smith, Steinke,
-Ullman and Vadhan 2015 ("Robust traceability from trace amounts", FOCS). With x a person's row of
-zeros and ones, q the study's averages and p those of everybody, the score of a person is the inner
-product
+Ullman and Vadhan 2015 ("Robust traceability from trace amounts", FOCS). Let x be a person's row of
+zeros and ones, q the study's averages and p the averages of the population. The score of a person
+is the inner product
 
-    sum over all attributes of  x (q - p) / v,    v = p (1 - p) + 1 / (10 n) + n (variance of the noise),
+    sum over all attributes of  x (q - p) / v,
+    v = p (1 - p) + 1 / (10 n) + n (variance of the noise).
 
-each deviation divided by how much it varies anyway. (Their x - p in the place of x would shift all
-scores alike.) Participants pull the averages toward themselves, so that their scores are higher.
+Each deviation q - p is divided by v, which grows with its variance. (Taking x - p instead of x, as
+they do, would shift all scores alike.) Participants pull the averages toward their own values, so
+their scores are higher.
 
-Attributes come in tables, of one column or of a pair of columns; everybody is in one cell of each.
-With n people, n public, one changed person moves two averages per table by 1 / n each: with t
-tables by 2 t / n in all, hence Laplace noise of scale 2 t / (n epsilon).
+An attribute is a value of one column, or a pair of values of two columns. The attributes of one
+column, or of one pair of columns, form a marginal. Each person is in one cell of each marginal.
+The number n of people is public. Replacing one person changes two averages of a marginal by 1 / n
+each. With t marginals that is 2 t / n in all, so the Laplace noise has scale 2 t / (n epsilon).
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,98 +28,118 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
-from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
 
 from dpcore.arguments import Floats, Ints
 
-AnswerCodes = NDArray[np.int64]
 
+def indicator_matrix(codes: Ints, sizes: Sequence[int], *, degree: int) -> Any:
+    """Return which person has which value, or pair of values, as a sparse matrix of 0 and 1.
 
-def attributes(codes: AnswerCodes, sizes: Sequence[int], *, degree: int) -> Any:
-    """Who has which value of every column, or pair of values of every two columns (degree 2).
+    Parameters
+    ----------
+    codes : array of shape (people, columns)
+        Codes of the rows.
+    sizes : sequence of int
+        Number of values of each column.
+    degree : int
+        1 for single values; 2 for pairs of values, one from each of two columns.
 
-    A sparse matrix of 0 and 1, a row for everybody and a column for each attribute.
+    Returns
+    -------
+    sparse matrix of shape (people, attributes)
     """
-    tables = [list(chosen) for chosen in combinations(range(len(sizes)), degree)]
+    marginals = [list(some) for some in combinations(range(len(sizes)), degree)]
     limits = np.array(sizes)
-    cells = [np.ravel_multi_index(codes[:, table].T, limits[table]) for table in tables]
-    every = [np.arange(limits[table].prod()) for table in tables]
+    cells = [np.ravel_multi_index(codes[:, chosen].T, limits[chosen]) for chosen in marginals]
+    every = [np.arange(limits[chosen].prod()) for chosen in marginals]
     return OneHotEncoder(categories=every).fit_transform(np.column_stack(cells))
 
 
-def tables(of: Any) -> int:
-    """How many tables attributes come in: everybody has one attribute of each."""
-    return int(of[0].sum())
+def count_marginals(indicators: Any) -> int:
+    """Return the number of marginals: the number of ones in each row of the indicator matrix."""
+    return int(indicators[0].sum())
 
 
-def scale(tables: int, people: int, epsilon: float) -> float:
-    """Of the Laplace noise on every average of a study, if all of them cost epsilon together."""
-    return 2 * tables / (people * epsilon)
+def noise_scale(marginals: int, people: int, epsilon: float) -> float:
+    """Return the scale of the Laplace noise on each average if all together cost `epsilon`.
+
+    `tables` is the number of marginals, `people` the number of participants.
+    """
+    return 2 * marginals / (people * epsilon)
 
 
 @dataclass(frozen=True, eq=False)
 class MembershipStudy:
-    """A study of people by their `attributes`: who takes part, and as many who do not."""
+    """A study that publishes averages: indices of its participants, and of as many other people.
 
-    of: Any
-    inside: Ints
-    outside: Ints
+    `indicators` is the matrix of `indicator_matrix` for the whole population.
+    """
+
+    indicators: Any
+    participants: Ints
+    outsiders: Ints
 
     @cached_property
     def averages(self) -> Floats:
-        """What is published: the share of participants with each attribute."""
-        return np.asarray(self.of[self.inside].mean(axis=0)).ravel()
+        """Noiseless published averages: the share of participants with each attribute."""
+        return np.asarray(self.indicators[self.participants].mean(axis=0)).ravel()
 
     @cached_property
-    def public(self) -> Floats:
-        """The same for everybody else, which the attacker knows."""
-        both = self.of[np.concatenate([self.inside, self.outside])]
-        others = self.of.shape[0] - both.shape[0]
-        return np.asarray((self.of.sum(axis=0) - both.sum(axis=0)) / others).ravel()
+    def population(self) -> Floats:
+        """Share of each attribute in the rest of the population, which the attacker knows."""
+        both = self.indicators[np.concatenate([self.participants, self.outsiders])]
+        others = self.indicators.shape[0] - both.shape[0]
+        return np.asarray((self.indicators.sum(axis=0) - both.sum(axis=0)) / others).ravel()
 
     def scores(self, averages: Floats, spread: float = 0.0) -> tuple[Floats, Floats]:
-        """The scores of those inside and outside, from averages with noise of that scale."""
-        people, public = len(self.inside), self.public
+        """Return the scores of the participants and of the others, from published `averages`.
+
+        `spread` is the scale of the Laplace noise on the averages; 0 without noise.
+        """
+        people, public = len(self.participants), self.population
         pull = (averages - public) / (public * (1 - public) + 0.1 / people + people * 2 * spread**2)
-        return self.of[self.inside] @ pull, self.of[self.outside] @ pull
+        return self.indicators[self.participants] @ pull, self.indicators[self.outsiders] @ pull
 
 
-def random_study(of: Any, people: int, rng: Generator) -> MembershipStudy:
-    """A study of so many people, chosen at random, and as many who are not in it."""
-    return MembershipStudy(of, *rng.permutation(of.shape[0])[: 2 * people].reshape(2, people))
+def random_study(indicators: Any, people: int, rng: Generator) -> MembershipStudy:
+    """Return a study of `people` participants and as many others, all chosen at random."""
+    return MembershipStudy(indicators, *rng.permutation(indicators.shape[0])[: 2 * people].reshape(2, people))
 
 
-def right_share(inside: Floats, outside: Floats) -> float:
-    """How often a participant has a higher score than someone who took no part; ties count half.
+def share_right(members: Floats, others: Floats) -> float:
+    """Return how often a member's score exceeds a non-member's, over all pairs; ties count half.
 
-    Over all pairs. Under epsilon for one changed person it is at most e^epsilon / (1 + e^epsilon)
-    in the long run: if the two change places, the table changes by one row.
+    If replacing one person costs epsilon, the expected share is at most e^epsilon / (1 +
+    e^epsilon): exchanging the two people of a pair replaces one row of the study.
     """
-    return float((np.sign(inside[:, None] - outside[None, :]).mean() + 1) / 2)
+    return float((np.sign(members[:, None] - others[None, :]).mean() + 1) / 2)
 
 
-def right_shares(studies: list[MembershipStudy], epsilons: Iterable[float], rng: Generator) -> pd.DataFrame:
-    """How often the right one is picked, mean over studies: `epsilon` (infinite without noise), `share`.
+def shares_right(studies: list[MembershipStudy], epsilons: Iterable[float], rng: Generator) -> pd.DataFrame:
+    """Return how often the attack picks the participant: columns `epsilon` and `share`.
 
-    Noise is drawn once per study, for all epsilons, and taken with either sign, which is as likely:
-    less hangs on chance.
+    The share is the mean over `studies`; epsilon is infinite without noise. Noise is drawn once per
+    study and reused for all epsilons. It is applied with either sign, which is equally likely and
+    makes the result depend less on chance.
     """
     found = []
     for study in studies:
-        unit = rng.laplace(size=study.of.shape[1])
+        unit = rng.laplace(size=study.indicators.shape[1])
         for epsilon in epsilons:
-            spread = scale(tables(study.of), len(study.inside), epsilon)
+            marginals, people = count_marginals(study.indicators), len(study.participants)
+            spread = noise_scale(marginals, people, epsilon)
             noisy = (study.averages + sign * spread * unit for sign in (1, -1))
-            found += [(epsilon, right_share(*study.scores(averages, spread))) for averages in noisy]
+            found += [(epsilon, share_right(*study.scores(averages, spread))) for averages in noisy]
     frame = pd.DataFrame(found, columns=["epsilon", "share"])
     return frame.groupby("epsilon", as_index=False).mean()
 
 
-def histogram(inside: Floats, outside: Floats, edges: Floats) -> pd.DataFrame:
-    """Scores in deviations of those outside, in bins: `from`, `to`, and shares `inside`, `outside`.
+def score_histogram(inside: Floats, outside: Floats, edges: Floats) -> pd.DataFrame:
+    """Return the histogram of both groups' scores: columns `from`, `to`, `inside` and `outside`.
 
-    What is beyond the edges is in the first and in the last bin.
+    Scores are measured from the mean of the non-participants (`outside`), in their standard
+    deviations. Scores beyond `edges` are counted in the first or the last bin.
     """
     frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:]})
     inner, spread = [-np.inf, *edges[1:-1], np.inf], max(float(outside.std()), 1e-12)

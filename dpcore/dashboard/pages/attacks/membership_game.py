@@ -1,4 +1,4 @@
-"""The membership game as it is played: rules, a round, and scores. No real data."""
+"""Screen of the membership game: its rules, one round, and the scores. No real data are read."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from dpcore.dashboard.pages.attacks.membership_game_numbers import (
     Game,
     Rules,
     best_share,
-    chances,
+    outcome_probabilities,
     score_frame,
 )
 from dpcore.dashboard.widgets import caption, choice, markdown
@@ -31,47 +31,47 @@ STATE = "dpcore.guessing"
 
 
 @st.fragment
-def game(page: str) -> None:
-    """Rules, a round, and the scores."""
+def draw_game(page: str) -> None:
+    """Draw the membership game: the rules, the current round, and the scores."""
     markdown(
-        "**Is {name} in the table?** A coin decides, and you guess by a noisy number of ill people.",
+        "**Is {name} in the table?** A coin decides; you guess from a noisy count of ill people.",
         name=DANA,
     )
     left, right = two_columns()
     with left, links.draw_settings(page, session.dataset(), "game"):
-        epsilon = epsilon_slider(f"{page}.game", phrase("Epsilon that is claimed"), EPSILONS)
+        epsilon = epsilon_slider(f"{page}.game", phrase("Claimed epsilon"), EPSILONS)
         rules = Rules(epsilon, choice(st.radio, say("What is released"), f"{page}.game.mode", RELEASES))
         people = {say("person"): [DANA, *OTHERS[: len(ILL)]], say("ill"): [say(ill) for ill in ("yes", *ILL)]}
         people[say("in the table")] = ["?", *[say("yes")] * len(ILL)]
         st.dataframe(pd.DataFrame(people), hide_index=True, height="content")
-        caption("All people are made up. {n} without {name} are ill.", n=COUNT, name=DANA)
+        caption("All people are made up. Without {name}, {n} people are ill.", n=COUNT, name=DANA)
     playing = session.keep_once(STATE, Game)
     if playing.round is not None and playing.round.rules != rules:
         playing.round = None
-    with right:  # so that the number, the guess and the result are on one screen
-        play(page, rules, playing)
+    with right:  # number, guess and result share one screen
+        draw_round(page, rules, playing)
         at = None if playing.round is None else float(playing.round.number)
-        panels.chart(charts.round_worlds(chances(rules), at=at, number=say(rules.number)))
+        panels.chart(charts.round_worlds(outcome_probabilities(rules), at=at, number=say(rules.number)))
         sentence = say(
-            "If epsilon {epsilon:g} holds, no one is right in more than {limit:.1f}% of all "
-            "rounds. The best strategy here is, in {best:.1f}%.",
+            "If epsilon {epsilon:g} holds, no one can be right in more than {limit:.1f}% of all "
+            "rounds. The best strategy here is right in {best:.1f}%.",
             epsilon=epsilon,
             limit=100 * odds(epsilon),
             best=100 * best_share(rules),
         )
         st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
-        scores(page, rules, playing)
+        draw_scores(page, rules, playing)
 
 
-def play(page: str, rules: Rules, playing: Game) -> None:
-    """The round on the table: what was released, and after the guess the truth."""
+def draw_round(page: str, rules: Rules, playing: Game) -> None:
+    """Draw the current round: the released numbers, the two guesses, and then the truth."""
     one = playing.round
     opened = one is not None and playing.guess is None
     first, *cells = st.columns(3, gap="small")
-    look: Any = {"on_click": playing.begin, "args": (rules,), "width": "stretch"}
+    look: Any = {"on_click": playing.start_round, "args": (rules,), "width": "stretch"}
     look |= {"type": "secondary" if opened else "primary", "icon": ":material/casino:"}
     first.button(say("New round"), key=f"{page}.game.deal", **look)
-    look = {"disabled": not opened, "on_click": playing.vote, "width": "stretch"}
+    look = {"disabled": not opened, "on_click": playing.submit_guess, "width": "stretch"}
     guesses = {True: say("{name} is in", name=DANA), False: say("{name} is out", name=DANA)}
     for cell, (inside, guess) in zip(cells, guesses.items(), strict=True):
         cell.button(guess, key=f"{page}.game.{inside}", args=(inside,), **look)
@@ -79,18 +79,18 @@ def play(page: str, rules: Rules, playing: Game) -> None:
         text = phrase(":red[:material/cancel: Wrong]: {name} is {truth}")
         if playing.guess is None:
             text = phrase("Is {name} in or out?")
-        elif playing.guess == one.inside:
+        elif playing.guess == one.is_member:
             text = phrase(":green[:material/check_circle: Right]: {name} is {truth}")
         released = say("Released: {answers}.", answers=", ".join(map(str, one.answers)))
-        truth = say("in") if one.inside else say("out")
+        truth = say("in") if one.is_member else say("out")
         st.markdown(f"#### {released} {say(text, name=DANA, truth=truth)}")
 
 
-def scores(page: str, rules: Rules, playing: Game) -> None:
-    """How often guesses were right, beside what epsilon allows."""
+def draw_scores(page: str, rules: Rules, playing: Game) -> None:
+    """Draw how often each player guessed right, beside the share that epsilon allows."""
     left, right = st.columns(2, gap="medium")
-    look: Any = {"on_click": playing.let_play, "args": (rules,), "icon": ":material/smart_toy:", "width": "stretch"}
-    left.button(say("Let the best strategy play {rounds} rounds", rounds=AUTO), key=f"{page}.game.auto", **look)
+    look: Any = {"on_click": playing.play_best_strategy, "args": (rules,), "width": "stretch"}
+    left.button(say("Let the best strategy play {rounds} rounds", rounds=AUTO), f"{page}.game.auto", **look)
     if not playing.scores:
         return
     look = {"on_click": st.session_state.pop, "args": (STATE,), "width": "stretch"}

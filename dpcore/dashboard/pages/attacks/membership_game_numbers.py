@@ -1,8 +1,8 @@
-"""The membership game: is X in the table? A coin decides, and players guess. No real data.
+"""Rounds and scores of the membership game: is one person in the table? No real data are read.
 
-The release is a count with whole-number noise: of all releases with that epsilon none gives its
-world away more often, so that whoever plays well is right in e^epsilon / (1 + e^epsilon) of all
-rounds.
+A coin decides whether the person is in the table, and players guess. The release is a count with
+two-sided geometric noise. No other release with that epsilon gives the membership away more often.
+The best strategy is right in e^epsilon / (1 + e^epsilon) of all rounds.
 """
 
 import math
@@ -17,96 +17,99 @@ from dpcore.language import phrase
 from dpcore.text import odds
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
-ILL = (phrase("yes"), phrase("no"), "yes", "no", "yes")  # of those who are in the table
+ILL = (phrase("yes"), phrase("no"), "yes", "no", "yes")  # of the other people in the table
 COUNT = ILL.count("yes")
-QUERIES, AUTO, SHARE = 9, 100, 1e-2  # the first and the count stand in phrases
+QUERIES, AUTO, SHARE = 9, 100, 1e-2  # QUERIES and COUNT are also written in messages
 PLAYERS, BEST = phrase("players"), phrase("best strategy")
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What is claimed, and whether it is true."""
+    """The rules of a game: the claimed epsilon, and whether the release keeps that claim."""
 
     epsilon: float
     mode: str = "corrected"
 
     @property
     def queries(self) -> int:
-        """How many queries are answered."""
+        """Number of queries answered in a round: 1 if corrected, 9 if as published."""
         return 1 if self.mode == "corrected" else QUERIES
 
     @property
     def number(self) -> str:
-        """What players look at, a phrase."""
-        return phrase("Noisy number of ill people") if self.queries == 1 else phrase("Answers above 3, of 9")
+        """Name of the number that players look at, a message to translate."""
+        return phrase("Noisy count of ill people") if self.queries == 1 else phrase("Number of answers above 3, of 9")
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round: the rules, what the coin said, and what was released."""
+    """One round: its rules, whether the person is in the table, and the released answers."""
 
     rules: Rules
-    inside: bool
+    is_member: bool
     answers: tuple[int, ...]
 
     @property
     def number(self) -> int:
-        """What players look at: the answer, or how many of 9 lie above the count without X."""
+        """The one answer, or how many of the 9 answers exceed the count without the person."""
         return self.answers[0] if len(self.answers) == 1 else sum(answer > COUNT for answer in self.answers)
 
     @property
-    def best(self) -> bool:
-        """What the best strategy says: that world which makes the answers likelier."""
+    def best_guess(self) -> bool:
+        """Guess of the best strategy: True if the answers are likelier with the person."""
         return self.number > (COUNT if len(self.answers) == 1 else QUERIES // 2)
 
 
 @dataclass
 class Game:
-    """What was played: the round on the table, a guess, and hits and rounds by rules and player."""
+    """State of the game: the current round, its guess, and right guesses by rules and player."""
 
     round: Round | None = None
     guess: bool | None = None
     scores: dict[tuple[Rules, str], tuple[int, int]] = field(default_factory=dict)
 
-    def begin(self, rules: Rules) -> None:
-        """Deal; this and what follows are callbacks of buttons."""
-        self.round, self.guess = deal(rules, np.random.default_rng()), None
+    def start_round(self, rules: Rules) -> None:
+        """Start a new random round. A button's callback."""
+        self.round, self.guess = random_round(rules, np.random.default_rng()), None
 
-    def vote(self, inside: bool) -> None:
-        """Guess, once per round."""
+    def submit_guess(self, is_member: bool) -> None:
+        """Record the player's first guess of a round and its score. A button's callback."""
         if self.round is not None and self.guess is None:
-            self.guess = inside
-            self.count(self.round.rules, PLAYERS, int(inside == self.round.inside))
+            self.guess = is_member
+            self.add_score(self.round.rules, PLAYERS, int(is_member == self.round.is_member))
 
-    def let_play(self, rules: Rules) -> None:
-        """The best strategy plays."""
-        self.count(rules, BEST, autoplay(rules, AUTO, np.random.default_rng()), AUTO)
+    def play_best_strategy(self, rules: Rules) -> None:
+        """Let the best strategy play 100 rounds, and add its score. A button's callback."""
+        self.add_score(rules, BEST, count_right_guesses(rules, AUTO, np.random.default_rng()), AUTO)
 
-    def count(self, rules: Rules, who: str, right: int, rounds: int = 1) -> None:
-        """Write down rounds and how many of them were guessed right."""
+    def add_score(self, rules: Rules, who: str, right: int, rounds: int = 1) -> None:
+        """Add a number of rounds, and how many of them `who` guessed right, to the scores."""
         before = self.scores.get((rules, who), (0, 0))
         self.scores[rules, who] = (before[0] + right, before[1] + rounds)
 
 
-def deal(rules: Rules, rng: np.random.Generator) -> Round:
-    """A new round: a coin, and answers with whole-number noise of scale 1 / epsilon each."""
+def random_round(rules: Rules, rng: np.random.Generator) -> Round:
+    """Return a new round: a coin flip, and answers with geometric noise of scale 1/epsilon."""
     inside = bool(rng.random() < 0.5)
     noise = np.subtract(*rng.geometric(-math.expm1(-rules.epsilon), (2, rules.queries)))
     return Round(rules, inside, tuple((noise + COUNT + inside).tolist()))
 
 
-def autoplay(rules: Rules, rounds: int, rng: np.random.Generator) -> int:
-    """How many of so many rounds the best strategy guesses right."""
-    return sum(one.best == one.inside for one in (deal(rules, rng) for _ in range(rounds)))
+def count_right_guesses(rules: Rules, rounds: int, rng: np.random.Generator) -> int:
+    """Return how many of `rounds` random rounds the best strategy guesses right."""
+    return sum(one.best_guess == one.is_member for one in (random_round(rules, rng) for _ in range(rounds)))
 
 
 def best_share(rules: Rules) -> float:
-    """How often the best strategy is right."""
+    """Return the probability that the best strategy guesses a round right."""
     return float(binom.sf(rules.queries // 2, rules.queries, odds(rules.epsilon)))
 
 
-def chances(rules: Rules) -> pd.DataFrame:
-    """How probable every number is without X and with: columns number, without, with."""
+def outcome_probabilities(rules: Rules) -> pd.DataFrame:
+    """Return the probability of every number without and with the person.
+
+    The columns are `number`, `without` and `with`.
+    """
     if rules.queries > 1:
         number, sure = np.arange(QUERIES + 1), odds(rules.epsilon)
         worlds = [binom.pmf(number, QUERIES, share) for share in (1 - sure, sure)]
@@ -118,7 +121,7 @@ def chances(rules: Rules) -> pd.DataFrame:
 
 
 def score_frame(played: Game) -> pd.DataFrame:
-    """One row per rules and player."""
+    """Return the scores as a frame: one row per rules and player, with a 95% interval."""
     scores = played.scores.items()
     rows = [(who, rules.mode, rules.epsilon, *score) for (rules, who), score in scores]
     found = pd.DataFrame(rows, columns=["who", "mode", "epsilon", "right", "rounds"])

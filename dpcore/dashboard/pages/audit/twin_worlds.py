@@ -1,7 +1,7 @@
-"""Twin worlds: a method runs often on two neighboring tables that are invented, and the verdict.
+"""Audit on made-up data: a method runs many times on two neighboring data sets, the twin worlds.
 
-What was found stays in the session, by what it was found for. It is drawn when the button is
-pressed.
+The session keeps the results by method, case and epsilon. Pressing the button runs both worlds
+again with fresh noise.
 """
 
 import math
@@ -15,11 +15,19 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.audit import cases
-from dpcore.audit.cases import Case, NeighboringPair
+from dpcore.audit.cases import Case, PairRuns
 from dpcore.dashboard import controls, jobs, links, panels, session
 from dpcore.dashboard.demonstration import DANA, OTHERS
 from dpcore.dashboard.histogram_pair import histogram_pair
-from dpcore.dashboard.widgets import caption, choice, focus, lasting, markdown, number_choice, settings_drawer
+from dpcore.dashboard.widgets import (
+    caption,
+    choice,
+    focus,
+    lasting,
+    markdown,
+    number_choice,
+    settings_drawer,
+)
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
@@ -31,38 +39,38 @@ MODES = {"published": phrase("As published"), "corrected": phrase("Corrected")}
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 19.0)
 TRIALS = (20, 50, 100, 200, 300, 400, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 10_000)
 RUNNING = phrase("Running both worlds")
-USUAL = 0.007  # seconds of a run, where none was measured yet
+USUAL = 0.007  # seconds of one run on a usual computer
 MOST_KEPT, MOST_SHOWN = 30, 14
 NAMES = ("method", "mode")  # that a case's key says, too
-LETTERS = "abcdnwxyz"  # by which cases call columns; and their names, a word for each
+LETTERS = "abcdnwxyz"  # columns of the audit cases; COLUMNS has one word for each letter
 COLUMNS = phrase("smokes drives votes rents visits swims town ill sings")
-VERDICTS = {  # what is called so, and what it says
+VERDICTS = {  # heading and sentence of each verdict
     Verdict.FAILS: (
         phrase("## :red[:material/gavel: Caught]"),
-        phrase("95% sure: what is attacked can cost epsilon {least} or more. Claimed is {claimed}."),
+        phrase("95% sure: the attacked run can cost epsilon {least} or more. The claim is {claimed}."),
     ),
     Verdict.OPEN: (
         phrase("## :blue[:material/help: Not caught, which proves nothing]"),
-        phrase("Claimed is {claimed}. This attack shows epsilon {least} at least; another might more."),
+        phrase("The claim is {claimed}. This attack shows epsilon {least}; another might show more."),
     ),
     None: (
         phrase("## :orange[:material/info: No claim to refute]"),
-        phrase("The source claims no epsilon; with 95% confidence, it can cost {least} or more."),
+        phrase("No epsilon is claimed. 95% sure: the attacked run can cost epsilon {least} or more."),
     ),
 }
 READING = phrase("""
-- **This attack:** neighbors: {neighbors}.
-- **Its number** of each release: {number}.
 - **Twin worlds (neighboring data sets):** two tables that differ in one person’s row.
-- **The event:** the attacker says “world B” (or A) if a run’s number is beyond a threshold.
-- **The lower bound:** the least epsilon that explains how often the event happened in both worlds,
+- **Neighboring relation** of this attack: {neighbors}.
+- **Statistic** that the attacker computes from each release: {number}.
+- **Event:** the attacker says “world B” (or A) if a run’s statistic is beyond a threshold.
+- **Lower bound:** the least epsilon that explains how often the event happened in both worlds,
   with 95% confidence (Clopper and Pearson).
 - **False alarms:** of 100 audits of methods that keep their claim, up to 5 say “caught”.
 """)
 
 
 def method_title(name: str) -> str:
-    """A method's name with what it is for."""
+    """Return the method's name with its task: collect, classify or synthesize."""
     if issubclass(METHODS[name], LocalClassifier):
         return say("Collect: {method}", method=name)
     if issubclass(METHODS[name], PrivateClassifier):
@@ -70,31 +78,51 @@ def method_title(name: str) -> str:
     return say("Synthesize: {method}", method=name)
 
 
-def attack(page: str, data: Dataset, container: Any) -> None:
-    """Choose a case, run it in both worlds, and see; the button stands in its place."""
+def draw_attack(page: str, data: Dataset, container: Any) -> None:
+    """Draw the attack on a method: the choice of a case, its run in both worlds, and the verdict.
+
+    `container` is the empty place where the run button is drawn.
+    """
     jobs.show_start(container, page, RUNNING)
     with st.container(key="settings"), links.draw_settings(page, data, "attack"):
-        case, trials = settings(page)
+        case, trials = draw_settings(page)
     run_worlds(page, container, (case.key, case.estimator.epsilon), lambda: case, trials)
     st.markdown(case.story)
     if case.step:
-        caption("Only a part of the run is attacked, and compared with what is claimed for that part.")
-    tables(case.pair)
+        caption("Only a part of the run is attacked, and compared with the claim for that part.")
+    draw_tables(case.pair)
     caption("Made-up people: nothing is charged.")
-    explanation(case)
+    draw_explanation(case)
 
 
 def run_worlds(
     key: str, container: Any, chosen: Any, make: Callable[[], Case], trials: int, *, real: bool = False
 ) -> tuple[Case, NeighboringPair] | None:
-    """Run a case in both worlds if that is asked for, and show what was found for what is chosen.
+    """Run a case in both worlds if that was requested, and draw the results kept for `chosen`.
 
-    `real` if it is made from a person's own rows, of which the last runs alone are kept.
+    Parameters
+    ----------
+    key : str
+        Key of the run and of its kept results in the session.
+    chosen : Any
+        Key of one result: what the user chose, such as the case and its epsilon.
+    make : Callable
+        Makes the audit case.
+    trials : int
+        Number of runs in each world.
+    real : bool
+        True if the case uses the user's own rows. Then only the latest result is kept.
+
+    Returns
+    -------
+    tuple or None
+        The case and its pair of result samples; None if it has not run yet.
     """
     jobs.finish_in_page(key)
-    found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, NeighboringPair]])
+    found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, PairRuns]])
 
     def work(progress: Progress) -> None:
+        """Run the audit case in both worlds, and keep the result; drop the oldest results."""
         case = make()
         found[chosen] = case, cases.run(case, trials, progress=progress)
         while len(found) > (1 if real else MOST_KEPT):
@@ -104,17 +132,20 @@ def run_worlds(
         with container.container():
             controls.run_button(key)
     if chosen in found:
-        verdict(found[chosen][1])
-        pictures(*found[chosen], real=real)
+        draw_verdict(found[chosen][1])
+        draw_charts(*found[chosen], real=real)
     if session.has_ended(key):
         focus("verdict")
     return found.get(chosen)
 
 
-def settings(page: str) -> tuple[Case, int]:
-    """Which case, and how many runs; what does not go together with the method gives way."""
+def draw_settings(page: str) -> tuple[Case, int]:
+    """Draw the controls of the attack; return the chosen audit case and the runs per world.
+
+    A link may name the case alone. Its method and mode are then set to those of the case.
+    """
     wishes = links.drawing().wishes
-    if (linked := wishes.get(f"{page}.case")) is not None:  # a link may say no more
+    if (linked := wishes.get(f"{page}.case")) is not None:  # a link may name the case alone
         known = {f"{page}.{name}": getattr(case, name) for case in cases.CASES if case.key == linked for name in NAMES}
         wishes |= known | wishes
     attacked = {case.method for case in cases.CASES}
@@ -130,16 +161,19 @@ def settings(page: str) -> tuple[Case, int]:
         case = found[choice(st.selectbox, label, f"{page}.case", names, usual=next(iter(names)))]
         label, look = say("Runs in each world"), {"format_func": "{:,}".format, "usual": case.trials}
         trials = lasting(st.select_slider, label, f"{page}.trials", TRIALS, **look)
-        seconds = phrase("More runs find smaller leaks: about {seconds:.0f} s. Noise is fresh: no seed.")
+        seconds = phrase("More runs find smaller leaks: about {seconds:.0f} s. Noise is fresh, without a seed.")
         caption(seconds, seconds=2 * trials * USUAL)
     with cells[2]:
-        look = {"usual": case.estimator.epsilon, "disabled": case.expected is None}
+        look = {"usual": case.estimator.epsilon, "disabled": case.expected_verdict is None}
         epsilon = number_choice(st.select_slider, say("Epsilon"), f"{page}.epsilon", EPSILONS, **look)
     return replace(case, estimator=case.estimator.with_epsilon(epsilon)), trials
 
 
-def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    """Both worlds, a line for all people who are alike; the person who differs comes first."""
+def draw_tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    """Draw the rows of both worlds side by side, with equal rows counted in one line.
+
+    The person who differs between the worlds comes first.
+    """
     names = dict(zip(LETTERS, say(COLUMNS).split(), strict=True))
     counts = [frame.rename(columns=names).value_counts(sort=False) for frame in pair]
     both = pd.concat(counts, axis=1, keys=[say("World A"), say("World B")]).fillna(0).astype(int)
@@ -156,38 +190,43 @@ def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         cell.dataframe(rows, hide_index=True, height="content")
 
 
-def pictures(case: Case, neighbors: NeighboringPair, *, real: bool) -> None:
-    """What is behind a verdict, the proof first; `real` if it was made from a person's own rows."""
+def draw_charts(case: Case, neighbors: PairRuns, *, real: bool) -> None:
+    """Draw the charts behind a verdict: the attacker's event, the epsilons, and the ratios of bins.
+
+    `real` says that the case uses the user's own rows, so the charts carry the mark of real data.
+    """
     result, event = neighbors.result, neighbors.event
     mark = charts.mark_real if real else (lambda chart: chart)
-    bins, edge = histogram_pair(neighbors.first, neighbors.second, event.threshold, above=event.above)
-    proof: Any = {"hits": event.hits, "counted": event.counted, "threshold": event.threshold}
-    proof |= {"above": event.above, "edge": edge, "number": case.looks_at, "runs": result.trials}
-    proof |= {"claimed": result.claimed, "lower": result.lower_bound}
+    bins, edge = histogram_pair(neighbors.first, neighbors.second, event.threshold, above=event.at_or_above)
+    proof: Any = {"hits": event.hits, "counted": event.counted_runs, "threshold": event.threshold}
+    proof |= {"above": event.at_or_above, "edge": edge, "number": case.statistic_title, "runs": result.trials}
+    proof |= {"claimed": result.epsilon_claimed, "lower": result.lower_bound}
     panels.chart(mark(charts.world_piles(bins, **proof)))
-    runs = {"all": result.trials, "counted": event.counted, "chosen": result.trials - event.counted}
-    caption("{chosen:,} of {all:,} runs in each world find the event, the other {counted:,} count it.", **runs)
-    bounds: Any = {"claimed": result.claimed, "proved": result.bound}
+    runs = {"all": result.trials, "counted": event.counted_runs, "chosen": result.trials - event.counted_runs}
+    caption("In each world, {chosen:,} of {all:,} runs choose the event; {counted:,} others count it.", **runs)
+    bounds: Any = {"claimed": result.epsilon_claimed, "proved": result.epsilon_nominal}
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, **bounds)))
-    panels.chart(mark(charts.world_ratios(bins, number=case.looks_at, **bounds)), data=bins)
+    panels.chart(mark(charts.world_ratios(bins, number=case.statistic_title, **bounds)), data=bins)
     lost = 2 * result.trials - bins[["first", "second"]].sum().sum()
-    caption("The outermost bars hold what lies beyond as well. {runs:,} runs gave no number.", runs=lost)
+    caption("The outermost bars include results beyond the axis. {runs:,} runs gave no number.", runs=lost)
 
 
-def verdict(neighbors: NeighboringPair) -> None:
-    """The verdict, to be read from the last row."""
+def draw_verdict(neighbors: PairRuns) -> None:
+    """Draw the verdict of an audit: caught, not caught, or no claim to refute."""
     result, proof = neighbors.result, ""
     if neighbors.verdict is Verdict.OPEN:
-        proof = phrase("What protects people is the proof: all queries together cost at most {bound}.")
-        if result.bound > result.claimed:
-            proof = phrase("All the same, the claim has no proof for these neighbors: proven is {bound}.")
-    elif neighbors.verdict is Verdict.FAILS and result.lower_bound > result.bound:
+        proof = phrase("The proof protects people: all queries together cost at most {bound}.")
+        if result.epsilon_nominal > result.epsilon_claimed:
+            proof = phrase("But the claim lacks a proof for these neighbors: only {bound} is proven.")
+    elif neighbors.verdict is Verdict.FAILS and result.lower_bound > result.epsilon_nominal:
         proof = phrase(
-            "It is even more than is proven, {bound}. Either this is one of the 5 in 100 false "
-            "alarms (run it again), or the proof or the program is wrong."
+            "The lower bound even exceeds what is proven, {bound}. Either this audit is one of the "
+            "5 in 100 false alarms (run it again), or the proof or the program is wrong."
         )
-    values = {"claimed": epsilon_text(claim, result.claimed), "bound": epsilon_text(limit, result.bound)}
-    values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"  # never rounded up
+    claimed, nominal = result.epsilon_claimed, result.epsilon_nominal
+    values = {"claimed": epsilon_text(claim, claimed), "bound": epsilon_text(limit, nominal)}
+    # A lower bound is rounded down.
+    values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"
     heading, *sentences = *VERDICTS[neighbors.verdict], proof
     with st.container(border=True, key="verdict", horizontal=True, vertical_alignment="center"):
         st.markdown(say(heading), width="content")
@@ -195,13 +234,13 @@ def verdict(neighbors: NeighboringPair) -> None:
 
 
 def epsilon_text(written: Callable[[float], str], epsilon: float) -> str:
-    """An epsilon in a sentence."""
+    """Return "epsilon" with its number, formatted by `written`; "no epsilon" if it is infinite."""
     return say("epsilon {epsilon}", epsilon=written(epsilon)) if math.isfinite(epsilon) else say("no epsilon")
 
 
-def explanation(case: Case) -> None:
-    """How to read the page, a sentence each."""
+def draw_explanation(case: Case) -> None:
+    """Draw the drawer that explains the terms of the attack, one sentence each."""
     neighbors = controls.relation_words(case.estimator.relation, case.schema.persons is not None)
     with st.expander(say("How to read this")):
-        number = case.looks_at[0].lower() + case.looks_at[1:]
+        number = case.statistic_title[0].lower() + case.statistic_title[1:]
         markdown(READING, neighbors=say(neighbors).lower(), number=number)

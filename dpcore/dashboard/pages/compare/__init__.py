@@ -1,1 +1,1 @@
-"""What the page `pages/compare.py` shows."""
+"""Content of the page `pages/compare.py`: comparisons of methods on the same rows."""

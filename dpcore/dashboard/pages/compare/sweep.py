@@ -1,4 +1,4 @@
-"""What can be compared: three questions, or methods and modes, epsilons, repeats and measures."""
+"""Settings of a comparison: methods, versions, epsilons, repeats, measures; preset questions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,10 @@ Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
 
 
 def methods_of_pages(*pages: str) -> Offered:
-    """What can be compared of the methods of some pages."""
+    """Return what can be compared of the methods of some pages.
+
+    The result has, by the name on screen, the method and its parameters in each mode.
+    """
     return {
         shown: (name, ways)
         for name, kind in METHODS.items()
@@ -42,16 +45,19 @@ GROUPS: Mapping[str, Offered] = {
 }
 LOCAL = tuple(GROUPS["Local"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
-# What the papers call AVD, average variation distance, is a distance here.
+# The papers' AVD (average variation distance) is called a distance on screen.
 DISTANCES = (phrase("1-way distance"), phrase("2-way distance"), phrase("3-way distance"))
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
 REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = 4, 20, 10, 2_000
-SEEDS = (0, 2**31, None)  # lowest, highest, usual
+SEEDS = (0, 2**31, None)  # lowest, highest, default
 
 
 @dataclass(frozen=True)
 class PresetQuestion:
-    """A question that a comparison answers by the first of some methods that the data allow, at most `limit`."""
+    """A question that a comparison answers, using the first methods that the data allow.
+
+    At most `limit` of `methods` are compared.
+    """
 
     words: str
     methods: tuple[str, ...]
@@ -68,7 +74,7 @@ QUESTIONS = {
         limit=4,
     ),
     "buys": PresetQuestion(
-        phrase("What does epsilon buy?"),
+        phrase("What does a larger epsilon gain?"),
         ("Adaptive marginals", "MST", "Independent marginals"),
         limit=1,
         epsilons=(0.1, 0.3, 1.0),
@@ -78,76 +84,87 @@ QUESTIONS = {
         ("JTree", "HMPrivBayes", "PrivSCBN", "NB-Synth"),
         limit=2,
         modes=("corrected", "published"),
-        relation="replace",  # most methods as published take the number of rows as known
+        relation="replace",  # most methods as published treat the number of rows as public
     ),
 }
 
 
-def preset(question: PresetQuestion, data: Dataset) -> Config | None:
-    """The comparison that answers a question; None if the data allow none of its methods."""
+def preset_config(question: PresetQuestion, data: Dataset) -> Config | None:
+    """Return the comparison that answers a preset question; None without a usable method."""
     measures = ["2-way AVD"] if len(data.schema) > 1 else ["1-way AVD"]
     how: Any = {"epsilons": question.epsilons, "repeats": REPEATS, "measures": measures, "models": MODELS[:1]}
-    found = [plan_of([name], question.modes, question.relation, None, data, **how) for name in question.methods]
+    found = [make_config([name], question.modes, question.relation, None, data, **how) for name in question.methods]
     allowed = [config.methods for config, left_out in found if not left_out][: question.limit]
     methods = {label: method for part in allowed for label, method in part.items()}
     return Config(methods, skip=True, **how) if methods else None
 
 
-def ask(page: str, data: Dataset, usual: Config | None) -> tuple[Config, dict[str, str]]:
-    """All settings, of which some are usual; moving one draws nothing and spends nothing."""
+def draw_controls(page: str, data: Dataset, usual: Config | None) -> tuple[Config, dict[str, str]]:
+    """Draw all controls of a comparison, and return the comparison that they describe.
+
+    Also returned is why each method that cannot run is left out, by its label. `usual` is the
+    comparison that the controls show at first. Nothing is drawn from the data and nothing is spent.
+    """
     names: list[str] = []
-    known = series_of(usual) if usual else []
+    known = method_names(usual) if usual else []
     for k, (title, offered) in enumerate(GROUPS.items()):
         chosen = [name for name in known if name in offered]
-        names += pills(f"{page}.methods.{k}", say(title), list(offered), chosen)
+        names += draw_pills(f"{page}.methods.{k}", say(title), list(offered), chosen)
     left, right = st.columns(2, gap="large")
     with left:
-        epsilons = pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, (0.5,), "{:g}".format)
-        modes = pills(f"{page}.modes", say("Versions"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
+        epsilons = draw_pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, (0.5,), "{:g}".format)
+        modes = draw_pills(f"{page}.modes", say("Versions"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
         relation = controls.relation_picker(page, persons=data.schema.persons is not None)
     with right:
-        measures = pills(f"{page}.measures", say("Measures"), MEASURES, ["2-way AVD"], lambda one: say(in_words(one)))
+        label = say("Measures")
+        measures = draw_pills(f"{page}.measures", label, MEASURES, ["2-way AVD"], lambda one: say(measure_name(one)))
         model = lasting(st.selectbox, say("Classifier"), f"{page}.model", MODELS, format_func=say)
         repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, REPEATS)
         note = say("For teaching: the same numbers again. Anyone who knows the seed can subtract the noise.")
         seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", *SEEDS, step=1, help=note)
     how = {"epsilons": epsilons, "repeats": repeats, "measures": measures, "models": [model]}
-    return plan_of(names, modes, relation, seed, data, **how)
+    return make_config(names, modes, relation, seed, data, **how)
 
 
-def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], written: Any = str) -> list[Any]:
-    """Some of some options, in their order."""
+def draw_pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], written: Any = str) -> list[Any]:
+    """Draw a choice of several options as pills, and return the chosen ones in their order.
+
+    `usual` are the options chosen at first; `written` formats an option.
+    """
     how: Any = {"usual": list(usual), "selection_mode": "multi", "format_func": written, "wrap": True}
     chosen = lasting(st.pills, label, key, options, **how)
     return [option for option in options if option in chosen]
 
 
-def series_of(config: Config) -> list[str]:
-    """The names of the methods of a comparison, whichever version runs."""
-    return list(dict.fromkeys(map(series, config.methods)))
+def method_names(config: Config) -> list[str]:
+    """Return the names of a comparison's methods, each once, without their versions."""
+    return list(dict.fromkeys(map(method_of_label, config.methods)))
 
 
-def series(label: str) -> str:
-    """The method that a label names with its version."""
+def method_of_label(label: str) -> str:
+    """Return the method's name from a label such as "MST | corrected"."""
     return label.partition(" | ")[0]
 
 
-def in_words(metric: str) -> str:
-    """What people read of a measure."""
+def measure_name(metric: str) -> str:
+    """Return the name of a measure as screens show it: the papers' AVD is called a distance."""
     return metric.replace("AVD", "distance")
 
 
-def plan_of(
+def make_config(
     names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None, data: Dataset, **how: Any
 ) -> tuple[Config, dict[str, str]]:
-    """The sweep of those methods in those modes; what is left out of it, and why."""
+    """Return the comparison of the methods in the modes, and why others are left out, by label.
+
+    `names` are names on screen; `how` has the epsilons, repeats, measures and models.
+    """
     found: dict[str, Method] = {}
     left_out: dict[str, str] = {}
     for name, mode in product(names, modes):
         kind, variants = CATALOG[name]
         label = LABELS[mode].format(method=name)
         if mode not in variants:
-            left_out[label] = phrase("there is no such version of it.")
+            left_out[label] = phrase("the method has no such version.")
             continue
         method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
         try:
@@ -158,20 +175,20 @@ def plan_of(
         if {*how["measures"]} & {*measures_of(method)}:
             found[label] = method
         else:
-            left_out[label] = phrase("it has none of the chosen measures.")
+            left_out[label] = phrase("none of the chosen measures applies to the method.")
     return Config(found, skip=True, **how), left_out
 
 
-def notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
-    """What is left out of a comparison, what a seed voids, and what of a folder's rows is a sample."""
+def draw_notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
+    """Draw captions on a comparison: methods left out, the effect of a seed, sampled rows."""
     for label, reason in left_out.items():
         why = {"label": escape(retold(label)), "reason": escape(retold(reason))}
         caption(":material/block: **{label}** is left out: {reason}", **why)
     if lacking := undefined_measures(config.methods, config.measures):
-        names = escape(", ".join(dict.fromkeys(map(series, lacking))))
+        names = escape(", ".join(dict.fromkeys(map(method_of_label, lacking))))
         caption("Releases a classifier, so only accuracies are measured: {names}.", names=names)
     if any(method.random_state is not None for method in config.methods.values()):
-        caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")
+        caption(":red[:material/warning: A seed voids every guarantee: use it for teaching only.]")
     if not data.in_memory:
         caption(
             "Runs learn from all rows of the folder; classifiers are compared on random samples: "
@@ -181,23 +198,23 @@ def notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
         )
 
 
-def lacks(config: Config) -> str:
-    """Why this cannot be run, in a sentence; empty if it can."""
+def missing_choice(config: Config) -> str:
+    """Return the sentence that says why the comparison cannot run; empty if it can."""
     if not config.methods or not config.epsilons or not config.measures:
-        return say("Choose a method, an epsilon and a measure or more.")
+        return say("Choose at least one method, one epsilon and one measure.")
     runs = len(config.methods) * len(config.epsilons) * config.repeats
-    if len(series_of(config)) > MOST_METHODS or runs > MOST_RUNS:
+    if len(method_names(config)) > MOST_METHODS or runs > MOST_RUNS:
         return say("Choose {most} methods and {runs:,} runs at most.", most=MOST_METHODS, runs=MOST_RUNS)
     return ""
 
 
-def restore(page: str, config: Config) -> None:
-    """Set the page's controls to a sweep, as far as they can say it."""
+def restore_controls(page: str, config: Config) -> None:
+    """Set the page's controls to a comparison, as far as the controls can express it."""
     first = next(iter(config.methods.values()))
     modes = [mode for mode in MODES if any(each.mode == mode for each in config.methods.values())]
     values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}
     values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
     for k, group in enumerate(GROUPS.values()):
-        values[f"methods.{k}"] = [name for name in series_of(config) if name in group]
+        values[f"methods.{k}"] = [name for name in method_names(config) if name in group]
     for key, value in (values | {"model": config.models[0]}).items():
         st.session_state[f"{page}.{key}"] = value

@@ -1,4 +1,4 @@
-"""What a comparison gave: a chart per measure, failures, and what is taken away."""
+"""Results of a comparison on screen: a sentence and a chart per measure, failures, downloads."""
 
 from functools import partial
 from math import fsum
@@ -13,7 +13,7 @@ from dpcore.accounting.ledger import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.pages.compare import answers
-from dpcore.dashboard.pages.compare.sweep import LOCAL, MODES, in_words, series_of
+from dpcore.dashboard.pages.compare.sweep import LOCAL, MODES, measure_name, method_names
 from dpcore.dashboard.pages.compare.sweep_runs import Comparison, neighbors
 from dpcore.dashboard.run_records import show_failures, translate_table
 from dpcore.dashboard.shell import escape
@@ -30,32 +30,32 @@ EXPLAINED = {
         "Share of real test rows that are predicted right, by the released classifier or one that "
         "learned from the synthetic rows. Higher is better."
     ),
-    "balanced accuracy": phrase("Share of a class predicted right, mean over classes. Higher is better."),
+    "balanced accuracy": phrase("Share of each class predicted right, averaged. Higher is better."),
     RANGE_ERROR: phrase("Mean error of 200 random queries on 1 to 3 columns, in shares of all rows. Lower is better."),
 }
 DISTANCE = phrase(
-    "How far shares of values are off, in all sets of that many columns: 0 is equal, 1 has nothing in common. Papers "
-    "call it AVD, the average variation distance. Lower is better."
+    "Average error of the shares of values, over all sets of that many columns: 0 if equal, 1 if "
+    "nothing is in common. Papers call it AVD, the average variation distance. Lower is better."
 )
 
 
-def results(page: str, made: Comparison) -> None:
-    """All that a comparison gave so far."""
-    if len(made.frames) < made.planned:
+def draw_results(page: str, made: Comparison) -> None:
+    """Draw the results of a comparison so far: answer, download, spending and failed runs."""
+    if len(made.frames) < made.n_runs:
         text = phrase(
-            "Stopped before it was finished: {count:,} of {planned:,} runs are here. **Run** makes the others. What "
-            "was begun when it was stopped stays charged."
+            "The comparison was stopped: {count:,} of {planned:,} runs are here. **Run** makes the "
+            "others. Runs that had begun stay charged."
         )
-        st.warning(say(text, count=len(made.frames), planned=made.planned))
+        st.warning(say(text, count=len(made.frames), planned=made.n_runs))
     good = made.frame.query("error == ''")
-    tabs = {phrase("Answer"): partial(answer, page, made, good)}
-    panels.draw_open(page, tabs | {phrase("Download"): partial(take_away, page, made)})
+    tabs = {phrase("Answer"): partial(draw_answer, page, made, good)}
+    panels.draw_open(page, tabs | {phrase("Download"): partial(draw_downloads, page, made)})
     draw_spending(made, good)
     show_failures(made.frames)
 
 
 def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
-    """What all runs together claim and can cost."""
+    """Draw the captions on what all runs together claim, and what they can cost at most."""
     runs = good.drop_duplicates(["method", "epsilon", "repeat"])
     proved = runs[np.isfinite(runs["epsilon_bound"])]
     total, whom = fsum(proved["epsilon_bound"]), say(neighbors(made.config, made.data))
@@ -70,9 +70,9 @@ def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
         st.error(made.void, icon=":material/gpp_bad:")
 
 
-def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
-    """One measure of all methods that have it: what it says, in a sentence, and a chart."""
-    measures: dict[str, str] = {name: in_words(name) for name in made.config.measures}
+def draw_answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
+    """Draw one measure of a comparison: the sentence that answers it, and the chart."""
+    measures: dict[str, str] = {name: measure_name(name) for name in made.config.measures}
     axis, differ = "claimed", good["epsilon_claimed"] != good["epsilon_bound"]
     with st.container(horizontal=True, key="switches"):
         metric = segmented_choice(say("Measure"), f"{page}.measure", measures, label_visibility="collapsed")
@@ -85,17 +85,21 @@ def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
     found = made.references[made.references["metric"] == metric]
     floor = max(found["value"][found["reference"] == FLOOR], default=0.0)
     with st.container(key="verdict"):
-        st.markdown(f"**{answers.sentence(frame, metric, floor)}**", help=say(EXPLAINED.get(metric, DISTANCE)))
+        st.markdown(f"**{answers.answer_sentence(frame, metric, floor)}**", help=say(EXPLAINED.get(metric, DISTANCE)))
     pairs = zip(found["model"], found["reference"], strict=True)
     labels = [", ".join(map(say, filter(None, pair))) for pair in pairs]
-    draw(axis, made, frame, metric, pd.DataFrame({"label": labels, "value": found["value"].to_numpy()}))
+    draw_chart(axis, made, frame, metric, pd.DataFrame({"label": labels, "value": found["value"].to_numpy()}))
 
 
-def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, references: pd.DataFrame) -> None:
-    """One chart: rows of runs at one epsilon, or curves against the epsilon that someone chose."""
-    frame, title = frame.assign(relation=neighbors(made.config, made.data)), say(in_words(metric))
+def draw_chart(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, references: pd.DataFrame) -> None:
+    """Draw the chart of one measure: runs in strips at one epsilon, or curves over epsilon.
+
+    `axis` is "claimed" or "proved": the epsilon on the axis. `frame` has the runs of the measure,
+    and `references` the values and labels of the baselines.
+    """
+    frame, title = frame.assign(relation=neighbors(made.config, made.data)), say(measure_name(metric))
     title = title[:1].upper() + title[1:]
-    quantity = "accuracy" if answers.rises(metric) else "" if metric == RANGE_ERROR else "distance"
+    quantity = "accuracy" if answers.higher_is_better(metric) else "" if metric == RANGE_ERROR else "distance"
     look: dict[str, Any] = {"title": title, "quantity": quantity, "references": references}
     if len(made.config.epsilons) == 1:
         look["title"] = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
@@ -106,20 +110,20 @@ def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, referenc
         rows = frame.assign(name=frame["series"].where(~hollow, published), note=proven, hollow=hollow)
         if 0 < frame["series"].isin(LOCAL).mean() < 1:
             caption(
-                "Two guarantees: local methods protect each person's answers before they are collected, "
-                "the others need one keeper whom all people trust. Their epsilons are not the same promise."
+                "Local methods protect each person's answers before collection; other methods need "
+                "a curator whom all people trust. Their epsilons are not comparable."
             )
-        picture = charts.run_strips(rows, x_title=in_words(metric), **look)
+        picture = charts.run_strips(rows, x_title=measure_name(metric), **look)
     else:
         column = "epsilon_bound" if axis == "proved" else "epsilon_claimed"
         without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
         if len(without):
             missing = ", ".join(dict.fromkeys(escape(retold(name)) for name in without["method"]))
-            message = phrase("Not drawn, as they have no finite epsilon of this kind: {missing}.")
+            message = phrase("Runs without a finite epsilon on this axis are not drawn: {missing}.")
             st.info(say(message, missing=missing), icon=":material/info:")
         if len(without) == len(frame):
             return
-        look |= {"y_title": in_words(metric), "x": axis, "log_y": not quantity, "names": series_of(made.config)}
+        look |= {"y_title": measure_name(metric), "x": axis, "log_y": not quantity, "names": method_names(made.config)}
         picture = charts.comparison_chart(frame, data=made.data.name, local=LOCAL, **look)
     keys = ["epsilon", "method", "relation", "void"]
     runs = frame.replace(np.inf, np.nan).groupby(keys, as_index=False)
@@ -129,8 +133,8 @@ def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, referenc
     panels.chart(charts.mark_real(picture), data=translate_table(runs.agg(**numbers)))
 
 
-def take_away(page: str, made: Comparison) -> None:
-    """The numbers of all runs, and what would run them again."""
+def draw_downloads(page: str, made: Comparison) -> None:
+    """Draw the downloads: the table of all runs, and the configuration that runs them again."""
     markdown("All runs as a table. **{mark}**: they were measured on real rows, without noise.", mark=say(REAL_DATA))
     table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])).encode()
     text, icon = made.config.to_json(made.data).encode(), ":material/download:"
@@ -138,4 +142,4 @@ def take_away(page: str, made: Comparison) -> None:
         name = "comparison-do-not-publish.csv"
         st.download_button(say("Runs (CSV)"), table, name, key=f"{page}.csv", icon=icon)
         name = "comparison-config.json"
-        st.download_button(say("Exactly what ran (JSON)"), text, name, key=f"{page}.json", icon=icon)
+        st.download_button(say("Configuration of all runs (JSON)"), text, name, key=f"{page}.json", icon=icon)

@@ -1,4 +1,4 @@
-"""Comparisons that run in worker processes: charged before noise is drawn, kept if they are stopped."""
+"""Runs of a comparison in worker processes: charged before noise is drawn, kept if canceled."""
 
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from dpcore.language import phrase, retold, say
 from dpcore.methods.base import PrivateClassifier
 from dpcore.text import number
 
-# As ledgers name runs; the last is of ledgers that were written before.
+# Names of runs in ledgers; the last one is in older ledgers only.
 PURPOSES = [phrase("Comparison: {method} | corrected")]
 PURPOSES += [phrase("Comparison: {method} | as published")]
 PURPOSES += [phrase("Comparison: {method} | as printed")]
@@ -35,7 +35,7 @@ SPENT = phrase("{count:,} of {planned:,} runs, proven at most epsilon {spent} so
 
 @dataclass(eq=False)
 class Comparison:
-    """A sweep with what it has finished so far, and what its runs are compared with."""
+    """A comparison with the frames of its finished runs and the values of its baselines."""
 
     config: Config
     data: Dataset
@@ -43,48 +43,54 @@ class Comparison:
     frames: list[pd.DataFrame] = field(default_factory=list)
 
     @property
-    def planned(self) -> int:
-        """How many runs it is to have."""
+    def n_runs(self) -> int:
+        """Number of runs that the comparison has in all."""
         return len(self.config.methods) * len(self.config.epsilons) * self.config.repeats
 
     @property
     def frame(self) -> pd.DataFrame:
-        """All rows so far, with `series` and `mode`."""
+        """Frame of all finished runs, with `series` (method) and `mode` split from the label."""
         frame = join_runs(self.frames)
         parts = frame["method"].str.partition(" | ")
         return frame.assign(series=parts[0], mode=parts[2])
 
     @property
     def void(self) -> str:
-        """Why its epsilons guarantee nothing; empty if they do."""
+        """Why the comparison's epsilons guarantee nothing; empty if they do guarantee something."""
         return " ".join(dict.fromkeys(filter(None, (retold(frame["void"].iloc[0]) for frame in self.frames))))
 
 
-def last() -> dict[str, Comparison]:
-    """The session's last comparison, as `current_comparison`."""
+def kept_comparison() -> dict[str, Comparison]:
+    """Return the session's dict that keeps its latest comparison under the key "shown"."""
     return session.keep_once("dpcore.comparison", dict[str, Comparison])
 
 
 def current_comparison(data: Dataset) -> Comparison | None:
-    """The session's comparison of these data, if there is one."""
-    found = last().get("shown")
+    """Return the session's comparison if it is of these data, else None."""
+    found = kept_comparison().get("shown")
     return found if found is not None and found.data is data else None
 
 
-def store() -> experiment.Location:
-    """Where finished runs are kept: beside the ledger; in the session's memory, if the ledger goes with it."""
+def run_store() -> experiment.Location:
+    """Return where finished runs are kept: beside the ledger file, or in the session's memory."""
     return session.ledger_store().sweeps or session.keep_once("dpcore.sweeps", dict[str, bytes])
 
 
 def find_unfinished(config: Config, data: Dataset, kept: experiment.Location) -> list[Method]:
-    """The method of each run of a comparison that is not there yet."""
+    """Return the method of each run of a comparison that has not finished yet.
+
+    `kept` is where finished runs are kept.
+    """
     finished = find_finished_runs(config, data, kept)
     return [run.method for position, run in enumerate(config.runs) if position not in finished]
 
 
-def charge_of(config: Config, data: Dataset) -> str:
-    """What the runs that are not there yet will charge, and of which neighbors, if not the usual."""
-    rest = find_unfinished(config, data, store())
+def format_charge(config: Config, data: Dataset) -> str:
+    """Return the text of what the unfinished runs of a comparison will charge to the ledger.
+
+    It names the neighboring data sets if they do not follow add/remove.
+    """
+    rest = find_unfinished(config, data, run_store())
     if not rest:
         return say(FINISHED)
     sound = [each for each in rest if each.mode == "corrected" and each.random_state is None]
@@ -100,42 +106,44 @@ def charge_of(config: Config, data: Dataset) -> str:
 
 
 def neighbors(config: Config, data: Dataset) -> str:
-    """Which data sets are neighbors in all runs of a comparison, in a few words."""
+    """Return in a few words which data sets are neighbors in all runs of a comparison."""
     return Relation(next(iter(config.methods.values())).relation).short_for(protects(data.schema.unit))
 
 
-def proven(ledgers: LedgerStore, config: Config, data: Dataset) -> float:
-    """What is proven of all runs so far that are counted with those of a comparison."""
+def proven_epsilon(ledgers: LedgerStore, config: Config, data: Dataset) -> float:
+    """Return the epsilon proven so far for all runs in the account that a comparison charges."""
     account = ledgers.account(ledgers.key(data), next(iter(config.methods.values())).relation)
     return account.epsilon_bound if account else 0.0
 
 
-def work(config: Config, data: Dataset) -> jobs.Work:
-    """Running what is not finished yet; what is finished is kept if somebody cancels."""
-    kept, spending, store_key = store(), session.spending(), last()
+def make_work(config: Config, data: Dataset) -> jobs.Work:
+    """Return the work that makes a comparison's unfinished runs; a cancel keeps finished runs."""
+    kept, spending, store_key = run_store(), session.spending(), kept_comparison()
 
     def compare(progress: Progress) -> None:
+        """Measure the baselines, then make the unfinished runs and charge each to the ledger."""
         progress(0.0, phrase("measuring the real rows"))
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
         references = evaluate.baselines(data, kinds, config.measures, models=config.models)
         made = Comparison(config, data, references)
-        finished = made.planned - len(find_unfinished(config, data, kept))
+        finished = made.n_runs - len(find_unfinished(config, data, kept))
         notes: dict[Any, Ledger] = {}
-        before = proven(spending.store, config, data)
+        before = proven_epsilon(spending.store, config, data)
 
-        def tell(*_: object) -> None:
-            spent = number(proven(spending.store, config, data) - before)
-            values = {"count": len(made.frames), "planned": made.planned, "spent": spent}
-            progress(len(made.frames) / made.planned, SPENT.format(**values))
+        def report_progress(*_: object) -> None:
+            """Show the number of finished runs, and their proven epsilon, on the progress bar."""
+            spent = number(proven_epsilon(spending.store, config, data) - before)
+            values = {"count": len(made.frames), "planned": made.n_runs, "spent": spent}
+            progress(len(made.frames) / made.n_runs, SPENT.format(**values))
 
         how: dict[str, Any] = {"ledgers": spending.store.open_runs(config.methods, data, PURPOSE), "store": kept}
-        with closing(experiment.stream(data=data, progress=tell, **how, **config.arguments)) as found:
+        with closing(experiment.stream(data=data, progress=report_progress, **how, **config.arguments)) as found:
             for count, (_, frame) in enumerate(found, 1):
                 made.frames.append(frame)
                 store_key["shown"] = made
                 if count > finished:
                     record_run(spending, notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
-                tell()
+                report_progress()
 
     return compare

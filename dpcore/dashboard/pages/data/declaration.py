@@ -1,4 +1,4 @@
-"""The lines of a schema that were read off rows: which they are, and what declares them."""
+"""Declaration of a schema: questions on lines inferred from the rows, and the button to declare."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -11,19 +11,31 @@ import streamlit as st
 from dpcore.dashboard import folders, intake, jobs, session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data import privacy_unit, rules
-from dpcore.dashboard.pages.data.lines import lost_taxonomies
-from dpcore.dashboard.pages.data.questions import SHOWN, TableQuestion, choose_some, columns_seen
+from dpcore.dashboard.pages.data.questions import (
+    SHOWN,
+    TableQuestion,
+    column_questions,
+    draw_selection,
+)
+from dpcore.dashboard.pages.data.schema_table import lost_taxonomies
 from dpcore.dashboard.shell import drop_waiting_runs, escape, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
-from dpcore.datasets.proposals import PROPOSED, RARE, round_bounds_outward, was_edited, with_value, without_values
+from dpcore.datasets.proposals import (
+    PROPOSED,
+    RARE, round_bounds_outward,
+    was_edited,
+    with_value,
+    without_values,
+)
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase, retold, say
 from dpcore.text import canonical
 
 Rare = dict[str, dict[str, float]]
 """Of columns, the values of few rows or persons, and the share of those that has each."""
-ENDS = {"skip_first": "The first row looks like", "skip_last": "The last row looks like"}  # notes on a file
+# Beginnings of notes on a file.
+ENDS = {"skip_first": "The first row looks like", "skip_last": "The last row looks like"}
 UNDECLARED = phrase(
     ":red[:material/gpp_bad:] **Proposed from your rows: {n:,} of {all:,} columns.** The guarantee "
     "holds only if you would have written these values, and which cells may be missing, without "
@@ -31,17 +43,21 @@ UNDECLARED = phrase(
 )
 RARE_WORDS = phrase("**Values of fewer than {rare} rows or persons count as missing**: {columns}.")
 DROPPED = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
-SINGLE = phrase("Values of single rows are not declared. Write rounder bounds for {columns}.")
+SINGLE = phrase("A bound equal to one row's value is not declared. Round the bounds of {columns}.")
 
 
-def go_on(rows: Intake, *known: Any) -> NoReturn:
-    """Keep a schema and what is known of it, and draw the page anew."""
+def keep_and_rerun(rows: Intake, *known: Any) -> NoReturn:
+    """Keep a schema and where its lines come from, and draw the page again."""
     rows.keep(*known)
     intake.restart_page()
 
 
-def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection[str]) -> NoReturn:
-    """Draw the page anew with more columns in use, as the rows have them; what was edited stays."""
+def add_columns(rows: Intake, schema: Schema, left: Sequence[str], names: Collection[str]) -> NoReturn:
+    """Add columns to the schema, as proposed from the rows, and draw the page again.
+
+    `left` are the columns that nobody has declared yet, and `names` the columns to add. Edits of
+    other columns are kept.
+    """
     joined = list(map(rows.join_columns, rows.changes.pop("flags", ())))
     columns = {column.name: column for column in (*schema, *map(rows.proposal, names), *joined)}
     ordered = [columns[name] for name in rows.headers if name in columns]
@@ -50,15 +66,18 @@ def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection
     changes["proposed_rules"] = rules.known_proposals(rows, changes["rules"])
     rows.changes.clear()
     schema = replace(schema, columns=tuple(ordered), **changes)
-    go_on(rows, schema, [*left, *names, *(column.name for column in joined)])
+    keep_and_rerun(rows, schema, [*left, *names, *(column.name for column in joined)])
 
 
-def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQuestion]:
-    """What nobody has declared, and what should be looked at: what spoils a release comes first."""
+def make_questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQuestion]:
+    """Return the questions on a table before its use; the most harmful problems come first.
+
+    `left` are the columns whose lines were inferred and not declared yet.
+    """
     found = []
     if left:
         words = say(UNDECLARED, n=len(left), all=len(schema))
-        found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
+        found.append(TableQuestion(words, details=lambda: draw_inferred_columns(rows, schema, left)))
     for note in rows.notes:
         ends = [end for end, beginning in ENDS.items() if note.startswith(beginning) and rows.content is not None]
         answers = {say("Leave it out"): partial(intake.skip_row, end) for end in ends}
@@ -67,73 +86,76 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQu
     if gone := lost_taxonomies(schema, rows.schema):
         text = say(DROPPED, names=escape(", ".join(gone)))
         found.append(TableQuestion(text, [text]))
-    found += [*privacy_unit.questions(rows, schema), *columns_seen(rows, schema.names)]
+    found += [*privacy_unit.person_questions(rows, schema), *column_questions(rows, schema.names)]
     if rare := rare_values(rows, schema, left):
         shares = sorted(((sum(rare[name].values()), name) for name in rare), reverse=True)
         named = [f"**{escape(name)}**{f' {share:.1%}' * (share >= 0.001)}" for share, name in shares]
         few = ", ".join(named[:SHOWN]) + " …" * (len(named) > SHOWN)
         words = say(RARE_WORDS, columns=few, rare=RARE)
-        details = partial(choose_values, rows, schema, left, rare)
-        found.append(TableQuestion(words, rare_parts(rare, schema), details=details))
-    return [*found, *rules.questions(rows, schema), *privacy_unit.question_of_rows(rows, schema)]
+        details = partial(draw_rare_values, rows, schema, left, rare)
+        found.append(TableQuestion(words, rare_keys(rare, schema), details=details))
+    return [*found, *rules.rule_questions(rows, schema), *privacy_unit.row_count_question(rows, schema)]
 
 
-def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
-    """The lines that nobody has declared yet, and the way to go on without."""
-    markdown("Declare all that could occur. Rounding outward is no privacy by itself.")
+def draw_inferred_columns(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
+    """Draw the lines that nobody has declared yet, and the button to go on without a guarantee."""
+    markdown("Declare all values that could occur. Rounding bounds outward protects no one.")
     lines = {name: schema[name].values_text for name in left}
     st.dataframe(pd.DataFrame({say("Public values"): lines}), height=220, key="data.lines")
     jobs.request_button(say("Use without a guarantee"), rows.request, "unproved", type="tertiary")
 
 
 def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
-    """The values of few rows, or persons, that are not listed, with their columns.
+    """Return, by column, the values of few rows or persons that the schema does not list.
 
-    A line that no one has declared yet loses them, wherever it is from: with another column that
-    tells persons apart, or a schema from a file, it may have some. What is ticked stays.
+    Each value has its share of rows or persons. Undeclared lines lose such values first, wherever
+    the lines come from: another person column, or a schema file, can make a value rare. Values that
+    the user ticked stay. If lines change, the page is drawn again.
     """
     lines = [one for one in schema if rows.column_types and one.origin in PROPOSED and not one.numeric]
     rare = {one.name: rows.rare(one.name, schema.unit) for one in lines}
     unasked = {name: {*rare[name]} - rows.listed_rare[name] for name in left if name in rare}
     fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)
     if fewer != schema.columns:
-        go_on(rows, replace(schema, columns=fewer), left)
+        keep_and_rerun(rows, replace(schema, columns=fewer), left)
     listed = {line.name: {*map(canonical, line.categories)} for line in lines}
     left_out = {name: {*rare[name]} - listed[name] for name in rare}
     return {name: dict(rare[name][one] for one in some) for name, some in left_out.items() if some}
 
 
-def rare_parts(rare: Rare, schema: Schema) -> list[str]:
-    """What a question on rare values asks: of another unit they are others."""
+def rare_keys(rare: Rare, schema: Schema) -> list[str]:
+    """Return the keys under which answers on rare values are kept, with the privacy unit."""
     return [f"rare {name} {schema.unit}" for name in rare]
 
 
-def choose_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
-    """Every value that is not listed, some of which can be; columns that have few come first."""
+def draw_rare_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
+    """Draw the choice of rare values to list in the schema; columns with few of them come first."""
     caption("Rare values can betray people. List only what you would list without these rows.")
     names = sorted(rare, key=lambda name: len(rare[name]))
     values = [(name, text) for name in names for text in sorted(rare[name])]
 
     def act(chosen: Sequence[tuple[str, str]]) -> None:
-        """List these; of the others nothing is asked any more."""
-        rows.answers.update(rare_parts(rare, schema))
+        """List the `chosen` values in the schema, and ask about the others no more."""
+        rows.answers.update(rare_keys(rare, schema))
         columns = {one.name: one for one in schema}
         for name, text in chosen:
             rows.listed_rare[name].add(canonical(text))
             columns[name] = with_value(columns[name], text)
             del rare[name][text]
-            if not rare[name] and rows.is_whole(name):  # all values are listed
+            if not rare[name] and rows.is_whole(name):  # every value is listed
                 columns[name] = replace(columns[name], missing=False, outside="refuse")
         rows.keep(replace(schema, columns=tuple(columns.values())), left)
         drop_waiting_runs(intake.USE)
 
-    choose_some(values, act, f"data.listed:{rows.token}:{rows.version}", ": ".join, every=False)
+    draw_selection(values, act, f"data.listed:{rows.token}:{rows.version}", ": ".join, every=False)
 
 
-def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any) -> Dataset | None:
-    """The page's one button: it declares all lines and uses the table, or leads on if that is done.
+def draw_use_button(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any) -> Dataset | None:
+    """Draw the page's button, which declares all lines and uses the table, or leads to a method.
 
-    What it gives is the data, once somebody pressed it and they are there.
+    Returns the data once the button was pressed and they are ready, else None. `left` are the
+    columns not declared yet, `share` is the share of rows set apart for tests, and `at` the
+    button's place.
     """
     schemas = {"use": intake.with_source(schema, ()), "unproved": intake.with_source(schema, left)}
     plan, now = folders.make_plan(rows, schemas["use"], share), session.dataset()
@@ -147,8 +169,8 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any
         if now.token != rows.token_of(share) or now.schema != schemas["use"]:
             jobs.request_button(action, rows.request, "use", **look)
         elif st.button(say("Make synthetic data"), key="data.next", **look):
-            open_page("networks")  # whose usual method keeps most
-    pressed = jobs.waiting_run(rows.request)  # its schema is the one that was on the screen
+            open_page("networks")  # its default method keeps most
+    pressed = jobs.waiting_run(rows.request)  # declares the schema that was on the screen
     if plan is None:
         session.waiting_runs().pop(rows.request, None)
         return intake.make_dataset(rows, schemas[pressed], share) if pressed else None

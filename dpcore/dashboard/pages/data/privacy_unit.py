@@ -1,4 +1,4 @@
-"""Who is protected, how many rows are learned from, the class and the rules; and what changes them."""
+"""Controls of the page Data for the privacy unit, the test rows, the class column and the rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,19 +27,22 @@ MANY_COUNT = phrase(
     "**{rows:,} rows count**: may everyone know that there are at most {most:,}? Expected errors use that number."
 )
 IS_PERSON = phrase("{names}: one value has up to {rows:,} rows. Is each value a person? Then one row of each counts.")
-TEST_ROWS = phrase("Releases do not learn from these rows; earlier ones may have learned from all.")
+TEST_ROWS = phrase("Releases do not learn from the rows set apart; earlier releases may have learned from all rows.")
 LIMIT = phrase(
-    "With a column that tells persons apart, others do not count, and which ones is secret. "
-    "Without one, none is left out: for such a person, epsilon is up to so many times as much."
+    "With a person column, rows above this limit are left out, and which ones is secret. Without "
+    "one, no row is left out: for such a person, epsilon is multiplied by this limit at most."
 )
 ONE_ROW = PrivacyUnit(max_contributions=1)
 
 
-def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[str, Any], float]:
-    """What else a schema says of the table, and the share of rows that is set apart for tests."""
+def draw_settings(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[str, Any], float]:
+    """Draw the settings of the table; return the public ones, and the share of rows for tests.
+
+    The public ones are what the schema says besides its columns: class, row count, unit, rules.
+    """
     schema, share = rows.schema, 0.0
     with bar.popover(say("Change"), type="tertiary", key="data.change"):
-        unit = privacy_unit(rows, used, key)
+        unit = draw_privacy_unit(rows, used, key)
         target = column_choice(say("Class column"), used, schema.target, key=f"data.target:{key}")
         if rows.dataset is None and target:
             label, note = say("Measure accuracy later (sets 30% of rows apart)"), say(TEST_ROWS)
@@ -48,7 +51,7 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
         label = say("At most how many rows? (public; empty: not known)")
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
         others = [name for name in used if unit is None or name != unit.id_column]
-        kept = rules.field(rows, others, key)
+        kept = rules.draw_rules(rows, others, key)
         known = rows.answers or rows.before_join or {*SKIPPED} & {*rows.options}
         fresh, label = not known, say("Ask all questions again")
         st.button(label, key="data.again", on_click=rows.ask_again, disabled=fresh)
@@ -56,20 +59,23 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
     return public | {"proposed_rules": rules.known_proposals(rows, kept)}, share
 
 
-def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
-    """The privacy unit: what the schema says, or what was recognized, until it is edited."""
+def draw_privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
+    """Draw the controls of the privacy unit and return it; None if each row is protected alone.
+
+    The controls show the schema's unit, or the recognized person column, until they are edited.
+    """
     known = rows.schema.unit or ONE_ROW
     if rows.dataset is not None and known == ONE_ROW:
-        return None  # of the data sets that are known, nobody has two rows
+        return None  # in bundled data sets each person has one row
     usual = known.id_column
-    found = [one for one in persons(rows.column_types, used) if one.role == "identifier"]
+    found = [one for one in person_columns(rows.column_types, used) if one.role == "identifier"]
     people = [one.name for one in found if has_person_word(one.name)]
     if known == ONE_ROW and len(people) == 1 and not rows.version:
         usual = people[0]
-    new = {*used}.difference(rows.schema.names)  # just taken in use, which stays so
+    new = {*used}.difference(rows.schema.names)  # columns just put in use stay in use
     headers = sorted({*rows.headers} - new, key=lambda name: (name in used, rows.headers.index(name)))
     names = list(dict.fromkeys([*filter(None, [usual]), *headers]))
-    note = say("A run reads it to see which rows belong together. It is never released.")
+    note = say("Runs read this column to see which rows belong to one person. The column is never released.")
     look: Any = {"key": f"data.persons:{key}", "help": note, "persist_state": "session"}
     column = column_choice(say("Column that tells persons apart"), names, usual, **look)
     label, state_key = say("At most how many rows of one person?"), f"data.rows_each:{key}:{column is not None}"
@@ -79,13 +85,16 @@ def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | N
 
 
 def column_choice(label: str, names: Sequence[str], usual: str | None, **look: Any) -> str | None:
-    """A choice of one column, or of none."""
+    """Draw a choice of one column among `names`, or of none; return the choice."""
     at = names.index(usual) + 1 if usual in names else 0
     return st.selectbox(label, [None, *names], at, lambda name: name or say("(none)"), **look)
 
 
-def persons(found: Sequence[RecognizedColumn], used: Sequence[str]) -> list[RecognizedColumn]:
-    """The columns that may tell persons apart; names come last, or not at all if there is a key."""
+def person_columns(found: Sequence[RecognizedColumn], used: Sequence[str]) -> list[RecognizedColumn]:
+    """Return the columns in which a value may stand for a person.
+
+    Columns of people's names come last, and are left out if a person key was found.
+    """
     several = [one for one in found if one.repeats and one.name not in used]
     keys = [one for one in found if one.role == "identifier" and not one.repeats]
     if any(is_person_key(one.name) for one in keys):
@@ -93,9 +102,9 @@ def persons(found: Sequence[RecognizedColumn], used: Sequence[str]) -> list[Reco
     return sorted(several, key=lambda one: is_name(one.name))
 
 
-def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
-    """Whether values of several rows are persons: one column at most tells them apart."""
-    parts = {f"person {one.name}": one for one in persons(rows.column_types, schema.names)}
+def person_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
+    """Yield the question whether values with several rows are persons; one column at most."""
+    parts = {f"person {one.name}": one for one in person_columns(rows.column_types, schema.names)}
     found = [parts[part] for part in parts if part not in rows.answers]
     if found and schema.unit is None:
         names = ", ".join(f"**{escape(one.name)}**" for one in found)
@@ -110,24 +119,27 @@ def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
 
 
 def deny_persons(rows: Intake, parts: Mapping[str, RecognizedColumn]) -> None:
-    """Ask no more whether these are persons; take in use what was left out as it might be."""
+    """Record that these columns are not persons, and put the columns in use that were left out."""
     rows.answers.update(parts)
     rows.changes["columns"] = [one.name for one in parts.values() if one.role != "identifier"]
 
 
-def question_of_rows(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
-    """Whether the number of rows is public; where persons are protected, of those that count."""
+def row_count_question(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
+    """Yield the question whether a bound on the number of rows is public.
+
+    Where persons are protected, it counts the rows that a release uses.
+    """
     if rows.dataset is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
         many, _ = rows.sizes(schema.persons, 0.0)
-        step = 10 ** max(len(str(many)) - 2, 1)  # two digits, never the number itself
+        step = 10 ** max(len(str(many)) - 2, 1)  # rounded to two digits, never the number itself
         most = (many // step + 1) * step
         words = say(MANY_COUNT if schema.persons else MANY_ROWS, rows=many, most=most)
         yes = partial(rows.changes.update, max_rows=most)
         yield TableQuestion(words, [words], {say("Yes"): yes, say("No"): None})
 
 
-def line(rows: Intake, schema: Schema, share: float) -> str:
-    """Who is protected, what is learned from, and the class."""
+def summary_sentence(rows: Intake, schema: Schema, share: float) -> str:
+    """Return the summary of who is protected, how many rows are used, the class, and the rules."""
     unit, words = schema.unit or ONE_ROW, phrase("**Protects one row**")
     if unit.id_column is not None:
         words = phrase("**Protects one person** ({column}), rows of each: at most {n:,}")
@@ -141,4 +153,4 @@ def line(rows: Intake, schema: Schema, share: float) -> str:
     if people:
         parts[-1] += say(", of {people:,} people", people=people)
     parts.append(say("class: {name}", name=escape(schema.target or say("none"))))
-    return " · ".join([*parts, *rules.line(schema)])
+    return " · ".join([*parts, *rules.summary_parts(schema)])

@@ -1,4 +1,4 @@
-"""What a person should decide before a table is used: each a sentence, with what its answers do."""
+"""Questions to answer before a table is used: each is a sentence with buttons as its answers."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -13,16 +13,17 @@ from dpcore.dashboard.shell import escape
 from dpcore.datasets.recognition import RecognizedColumn
 from dpcore.language import retold, say
 
-SHOWN = 8  # of what a question is about; the others are seen behind a press
-MOST_PILLS = 30  # of a choice that is seen as a whole
+SHOWN = 8  # parts in the sentence; a button shows the rest
+MOST_PILLS = 30  # options shown at once; more go into a drop-down list
 
 
 @dataclass(frozen=True)
 class TableQuestion:
-    """A sentence in Markdown, what each answer to it does, and what is seen behind a press.
+    """A question in Markdown, the action of each answer, and details behind a button.
 
-    Answers are callbacks of buttons. One that does nothing, as "Seen" where there are no others,
-    puts away all `parts` of the question, which comes back when another part is in it.
+    Answers are callbacks of buttons. An answer without an action, such as "Seen" (the only one if
+    there are no others), dismisses all `parts` of the question. The question returns with any new
+    part.
     """
 
     text: str
@@ -31,8 +32,8 @@ class TableQuestion:
     details: Callable[[], object] | None = None
 
 
-def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
-    """Ask what nobody has answered yet, each with its answers behind it."""
+def draw_questions(questions: Sequence[TableQuestion], rows: Intake) -> None:
+    """Draw the questions that are not answered yet, each with its answers as buttons."""
     left = [one for one in questions if not one.parts or {*one.parts} - rows.answers]
     with st.container(border=bool(left), key="data.questions", gap="xxsmall"):
         for one in left:
@@ -47,13 +48,18 @@ def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
                     one.details()
 
 
-def choose_some(
+def draw_selection(
     options: Sequence[Any], act: Callable[..., None], key: str, write: Callable[[Any], str] = str, *, every: bool
 ) -> None:
-    """A choice of some of what a question is about, and the press that takes them over, or `every` one."""
-    press, few = st.container(), len(options) <= MOST_PILLS  # above, where no open list covers it
+    """Draw a choice of some `options`, and the button that passes the chosen ones to `act`.
+
+    If `every`, the button passes all options when none is chosen. `key` is that of the controls,
+    and `write` formats an option.
+    """
+    # Above, so that no open list covers the button.
+    press, few = st.container(), len(options) <= MOST_PILLS
     look: Any = {"select_all": False, "format_func": write}
-    if few:  # their texts are Markdown
+    if few:  # pills show Markdown
         look = {"selection_mode": "multi", "format_func": lambda one: escape(write(one))}
     choose = st.pills if few else st.multiselect
     chosen = choose(say("Some (for your eyes only)"), options, key=key, **look)
@@ -61,10 +67,10 @@ def choose_some(
     press.button(label, f"data.take:{key}", None, act, (chosen or options,), disabled=not (chosen or every))
 
 
-def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]:
-    """What was seen in columns in use: one question for all of which the same is proposed.
+def column_questions(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]:
+    """Yield the questions on the columns in use: one for all columns with the same proposal.
 
-    Those that could be persons come first, then what most columns have.
+    Columns that may stand for persons come first, then proposals that concern most columns.
     """
     groups = defaultdict[str, dict[str, tuple[str, RecognizedColumn]]](dict)
     for one in rows.column_types:
@@ -82,6 +88,6 @@ def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]
         details = partial(st.markdown, "; ".join(lines)) if lines[SHOWN:] else None
         both = groups[proposed].values()
         flags = [one.flags for words, one in both if one.flags and repr(one.flags[-1]) in words]
-        join: Any = {say("Put them together"): partial(rows.changes.update, flags=flags)}
+        join: Any = {say("Join them into one column"): partial(rows.changes.update, flags=flags)}
         answers = join | {say("Seen"): None} if flags and rows.path is None else {}
         yield TableQuestion(text, groups[proposed], answers, details)

@@ -1,4 +1,4 @@
-"""Rules that every released row keeps: proposed from rows, declared by a press or by hand, and taken away again."""
+"""Rules that every released row keeps: proposed from the rows, declared, edited and removed."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -8,20 +8,23 @@ from functools import partial
 import streamlit as st
 
 from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.pages.data.questions import TableQuestion, choose_some
+from dpcore.dashboard.pages.data.questions import TableQuestion, draw_selection
 from dpcore.dashboard.shell import escape
 from dpcore.domain.rules import HOW, parse_rules
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, say
 
-ALWAYS = phrase("In all your rows: {what}. Must that hold in general? Yes declares it.")
+ALWAYS = phrase("In all your rows: {what}. Must {what} hold in general? Yes declares the rules.")
 NEVER = phrase("In your rows {n:,} value pairs of {what} never occur. Which are impossible?")
-SHOWN, MOST_NAMED = 2, 4  # rules in a line, and in a question
+SHOWN, MOST_NAMED = 2, 4  # rules in the summary, and in a question
 
 
-def field(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
-    """The rules, a line for each; one of a column that is no longer in use is gone with it."""
+def draw_rules(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
+    """Draw the text field of rules, one per line, and return the rules.
+
+    Rules of a column that is no longer in use are removed with it.
+    """
     known, label = rows.schema, say("Rules that every released row keeps (public)")
     lines = "\n".join(known.rules)
     text = st.text_area(label, lines, key=f"data.rules:{key}", help=say(HOW), placeholder="start <= end")
@@ -30,38 +33,43 @@ def field(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
     return tuple(rule for rule in written if rule not in gone)
 
 
-def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
-    """Whether what no row breaks holds in general: one question of orders, and one of pairs."""
-    read = rows.dataset is None and rows.path is None  # of a path only the first rows are here
+def rule_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
+    """Yield the questions whether rules that no row breaks hold in general.
+
+    One question is about orders of two columns, and one about pairs of values that never occur.
+    """
+    # Of a file in a folder, only the first rows were read.
+    read = rows.dataset is None and rows.path is None
     found = rows.rules(schema.columns) if read else ()
     for words, rules in zip((ALWAYS, NEVER), found, strict=False):
         new = tuple(rule for rule in rules if rule not in schema.rules and rule not in rows.answers)
-        with suppress(SchemaError):  # of names with the marks of rules in them
+        with suppress(SchemaError):  # column names may contain a rule's symbols
             ends = parse_rules(schema.columns, replace(schema, rules=(*schema.rules, *new)).rules[len(schema.rules) :])
             columns = dict.fromkeys(schema.names[j] for both in ends for j, _ in both)
             few = words == ALWAYS or len(new) <= MOST_NAMED
             names = ", ".join(map(escape, new if few else columns))
             text = say(ALWAYS if few else NEVER, n=len(new), what=f"**{names}**")
-            yes = {say("Yes"): partial(declare, rows, schema, new, new)} if few else {}  # nobody vouches unseen
+            # Unseen rules cannot be declared together.
+            yes = {say("Yes"): partial(declare_rules, rows, schema, new, new)} if few else {}
             answers = yes | {say("No"): None}
-            key, some = f"data.some:{hash(new)}", partial(declare, rows, schema, new)
-            details = partial(choose_some, new, some, key, every=True) if new[1:] else None
+            key, some = f"data.some:{hash(new)}", partial(declare_rules, rows, schema, new)
+            details = partial(draw_selection, new, some, key, every=True) if new[1:] else None
             yield from [TableQuestion(text, new, answers, details)] if new else ()
 
 
-def declare(rows: Intake, schema: Schema, parts: Sequence[str], chosen: Sequence[str]) -> None:
-    """Take rules over that somebody says hold in general, and none of the others asked."""
+def declare_rules(rows: Intake, schema: Schema, parts: Sequence[str], chosen: Sequence[str]) -> None:
+    """Add the `chosen` rules to the schema, and ask about the other `parts` no more."""
     rows.answers.update(parts)
     rows.changes.update(rules=(*schema.rules, *chosen))
 
 
 def known_proposals(rows: Intake, rules: Sequence[str]) -> tuple[str, ...]:
-    """The rules that the program asked about, though somebody may have written them anew."""
+    """Return which of `rules` the program proposed, even if the user wrote them again."""
     known = {*rows.schema.proposed_rules, *rows.answers}
     return tuple(rule for rule in rules if rule in known)
 
 
-def line(schema: Schema) -> list[str]:
-    """The declared rules, in a few words, or nothing."""
+def summary_parts(schema: Schema) -> list[str]:
+    """Return the declared rules in a few words, as a list with one text, or an empty list."""
     few = ", ".join(map(escape, schema.rules[:SHOWN])) + " …" * (len(schema.rules) > SHOWN)
     return [say("rules kept: {rules}", rules=few)] if schema.rules else []

@@ -1,4 +1,4 @@
-"""Schemas from files and into files, also of other programs, with what such a file cannot say."""
+"""Loading and saving schemas, also in other programs' formats, and what such a file cannot hold."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.dashboard import housekeeping, jobs
 from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.pages.data.declaration import go_on
+from dpcore.dashboard.pages.data.declaration import keep_and_rerun
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption
 from dpcore.datasets import schema_formats
@@ -19,10 +19,16 @@ from dpcore.language import say
 READ = "data.schema_id"  # the file that was read last
 
 
-def load(rows: Intake) -> None:
-    """Ask for a file, and go on from what it says; SchemaError if it is of none of these columns."""
+def load_schema(rows: Intake) -> None:
+    """Draw the uploader of a schema file; once read, keep its schema and draw the page again.
+
+    Raises
+    ------
+    SchemaError
+        If the file describes none of the table's columns.
+    """
     titles = ", ".join(kind.title for kind in FORMATS.values())
-    note = say("As these write it: {titles}. What it does not say is asked.", titles=titles)
+    note = say("A schema file of one of these: {titles}. The page asks for what the file does not say.", titles=titles)
     look: Any = {"type": ["json"], "key": "data.schema_file", "help": note}
     uploaded = housekeeping.uploader(say("Load a schema"), **look)
     found = jobs.read_file("data.schema_read", uploaded, schema_formats.read)
@@ -35,17 +41,18 @@ def load(rows: Intake) -> None:
         read_off = outline.names if outline.source == "inferred" else ()
         rows.notes += (*known.remarks, *unsaid)[:12]
         st.session_state[READ] = uploaded.file_id
-        go_on(rows, round_columns(outline, read_off), read_off, known.incomplete)
+        keep_and_rerun(rows, round_columns(outline, read_off), read_off, known.incomplete)
 
 
-def save(schema: Schema) -> None:
-    """The schema as a file of a chosen format, and what of it that format loses."""
+def save_schema(schema: Schema) -> None:
+    """Draw the download of the schema in a chosen format, and what that format cannot hold."""
     left, right = st.columns(2, vertical_alignment="bottom")
     look: Any = {"format_func": lambda one: FORMATS[one].title, "label_visibility": "collapsed"}
-    kinds = list(FORMATS) if schema.source == "declared" else ["dpcore"]  # no other says what nobody declared
+    # Other formats cannot mark undeclared values.
+    kinds = list(FORMATS) if schema.source == "declared" else ["dpcore"]
     name = right.selectbox(say("File format"), kinds, key="data.save_as", **look)
     text, lost = schema_formats.write(schema, name)
     file, look = FORMATS[name].file, {"key": "data.save", "on_click": "ignore"}
     left.download_button(say("Save the schema"), text, file, "application/json", **look)
     if lost:
-        caption("This file does not hold: {lost}.", lost=escape("; ".join(lost)))
+        caption("This file format cannot hold: {lost}.", lost=escape("; ".join(lost)))

@@ -1,1 +1,1 @@
-"""What the page `pages/forests.py` shows."""
+"""Content of the page `pages/forests.py`: trees of private classifiers."""

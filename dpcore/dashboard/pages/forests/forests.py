@@ -1,4 +1,4 @@
-"""The page of forests: its model, the paper's table of methods, and models from files."""
+"""Panels of the page Forests: trees, predictions, and the paper's table of methods."""
 
 from typing import Any
 
@@ -20,33 +20,36 @@ PAGE = "forests"
 SURVEY = [phrase("mechanism"), phrase("noise"), phrase("framework"), phrase("data")]
 
 
-def model(shown: ShownRelease, _: Dataset) -> Parts:
-    """The trees, and what they predict."""
+def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
+    """Return the parts of the tab Model: the trees, and their predictions."""
     return {
         phrase("Trees"): lambda: forest.draw_tree(PAGE, shown),
         phrase("Predict"): lambda: predict.draw_predictions(PAGE, shown.release.model),
     }
 
 
-def survey() -> None:
-    """Table 1 of the paper, of the methods that this program has."""
+def draw_survey() -> None:
+    """Draw table 1 of paper 003 for this program's methods, with what can be proved of each."""
     kinds = {name: kind for name, kind in METHODS.items() if kind.survey_row}
     rows = {name: [*kind.survey_row, kind.provable_published] for name, kind in kinds.items()}
     columns = [*SURVEY, phrase("as published, proven")]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     st.table(table.map(say).rename(columns=say))
-    caption("The last column is not the paper's: it is what can be proved of each claimed epsilon.")
+    caption("The last column is not in the paper: it says what can be proved of each claimed epsilon.")
 
 
-def more_trees(method: PrivateEstimator, rows: int | None) -> None:
-    """A forest, where the rule grows a single tree."""
+def draw_forest_button(method: PrivateEstimator, rows: int | None) -> None:
+    """Draw a button that grows 25 trees, where the method's rule would grow a single tree.
+
+    `rows` is the public number of rows, or None.
+    """
     ruled = isinstance(method, ForestClassifier) and method.mode == "corrected"
     if ruled and not method.n_trees and sizes_for(rows, method.epsilon)[0] == 1:
         look: Any = {"icon": ":material/forest:", "help": method.describe_size_rule(rows)}
-        label, wish = say("Grow 25 trees all the same"), (PAGE, {"n_trees": 25})
+        label, wish = say("Grow 25 trees anyway"), (PAGE, {"n_trees": 25})
         st.button(label, on_click=links.preset_controls, args=wish, **look)
 
 
-def drawers(_: Dataset) -> None:
-    """What can be done without a release."""
+def draw_drawers(_: Dataset) -> None:
+    """Draw the folded drawer that predicts with a model from a file, which needs no release."""
     predict.saved_model_drawer(PAGE)

@@ -1,1 +1,1 @@
-"""Start: the doors to lessons, to a table of one's own, and to a first look."""
+"""Content of the page `pages/home.py`: lessons, the user's own table, and a first release."""

@@ -1,4 +1,4 @@
-"""The three doors of Start: to teach, to a table of one's own, and to a first release."""
+"""The three panels of the start page: lessons, the user's own table, and a first release."""
 
 import re
 from typing import Any
@@ -16,30 +16,31 @@ NOTES = FOLDER / "docs" / "teaching.md"
 LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
 
 
-def teach() -> None:
-    """The lessons, a plan for 90 minutes, and an instructor's notes."""
+def draw_lessons() -> None:
+    """Draw the panel of lessons: their list, a plan for 90 minutes, and the instructor's notes."""
     st.header(say("Teach"), anchor=False)
     markdown("Guided lessons of five minutes, or half an hour in class.")
     look: Any = {"icon": ":material/school:", "width": "stretch", "type": "primary"}
     with st.popover(say("Choose a lesson"), **look), st.container(key="lessons"):
         for name, lesson in LESSONS.items():
             done = f" {say(':green[:material/check_circle: done]')}" * (name in lessons.finished_lessons())
-            look = {"on_click": lessons.start_lesson, "args": (name,), "width": "stretch"}
+            look = {"on_click": lessons.begin_lesson, "args": (name,), "width": "stretch"}
             st.button(f"**{say(lesson.title)}**{done}", key=f"home.lesson.{name}", **look)
             caption(lesson.promise)
     with st.popover(say("Plan for 90 minutes"), icon=":material/schedule:", width="stretch"):
         markdown("**30 minutes each**: lesson 1; lesson 2; lesson 3 with steps 4 and 5 of the last.")
-        notes = LINK.sub(r"\1", NOTES.read_text(encoding="utf-8"))  # links lead nowhere there
+        # Links would lead nowhere in the download.
+        notes = LINK.sub(r"\1", NOTES.read_text(encoding="utf-8"))
         look = {"icon": ":material/download:", "on_click": "ignore", "key": "home.notes"}
         label = say("Instructor's notes (English)")
         st.download_button(label, notes, "teaching.md", "text/markdown", **look)
         caption("What to say at each step, what students ask, and exercises with solutions.")
 
 
-def own_table() -> None:
-    """A file of one's own, which the page of the data takes; or settings of an earlier release."""
+def draw_upload() -> None:
+    """Draw the panel to upload a table, or to restore the settings of an earlier release."""
     st.header(say("My table"), anchor=False)
-    markdown("Say what is public about it, then release.")
+    markdown("Declare the public facts about your table, then make a release.")
     file = housekeeping.uploader(say("CSV, Excel or Parquet"), key="home.file")
     if file is not None:
         handed = (file.file_id, file.name, file.getvalue())
@@ -59,24 +60,24 @@ def own_table() -> None:
                 if st.button(label, key="home.restore", type="primary"):
                     links.preset_controls(page, settings)
                     shell.open_page(page)
-        caption("Restores what the page's controls said. The data are not in it: choose them on the page Data.")
+        caption("The file restores the settings of its page, not the data. Choose the data on the page Data.")
 
 
 @st.fragment
-def first_release() -> None:
-    """An epsilon with its odds, live, and a release of the sample at it."""
+def draw_first_release() -> None:
+    """Draw the panel that releases the bundled sample at a chosen epsilon, with its odds."""
     st.header(say("What if"), anchor=False)
     epsilon = choose_epsilon("home", 1.0, EPSILONS)
     show_odds(epsilon)
-    note = say("Makes one synthetic copy of the bundled, census-like sample at this epsilon. Takes a few seconds.")
+    note = say("Make one synthetic copy of the bundled, census-like sample at this epsilon (a few seconds).")
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if st.button(say("Try it now"), key="home.try", help=note, **look):
         session.set_dataset(datasets.load("sample"))
         session.restore_controls()
-        session.drop("naive_bayes.")  # earlier settings could be the paper's
+        session.drop("naive_bayes.")  # earlier settings may select a published method
         session.preset("naive_bayes.epsilon", epsilon)
         session.request("naive_bayes")
         shell.open_page("naive_bayes")
 
 
-DOORS = (teach, own_table, first_release)
+DOORS = (draw_lessons, draw_upload, draw_first_release)

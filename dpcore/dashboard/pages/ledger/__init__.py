@@ -1,1 +1,1 @@
-"""What the page `pages/ledger.py` shows."""
+"""Content of the page `pages/ledger.py`: the privacy loss of all runs, by data set."""

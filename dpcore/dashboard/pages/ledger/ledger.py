@@ -1,4 +1,4 @@
-"""The ledger on the screen: what all sessions together spent on which data, caps, and where the file is."""
+"""The ledger on screen: what all sessions spent on each data set, caps, and the ledger's file."""
 
 import math
 from functools import partial
@@ -10,89 +10,98 @@ import streamlit as st
 from dpcore import charts
 from dpcore.accounting.currency import PrivacyLoss
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Account, file_of, format_relation, ledger_path, price
+from dpcore.accounting.store import Account, cross_account_loss, dataset_key, format_relation, ledger_path
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import panels, session
 from dpcore.dashboard.epsilon import odds_sentence, short_odds
 from dpcore.dashboard.shell import escape, format_spent, mendable, person_clause
 from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.errors import BookError
+from dpcore.errors import LedgerError
 from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
-COLUMNS = (  # of a table of runs
-    phrase("when"), phrase("run"), phrase("releases"), phrase("claimed"), phrase("proven at most"),
-    phrase("why"),
-)  # fmt: skip
+# Columns of the table of runs.
+COLUMNS = (phrase("when"), phrase("run"), phrase("releases"), phrase("claimed"),
+           phrase("proven at most"), phrase("why"))  # fmt: skip
 
 
 def read_accounts() -> list[Account] | None:
-    """All accounts, those of the data in use first; None, with what to do about it, if they cannot be read."""
+    """Return all accounts of the ledger, those of the data in use first.
+
+    If the ledger cannot be read, draw the error with its remedies, and return None.
+    """
     try:
-        found, used = session.ledger_store().accounts(), session.ledger_store().key(session.dataset())
-    except BookError as error:
+        store = session.ledger_store()
+        found, used = store.accounts(), store.key(session.dataset())
+    except LedgerError as error:
         st.error(escape(error.cause), icon=":material/error:")
         markdown(
-            "Until this is mended nothing is drawn, as nothing could be written down. **Two ways "
-            "on:** set the file aside (it is renamed, not deleted; its runs no longer add up), or "
-            "keep a ledger for this session only, which forgets what was charged before."
+            "Until the ledger is repaired no noise is drawn, because no charge could be written. "
+            "**Two ways on:** set the file aside (it is renamed, not deleted; its runs no longer "
+            "add up), or keep a ledger for this session only, without the earlier charges."
         )
-        other_ledgers()
+        draw_new_ledger_buttons()
         if isinstance(error, IncompleteError):
             markdown(
-                "**A third way:** what the file holds is sound, but charges may be missing. Go on "
-                "with it if it is your latest copy; its totals may be too small from then on."
+                "**A third way:** the file's content is sound, but charges may be missing. Go on "
+                "with the file if it is your latest copy; its totals may be too small from then on."
             )
-            go_on = mendable()(session.ledger_store().go_on)
-            st.button(say("Go on with what it holds"), on_click=go_on, key="ledger.go_on")
+            go_on = mendable()(session.ledger_store().accept_content)
+            st.button(say("Go on with the file's content"), on_click=go_on, key="ledger.go_on")
         return None
-    return sorted(found, key=lambda line: (line.file != file_of(used), line.key != used))
+    return sorted(found, key=lambda line: (line.dataset_key != dataset_key(used), line.key != used))
 
 
-def other_ledgers(**look: Any) -> None:
-    """Buttons that begin another ledger: in a new file, or for this session."""
+def draw_new_ledger_buttons(**look: Any) -> None:
+    """Draw the buttons that begin a new ledger: in a new file, or for this session only."""
     with st.container(horizontal=True):
         label = say("Set the file aside and begin a new one")
-        st.button(label, "ledger.aside", on_click=set_aside, **look)
+        st.button(label, "ledger.aside", on_click=set_ledger_aside, **look)
         look |= {"on_click": session.use_ledger_file, "args": (None,)}
         st.button(say("Keep this session only"), "ledger.session", **look)
 
 
 @mendable()
-def set_aside() -> None:
-    """Begin a new file, and remember where the earlier one is; a button's callback."""
+def set_ledger_aside() -> None:
+    """Rename the ledger's file, and begin a new one. A button's callback.
+
+    The page shows the path of the renamed file.
+    """
     st.session_state["dpcore.books.aside"] = str(session.ledger_store().set_aside())
 
 
-def account_panel(account: Account, accounts: list[Account]) -> None:
-    """One data set under one relation: totals, cap, runs, and this session's queries; `accounts` are all."""
+def draw_account(account: Account, accounts: list[Account]) -> None:
+    """Draw the account of one data set under one relation: totals, cap, runs and queries.
+
+    `accounts` are all accounts; those of the same file are compared with it.
+    """
     key = f"{account.key}.{format_relation(account.relation, account.measure)}"
     cap = None if account.cap is None else float(account.cap)
     left, right = st.columns([4.4, 1], vertical_alignment="center")
     whom = say(account.relation.sentence_for(account.protects))
-    left.header(f"{escape(account.name)} · {promise(account)}", anchor=False, help=whom)
+    left.header(f"{escape(account.name)} · {format_promise(account)}", anchor=False, help=whom)
     with right.popover(say("No cap") if cap is None else say("Cap: {cap}", cap=number(cap)), width="stretch"):
-        cap_controls(account, cap, key)
+        draw_cap(account, cap, key)
     if account.looks:
-        totals(account)
-    others = [one for one in accounts if one.file == account.file and one.looks and one != account]
+        draw_totals(account)
+    others = [one for one in accounts if one.dataset_key == account.dataset_key and one.looks and one != account]
     for other in others:
         st.markdown(compare_accounts(other, account))
-    runs = runs_of(account)
+    runs = runs_frame(account)
     unproved = runs[runs["epsilon_bound"] == math.inf]
     if len(unproved) < len(runs):
-        if not account.delta:  # epsilons of rho do not add up, so there are no steps to draw
-            costs = (price(one, account) for one in others if one.relation is account.relation)
+        if not account.delta:  # epsilons converted from rho do not add up: no staircase
+            costs = (cross_account_loss(one, account) for one in others if one.relation is account.relation)
             beneath = math.fsum(cost for cost in costs if math.isfinite(cost))  # as the cap counts
             panels.chart(charts.staircase(runs[::-1], cap=cap, others=beneath))
         proved = runs.drop(index=unproved.index, columns=["why", "epsilon_bound"])
         st.dataframe(proved.rename(columns=say), hide_index=True, key=f"ledger.{key}")
-    if account.apart:
+    if account.void_looks:
         text = say(
-            "**Listed apart: releases without a guarantee.** No total holds what they tell: anyone "
-            "who has seen one of them may know anything about these rows."
+            "**Listed apart: releases without a guarantee.** No total includes them: anyone who "
+            "has seen one of them may know anything about these rows."
         )
         st.warning(text, icon=":material/gpp_bad:")
         listed = unproved.drop(columns=["proven at most", "epsilon_bound"])
@@ -102,17 +111,17 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         panels.draw_table(requested.to_frame(), say("Every query of this session"))
 
 
-def promise(account: Account) -> str:
-    """What an account counts: under which relation, for whom, and with which delta."""
+def format_promise(account: Account) -> str:
+    """Return in a few words what an account counts: its relation, privacy unit and delta."""
     words = say(account.relation.short_for(account.protects))
     if account.delta:
         words = say("{words}, with delta {delta}", words=words, delta=f"{account.delta:g}")
     return words
 
 
-def cap_controls(account: Account, cap: float | None, key: str) -> None:
-    """What sets a cap, and lifts it."""
-    label, act = say("Refuse runs above this epsilon, in all"), session.ledger_store().set_cap
+def draw_cap(account: Account, cap: float | None, key: str) -> None:
+    """Draw the controls that set and lift the cap of an account."""
+    label, act = say("Refuse runs if the total would exceed"), session.ledger_store().set_cap
     look: Any = {"placeholder": say("no cap"), "key": f"ledger.cap.{key}"}
     wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, **look)
     named = account.key, account.name, account.relation
@@ -123,10 +132,10 @@ def cap_controls(account: Account, cap: float | None, key: str) -> None:
         st.button(say("Lift the cap"), f"ledger.free.{key}", on_click=change, args=(None,))
 
 
-def totals(account: Account) -> None:
-    """What an account's releases can cost in all: in figures, and in a sentence."""
-    unit = unit_of(account)
-    rows = account.measure.rows(1 if unit is None or unit.id_column else unit.max_contributions)
+def draw_totals(account: Account) -> None:
+    """Draw what all releases of an account can cost: figures, and a sentence with the odds."""
+    unit = privacy_unit_of(account)
+    rows = account.measure.group_factor(1 if unit is None or unit.id_column else unit.max_contributions)
     gained = account.measure.log_odds_gained(account.totals.bound * rows)
     claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
     labels = say("Releases"), say("Claimed"), say("Proven at most"), say("Odds")
@@ -142,11 +151,14 @@ def totals(account: Account) -> None:
         st.markdown(protection.of_delta(account.delta))
 
 
-def runs_of(account: Account) -> pd.DataFrame:
-    """The runs of an account, the latest first; why counts for those of which nothing is proved."""
+def runs_frame(account: Account) -> pd.DataFrame:
+    """Return the runs of an account, the latest first.
+
+    The column `why` is filled for runs without a finite proven epsilon.
+    """
     rows = [
         (
-            f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
+            f"{run.start_time.astimezone():%Y-%m-%d %H:%M:%S}",
             retold(run.name),
             run.looks,
             claim(run.epsilon_claimed),
@@ -159,74 +171,78 @@ def runs_of(account: Account) -> pd.DataFrame:
     return pd.DataFrame(rows[::-1], columns=[*COLUMNS, "epsilon_bound"])
 
 
-def unit_of(account: Account) -> PrivacyUnit | None:
-    """What the schema in use says of the rows of one person, for an account of rows of the file in use."""
+def privacy_unit_of(account: Account) -> PrivacyUnit | None:
+    """Return the privacy unit of the schema in use, if the account is of the rows of that file."""
     data = session.dataset()
-    return data.schema.unit if account.key == file_of(session.ledger_store().key(data)) else None
+    return data.schema.unit if account.key == dataset_key(session.ledger_store().key(data)) else None
 
 
-def cost_here(other: Account, account: Account) -> PrivacyLoss:
-    """What another account of the file costs whom this one protects; infinite if nothing bounds it."""
+def convert_loss(other: Account, account: Account) -> PrivacyLoss:
+    """Return the privacy loss that another account adds for those whom `account` protects.
+
+    It is infinite if no public number bounds it.
+    """
     if other.relation is account.relation:
-        return price(other, account)
+        return cross_account_loss(other, account)
     alike = (other.key, other.measure) == (account.key, account.measure)
-    if alike and account.relation is Relation.REPLACE:  # removes a row and adds another
-        return other.totals.bound * other.measure.rows(2)
+    if alike and account.relation is Relation.REPLACE:  # a replacement removes one row and adds one
+        return other.totals.bound * other.measure.group_factor(2)
     return math.inf
 
 
 def compare_accounts(other: Account, account: Account) -> str:
-    """What another account of the file can cost, and what that is for whom this one protects."""
-    cost, epsilon = cost_here(other, account), account.measure.epsilon
+    """Return the sentence on what another account of the same file can cost, here and in all."""
+    cost, epsilon = convert_loss(other, account), account.measure.epsilon
     if math.isfinite(cost):
         more = format_spent(account, epsilon(cost))
         total = format_spent(account, epsilon(cost + account.totals.bound))
-        here = say("Here that is at most {more}, in all **{total}**.", more=more, total=total)
+        here = say("For this account at most {more}, in all **{total}**.", more=more, total=total)
     elif account.protects == "person" and other.protects == "row":
         many = phrase(
-            "That is per row{for_person}. No public number bounds how many rows a person has, so "
-            "no total here holds it, and a cap here refuses it."
+            "That loss is per row{for_person}. No public number bounds the rows of a person, so no "
+            "total here includes that loss, and a cap here refuses it."
         )
-        here = say(many, for_person=person_clause(other, unit_of(other)))
+        here = say(many, for_person=person_clause(other, privacy_unit_of(other)))
     else:
-        here = say("No total holds promises to others, or with another relation or delta.")
-    if other.apart:
-        here += f" {say('What is listed apart there is in no total.')}"
+        here = say("Totals leave out guarantees for other privacy units, relations or deltas.")
+    if other.void_looks:
+        here += f" {say('Releases listed apart there are in no total.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
-    values = {"name": escape(other.name), "promise": promise(other), "spent": format_spent(other)}
+    values = {"name": escape(other.name), "promise": format_promise(other), "spent": format_spent(other)}
     return say(lead, here=here, **values)
 
 
-def keeping() -> None:
-    """Where the ledger is kept, and other places for it."""
-    books = session.ledger_store()
+def draw_location() -> None:
+    """Draw where the ledger is kept, with the buttons to copy it or to keep it elsewhere."""
+    store = session.ledger_store()
     with st.expander(say("Where this ledger is kept")):
         if session.is_set_aside():
-            markdown("It is this lesson's own, and ends with it. **Your ledger is laid aside, and comes back then.**")
+            markdown("This is the lesson's ledger. **Your own ledger returns when the lesson ends.**")
             return
-        if books.kept:
-            markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
-            st.code(str(books.path), language=None, wrap_lines=True)
+        if store.kept:
+            markdown("Every charge is written to this lasting file before any noise is drawn:")
+            st.code(str(store.path), language=None, wrap_lines=True)
             caption(
-                "It holds names, times and epsilons of runs, keyed checksums of data, and no row. Keep "
-                "dpcore.secret beside it to yourself: with both, someone can test guesses about rows."
+                "The ledger holds names, times and epsilons of runs, keyed checksums of data, no "
+                "rows. Keep dpcore.secret to yourself: with both, someone can test guesses about "
+                "rows."
             )
             note = say(
-                "The ledger as it is now, with its key; later charges are not in it. Only if the "
-                "ledger is lost, unpack it into an empty folder, and name it with DPCORE_LEDGER."
+                "The copy has the ledger and its key, without later charges. Only if the ledger is "
+                "lost, unpack the copy into an empty folder, and name it with DPCORE_LEDGER."
             )
             look: Any = {"key": "ledger.copy", "on_click": "ignore", "icon": ":material/download:", "help": note}
-            st.download_button(say("Save a copy"), books.copy, "ledger-copy.zip", "application/zip", **look)
-            label = say("I want another ledger: totals begin at 0 there, though what was charged stays charged")
-            other_ledgers(disabled=not st.checkbox(label, key="ledger.sure"))
-            caption("Setting it aside does so for every open tab of yours; nothing is deleted.")
+            st.download_button(say("Save a copy"), store.copy, "ledger-copy.zip", "application/zip", **look)
+            label = say("I want a new ledger: its totals begin at 0, but earlier charges stay spent")
+            draw_new_ledger_buttons(disabled=not st.checkbox(label, key="ledger.sure"))
+            caption("Setting the ledger aside affects all your open tabs; nothing is deleted.")
         else:
-            markdown("This ledger lives **for this session only**: later totals lack it, and are too small.")
+            markdown("This ledger lasts **for this session only**: later totals lack its charges, and are too small.")
             if not session.is_ledger_temporary():
                 path = ledger_path()
                 st.button(say("Keep it in a file"), on_click=session.use_ledger_file, args=(path,), key="ledger.keep")
-                caption("The file is {path}. It lacks what was charged here before.", path=path)
-        folder = books.path.parent / "sweeps" if books.kept else say("memory")
+                caption("The file will be {path}. It will lack the earlier charges of this session.", path=path)
+        folder = store.path.parent / "sweeps" if store.kept else say("memory")
         caption("Comparisons keep aggregates of real rows, noiseless and not private, in {at}.", at=folder)
-        if moved_file := st.session_state.get("dpcore.books.aside"):
-            caption("The earlier ledger is in {path}.", path=moved_file)
+        if earlier_path := st.session_state.get("dpcore.books.aside"):
+            caption("The earlier ledger is in {path}.", path=earlier_path)

@@ -1,1 +1,1 @@
-"""What the page `pages/mechanisms.py` shows."""
+"""Content of the page `pages/mechanisms.py`: live charts of mechanisms on made-up numbers."""

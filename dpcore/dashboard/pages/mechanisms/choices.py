@@ -1,4 +1,4 @@
-"""Mechanisms that give one of several values, and what an observer may believe after any of them."""
+"""Numbers behind the charts of selection and randomized response, and beliefs after a release."""
 
 import re
 from collections.abc import Sequence
@@ -18,28 +18,55 @@ from dpcore.mechanisms.randomizers import KeepOrDraw
 MOST_CANDIDATES = 8
 
 
-def votes_from(text: str) -> tuple[int, ...]:
-    """Votes per candidate from numbers with commas or spaces between them; else ParameterError."""
+def parse_votes(text: str) -> tuple[int, ...]:
+    """Return the votes per candidate from a text of numbers with commas, semicolons or spaces.
+
+    Raises
+    ------
+    ParameterError
+        If the text is not 2 to 8 whole numbers of at most 6 digits.
+    """
     parts = re.findall(r"[^\s,;]+", text)
     whole = all(re.fullmatch("[0-9]{1,6}", part) for part in parts)
     if not (whole and 2 <= len(parts) <= MOST_CANDIDATES):
         raise ParameterError(
-            f"An election has 2 to {MOST_CANDIDATES} candidates, each with 0 to 999,999 votes.",
+            f"Votes must be 2 to {MOST_CANDIDATES} whole numbers from 0 to 999,999, one per candidate.",
             "Write the votes of each candidate, with commas between them: 30, 25, 8, 2.",
         )
     return tuple(map(int, parts))
 
 
 def election(votes: Sequence[int], epsilon: float, voter: str, chosen: int) -> pd.DataFrame:
-    """An election with sensitivity 1 in two worlds, one row per candidate, of whom one (`chosen`) gains a vote.
+    """Return an election by the exponential mechanism in two worlds that differ in one vote.
 
-    The exponential mechanism's probabilities are in proportion to e^(epsilon s / 2). Votes are
-    those without you; a voter comes, or "changes" and leaves the first other candidate who has a
-    vote. `log_ratio` is of the other world, `votes_other` and `probability_other`, over the first.
+    Parameters
+    ----------
+    votes : sequence of int
+        Votes per candidate in the first world.
+    epsilon : float
+        Epsilon of the exponential mechanism at sensitivity 1: weights are e^(epsilon s / 2).
+    voter : str
+        "comes": the second world has one voter more. "changes": one voter of the first candidate
+        with votes, other than `chosen`, votes for `chosen` instead.
+    chosen : int
+        Index of the candidate who gains a vote.
 
-    One voter more moves one score, and only up. The weight of that candidate grows by
-    e^(epsilon / 2) and the sum of weights by less, so that no ratio leaves e^(± epsilon / 2). A
-    voter who changes moves two scores, one of them down, and needs all of epsilon.
+    Returns
+    -------
+    DataFrame
+        One row per candidate: votes and probability in both worlds, and `log_ratio`, the log of the
+        second world's probability over the first's.
+
+    Raises
+    ------
+    ParameterError
+        If a voter should change and no other candidate has a vote.
+
+    Notes
+    -----
+    A voter who comes raises one score. That candidate's weight grows by e^(epsilon / 2), and the
+    sum of weights by less. So no ratio leaves e^(± epsilon / 2). A voter who changes raises
+    one score and lowers another, so ratios can reach e^(± epsilon).
     """
     other = np.array(votes)
     other[chosen] += 1
@@ -47,8 +74,8 @@ def election(votes: Sequence[int], epsilon: float, voter: str, chosen: int) -> p
         left = [index for index, count in enumerate(votes) if count and index != chosen]
         if not left:
             raise ParameterError(
-                "Nobody voted for another candidate, so that no voter can change to this one.",
-                "Give another candidate a vote, or let one voter come.",
+                "No other candidate has a vote, so no voter can change to this one.",
+                "Give another candidate a vote, or let one voter be added.",
             )
         other[left[0]] -= 1
     first, second = (log_softmax(epsilon / 2 * np.array(counts)) for counts in (votes, other))
@@ -64,10 +91,10 @@ def election(votes: Sequence[int], epsilon: float, voter: str, chosen: int) -> p
 
 
 def response_matrix(channel: KeepOrDraw) -> pd.DataFrame:
-    """What becomes of each of a few values: `truth`, `reported`, `probability`, one row per pair of values.
+    """Return the channel of a randomizer as a frame: `truth`, `reported`, `probability`.
 
-    With ERRPH of k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1),
-    every other value with 1 / (the same).
+    There is one row per pair of values. ERRPH of k values reports the truth with probability
+    e^epsilon / (e^epsilon + k - 1), and each other value with probability 1 / (e^epsilon + k - 1).
     """
     pairs = product(ascii_lowercase[: channel.size], repeat=2)
     found = pd.DataFrame(pairs, columns=["truth", "reported"])
@@ -75,14 +102,17 @@ def response_matrix(channel: KeepOrDraw) -> pd.DataFrame:
 
 
 def share_deviation(channel: KeepOrDraw, share: float, people: int) -> float:
-    """The standard deviation of an estimated share of so many people, over their draws alone."""
+    """Return the standard deviation of a share estimated from the reports of `people` persons.
+
+    The true share is fixed; only the randomizer's draws vary.
+    """
     return sqrt(channel.variance(np.array(share), people)[0] - share * (1 - share) / people)
 
 
 def posterior(prior: ArrayLike, epsilon: float) -> Floats:
-    """The most that somebody can believe after an answer who believed `prior` (0..1) before; the least with -epsilon.
+    """Return the largest belief possible after a release, for `prior` beliefs in 0..1.
 
-    Bayes: the odds are multiplied by the ratio of the answer's probabilities, and that is e^epsilon
-    at most.
+    By Bayes' rule the release multiplies the odds by a likelihood ratio, which is at most
+    e^epsilon. With -epsilon, the result is the smallest possible belief.
     """
     return np.asarray(expit(logit(prior) + epsilon))

@@ -1,4 +1,4 @@
-"""The coin game: one answer by a coin, and what a crowd of such answers is worth. Everybody in it is made up."""
+"""Numbers of the coin game: one randomized answer, and the estimate from a made-up crowd."""
 
 from math import sqrt
 
@@ -12,27 +12,34 @@ ANSWERS = (phrase("no"), phrase("yes"))
 Z = 1.96
 
 
-def toss(p0: float, truth: int, rng: np.random.Generator) -> tuple[bool, int]:
-    """Whether one person tells the truth on purpose, and what is reported."""
+def answer_with_coin(p0: float, truth: int, rng: np.random.Generator) -> tuple[bool, int]:
+    """Return whether the person tells the truth on purpose, and the reported answer (0 or 1).
+
+    The person tells the `truth` (0 or 1) with probability `p0`, and otherwise reports a fair coin.
+    """
     honest = bool(rng.random() < p0)
     return honest, truth if honest else int(rng.random() < 0.5)
 
 
-def ask(p0: float, share: float, people: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Counts of a crowd by report and truth, and its estimate; `share` of it is phrase("yes")."""
+def ask_crowd(p0: float, share: float, people: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the counts of a crowd by report and truth, and the estimate of its share of "yes".
+
+    `share` is the true share of "yes" among `people` persons; each tells the truth with probability
+    `p0` and otherwise reports a fair coin.
+    """
     truth = np.arange(people) < round(share * people)
     said = RRPH(p0=p0).report(truth.astype(np.int8), rng.random)
     cells = np.bincount(2 * said + truth, minlength=4)
     counts = pd.DataFrame({"said": np.repeat(ANSWERS, 2), "truth": np.tile(ANSWERS, 2), "people": cells})
-    return counts, estimate(p0, said)
+    return counts, estimate_share(p0, said)
 
 
-def estimate(p0: float, said: np.ndarray) -> pd.DataFrame:
-    """The unbiased share of phrase("yes") with its interval.
+def estimate_share(p0: float, said: np.ndarray) -> pd.DataFrame:
+    """Return the unbiased estimate of the share of "yes" with its 95% interval, as a one-row frame.
 
-    People are fixed and only their lots are random: each report varies by a (1 - a) with
-    a = (1 + p0) / 2, whatever is true, so that the estimate's variance is (1 - p0^2) / (4 n p0^2)
-    and needs no estimate itself.
+    `said` are the reports, 0 or 1. The people are fixed and only their coins are random. Each
+    report has variance a (1 - a) with a = (1 + p0) / 2, whatever its truth is. So the estimate has
+    the known variance (1 - p0^2) / (4 n p0^2).
     """
     share = (said.mean() - (1 - p0) / 2) / p0
     half = Z * sqrt((1 - p0**2) / (4 * len(said))) / p0

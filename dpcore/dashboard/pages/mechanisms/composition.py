@@ -1,6 +1,6 @@
-"""What many answers cost and give, as live pictures: one count again and again, groups, and floating point.
+"""Composition on screen: repeated queries, disjoint groups, and noise in floating point.
 
-Arithmetic on made-up numbers, as in `mechanisms`: no data are read and nothing is spent.
+All of it is arithmetic on made-up numbers. No data are read and nothing is spent.
 """
 
 from functools import cache
@@ -13,7 +13,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
 from dpcore.dashboard.demonstration import Demonstration, demonstration, epsilon_slider
 from dpcore.dashboard.pages.mechanisms import composition_numbers as numbers
-from dpcore.dashboard.pages.mechanisms.mechanisms import zoom
+from dpcore.dashboard.pages.mechanisms.mechanisms import draw_zoom
 from dpcore.dashboard.widgets import choice, lasting, seed_button
 from dpcore.language import phrase, say
 from dpcore.text import number
@@ -24,16 +24,16 @@ telltale_share = cache(numbers.telltale_share)
 
 
 @demonstration("mechanisms.asking")
-def asking(key: str) -> Demonstration:
-    """One count, asked again and again."""
+def repeated_queries(key: str) -> Demonstration:
+    """Return the demonstration of one count that is queried again and again."""
     answers = lasting(st.slider, say("Answers to one query (k)"), f"{key}.k", 1, MOST_ANSWERS, 20)
     epsilon = epsilon_slider(key, usual=0.5)
-    window = zoom(key)
-    seed = seed_button(key, say("Ask anew"))
+    window = draw_zoom(key)
+    seed = seed_button(key, say("Draw new answers"))
     errors = numbers.average_deviations(epsilon, MOST_ANSWERS)
     found = numbers.repeated_answers(TRUTH, epsilon, answers, seed)
-    losses, worst = numbers.losses(epsilon, answers), answers * epsilon
-    likely = numbers.loss_epsilon(epsilon, answers, SMALL_DELTA)
+    losses, worst = numbers.loss_distribution(epsilon, answers), answers * epsilon
+    likely = numbers.epsilon_from_delta(epsilon, answers, SMALL_DELTA)
     values = {"delta": SMALL_DELTA, "likely": number(likely), "worst": number(worst)}
     label = say("epsilon {likely} with delta {delta:g}", **values)
     return Demonstration(
@@ -44,49 +44,49 @@ def asking(key: str) -> Demonstration:
             charts.loss_sums(losses, worst=worst, likely=likely, label=label),
         ],
         "Noise averages out, so each answer is charged: epsilon {answers} × {epsilon:g} = {worst}.",
-        "A count that you change by 1, with Laplace noise. Losses are of geometric noise: epsilon "
-        "{worst} without delta, and also ({likely}, {delta:g}), both tight.",
+        "Your row changes the count by 1. Answers have Laplace noise; losses, geometric noise: "
+        "epsilon {worst} without delta, or {likely} with delta {delta:g}, both tight.",
         {
-            say("The answers, one by one"): found,
-            say("The errors, by number of answers"): errors,
-            say("The sums of losses and their probabilities"): losses,
+            say("All answers and their running average"): found,
+            say("Errors of the average, by number of answers"): errors,
+            say("Sums of privacy losses and their probabilities"): losses,
         },
-        "**Sharing one epsilon gains nothing:** with epsilon/k for each answer, the average varies "
-        "k times as much as one answer with all of it. Ask once, and write the answer down.",
+        "**Sharing one epsilon gains nothing:** with epsilon/k for each answer, their average has "
+        "k times the variance of one answer at epsilon. Ask once, and write the answer down.",
         values | {"answers": answers, "epsilon": epsilon},
     )
 
 
 @demonstration("mechanisms.groups")
-def groups(key: str) -> Demonstration:
-    """Splitting people and splitting columns."""
-    parts = lasting(st.slider, say("Parts"), f"{key}.parts", 2, len(numbers.COLUMNS), 4)
-    epsilon = epsilon_slider(key, phrase("Epsilon for the count of each part"))
+def disjoint_groups(key: str) -> Demonstration:
+    """Return the demonstration of splitting people and of splitting columns into groups."""
+    parts = lasting(st.slider, say("Number of groups"), f"{key}.parts", 2, len(numbers.COLUMNS), 4)
+    epsilon = epsilon_slider(key, phrase("Epsilon of each group's count"))
     relation = Relation(choice(st.radio, say("Neighbors"), f"{key}.relation", controls.RELATIONS))
     people = float(numbers.split_people_epsilon(epsilon, parts, relation))
     columns = float(numbers.split_columns_epsilon(epsilon, parts))
     tables = numbers.split_tables(parts, relation)
     return Demonstration(
-        {say("People: epsilon in all"): number(people), say("Columns: epsilon in all"): number(columns)},
+        {say("People: total epsilon"): number(people), say("Columns: total epsilon"): number(columns)},
         [
             charts.split_table(tables["people"], title=say("Groups of people")),
             charts.split_table(tables["columns"], title=say("Groups of columns")),
         ],
         "You are in one group of people, but in all groups of columns: their epsilons add up.",
-        "Parallel composition needs disjoint people. The paper of HMPrivBayes takes groups of "
-        "columns for such groups, so it claims too little.",
-        {say("The cells"): pd.concat([table.assign(split=name) for name, table in tables.items()])},
-        "Group counts your row can change: {moved}. They can cost up to **{moved} × epsilon**.",
+        "Parallel composition needs disjoint groups of people. The paper of HMPrivBayes applies "
+        "it to groups of columns, so it claims too small an epsilon.",
+        {say("All cells of both tables"): pd.concat([table.assign(split=name) for name, table in tables.items()])},
+        "Group counts that your row can change: {moved}, at a cost of up to **{moved} × epsilon**.",
         {"moved": relation.histogram_l1},
     )
 
 
 @demonstration("mechanisms.floats")
-def floats(key: str) -> Demonstration:
-    """The holes of textbook noise."""
+def floating_point(key: str) -> Demonstration:
+    """Return the demonstration of the values that textbook Laplace noise cannot produce."""
     epsilon = epsilon_slider(key)
-    note = say("Few, so that the holes can be seen. Programs use 53, as in the last picture.")
-    label = say("Bits of the uniform number")
+    note = say("A few bits make the holes visible. Programs use 53 bits, as in the last chart.")
+    label = say("Bits of the uniform random number")
     bits = lasting(st.slider, label, f"{key}.bits", 8, 16, 10, help=note)
     found = [(f"{count:,}", telltale_share(count, epsilon)) for count in COUNTS]
     shares = pd.DataFrame(found, columns=["count", "share"])
@@ -94,12 +94,12 @@ def floats(key: str) -> Demonstration:
     share = telltale_share(COUNT, epsilon, bits=bits)
     title = say("Textbook noise, {bits} bits, zoomed in", bits=bits)
     return Demonstration(
-        {say("Telltale answers, {bits} bits", bits=bits): f"{share:.1%}"},
+        {say("Revealing answers, {bits} bits", bits=bits): f"{share:.1%}"},
         [charts.possible_numbers(answers, title=title), charts.telltale(shares)],
-        "Textbook noise has holes: one answer can tell its world for sure, whatever epsilon says.",
+        "Textbook noise has holes: one answer can reveal its data set, whatever epsilon is.",
         "Noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The "
-        "observer sees all digits and knows all other rows. Mironov (2012) found it.",
-        {say("The possible answers in the picture"): answers, say("The shares by true count"): shares},
-        "**The remedy** is exactly sampled noise on whole numbers, in which both worlds can give "
-        "every number: “Exactly sampled (for publication)” on the pages of methods.",
+        "observer sees all digits and knows all other rows. Mironov (2012) found these holes.",
+        {say("Possible answers"): answers, say("Revealing answers by true count"): shares},
+        "**The remedy** is exactly sampled noise on whole numbers: both data sets can then give "
+        "every number. Choose “Exactly sampled (for publication)” on the pages of methods.",
     )

@@ -1,10 +1,10 @@
-"""What many answers cost together, what they give together, and which ones textbook noise cannot give.
+"""Numbers behind the charts of composition, and the holes in textbook Laplace noise.
 
-Mironov 2012 ("On significance of the least significant bits for differential privacy", CCS): noise
-is computed from a uniform number that has finitely many values, so that a count plus noise has
-finitely many values too, with holes in between. Another count has its holes elsewhere. An answer in
-a hole of the other world tells for sure which world it came from, whatever epsilon is. The proof
-for real numbers does not see it.
+Mironov 2012 ("On significance of the least significant bits for differential privacy", CCS):
+programs compute noise from a uniform number that has finitely many values. So a count plus noise
+has finitely many values too, with holes between them. Another count has its holes elsewhere. An
+answer in a hole of one world proves that it came from the other world, whatever epsilon is. The
+proof for real numbers does not cover this.
 """
 
 from itertools import product
@@ -12,11 +12,10 @@ from math import exp
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import binom, laplace
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
-from dpcore.arguments import Floats
+from dpcore.arguments import Floats, Ints
 from dpcore.dashboard.count_noise import CountNoise
 from dpcore.language import phrase
 
@@ -26,10 +25,12 @@ COUNT = phrase("count {number:,}")  # of a part
 
 
 def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> pd.DataFrame:
-    """One count asked again and again with Laplace noise, `epsilon` for each answer, and the average so far.
+    """Return repeated noisy answers to one count, and their average so far.
 
-    `deviation` is the average's standard deviation, sqrt(2 / answers) / epsilon. A seed fixes the
-    lots of every answer: more answers leave the earlier ones as they are.
+    Each answer has Laplace noise at `epsilon`. The frame has one row per answer: its number, the
+    answer, the average, the average's standard deviation sqrt(2 / answers) / epsilon, and the
+    epsilon spent in all. The seed fixes each answer's noise, so more answers leave earlier ones
+    unchanged.
     """
     noise, number = CountNoise("Laplace", epsilon), np.arange(1, answers + 1)
     draws = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, answers)
@@ -39,38 +40,42 @@ def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> p
 
 
 def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
-    """The standard deviation of the average of 1 to `most` answers with Laplace noise.
+    """Return the standard deviation of the average of 1 to `most` answers with Laplace noise.
 
-    `each`, with epsilon for each answer: the variance is 2 / (k epsilon^2), for k epsilon in all;
-    `shared`, with epsilon / k for each: 2 k / epsilon^2, for epsilon in all; `once`, one answer
-    with all of epsilon: 2 / epsilon^2.
+    The frame has one row per number k of answers and three deviations. `each` has epsilon for each
+    answer: variance 2 / (k epsilon^2), k epsilon in all. `shared` has epsilon / k for each answer:
+    variance 2 k / epsilon^2, epsilon in all. `once` is one answer with epsilon: variance 2 /
+    epsilon^2.
     """
     number, once = np.arange(1, most + 1), CountNoise("Laplace", epsilon).deviation
     averages = {"each": once / np.sqrt(number), "shared": once * np.sqrt(number)}
     return pd.DataFrame({"answers": number, **averages, "once": once})
 
 
-def losses(epsilon: float, answers: int) -> pd.DataFrame:
-    """How the log ratios of several answers about one count add up, with you in it and geometric noise.
+def loss_distribution(epsilon: float, answers: int) -> pd.DataFrame:
+    """Return the distribution of the summed privacy loss of `answers` noisy counts.
 
-    With geometric noise on a count, every answer's log ratio is +epsilon or -epsilon, and +epsilon
-    with probability e^epsilon / (1 + e^epsilon) in the world with you. The sum of k of them is
-    therefore epsilon (2 B - k) with B binomial: exact, and k epsilon at most. One row per possible
-    sum.
+    Each answer about one count has geometric noise. In the world with the person, its log ratio is
+    +epsilon with probability e^epsilon / (1 + e^epsilon), and -epsilon otherwise. So the sum of k
+    log ratios is epsilon (2 B - k) with B binomial; it is at most k epsilon. The frame has one row
+    per possible sum: `loss` and `probability`.
     """
     up = np.arange(answers + 1)
     chance = 1 / (1 + exp(-epsilon))
     return pd.DataFrame({"loss": epsilon * (2 * up - answers), "probability": binom.pmf(up, answers, chance)})
 
 
-def loss_epsilon(epsilon: float, answers: int, delta: float) -> float:
-    """The smallest epsilon for which so many geometric answers about one count are (epsilon, delta)-private together.
+def epsilon_from_delta(epsilon: float, answers: int, delta: float) -> float:
+    """Return the smallest epsilon at which `answers` noisy counts are (epsilon, delta)-DP.
 
-    The delta of an epsilon e is the sum of probability * (1 - e^(e - loss)) over the losses above
-    e, and less over any other set of the largest losses: e is enough if each such set says so. The
-    other direction, without you over with you, has the same losses with the same probabilities.
+    Each count has geometric noise at the epsilon that is passed.
+
+    For an epsilon e, the needed delta is the sum of probability * (1 - e^(e - loss)) over all
+    losses above e. Any other set of the largest losses gives less, so e is enough if each such set
+    allows it. The opposite direction (without the person over with) has the same losses and
+    probabilities.
     """
-    frame = losses(epsilon, answers)[::-1]
+    frame = loss_distribution(epsilon, answers)[::-1]
     above = frame["probability"].cumsum()
     discounted = (frame["probability"] * np.exp(-frame["loss"])).cumsum()
     needed = np.log((above - delta)[above > delta] / discounted)
@@ -78,24 +83,28 @@ def loss_epsilon(epsilon: float, answers: int, delta: float) -> float:
 
 
 def split_people_epsilon(epsilon: Epsilon, groups: int, relation: Relation) -> Epsilon:
-    """What counts of disjoint groups of people cost together, each asked with `epsilon`.
+    """Return the epsilon of one count for each of `groups` disjoint groups of people.
 
-    One person more is in one group only, whose count alone moves. A person whose values change may
-    leave one group and enter another: two counts move, if there are two.
+    Under add/remove a person is in one group, so one count changes. Under replace a person may
+    leave one group and enter another, so two counts change if there are two groups.
     """
     return exact(epsilon) * min(relation.histogram_l1, groups)
 
 
 def split_columns_epsilon(epsilon: Epsilon, columns: int) -> Epsilon:
-    """What a count of each of several columns costs together: everybody has a cell in all of them, and all may move."""
+    """Return the epsilon of one count for each of `columns` columns: they add up.
+
+    Each person has a value in every column, so one person can change all counts.
+    """
     return exact(epsilon) * columns
 
 
 def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
-    """A made-up table, cut into groups of people and into groups of columns.
+    """Return a made-up table split into groups of people and into groups of columns.
 
-    Under replace your values may be those of a row in another group: the count of the next one may
-    change as well.
+    The two frames, `people` and `columns`, have one row per cell with its group (`part`) and
+    whether your row can change that group's count (`yours`). Under replace your row may move to
+    another group, so the next group's count can change as well.
     """
     cells = pd.DataFrame(product(PEOPLE, COLUMNS), columns=["person", "column"])
     by_people = cells["person"].map(PEOPLE.index) * parts // len(PEOPLE)
@@ -109,27 +118,27 @@ def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
     }
 
 
-GridIntegers = NDArray[np.int64]
 DOUBLE_BITS = 53
-WIDEST = 30  # possible answers of each world when zoomed in, about
-NEAR = 32  # lots on either side in which another one with the same answer is looked for
+WIDEST = 30  # about as many possible answers of each world are shown
+NEAR = 32  # numerators on either side that are tried for the same answer
 
 
-def textbook_laplace(lots: GridIntegers, bits: int, scale: float) -> Floats:
-    """Laplace noise by inverting the distribution, as programs compute it: of the uniform numbers lot / 2^bits.
+def textbook_laplace(numerators: Ints, bits: int, scale: float) -> Floats:
+    """Return Laplace noise by inverting the distribution at the uniform numbers numerator / 2^bits.
 
-    With 53 bits these are the uniform numbers of most libraries, and the noise is that of NumPy's
-    own Laplace sampler, but for the last bits: NumPy computes 2 - u - u, which drops one bit of u.
-    Lots are from 1 to 2^bits - 1, because 0 has infinite noise.
+    `numerators` are integers in 1..2^bits - 1; 0 would give infinite noise. With 53 bits this is
+    the noise of most libraries. NumPy's sampler differs in the last bits only: it computes 2 - u -
+    u, which drops one bit of u.
     """
-    middle = lots / 2.0**bits - 0.5
+    middle = numerators / 2.0**bits - 0.5
     return np.asarray(-scale * np.sign(middle) * np.log(1 - 2 * np.abs(middle)))
 
 
 def possible_answers(count: int, epsilon: float, bits: int, low: float, high: float) -> pd.DataFrame:
-    """All answers in low..high that are possible in either world, found by trying every uniform number of a few bits.
+    """Return all possible answers within low..high in both worlds, found by trying every number.
 
-    `both`: whether the other world can give exactly this number too.
+    The frame has the columns `world`, `answer` and `both`: whether the other world can produce
+    exactly this answer too. `bits` is the small number of bits of the uniform number.
     """
     noise = textbook_laplace(np.arange(1, 2**bits), bits, 1 / epsilon)
     found = pd.DataFrame({"without": count + noise, "with": count + 1 + noise})
@@ -139,16 +148,20 @@ def possible_answers(count: int, epsilon: float, bits: int, low: float, high: fl
 
 
 def zoomed_answers(count: int, epsilon: float, bits: int) -> pd.DataFrame:
-    """The possible answers around the middle of both counts, about 30 of each world."""
+    """Return the possible answers near the middle of `count` and `count` + 1, about 30 of each.
+
+    The frame is that of `possible_answers`; `bits` are those of the uniform number.
+    """
     middle, reach = count + 0.5, WIDEST * 2.0**-bits / epsilon * exp(epsilon / 2)
     return possible_answers(count, epsilon, bits, middle - reach, middle + reach)
 
 
 def telltale_share(count: int, epsilon: float, *, bits: int = DOUBLE_BITS, draws: int = 20_000, seed: int = 0) -> float:
-    """The share of drawn answers without you that are impossible with you: each of them betrays the world for sure.
+    """Return the share of answers without the person that are impossible with the person.
 
-    For every answer the uniform number is computed that would give it in the other world, and all
-    numbers near that one are tried, in the same arithmetic.
+    Each such answer proves which world it came from. For every drawn answer, the uniform number is
+    computed that would produce it in the other world. All numbers near that one are then tried with
+    the same arithmetic.
     """
     scale, most = 1 / epsilon, 2**bits - 1
     rng = np.random.default_rng(seed).integers(1, most, draws, endpoint=True)

@@ -1,4 +1,7 @@
-"""What one report gives away, by the paper's measures and by honest ones; averaging; numbers. No data at all."""
+"""What one randomized report reveals, on screen: the paper's measures and sound ones.
+
+No data are read.
+"""
 
 from functools import cache, partial
 from math import sqrt
@@ -8,7 +11,12 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.charts.mechanisms import CORRECTED, PUBLISHED
-from dpcore.dashboard.demonstration import Demonstration, demonstration, epsilon_slider, share_slider
+from dpcore.dashboard.demonstration import (
+    Demonstration,
+    demonstration,
+    epsilon_slider,
+    share_slider,
+)
 from dpcore.dashboard.pages.mechanisms import report_privacy_numbers as numbers
 from dpcore.dashboard.widgets import lasting
 from dpcore.language import phrase, say
@@ -22,65 +30,65 @@ SETS = {
     "a ~ N(2, 10), b ~ N(0, 5)": ((2.0, 10.0), (0.0, 5.0)),
     "a ~ N(1, 0.01), b ~ N(0, 1)": ((1.0, 0.01), (0.0, 1.0)),
 }
-MEAN, VARIANCE, BOUNDS = 5.0, 4.0, (0.0, 10.0)  # the page says them
+MEAN, VARIANCE, BOUNDS = 5.0, 4.0, (0.0, 10.0)  # also written in the page's text
 PEOPLE = 1_000
 
 
-def breach(channel: ERRPH | Warner) -> str:
-    """The largest Breach of a value."""
+def largest_breach(channel: ERRPH | Warner) -> str:
+    """Return the largest Breach of any value under a channel, formatted as a percentage."""
     return percent(float(numbers.breach(channel).max()), TENTHS)
 
 
 @demonstration("mechanisms.measures")
-def categories(key: str) -> Demonstration:
-    """Measures of reports about categories, of one and of many of the same person."""
+def category_reports(key: str) -> Demonstration:
+    """Return the demonstration of randomized reports about a category: one, and many."""
     size = lasting(st.slider, say("Values to choose from (k)"), f"{key}.k", 2, 10, 2)
-    p0 = share_slider(say("Share of answers that count (p0)"), f"{key}.p0", 0, 100, 50, 5)
-    channel, frame = ERRPH(size, p0=p0), numbers.descriptions(size=size)
-    repeated = numbers.averaging(channel, REPORTS)
+    p0 = share_slider(say("Probability of a truthful answer (p0)"), f"{key}.p0", 0, 100, 50, 5)
+    channel, frame = ERRPH(size, p0=p0), numbers.measure_curves(size=size)
+    repeated = numbers.repeated_reports(channel, REPORTS)
     repeated["epsilon"] = repeated["epsilon"].map(number)
     first, second = (part for _, part in frame.groupby("measure", sort=False))
     curve = partial(charts.descriptions, against="setting", at=p0)
     right = percent(float(repeated["right"].iloc[-1]), TENTHS, certain=p0 == 1)
     return Demonstration(
         {
-            say("Breach (the paper’s measure)"): breach(channel),
+            say("Breach (the paper’s measure)"): largest_breach(channel),
             say("Best guess is right"): percent(numbers.best_guess(channel), TENTHS),
-            say("… without the report"): percent(1 / size, TENTHS),
+            say("Right without the report"): percent(1 / size, TENTHS),
             say("Epsilon"): number(float(channel.epsilon)),
         },
         [curve(first, crossing=CROSSING), charts.averaging(repeated, alone=1 / size), curve(second)],
-        "Breach measures words, epsilon what a report reveals: told in Warner’s words, the same "
-        "reports have Breach {other} instead of {words}.",
-        "RRPH: the truth with probability p0, otherwise a toss. ERRPH: the same for k values. "
-        "Warner: the truth with probability p, or the opposite. All values are equally frequent.",
-        {say("Many reports of one person"): repeated, say("The curves"): frame},
+        "Breach depends on how a rule is worded, epsilon on what reports reveal: worded as "
+        "Warner’s rule, the same reports have Breach {other} instead of {words}.",
+        "RRPH: the truth with probability p0, else a coin toss. ERRPH: the same for k values. "
+        "Warner: the truth with probability p, else the opposite. All values are equally frequent.",
+        {say("Many reports of one person"): repeated, say("Numbers of the curves"): frame},
         "**Asked again and again:** the most frequent of 50 fresh reports is the truth with "
         "probability {right}. The remedy: toss once, and give the same report ever after.",
-        {"other": breach(Warner(p=(1 + p0) / 2)), "words": breach(RRPH(p0=p0)), "right": right},
+        {"other": largest_breach(Warner(p=(1 + p0) / 2)), "words": largest_breach(RRPH(p0=p0)), "right": right},
     )
 
 
 @demonstration("mechanisms.numbers")
-def widths(key: str) -> Demonstration:
-    """Reports about numbers: the width that is claimed, the one that is left, and the tails."""
+def number_reports(key: str) -> Demonstration:
+    """Return the demonstration of randomized reports about a number: widths and tails."""
     sets = lasting(st.selectbox, say("As published: y = a·x + b"), f"{key}.sets", list(SETS))
     epsilon = epsilon_slider(key, phrase("Corrected: Laplace noise with epsilon"))
-    (published, corrected), frame = noise_kinds(sets, epsilon)
+    (published, corrected), frame = compare_noise(sets, epsilon)
     of_mean, of_variance = numbers.standard_errors(*SETS[sets], (MEAN, VARIANCE), PEOPLE)
     return Demonstration(
         {
-            say("Width, as claimed"): f"{numbers.claimed_width(VARIANCE):.2f}",
-            say("Width left, as published"): f"{published:.2f}",
-            say("Width left, corrected"): f"{corrected:.2f}",
+            say("95% width, as claimed"): f"{numbers.claimed_width(VARIANCE):.2f}",
+            say("95% width after the report, as published"): f"{published:.2f}",
+            say("95% width after the report, corrected"): f"{corrected:.2f}",
             say("Standard error of the mean"): f"{of_mean:.2f}",
-            say("… of the variance, as published"): f"{of_variance:.2f}",
+            say("Standard error of the variance, as published"): f"{of_variance:.2f}",
         },
         [charts.tails(frame, bound=epsilon)],
-        "As published no epsilon holds: far reports give the number away.",
-        "True numbers are normal with mean 5 and variance 4; the corrected rule bounds them by 0 "
-        "and 10. Widths hold 95% of them; the paper takes the width before any report.",
-        {say("The tails of both rules"): frame},
+        "As published, no epsilon holds: reports far from 0 give the true number away.",
+        "True numbers are normal with mean 5 and variance 4; the corrected rule clips them to "
+        "0..10. 95% intervals hold 95% of them; the paper's width ignores the report.",
+        {say("Tail probabilities of both rules"): frame},
         "**Widths compared:** DTCRD’s normal noise of the same variance has 7.84 as well, and leaves "
         "5.54; uniform noise has 6.58, and leaves 4.75. **Errors** (of {people:,} reports) rise with the "
         "variance of a; they fall with its mean, where the paper says that they rise.",
@@ -89,10 +97,14 @@ def widths(key: str) -> Demonstration:
 
 
 @cache
-def noise_kinds(sets: str, epsilon: float) -> tuple[list[float], pd.DataFrame]:
-    """The widths that both kinds of noise leave, and the tails of the numbers at the two bounds."""
+def compare_noise(sets: str, epsilon: float) -> tuple[list[float], pd.DataFrame]:
+    """Return the posterior widths of both kinds of noise, and their tails at the two bounds.
+
+    The first is the published y = a x + b with the sets `sets`, the second the corrected Laplace
+    noise.
+    """
     low, high = BOUNDS
-    rules = {PUBLISHED: numbers.linear(*SETS[sets]), CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon)}
+    rules = {PUBLISHED: numbers.linear_randomizer(*SETS[sets]), CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon)}
     left = [numbers.posterior_width(rule, MEAN, VARIANCE) for rule in rules.values()]
     tails = {name: numbers.tail_ratios(rule, low, high, range(21)) for name, rule in rules.items()}
     return left, pd.concat(tails, names=["series"]).reset_index("series")

@@ -1,26 +1,33 @@
-r"""What one report gives away, in the measures that papers use. Public rules in, numbers out; no rows.
+"""What one randomized report reveals, in the measures of papers, computed from public rules alone.
 
 Breach (paper 004, section 6.1): "the probability that the original is reconstructed or predicted",
+
     P(true) P(identified | true) + P(false) P(identified | false) P(restored).
-ERRPH tells the truth with probability p_0, which is identified with probability p_0 / (p_0 + p_j) because p_j of the
-drawn reports say the same, and what was drawn restores nothing: p_0^2 / (p_0 + p_j); with equal p_j it is
-k p_0^2 / ((k - 1) p_0 + 1), and 2 p_0^2 / (1 + p_0) for two values. Warner's truth is identified with probability p,
-his lie with 1 - p, and a lie about two values restores the truth: p^2 + (1 - p)^2. The two cross at 1 / sqrt 2 where
-p_0 = p. Breach belongs to a rule's words and not to what the rule does: RRPH(1/2) and Warner(3/4) are one channel, and
-their Breaches are 1/3 and 5/8. Whoever takes a report for the truth is right with probability 3/4 in both.
 
-The best guess. Where all k values are equally frequent, the guess that maximizes P(report | i) is
-right with probability 1/k sum over reports of max_i P(report | i), which with equal p_j is p_0 +
-p_j; without a report with 1/k.
+ERRPH tells the truth with probability p_0. The truth is identified with probability
+p_0 / (p_0 + p_j), because p_j of the drawn reports have the same value, and a drawn report restores
+nothing. So Breach is p_0^2 / (p_0 + p_j). With equal p_j it is k p_0^2 / ((k - 1) p_0 + 1), and
+2 p_0^2 / (1 + p_0) for two values. Warner's truth is identified with probability p and a lie with
+1 - p. A lie about two values restores the truth, so Breach is p^2 + (1 - p)^2. The two curves cross
+at 1 / sqrt 2, where p_0 = p.
 
-Epsilon bounds the odds of every pair of answers, for every prior: 50:50 becomes at most e^epsilon :
+Breach depends on how a rule is worded, not on what the rule does. RRPH(1/2) and Warner(3/4) are the
+same channel, but their Breaches are 1/3 and 5/8. In both, a guess that takes the report for the
+truth is right with probability 3/4.
+
+Best guess: where all k values are equally frequent, the guess that maximizes P(report | i) is right
+with probability 1/k sum over reports of max_i P(report | i). With equal p_j that is p_0 + p_j.
+Without a report it is 1/k.
+
+Epsilon bounds the odds of every pair of values, for every prior: 50:50 becomes at most e^epsilon to
 1.
 
-BreachWidth (paper 004, section 6.1): how wide an interval holds x with probability c, from the prior of x alone:
-2 Phi^-1((1 + c) / 2) sigma. That claims that y tells nothing. What is left after y is the posterior's, see
-`posterior_width`. The paper finds it as wide as DTCRD's normal noise and wider than its uniform noise. That sets a
-width of x beside a width of noise: it is so if both have the variance sigma^2, as 2 x .95 root 3 = 3.29 for 3.92 at
-c = .95, and the posteriors' widths are in the same order.
+BreachWidth (paper 004, section 6.1): the width of the interval that holds x with probability c,
+from the prior of x alone, 2 Phi^-1((1 + c) / 2) sigma. That claims that the report y reveals
+nothing. The width that remains after y is that of the posterior, see `posterior_width`. The paper
+finds BreachWidth as wide as DTCRD's normal noise, and wider than its uniform noise. That compares a
+width of x with a width of noise. It holds if both have the variance sigma^2: 2 x .95 root 3 = 3.29
+against 3.92 at c = .95. The posteriors' widths are in the same order.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,39 +52,52 @@ SURE = 0.95
 SETTINGS = tuple(np.linspace(0, 1, 61).tolist())  # of curves
 NORMAL = norm.ppf((np.arange(40) + 0.5) / 40)
 NORMAL /= NORMAL.std()
-REACH, X_CELLS, Y_CELLS = 8.0, 3_000, 500  # of a posterior: deviations of the prior, and the cells of its grid
+REACH, X_CELLS, Y_CELLS = 8.0, 3_000, 500  # of a posterior: prior deviations, grid cells
 
 
 def breach(channel: ERRPH | Warner) -> Floats:
-    """The paper's Breach of every value, shape (size,); it depends on how the channel is described."""
+    """Return the paper's Breach of every value, shape (size,).
+
+    It depends on how the channel is worded: Warner's rule, or truth with probability p0.
+    """
     if isinstance(channel, Warner):
         return np.full(2, channel.p**2 + (1 - channel.p) ** 2)
     return channel.p0**2 / (channel.p0 + channel.base)
 
 
 def best_guess(channel: KeepOrDraw) -> float:
-    """How often the best guess from a report is right, where all values are equally frequent."""
+    """Return how often the best guess from one report is right, at equally frequent values."""
     return float(np.clip(channel.matrix.max(axis=1).sum() / channel.size, 1 / channel.size, 1.0))
 
 
-def averaging(channel: KeepOrDraw, reports: Sequence[int]) -> pd.DataFrame:
-    r"""What many independent reports of one person give away, whose lies are equally probable (`base`).
+def repeated_reports(channel: KeepOrDraw, reports: Sequence[int]) -> pd.DataFrame:
+    """Return how often the most frequent of many independent reports of one person is the truth.
 
-    The attack takes the most frequent of t reports for the truth, or one of the most frequent by lot. With the truth i
-    reported m times, it is right with probability 1/(1 + s) if s other values tie and none is more frequent. As
-    1/(1 + s) is the integral of u^s over [0, 1], and reports are multinomial, the probability is
-        sum_m t! (P_i^m / m!) int_0^1 [x^(t - m)] prod_{j != i} (sum_{n < m} (P_j x)^n / n! + u (P_j x)^m / m!) du,
-    whose integrand is a polynomial in u of degree k - 1, so that Gauss's quadrature is exact. Epsilon composes to
-    t epsilon. The remedy is to draw once, keep the report, and give the same one ever after (`kept`): then t reports
-    are one.
+    All wrong values of the channel must be equally probable. The frame has one row per number of
+    reports: `reports`, `right`, `kept` and `epsilon`.
+
+    The attack takes the most frequent of t reports for the truth, and breaks ties at random. Let
+    the truth i be reported m times. The attack is right with probability 1/(1 + s) if s other
+    values tie and none is more frequent. As 1/(1 + s) is the integral of u^s over [0, 1], and
+    reports are multinomial, the probability is
+
+        sum_m t! (P_i^m / m!) int_0^1 [x^(t - m)]
+            prod_{j != i} (sum_{n < m} (P_j x)^n / n! + u (P_j x)^m / m!) du.
+
+    The integrand is a polynomial in u of degree k - 1, so that Gauss's quadrature is exact. Epsilon
+    composes to t epsilon. The remedy is to draw once, keep the report, and give the same report
+    ever after (`kept`): then t reports are one.
     """
-    right = [_most_frequent(channel, many) for many in reports]
+    right = [_mode_is_truth(channel, many) for many in reports]
     found = pd.DataFrame({"reports": reports, "right": right, "kept": channel.matrix[0, 0]})
     return found.assign(epsilon=found["reports"] * float(channel.epsilon))
 
 
-def _most_frequent(channel: KeepOrDraw, reports: int) -> float:
-    """How probably the most frequent of so many reports, at random among equals, is the truth."""
+def _mode_is_truth(channel: KeepOrDraw, reports: int) -> float:
+    """Return the probability that the most frequent of `reports` reports is the truth.
+
+    Ties are broken at random.
+    """
     truth, lie = channel.matrix[:2, 0]
     counts = np.arange(reports + 1)
     own, others = (chance**counts / factorial(counts) for chance in (truth, lie))
@@ -90,10 +110,12 @@ def _most_frequent(channel: KeepOrDraw, reports: int) -> float:
     return min(float(total * factorial(reports)), 1.0)
 
 
-def descriptions(settings: Sequence[float] = SETTINGS, *, size: int = 2) -> pd.DataFrame:
-    """Measures of RRPH and of Warner's rule at the same probabilities of [0, 1], and of ERRPH with more values.
+def measure_curves(settings: Sequence[float] = SETTINGS, *, size: int = 2) -> pd.DataFrame:
+    """Return Breach and best guess of RRPH, Warner and ERRPH at the same probabilities in [0, 1].
 
-    Warner's starts at 1/2: below it is the same with yes and no exchanged.
+    ERRPH of `size` values is included if `size` exceeds 2. Warner's curve starts at 1/2: below, the
+    rule is the same with yes and no exchanged. The frame has the columns `series`, `setting`,
+    `epsilon`, `measure` and `value`.
     """
     rules: dict[str, Callable[[float], ERRPH | Warner]] = {
         "RRPH": lambda setting: ERRPH(2, p0=setting),
@@ -114,17 +136,20 @@ def descriptions(settings: Sequence[float] = SETTINGS, *, size: int = 2) -> pd.D
 # Numbers
 
 
-def linear(a: Moments, b: Moments) -> TRR:
-    """TRR with sets of these means and variances; for measures, which take nothing else from the sets."""
+def linear_randomizer(a: Moments, b: Moments) -> TRR:
+    """Return the TRR randomizer y = a x + b with sets of the given means and variances.
+
+    It is for measures, which use only the means and variances of the two sets.
+    """
     factors, offsets = (mean + sqrt(variance) * np.array([-1.0, 1.0]) for mean, variance in (a, b))
     return TRR(factors=factors, offsets=offsets)
 
 
 def standard_errors(a: Moments, b: Moments, numbers: Moments, people: int) -> list[float]:
-    """Standard errors of the mean and, as printed, of the variance of numbers that so many reports tell.
+    """Return the standard errors of the mean and of the variance estimated from `people` reports.
 
-    Numbers, a and b are normal, each by 40 quantiles, of these means and variances (paper 004,
-    section 6.2).
+    The variance's error is the published one. Numbers, factors a and offsets b are normal with the
+    given moments, each represented by 40 quantiles (paper 004, section 6.2).
     """
     factors, offsets, true = (mean + sqrt(variance) * NORMAL for mean, variance in (a, b, numbers))
     channel, reports = TRR(factors=factors, offsets=offsets), np.add.outer(np.outer(factors, true), offsets).ravel()
@@ -133,19 +158,20 @@ def standard_errors(a: Moments, b: Moments, numbers: Moments, people: int) -> li
 
 
 def posterior_width(channel: TRR, mean: float, variance: float, sure: float = SURE) -> float:
-    """How wide the places are, in mean, that hold x with probability `sure` once y is known.
+    """Return the mean width of the set that holds x with probability `sure`, given a report.
 
-    x is normal. Given y, its density is proportional to N(x; mean, variance) times that of y: with
-    sets, N(y; A x + B, S_A^2 x^2 + S_B^2), as if they were normal numbers with the sets' means and
-    variances; with Laplace noise, that of the noise around x moved into the bounds. The places are
-    those of the highest density; they may be two intervals, because a number times a has lost its
-    sign where a has either. The mean is over y.
+    x is normal. Given the report y, the density of x is proportional to N(x; mean, variance) times
+    the density of y. With sets, y has N(y; A x + B, S_A^2 x^2 + S_B^2), as if the sets were normal
+    numbers with the same means and variances. With Laplace noise, y has the noise around x clipped
+    to the bounds. The set holds the highest density. It may be two intervals, because a factor a of
+    either sign hides the sign of x. The mean is over y.
 
-    Numerically on a grid of 3,000 x by 500 y; good to about 1% of the prior's standard deviation.
+    The result is computed on a grid of 3,000 x by 500 y, and is good to about 1% of the prior's
+    standard deviation.
     """
     sigma = sqrt(variance)
     x, cell = np.linspace(mean - REACH * sigma, mean + REACH * sigma, X_CELLS, retstep=True)
-    reported, prior = _reported(channel, x), norm.pdf(x, mean, sigma)
+    reported, prior = _report_distribution(channel, x), norm.pdf(x, mean, sigma)
     centers = reported.mean()
     middle = np.average(centers, weights=prior)
     spread = np.sqrt(np.average(reported.var() + (centers - middle) ** 2, weights=prior))
@@ -158,8 +184,8 @@ def posterior_width(channel: TRR, mean: float, variance: float, sure: float = SU
     return float(np.average(cells * cell, weights=evidence * np.gradient(y)))
 
 
-def _reported(channel: TRR, x: Floats) -> Any:
-    """The distribution of the report of a number; with sets as if they were normal numbers."""
+def _report_distribution(channel: TRR, x: Floats) -> Any:
+    """Return the distribution of the report of `x`, with sets treated as normal numbers."""
     a, var_a, b, var_b = channel.moments
     center = a * np.clip(x, channel.lower, channel.upper) + b
     if isinstance(channel, AdditiveNoise):
@@ -171,23 +197,25 @@ def _reported(channel: TRR, x: Floats) -> Any:
 
 
 def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -> pd.DataFrame:
-    """How much more often |y| is beyond some places with a true number of `other` than of `x`.
+    """Return how much likelier a far report is for the number `other` than for the number `x`.
 
-    With sets (as if they were normal numbers) the standard deviation sqrt(S_A^2 x^2 + S_B^2) of y
-    grows with |x|, so that the ratio has no bound. With Laplace noise its logarithm stays below
-    epsilon |other - x| / (upper - lower).
+    The frame has one row per value of `beyond`: the probabilities that |y| exceeds it for both
+    numbers, and the log of their ratio. With sets, treated as normal numbers, the standard
+    deviation sqrt(S_A^2 x^2 + S_B^2) of y grows with |x|, so the ratio has no bound. With Laplace
+    noise its log stays below epsilon |other - x| / (upper - lower).
     """
     far = np.asarray(beyond, dtype=float)
-    rules = (_reported(channel, np.asarray(value)) for value in (x, other))
+    rules = (_report_distribution(channel, np.asarray(value)) for value in (x, other))
     at_x, at_other = (np.logaddexp(rule.logsf(far), rule.logcdf(-far)) for rule in rules)
     found = {"beyond": far, "at_x": np.exp(at_x), "at_other": np.exp(at_other)}
     return pd.DataFrame(found).assign(log_ratio=at_other - at_x)
 
 
 def claimed_width(variance: float, sure: float = SURE) -> float:
-    """BreachWidth of normal numbers: how wide an interval holds that share of them, as if no one reported.
+    """Return BreachWidth: the width of the interval that holds a share `sure` of normal numbers.
 
-    It is 1.349, 3.920 and 6.581 standard deviations for `sure` .5, .95 and .999, whatever the rule is (computed: table
-    2 of the paper cannot be read any more).
+    No report is taken into account. The width is 1.349, 3.920 and 6.581 standard deviations for
+    `sure` .5, .95 and .999, whatever the rule is. These are computed, because table 2 of the paper
+    is no longer legible.
     """
     return float(2 * norm.ppf((1 + sure) / 2) * sqrt(variance))

@@ -1,1 +1,1 @@
-"""What the page `pages/networks.py` shows."""
+"""Content of the page `pages/networks.py`: the graph and the clusters of a released network."""

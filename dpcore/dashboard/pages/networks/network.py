@@ -1,4 +1,4 @@
-"""Panels of releases that hold a network: the graph, its clusters, and what each family cost."""
+"""Panels of a release with a network: its graph, its clusters, and the epsilon of each family."""
 
 import pandas as pd
 import streamlit as st
@@ -16,17 +16,17 @@ SHARE = phrase("share of all marginals")
 COLUMNS = [phrase("child"), phrase("parents"), phrase("cluster"), phrase("cells"), SHARE]
 
 
-def model(shown: ShownRelease, _: Dataset) -> Parts:
-    """The network and its clusters, if the release has one."""
+def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
+    """Return the parts of the tab Model: the network and its clusters; none without a network."""
     found = shown.release.artifact
     if not isinstance(found, Network):
         return {}
-    parts = {phrase("Network"): lambda: network(shown, found)}
-    return parts | {phrase("Clusters"): lambda: clusters(shown, found)} if found.clusters else parts
+    parts = {phrase("Network"): lambda: draw_network(shown, found)}
+    return parts | {phrase("Clusters"): lambda: draw_clusters(shown, found)} if found.clusters else parts
 
 
-def network(shown: ShownRelease, found: Network) -> None:
-    """The network as a graph, and its families as a table."""
+def draw_network(shown: ShownRelease, found: Network) -> None:
+    """Draw the network as a graph, and its families or cliques as a table."""
     picture, frame = found.picture()
     text = phrase("{n:,} families, {measured:,} of them measured with noise of their own.")
     if found.junction_tree:
@@ -40,19 +40,19 @@ def network(shown: ShownRelease, found: Network) -> None:
     panels.draw_table(frame.assign(**texts)[COLUMNS].rename(columns=say), title)
 
 
-def clusters(shown: ShownRelease, found: Network) -> None:
-    """The clusters, and the noisy scores that they come from."""
+def draw_clusters(shown: ShownRelease, found: Network) -> None:
+    """Draw the clusters of the network, and the noisy scores from which they were made."""
     sizes = ", ".join(str(len(cluster)) for cluster in found.clusters)
     what = phrase("bits")
     text = phrase(
-        "**{many} clusters** of {sizes} bits. What connects two clusters is lost: rows are put "
+        "**{many} clusters** of {sizes} bits. Relations between clusters are lost: rows are put "
         "together from independent parts."
     )
     if found.junction_tree:
         what = phrase("columns")
         text = phrase(
-            "**{many} marginals were measured**, over {sizes} columns. They may share columns, and "
-            "agree there: what connects them is kept."
+            "**{many} marginals were measured**, over {sizes} columns. They agree on the columns "
+            "that they share, so relations between them are kept."
         )
     markdown(text, many=len(found.clusters), sizes=sizes)
     if len(pairs := found.similarity):

@@ -1,1 +1,1 @@
-"""What the page `pages/responses.py` shows."""
+"""Content of the page `pages/responses.py`: randomized reports, and what is learned from them."""

@@ -1,6 +1,6 @@
-"""The data user's half: reports and rules of a release, from their files, teach a classifier here.
+"""Collected reports on screen: learn a classifier from a table of reports and its public rules.
 
-No row and no other file is needed, and nothing is spent: all of it is post-processing.
+No rows and no other file are needed. Everything is post-processing, so nothing is spent.
 """
 
 from functools import partial
@@ -26,11 +26,11 @@ from dpcore.postprocess import forest_frames
 from dpcore.postprocess.forest import Forest
 from dpcore.text import number
 
-Memory = dict[str, Any]  # what was computed of a collection, with the model of the moment
+Memory = dict[str, Any]  # computed values of a collection, and its model
 
 
-def collection(page: str) -> None:
-    """Two files, what they say, what can be learned from them, and what that predicts."""
+def draw_collection(page: str) -> None:
+    """Draw the uploads of reports and rules, their content, the model and its predictions."""
     key = f"{page}.collected"
     markdown(
         "Who collects reports and who learns from them need not be the same. **Two files are "
@@ -42,12 +42,13 @@ def collection(page: str) -> None:
     with right:
         rules = housekeeping.uploader("rules.json", type="json", key=f"{key}.rules")
 
-    def opened() -> tuple[Collection, Memory]:
+    def read_files() -> tuple[Collection, Memory]:
+        """Return the collection of both uploaded files, and an empty memory for its models."""
         limits = {"max_shape": hosting.max_shape(1)}
         return Collection.read(table.getvalue(), rules.getvalue(), table.name, **limits), {}
 
     request = None if table is None or rules is None else (table.file_id, rules.file_id)
-    found = jobs.read_upload(f"dpcore.{key}", request, phrase("Reading the files"), opened, last=True)
+    found = jobs.read_upload(f"dpcore.{key}", request, phrase("Reading the files"), read_files, last=True)
     if found is None:
         caption(
             "Both files are in the zip of a release from reports, if it has a finite epsilon and "
@@ -61,15 +62,15 @@ def collection(page: str) -> None:
         model = learn_model(key, answers, memory)
     made, keep = answers.reports, partial(compute_once, memory)
     st.header(say("What people reported"))
-    reports.first(f"{key}.first", made)
-    reports.column(f"{key}.column", made, None, model and model.predictor, keep)
+    reports.draw_first_reports(f"{key}.first", made)
+    reports.draw_column(f"{key}.column", made, None, model and model.predictor, keep)
     if model is not None:
         st.header(say("Predict"))
         predict.predict_rows(key, model)
 
 
 def draw_facts(found: Collection) -> None:
-    """Who reported what, and what the files say that it can cost."""
+    """Draw how many rows of reports the files hold, and what one row can cost at most."""
     made = found.reports
     text = say(
         "**{rows:,} rows of reports** answer up to {questions:,} questions each. The class is "
@@ -77,14 +78,17 @@ def draw_facts(found: Collection) -> None:
         rows=made.people,
         questions=len(made.channels),
         target=escape(made.target),
-        epsilon=number(made.price()),
+        epsilon=number(made.largest_epsilon()),
     )
-    st.markdown(f"{text} {reports.clear(made)}")
+    st.markdown(f"{text} {reports.unprotected_columns(made)}")
     predict.draw_model_privacy(found.origin)
 
 
 def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
-    """The classifier that a method learns from the reports; its settings cost nothing to try."""
+    """Draw the choice of a learning method; return the classifier learned from the reports.
+
+    Returns None if no method can learn from them. `memory` keeps models of the same settings.
+    """
     said, able = found.origin, found.learners
     if not able:
         st.info(say("No method of this program can learn from these reports."))
@@ -93,7 +97,7 @@ def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
         titles = {name: METHODS[name].title for name in able}
         first = able.index(said["method"]) if said["method"] in able else 0
         state_key = f"{key}.method:{' '.join(able)}:{first}"
-        name = choice(st.radio, say("Learn by"), state_key, titles, first, horizontal=True)
+        name = choice(st.radio, say("Method that learns from the reports"), state_key, titles, first, horizontal=True)
         again = name == said["method"] and said["mode"] in METHODS[name].modes
         method = METHODS[name](mode=said["mode"] if again else "corrected")
         assert isinstance(method, LocalClassifier)
@@ -104,7 +108,7 @@ def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
                 setattr(method, control.name, value)
         wanted = f"{name} {method.get_params()}"
         if wanted not in memory:
-            memory.clear()  # it was of another model
+            memory.clear()  # it holds another model
         with st.spinner(say("Learning")):
             model = compute_once(memory, wanted, lambda: found.learn(method))
     if isinstance(forest := model.predictor, Forest):

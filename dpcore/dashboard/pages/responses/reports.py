@@ -1,4 +1,4 @@
-"""One column of a release's reports: as it is, as it was reported, and as it is reconstructed."""
+"""One column of randomized reports on screen: true, reported and reconstructed."""
 
 from collections.abc import Callable
 from functools import partial
@@ -31,8 +31,8 @@ NAMES = phrase("""
 """)
 
 
-def reports(page: str, shown: ShownRelease) -> None:
-    """One column as it is, as it was reported, and as it is reconstructed."""
+def draw_reports(page: str, shown: ShownRelease) -> None:
+    """Draw one column of a release's reports: the truth, the reports, and the reconstruction."""
     release, data, model = shown.release, shown.data, shown.release.model
     found = model.reports
     assert found is not None
@@ -41,8 +41,8 @@ def reports(page: str, shown: ShownRelease) -> None:
         "by which they were made. What you see of the truth is for this screen only.",
         rows=found.people,
     )
-    st.markdown(f"{text} {clear(found)}{panels.describe_person_sample(shown)}")
-    first(f"{page}.reports", found)
+    st.markdown(f"{text} {unprotected_columns(found)}{panels.describe_person_sample(shown)}")
+    draw_first_reports(f"{page}.reports", found)
     true = None
     if data.in_memory:
         bits_for = model.target if release.method == "DTPD" else None
@@ -51,42 +51,45 @@ def reports(page: str, shown: ShownRelease) -> None:
     else:
         caption("The true rows are in a folder, and are not shown beside the reports.")
     key, keep = f"{page}.reported.{release.method}", partial(remember, shown)
-    column(key, found, true, model.predictor, keep)
+    draw_column(key, found, true, model.predictor, keep)
 
 
-def column(
+def draw_column(
     key: str, found: Reports, true: reconstruction.Truth | None, predictor: Any, keep: Callable[..., Any]
 ) -> None:
-    """One column of the reports, beside true rows if known; `keep` remembers what was computed."""
-    name = str(st.selectbox(say("One column"), reconstruction.columns(found), key=key))
+    """Draw one column of reports, beside the true rows if these are passed.
+
+    `predictor` is the learned model, and `keep` computes a value once and remembers it by a key.
+    """
+    name = str(st.selectbox(say("Column to show"), reconstruction.columns(found), key=key))
     look: Any = {"private": true is not None, "column": name}
     if not reconstruction.is_number(found, name):
         frame = keep(f"shares {name}", lambda: reconstruction.shares_of_column(found, true, name))
         panels.real(charts.reported_shares, frame, **look)
-        summary(frame, found, name)
+        draw_summary(frame, found, name)
         return
     bayes = predictor if isinstance(predictor, Bayes) else None
     frame = keep(f"numbers {name}", lambda: reconstruction.densities(found, true, name, bayes))
     panels.real(charts.reported_numbers, frame, days=found.schema[name].kind == "date", **look)
     if bayes is not None:
-        caption("Reconstructed is a normal distribution per class, whatever the true shape is.")
+        caption("The reconstruction is one normal distribution per class, whatever the true shape.")
         return
     caption(
-        "Reconstructed is the distribution that makes the reports likely, for all classes "
-        "together. The method reconstructs one for each class."
+        "The reconstruction is the distribution that makes the reports most likely, for all "
+        "classes together. The method reconstructs one for each class."
     )
     gains = keep(f"steps {name}", lambda: reconstruction.steps(found, name))
     panels.chart(charts.steps(gains, column=name), data=gains)
 
 
-def clear(found: Reports) -> str:
-    """Which columns the collector gets as they are, in a sentence; empty if none."""
+def unprotected_columns(found: Reports) -> str:
+    """Return the sentence that names the columns reported without randomization; empty if none."""
     names = ", ".join(" × ".join(family) for family in found.clear)
-    return say("**{columns} is handed in as it is.**", columns=escape(names)) if names else ""
+    return say("**{columns} is reported without randomization.**", columns=escape(names)) if names else ""
 
 
-def first(key: str, found: Reports) -> None:
-    """The first reports: a column per question, or, if each person has few, a line per answer."""
+def draw_first_reports(key: str, found: Reports) -> None:
+    """Draw the first reports: a column per question, or a line per answer if people answer few."""
     frame = found.head(FIRST).frame()
     if found.asked:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
@@ -96,16 +99,16 @@ def first(key: str, found: Reports) -> None:
     caption("The first {n} rows of reports.", n=FIRST)
 
 
-def summary(frame: pd.DataFrame, found: Reports, name: str) -> None:
-    """What the picture shows, in a sentence or two."""
+def draw_summary(frame: pd.DataFrame, found: Reports, name: str) -> None:
+    """Draw the sentences on a column's chart: coverage of the intervals, and odd estimates."""
     inside = frame["real"].between(frame["low"], frame["high"]).sum()
     impossible = ((frame["reconstructed"] < 0) | (frame["reconstructed"] > 1)).sum()
     rows = sum(len(found.values[family]) for family in reconstruction.families_of(found, name))
-    markdown("{rows:,} reports tell of **{column}**.", rows=rows, column=escape(name))
+    markdown("{rows:,} reports are about **{column}**.", rows=rows, column=escape(name))
     if not np.isfinite(frame["high"]).all():
-        markdown("The rule gives reports that tell nothing.")
+        markdown("Reports by this rule reveal nothing about the column.")
     elif frame["real"].isna().all():
-        markdown("If answers were made by these rules, about 95 in 100 intervals hold the true share.")
+        markdown("If answers follow these rules, about 95 in 100 intervals hold the true share.")
     else:
         markdown(
             "{inside:,} of {intervals:,} intervals hold the true share of these rows ({mark}). "

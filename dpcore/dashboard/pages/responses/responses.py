@@ -1,4 +1,4 @@
-"""The page of randomized response: its model, collected reports, and models from files."""
+"""Panels of the page Randomized response: reports, trees, predictions, collected reports."""
 
 import streamlit as st
 
@@ -13,28 +13,28 @@ from dpcore.language import phrase, say
 PAGE = "responses"
 
 
-def model(shown: ShownRelease, _: Dataset) -> Parts:
-    """The reports, the tree that was learned from them if any, and what the model predicts."""
+def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
+    """Return the parts of the tab Model: the reports, the learned tree if any, the predictions."""
     model, parts = shown.release.model, {}
     if model.reports:
-        parts[phrase("Reports")] = lambda: reports.reports(PAGE, shown)
+        parts[phrase("Reports")] = lambda: reports.draw_reports(PAGE, shown)
     if "forest" in model.released:
         parts[phrase("Tree")] = lambda: forest.draw_tree(PAGE, shown)
     return parts | {phrase("Predict"): lambda: predict.draw_predictions(PAGE, model)}
 
 
-def drawers(_: Dataset) -> None:
-    """What can be done without a release."""
+def draw_drawers(_: Dataset) -> None:
+    """Draw the drawers that need no release: collected reports, and a model from a file."""
     with st.expander(say("Or open collected reports")):
-        collection.collection(PAGE)
+        collection.draw_collection(PAGE)
     predict.saved_model_drawer(PAGE)
 
 
 def draw_explanation(*_: object) -> None:
-    """Who plays the people, and what names stand for."""
+    """Draw a caption on who plays the people, and a list of what the methods' names mean."""
     caption(
-        "This program plays all people: it randomizes their answers, and learns from their reports "
-        "only. What is true it keeps to compare with, on this screen."
+        "The program plays all people: it randomizes their answers, and learns from their reports "
+        "only. It keeps the true answers for comparison on this screen."
     )
     with st.popover(say("What the names stand for")):
         markdown(reports.NAMES)

@@ -1,1 +1,1 @@
-"""What the page `pages/taxonomy.py` shows."""
+"""Content of the page `pages/taxonomy.py`: trees of counts, and the editor of taxonomies."""

@@ -1,4 +1,4 @@
-"""What the page of taxonomy trees shows of its own: the tree of counts, range queries."""
+"""Panels of the page Taxonomy tree: the tree of counts, range queries, and their errors."""
 
 import math
 from functools import partial
@@ -31,50 +31,56 @@ from dpcore.postprocess.count_tree import ALL, SURE, ReleasedTree, group_queries
 from dpcore.rows import HeldRows, Rows
 
 PAGE = "taxonomy"
-WIDTH = 740  # pixels; the names of the levels stand beside
+WIDTH = 740  # pixels, without the names of the levels
 QUERIES = 500
-SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
+SMALL = 5_000  # leaves: with fewer, inner levels hardly lower the noise
 
 
-def model(shown: ShownRelease, _: Dataset) -> Parts:
-    """The tree of counts, answers of it to ranges, and their errors."""
+def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
+    """Return the parts of the tab Model: the tree of counts, range queries, and their errors."""
     return {
-        phrase("Tree"): lambda: tree(shown),
-        phrase("Ask a range"): lambda: ask(shown),
-        phrase("Error by range"): lambda: errors(shown),
+        phrase("Tree"): lambda: draw_tree(shown),
+        phrase("Ask a range"): lambda: draw_range_query(shown),
+        phrase("Error by range"): lambda: draw_errors(shown),
     }
 
 
 def released_tree(shown: ShownRelease) -> CountTree:
-    """The released tree, and its rows."""
+    """Return the released tree of counts with its generalized rows."""
     return shown.release.artifact_as(CountTree)
 
 
 def true_counts(shown: ShownRelease, tree: ReleasedTree | None = None) -> list[Floats]:
-    """What a tree's counts would be without noise, per level; the released tree's, or another's."""
+    """Return the noiseless counts of a tree's groups, one array per level.
+
+    `tree` is the tree to count; the released tree by default.
+    """
     return tree_errors.true_counts(tree or released_tree(shown).tree, real_rows(shown))
 
 
 def real_rows(shown: ShownRelease) -> Rows:
-    """The real rows, cut as those that were counted."""
+    """Return the real rows, limited to the rows that the release counted."""
     rows = panels.evaluator(shown).rows
     return rows.at(panels.compared_row_indices(shown)) if isinstance(rows, HeldRows) else rows
 
 
 def per_row(shown: ShownRelease) -> float:
-    """What a histogram of the rows that were counted may spend on one of them."""
+    """Return the epsilon that a histogram of the counted rows may spend on one row."""
     unit, epsilon = shown.release.schema.persons, float(shown.release.parameters["epsilon"])
     return epsilon if unit is None else epsilon / unit.max_contributions
 
 
-def flat(shown: ShownRelease, truth: Any, queries: Any, schema: Schema, seed: int = 0) -> Floats:
-    """What a histogram of all cells of a schema would answer at the same privacy loss."""
+def flat_answers(shown: ShownRelease, truth: Any, queries: Any, schema: Schema, seed: int = 0) -> Floats:
+    """Return noisy answers to `queries` from a histogram of all cells, at the same privacy loss.
+
+    `truth` are the noiseless answers, and `schema` describes the cells.
+    """
     how: Any = {"relation": str(shown.release.ledger.relation), "seed": seed}
     return evaluate.uniform_baseline_answers(truth, queries, schema, epsilon=per_row(shown), **how)
 
 
-def tree(shown: ShownRelease) -> None:
-    """The tree of counts before and after consistency, from any node down."""
+def draw_tree(shown: ShownRelease) -> None:
+    """Draw the tree of counts before and after consistency, from a chosen node downward."""
     found = released_tree(shown).tree
     levels, leaves = len(found.partitions), found.leaves.size
     text = say(
@@ -84,13 +90,14 @@ def tree(shown: ShownRelease) -> None:
         leaves=leaves,
     )
     st.markdown(f"{text}{panels.describe_person_sample(shown)}")
-    if sum(found.measured) > 1 and leaves < SMALL:
-        caption("Inner levels correct little here: counting a node helps if it holds many groups.")
+    if sum(found.measured_levels) > 1 and leaves < SMALL:
+        caption("Inner levels of this tree correct little: counting a node helps if it holds many groups.")
     private = st.toggle(say("Color by error (reads the real rows)"), True, f"{PAGE}.tree_errors")
     key = f"{PAGE}.tree_at:{id(shown)}"
     at: tuple[int, int] = st.session_state.get(key) or (0, 0)
     frame = remember(shown, f"nodes {at}", lambda: nodes(found, at=at))
-    inner = frame[frame["level"] < levels - 1].drop_duplicates("name")  # what one level left whole
+    # Groups that a level does not split are named once.
+    inner = frame[frame["level"] < levels - 1].drop_duplicates("name")
     names = {(0, 0): ""} | inner.set_index(["level", "place"])["name"].to_dict()
     names[0, 0] = say(ALL)
     if len(options := list(names)) > 1:
@@ -102,12 +109,12 @@ def tree(shown: ShownRelease) -> None:
     else:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
-        caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
+        caption("{rest:,} more levels lie below; choose a lower group to see them.", rest=rest)
     forest.draw_largest_groups(released_tree(shown).generalized_rows)
 
 
-def errors(shown: ShownRelease) -> None:
-    """Errors of random range queries by their size, with and without consistency."""
+def draw_errors(shown: ShownRelease) -> None:
+    """Draw the errors of random range queries by their size, with and without consistency."""
     if not released_tree(shown).tree.leaves.divided_columns:
         st.info(say("This release split no column: all rows are one group."))
         return
@@ -127,7 +134,10 @@ def errors(shown: ShownRelease) -> None:
 
 
 def range_errors(shown: ShownRelease, *, finer: bool) -> pd.DataFrame:
-    """Mean errors by size of the range, of each way to answer, and of baselines."""
+    """Return the mean errors of random range queries by size, for each way to answer and baseline.
+
+    `finer` says whether the ranges may be finer than the groups of the release.
+    """
     counts, schema, rows = released_tree(shown), shown.release.schema, real_rows(shown)
     found, divided = counts.tree, schema.select(counts.tree.leaves.divided_columns)
     queries = random_queries(divided, QUERIES) if finer else group_queries(found, QUERIES)
@@ -135,7 +145,7 @@ def range_errors(shown: ShownRelease, *, finer: bool) -> pd.DataFrame:
         phrase("consistent"): found.answers(queries),
         phrase("noisy: as few groups as will do"): found.noisy_answers(queries)[0],
         phrase("published groups"): found.answers(queries, counts.leaf_counts),
-        phrase("flat"): flat(shown, true_answers(rows, schema, queries), queries, divided),
+        phrase("flat"): flat_answers(shown, true_answers(rows, schema, queries), queries, divided),
     }
     if finer:
         answers[phrase("no noise, same groups")] = found.answers(queries, true_counts(shown)[-1])
@@ -144,8 +154,8 @@ def range_errors(shown: ShownRelease, *, finer: bool) -> pd.DataFrame:
     return frame.assign(baseline=frame["release"].isin(["flat", "no noise, same groups"]))
 
 
-def ask(shown: ShownRelease) -> None:
-    """One range query, and what each way of counting would answer."""
+def draw_range_query(shown: ShownRelease) -> None:
+    """Draw one range query, and the answer of each way of counting."""
     schema = shown.release.schema
     text = say(
         "How many rows …? Choose columns, and in each a group or an interval. Where the "
@@ -158,9 +168,9 @@ def ask(shown: ShownRelease) -> None:
         st.info(say("Choose a column."))
         return
     cells = zip(st.columns(max(len(names), 2)), names, strict=False)
-    query = RangeQuery.of({name: group_picker(cell, key, schema[name]) for cell, name in cells})
-    frame = remember(shown, f"ask {query!r}", lambda: answers(shown, query))
-    near = frame["release"] != "flat"  # whose interval would squeeze the others to dots
+    query = RangeQuery.of({name: draw_group_picker(cell, key, schema[name]) for cell, name in cells})
+    frame = remember(shown, f"ask {query!r}", lambda: range_answers(shown, query))
+    near = frame["release"] != "flat"  # its interval would squeeze the others to dots
     panels.real(charts.range_answers, frame, of=near)
     caption(
         "This range covers {size:.3g}% of the domain. A flat histogram at the same privacy loss "
@@ -174,18 +184,19 @@ def ask(shown: ShownRelease) -> None:
         panels.chart(charts.frameworks())
 
 
-def redraws(page: str, shown: ShownRelease) -> None:
-    """20 more trees: how far their counts are from the true ones, before and after consistency."""
+def draw_redraws(page: str, shown: ShownRelease) -> None:
+    """Draw 20 more trees: how far counts are from the truth before and after consistency."""
 
-    def look(fitted: Synthesizer) -> pd.DataFrame:
+    def measure_levels(fitted: Synthesizer) -> pd.DataFrame:
+        """Return the errors of a redrawn tree's counts by level, before and after consistency."""
         found: ReleasedTree = vars(fitted)["tree_"]
         return tree_errors.level_errors(found, true_counts(shown, found))
 
-    redraw.draw_redraws(page, shown, look, partial(panels.real, charts.level_errors))
+    redraw.draw_redraws(page, shown, measure_levels, partial(panels.real, charts.level_errors))
 
 
-def group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
-    """Codes of one column: an interval of numbers, or a group of the taxonomy."""
+def draw_group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
+    """Draw the choice of an interval of numbers or a group of the taxonomy; return its codes."""
     labels, label = column.labels[: column.size - column.missing], escape(column.name)
     look: Any = {"key": f"{key}.{column.name}"}
     if column.numeric and len(labels) > 1:
@@ -199,19 +210,22 @@ def group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
     return groups[chosen].codes
 
 
-def answers(shown: ShownRelease, query: RangeQuery) -> pd.DataFrame:
-    """The answers with their intervals; the true one is read off the real rows."""
+def range_answers(shown: ShownRelease, query: RangeQuery) -> pd.DataFrame:
+    """Return the answers to a range query with their intervals, and the true answer.
+
+    The true answer is read from the real rows.
+    """
     counts, schema = released_tree(shown), shown.release.schema
     found, names = counts.tree, {*counts.tree.leaves.divided_columns, *dict(query.codes)}
     truth = true_answers(real_rows(shown), schema, [query])
     noisy, width = found.noisy_answers([query])
     cells = schema.select([name for name in schema.names if name in names])
-    (estimate,) = flat(shown, truth, [query], cells, seed=abs(hash((id(shown), query))))
+    (estimate,) = flat_answers(shown, truth, [query], cells, seed=abs(hash((id(shown), query))))
     scale = shown.release.ledger.relation.histogram_l1 / per_row(shown)
     half_width = SURE * math.sqrt(2 * cells_covered(query, cells)) * scale
     rows = [
         ("noisy: as few groups as will do", noisy[0], width[0]),
-        ("consistent", found.answers([query])[0], found.margins([query])[0]),
+        ("consistent", found.answers([query])[0], found.half_widths([query])[0]),
         ("flat", estimate, half_width),
         ("published groups", found.answers([query], counts.leaf_counts)[0], np.nan),
     ]

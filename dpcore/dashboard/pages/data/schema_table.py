@@ -1,7 +1,7 @@
-"""The schema as one editable table, a line for each column, and back.
+"""The schema as one editable table with a line per column, and back.
 
-The table's base frame is never overwritten by what was edited (Streamlit would lose every second
-edit). What may change beneath edits is where lines come from, which no one edits.
+The base frame of the table is never overwritten by edits; Streamlit would lose every second edit.
+Only the source of lines may change beneath the edits, and nobody edits that.
 """
 
 import csv
@@ -38,46 +38,47 @@ WORDS |= {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
 ORIGINS = {"proposed": phrase("your rows, declared"), "document": phrase("schema file")}
 CELLS = ("use", "name", "kind", "values", "missing", "from", "outside", "also", "form")
 EMPTY = {"kind": "categorical", "values": "", "form": "", "also": ""}
-SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # seen at once, and pixels of one
+SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # key; lines shown at once; pixels of a line
 WAYS = r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)|(all\s+values)"
 STEP = re.compile(r"(?is)[,，]\s*(?:in\s+steps\s+of\s+(\S+)|first\s+of\s+(\w+))\s*$")
 BOUNDS = re.compile(rf"(?is)^(\S+)\s+(?:to|至|到)\s+(\S+?)(?:\s*[,，]\s*(?:{WAYS})?)?$")
 HOW = phrase(
     "Categories: all, with semicolons between; one that has a semicolon in quotation marks. "
-    "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65; or 0 to 8, all values. "
-    "Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year). "
-    "On a grid: 0 to 90000, 9 bins, in steps of 1000; or by year, first of month."
+    "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65; or 0 to 8, all "
+    "values. Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year). On a grid: 0 "
+    "to 90000, 9 bins, in steps of 1000; or by year, first of month."
 )
 
 
-def frame(
-    schema: Schema, headers: Sequence[str], came_from: Mapping[str, str], asked: Collection[Fields] = ()
+def schema_frame(
+    schema: Schema, headers: Sequence[str], came_from: Mapping[str, str], incomplete: Collection[Fields] = ()
 ) -> pd.DataFrame:
-    """One line per column of the data: what the schema says of it, not in use if it says nothing.
+    """Return the table of a schema: one line per column of the data, with its public description.
 
-    `asked` are columns of which a document did not say all: the rest is to be filled in.
+    Columns that the schema does not have are not in use. `came_from` has the source of each line.
+    `incomplete` are columns that a schema file describes in part; the user fills in the rest.
     """
     columns = {column.name: column for column in schema}
-    columns |= {fields["name"]: partial_column(**fields) for fields in asked}
+    columns |= {fields["name"]: partial_column(**fields) for fields in incomplete}
     lines = []
     for name in headers:
         column = columns.get(name, partial_column())
         also = "; ".join(map(iso if column.kind == "date" else as_text, column.missing_values))
-        cells = public_values(column), column.missing, came_from.get(name, ""), column.outside, also
+        cells = format_values(column), column.missing, came_from.get(name, ""), column.outside, also
         lines.append((name in columns, name, column.kind, *cells, column.number_format))
     return pd.DataFrame(lines, columns=CELLS)
 
 
 def partial_column(**fields: Any) -> Column:
-    """A column that lacks what nobody has said yet, which `Column` would refuse."""
+    """Return a column with some fields missing, which the constructor of `Column` would refuse."""
     column = Column.__new__(Column)
     known = {name: value for name, value in fields.items() if value is not None}
     vars(column).update({"kind": None} | known)
     return column
 
 
-def public_values(column: Column) -> str:
-    """A column's bounds and bins, or its categories, as somebody would write them."""
+def format_values(column: Column) -> str:
+    """Return a column's bounds and bins, or its categories, as a user would write them."""
     if not column.numeric:
         quoted = {text: '"' + text.replace('"', '""') + '"' for text in map(as_text, column.categories)}
         return "; ".join(quoted[text] if {*';"\r\n'} & {*text} else text for text in quoted)
@@ -88,7 +89,15 @@ def public_values(column: Column) -> str:
 
 
 def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
-    """What `public_values` says, as fields of `Column`; SchemaError with examples if nothing."""
+    """Return the fields of `Column` that a text of public values describes.
+
+    This is the inverse of `format_values`.
+
+    Raises
+    ------
+    SchemaError
+        With examples, if the text of column `name` cannot be read as values of this kind.
+    """
     try:
         if kind in KINDS[:2]:
             look: Any = {"delimiter": ";", "skipinitialspace": True, "strict": True}
@@ -102,7 +111,8 @@ def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
         if many:
             bins = int(many)
         elif width:
-            bins = evenly_spaced(read(low), read(high), float(width)) or None  # which is refused
+            # `Column` refuses None
+            bins = evenly_spaced(read(low), read(high), float(width)) or None
         elif each and kind != "date":
             bins = round((read(high) - read(low)) / (grid or 1)) + 1
         elif points:
@@ -112,34 +122,45 @@ def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
         raise SchemaError(f"Column {name!r}: its public values are not understood.", HOW) from None
 
 
-def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
-    """The schema that an edited table says; SchemaError names the column that does not work.
+def parse_schema(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
+    """Return the schema that an edited table describes.
 
-    Source, descriptions and, where they still fit, taxonomies are those of the base schema.
-    `public` is what else the schema says: `target`, `max_rows`, `unit`, `rules`.
+    Source, descriptions and, where they still fit, taxonomies come from the schema `base`. `public`
+    has what else the schema says: `target`, `max_rows`, `unit` and `rules`.
+
+    Raises
+    ------
+    SchemaError
+        Names the column whose line cannot be used.
     """
     columns = []
     for line in table[table["use"].eq(True)].fillna(EMPTY).to_dict("records"):
         name, kind, text = str(line["name"]), line["kind"], str(line["values"])
         known = base[name] if name in base.names else None
-        if known is not None and known.numeric and kind in KINDS[:2] and text == public_values(known):
-            text = ""  # these are no categories
+        if known is not None and known.numeric and kind in KINDS[:2] and text == format_values(known):
+            text = ""  # bounds of numbers are no categories
         fields: dict[str, Any] = {"name": name, "kind": kind, "missing": bool(line["missing"])}
         fields |= {"outside": line["outside"], "description": known.description if known else ""}
         fields |= parse_values(name, kind, text)
         if kind not in KINDS[:2]:
             fields["number_format"] = str(line["form"]).strip()
-            fields |= also_missing(name, kind, str(line["also"]))
+            fields |= parse_missing_values(name, kind, str(line["also"]))
         column = Column(**fields)
         flags = known.flags if known and known.categories == column.categories else ()
-        with suppress(SchemaError):  # it may fit no more
+        with suppress(SchemaError):  # the taxonomy may no longer fit
             column = replace(column, taxonomy=known.taxonomy if known else None, flags=flags)
         columns.append(replace(column, origin=edited_origin(column, known)))
     return Schema(columns=tuple(columns), source=base.source, **public)
 
 
-def also_missing(name: str, kind: str, text: str) -> dict[str, Any]:
-    """Numbers or dates that count as missing, as fields of `Column`; none if nothing is written."""
+def parse_missing_values(name: str, kind: str, text: str) -> dict[str, Any]:
+    """Return the fields of `Column` for numbers or dates that count as missing; empty if none.
+
+    Raises
+    ------
+    SchemaError
+        If the text of column `name` has a word that is no number.
+    """
     try:
         marks = tuple(word if kind == "date" else float(word) for word in map(str.strip, text.split(";")) if word)
     except ValueError:
@@ -149,19 +170,22 @@ def also_missing(name: str, kind: str, text: str) -> dict[str, Any]:
 
 
 def lost_taxonomies(schema: Schema, base: Schema) -> list[str]:
-    """The columns of a schema that had a taxonomy in its base and have none now."""
+    """Return the columns of a schema that had a taxonomy in the schema `base` and have none now."""
     had = {column.name for column in base if column.taxonomy is not None}
     return [column.name for column in schema if column.taxonomy is None and column.name in had]
 
 
 def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
-    """The columns that were just brought back: in use, of which nothing is said yet."""
+    """Return the columns that were just put in use and have no description yet."""
     empty = table["values"].fillna("").str.strip().eq("") & ~table["name"].isin(base.names)
     return [str(name) for name in table.loc[table["use"].eq(True) & empty, "name"]]
 
 
-def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
-    """Where the line of each column comes from; why there is none."""
+def column_origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
+    """Return the source of each column's line on screen, or why the column is left out.
+
+    `left` are the columns whose lines were inferred from the rows and not declared yet.
+    """
     words = phrase("left out: {reason}")
     found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.keep}
     for column in schema:
@@ -172,32 +196,32 @@ def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, st
     return found
 
 
-def settle(key: str, found: dict[str, str]) -> None:
-    """Show where lines come from now, which an edit may have changed."""
+def update_origins(key: str, found: dict[str, str]) -> None:
+    """Show the present sources of lines; draw the page again if an edit changed a source."""
     if st.session_state[SHOWN] != {key: found}:
         st.session_state[SHOWN] = {key: found}
         st.rerun()
 
 
-def editor(rows: Intake, key: str) -> pd.DataFrame:
-    """The editable table."""
+def draw_editor(rows: Intake, key: str) -> pd.DataFrame:
+    """Draw the editable table of the schema, and return it with its edits."""
     text, box = column_config.TextColumn, column_config.CheckboxColumn
     pick: Any = partial(column_config.SelectboxColumn, format_func=lambda one: say(WORDS[str(one)]))
     size, wide = (1.4, 190) if is_class_size() else (1.0, 250)
     columns: dict[str, Any] = {
         "use": box(say("Use"), width=round(64 * size)),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
-        "kind": pick(say("What it is"), width=round(132 * size), options=list(KINDS)),
+        "kind": pick(say("Kind"), width=round(132 * size), options=list(KINDS)),
         "values": text(say("Public values"), width=round(wide * size), help=say(HOW)),
         "missing": box(say("Missing"), width=round(100 * size)),
-        "from": text(say("Where from"), width=round(145 * size), help=say("For your eyes only.")),
-        "outside": pick(say("Values outside"), width=round(140 * size), options=OUTSIDE, required=True),
-        "also": text(say("Also missing"), help=say("Numbers or dates that stand for none, such as 999; -9.")),
-        "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y, m/d/y, ymd or d-mon-y.")),
+        "from": text(say("Source"), width=round(145 * size), help=say("For your eyes only.")),
+        "outside": pick(say("Values out of range"), width=round(140 * size), options=OUTSIDE, required=True),
+        "also": text(say("Missing codes"), help=say("Numbers or dates that mean missing, such as 999; -9.")),
+        "form": text(say("Format"), help=say("Such as $1,234.50; of dates, d/m/y, m/d/y, ymd or d-mon-y.")),
     }
-    shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.inferred_columns)
+    shown = st.session_state.get(SHOWN, {}).get(key) or column_origins(rows, rows.schema, rows.inferred_columns)
     st.session_state[SHOWN] = {key: shown}
-    table = frame(rows.schema, rows.headers, shown, rows.incomplete_columns)
-    height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with headings and border
+    table = schema_frame(rows.schema, rows.headers, shown, rows.incomplete_columns)
+    height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with header and border
     look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
     return st.data_editor(table, key=key, height=height, placeholder="", **look)
