@@ -1,4 +1,4 @@
-"""Rows in a folder against the same rows in memory: all counts and models are equal, bit for bit."""
+"""Rows in a folder against the same rows in memory: counts and models are equal, bit for bit."""
 
 import json
 import os

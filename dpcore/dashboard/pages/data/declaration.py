@@ -23,7 +23,8 @@ from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
 from dpcore.datasets.proposals import (
     PROPOSED,
-    RARE, round_bounds_outward,
+    RARE,
+    round_bounds_outward,
     was_edited,
     with_value,
     without_values,
