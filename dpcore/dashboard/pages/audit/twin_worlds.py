@@ -97,7 +97,7 @@ def draw_attack(page: str, data: Dataset, container: Any) -> None:
 
 def run_worlds(
     key: str, container: Any, chosen: Any, make: Callable[[], Case], trials: int, *, real: bool = False
-) -> tuple[Case, NeighboringPair] | None:
+) -> tuple[Case, PairRuns] | None:
     """Run a case in both worlds if that was requested, and draw the results kept for `chosen`.
 
     Parameters
