@@ -208,7 +208,7 @@ def _root_paths(groups: GroupNames | str, above: tuple[str, ...]) -> Iterator[tu
 
 
 TARGET = "customer-value"
-CLASSES = {"high": 0.2, "middle": 0.5, "low": 0.3}  # shares of the classes, in this order everywhere
+CLASSES = {"high": 0.2, "middle": 0.5, "low": 0.3}  # shares of the classes, always in this order
 FACTORS = ("wealth", "thrift", "habit", "age")
 ROWS, TEST_ROWS = 50_000, 5_000
 

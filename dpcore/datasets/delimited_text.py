@@ -109,11 +109,11 @@ def choose_encoding(raw: bytes, declared: str | None) -> str:
     try:
         codecs.lookup(encoding)
     except (LookupError, ValueError):  # ValueError: a name with a null character
-        raise DataError("The encoding is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
+        raise DataError("The declared encoding is unknown.", "Use utf-8, utf-16, cp1252 or another name.") from None
     try:
         " ".encode(encoding)
     except (LookupError, UnicodeError):
-        raise DataError("This encoding is not for text.", "Use utf-8, utf-16 or cp1252.") from None
+        raise DataError("The declared encoding is not for text.", "Use utf-8, utf-16 or cp1252.") from None
     return encoding
 
 
@@ -352,7 +352,7 @@ class TextBlocks:
                 self._check_text(text)
             quotes, self._ends = quotes + text.count('"'), self._ends + text.count("\n")
             parts = (text, last + text[:1])
-            self._has_blank |= any(two in part for part in parts for two in ("\n\n", "\n\r", "\r\r"))
+            self._has_blank |= any(end in part for part in parts for end in ("\n\n", "\n\r", "\r\r"))
             last = text[-1:]
         if quotes % 2:  # an unclosed quotation mark may swallow all rows after it
             self._check_records()
@@ -455,7 +455,10 @@ class TextBlocks:
         return min(self.rows / max(self._ends, 1), 1.0)
 
     def batches(self, names: Sequence[str], missing: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Yield the cells of some columns as dictionary arrays, in batches of any size."""
+        """Yield the cells of some columns as dictionary arrays, in batches of any size.
+
+        `missing` lists the texts that mean a missing cell.
+        """
         for batch in self.parse([*map(self.headers.index, names)]):
             self.rows += batch.num_rows
             yield [clean_cells(pa.chunked_array([one]), missing, self.decimal) for one in batch.columns]

@@ -47,7 +47,7 @@ def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Ta
 class ParquetBlocks:
     """A Parquet file: its `headers`, and `batches` of its cells.
 
-    `rows` counts the rows that `batches` has yielded, and `fraction_read` is their share of the file.
+    `rows` counts the rows that `batches` has yielded; `fraction_read` is their share of the file.
     DataError with a cause and a remedy if it is not a Parquet file.
     """
 

@@ -72,7 +72,7 @@ def propose_schema(
     if not columns and not all(one.keep for one in found):  # better a poor schema than none
         return propose_schema(frame, [replace(one, keep=True) for one in found], target=target, keep=keep)
     if not columns:
-        raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
+        raise SchemaError("No column of the data set can be used.", "Check that the file is the one you meant.")
     chosen = class_column(found) if target is None else target
     return Schema(columns=tuple(columns), target=chosen, source="inferred", notes=tuple(notes))
 

@@ -55,7 +55,7 @@ ONE_HOT = (
 )
 ONE_LEFT_OUT = (
     phrase("The {n:,} columns {first} to {last} have at most one 1 in every row"),
-    phrase("they may be one column, missing where all are 0."),
+    phrase("they may encode one column, which is missing where all are 0."),
 )
 STARTS = re.compile(r".*[ _.:=(-]"), re.compile(r".*?[ _.:=(-]")  # of headers of flags
 MOSTLY, MOST_ODD, SHOWN = 0.9, 100, 5  # least share of numbers; most other texts; texts shown
@@ -189,11 +189,11 @@ def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
     if not seen.rows:
         return RecognizedColumn(name=name, role="empty", keep=False, reason="every cell is missing")
     if seen.different == 1 and seen.rows == len(values):
-        found = seen.classify_as("constant", "one value in every row: it tells nothing", keep=False)
+        found = seen.classify_as("constant", "every row has the same value", keep=False)
     else:
         found = _detect_dates(seen) or _detect_unsupported(seen) or _detect_numbers(seen) or _detect_texts(seen)
     if found.role in ("integer", "continuous") and "class" in seen.hints and 2 <= seen.different <= MOST_CLASSES:
-        found = seen.classify_as("category", f"{seen.different:,} values, and the name of a class")
+        found = seen.classify_as("category", f"{seen.different:,} values, and a header for a class")
     several = found.keep and found.role in ("category", "integer") and found.values > 2
     if several and found.most_rows > 1 and may_identify_people(name):
         # left out until a person declares that its values do not identify persons
@@ -327,7 +327,7 @@ def _detect_dates(seen: ColumnSummary) -> RecognizedColumn | None:
     if len(different) == 1:
         return None  # a category of one value, or one day with several times
     spread = replace(trim_numbers(different, counts, days=True)[2], step=first_days(different))
-    times = f"{phrase('Times of day are cut off')}: {phrase('make a column of their hours if you need them.')}"
+    times = f"{phrase('Times of day are cut off')}: {phrase('make a column of the hours if you need the times.')}"
     return seen.classify_as_numbers("date", spread, valid, form, doubt, times if seen.has_times else "")
 
 
@@ -424,7 +424,7 @@ def _detect_numbers(seen: ColumnSummary) -> RecognizedColumn | None:
         if seen.looks_like_identifier():
             return seen.classify_as_identifier(**ends)
         if seen.is_diverse and seen.different == seen.rows == high - low + 1 and low in (0, 1) and seen.rows > SOME:
-            return seen.classify_as_identifier("the rows, counted", **ends)
+            return seen.classify_as_identifier("numbers that count the rows", **ends)
         coded = "coded" in seen.hints and high - low >= MOST_ROUND
         if coded or not seen.hints.isdisjoint(("code", "identifier")):
             return _detect_categories(seen, "codes")

@@ -179,7 +179,7 @@ def write(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
     if schema.source == "inferred" and name != "dpcore":
         raise SchemaError(
             f"This schema was inferred from rows, and the format {kind.title} cannot record that.",
-            "Declare its lines first, or save it in the format dpcore.",
+            "Declare its columns first, or save it in the format dpcore.",
         )
     stated = stated_properties(schema)
     return json.dumps(kind.write(schema), indent=2, ensure_ascii=False), tuple(
@@ -218,9 +218,10 @@ def stated_properties(schema: Schema) -> dict[str, list[str]]:
 
 
 def partial_schema(columns: Sequence[Fields], remarks: Sequence[str], source: Any = "declared") -> PartialSchema:
-    """Return a partial schema of columns' fields; columns with a gap get a single category "?".
+    """Return the schema of a document's columns, some of which may lack bounds or categories.
 
-    Columns count as declared unless `source` says "inferred".
+    A column with such a gap gets a single category "?". Columns count as declared unless `source`
+    says "inferred".
     """
     made = tuple(
         Column(fields["name"], "categorical", categories=("?",), origin="document")
@@ -269,12 +270,12 @@ def add_bounds(fields: Fields, limits: dict[str, Any], ends: Sequence[str], show
         if value is not None and kind == "date":
             day = as_days(pd.Series([value], dtype="str"), fields["number_format"])[0] if type(value) is str else np.nan
             if np.isnan(day):
-                raise SchemaError(f"Column {name!r}: a bound is not a date.", "Write 2021-03-05.")
+                raise SchemaError(f"Column {name!r}: a bound is not a date.", "Write dates like 2021-03-05.")
             fields[bound] = iso(day)
         elif value is not None:
             number = float(value) if isinstance(value, str) and NUMBER.fullmatch(value.strip()) else value
             if not (is_number(number) and abs(number) < 10.0**300 and math.isfinite(number)):
-                raise SchemaError(f"Column {name!r}: a bound is not a finite number.", "Give numbers.")
+                raise SchemaError(f"Column {name!r}: a bound is not a finite number.", "Give a finite number.")
             fields[bound] = float(number)
     return fields
 
@@ -369,7 +370,7 @@ def read_sdv(found: dict[str, Any]) -> PartialSchema:
         )
     tables = require_object(found.get("tables"), "the list of tables")
     if len(tables) != 1:
-        raise SchemaError(f"The metadata describe {len(tables):,} tables.", "Keep the table of your data set.")
+        raise SchemaError(f"SDV metadata must describe one table; got {len(tables):,}.", "Keep your data set's table.")
     found = require_object(next(iter(tables.values())), "the table")
     columns, remarks = list[Fields](), list[str]()
     check_width(listed := require_object(found.get("columns"), "the list of columns"))

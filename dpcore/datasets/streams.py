@@ -202,7 +202,7 @@ def read_head(location: str | PathLike[str], **reading: str | None) -> Head:
     except (OSError, ValueError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError("The path cannot be read.", "Check it and its permissions.") from None
+        raise DataError("The path cannot be read.", "Check the path and its permissions.") from None
     first = files[0]
     kind, packing = format_from_name(first.name)
     if kind == "parquet":
@@ -274,7 +274,7 @@ def output_path(path: str | PathLike[str], *, replace: bool) -> Path:
     """
     location = Path(fspath(path))
     if location.suffix.lower() not in WRITERS:
-        raise ParameterError("The file's extension is not .parquet or .csv.", "Use .parquet or .csv.")
+        raise ParameterError("The file's extension is unknown.", "Use .parquet or .csv.")
     if not location.absolute().parent.is_dir():
         raise DataError(f"The folder of {location.name!r} does not exist.", "Create the folder.")
     if location.is_dir() or (location.exists() and not replace):

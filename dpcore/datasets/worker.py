@@ -101,7 +101,7 @@ def module_paths() -> bytes:
 def timeout_error() -> DataError:
     """Return the error for a file that was not read within the time limit by the clock."""
     cause = f"Reading the file was not finished after {WALL_SECONDS} seconds by the clock."
-    return DataError(cause, "Try again when the computer is less busy, or leave out columns or rows.")
+    return DataError(cause, "Try again on a less busy computer, or leave out columns or rows.")
 
 
 def serve() -> None:

@@ -122,8 +122,8 @@ def _flat_indices(
 ) -> Iterator[Ints]:
     """Yield, for each clique, the index of every row in its flattened marginal.
 
-    The common beginning of consecutive cliques is combined once. Arrays are reused: `buffers[k]`
-    has the indices over the first k + 1 columns.
+    `position` is the index of each column in the block. The common beginning of consecutive cliques
+    is combined once. Arrays are reused: `buffers[k]` has the indices over the first k + 1 columns.
     """
     rows = len(block[0])
     while len(buffers) < max(map(len, cliques)):

@@ -132,9 +132,9 @@ class Folder:
         DataError if no row is left for training.
         """
         if not 0 <= test_share < 1:
-            raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try 0.3.")
+            raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try test_share=0.3.")
         if any(part.selection for part in self.parts):
-            raise ParameterError("The rows are already split.", "Split the folder as opened.")
+            raise ParameterError("The rows are already split.", "Open the folder again.")
         seed, first = secret_seed() if seed is None else seed, 0
         parts: tuple[list[Part], list[Part]] = [], []
         for part in self.parts:

@@ -55,7 +55,7 @@ BlockReader = TextBlocks | ParquetBlocks | ArrowStream
 STREAM = "(stream)"  # the name of a source that is not a file
 GROUP = 1 << 17  # rows per row group of Parquet
 PART = 1 << 20  # rows per part; the first parts are shorter, so that an early stop keeps some rows
-LOOKING, ENCODING = phrase("Looking through the files"), phrase("{rows:,} rows encoded")
+LOOKING, ENCODING = phrase("Checking the files before encoding"), phrase("{rows:,} rows encoded")
 DIFFERENCES = {
     "schema": "another schema",
     "sources": "another source, or of a source that has changed since",
@@ -348,7 +348,7 @@ def _row_groups(found: Iterator[list[CodedColumn]], schema: Schema, numbers: boo
 
 
 def _write_parts(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[dict[str, Any]]:
-    """Write row groups to parts, from number `first` on; yield each part's manifest entry."""
+    """Write Arrow tables of rows to numbered Parquet parts; yield each part's manifest entry."""
     for number, head in zip(count(first), groups, strict=False):
         path, rows = folder / f"part-{number:05}.parquet", 0
         new = path.with_name(f"{path.name}.new")
