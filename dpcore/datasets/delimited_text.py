@@ -148,7 +148,7 @@ def _decode_start(raw: bytes, encoding: str) -> str:
 
 
 def _unmarked_utf16(raw: bytes) -> str | None:
-    """Return the name of UTF-16 if bytes without a byte order mark are UTF-16, else None.
+    """Return "utf-16-le" or "utf-16-be" if a text without a byte order mark is UTF-16, else None.
 
     Digits, delimiters and line ends then have a zero byte, always on the same side.
     """

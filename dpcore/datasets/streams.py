@@ -108,7 +108,7 @@ class Streamable(Protocol):
     """
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return a capsule that contains the stream."""
+        """Return the rows as an Arrow C stream, in a Python capsule."""
 
 
 class ArrowStream:

@@ -157,7 +157,11 @@ class Folder:
             part.check()
 
     def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield arrays of some columns by name, in order; at most `exact_counts.BLOCK` rows."""
+        """Yield the encoded rows in order: arrays of some columns by name, in blocks of rows.
+
+        A block has at most `exact_counts.BLOCK` rows. Codes are named "c0", ... and numbers "n0",
+        ...
+        """
         self.check()
         limits = dict(zip((f"c{j}" for j in count()), self.schema.sizes, strict=False))
         for part in self.parts:

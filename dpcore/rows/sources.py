@@ -205,7 +205,7 @@ class FolderRows(Rows):
 
 
 def folder_columns(column: CodeSource) -> Iterator[int]:
-    """Yield the positions of the folder's columns that a column is computed from."""
+    """Yield the positions of the folder's columns from which a (looked-up) column is computed."""
     if isinstance(column, int):
         yield column
     else:
