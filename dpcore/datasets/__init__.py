@@ -56,6 +56,7 @@ class Content:
     __slots__ = ("_sum",)
 
     def __init__(self, *parts: bytes) -> None:
+        """Hash bytes as one sequence."""
         self._sum = hashlib.sha256(b"".join(parts)).digest()
 
     def __repr__(self) -> str:
@@ -114,7 +115,7 @@ class Content:
 
 
 def new_token() -> str:
-    """Return a random name for rows that were just read; it reveals nothing about them.
+    """Return a random name for a data set that was just read; it reveals nothing about the rows.
 
     Returns
     -------
@@ -383,9 +384,9 @@ def split(
     (812, 188)
     """
     if not 0 <= test_share < 1:
-        raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try 0.3.")
+        raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try test_share=0.3.")
     if seed is not None and seed < 0:
-        raise ParameterError(f"`seed` must be 0 or more; got {seed}.", "Leave it out, or use 1.")
+        raise ParameterError(f"`seed` must be 0 or more; got {seed}.", "Omit `seed`, or use 1.")
     owners = np.arange(len(frame)) if persons is None else persons.persons(frame)
     draws = np.random.default_rng(secret_seed() if seed is None else seed).random(owners.max(initial=-1) + 1)
     test = draws[owners] < test_share

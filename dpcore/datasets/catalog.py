@@ -208,7 +208,7 @@ def _root_paths(groups: GroupNames | str, above: tuple[str, ...]) -> Iterator[tu
 
 
 TARGET = "customer-value"
-CLASSES = {"high": 0.2, "middle": 0.5, "low": 0.3}  # shares of the classes, in this order everywhere
+CLASSES = {"high": 0.2, "middle": 0.5, "low": 0.3}  # shares of the classes, always in this order
 FACTORS = ("wealth", "thrift", "habit", "age")
 ROWS, TEST_ROWS = 50_000, 5_000
 
@@ -230,10 +230,10 @@ ATTRIBUTES = tuple(
 
 
 def bank_cards(seed: int = 0, *, dependent: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Simulate training and test rows of bank-card customers; the module's docstring says how.
+    """Simulate customers of a bank: training and test rows with the class "customer-value".
 
-    The same seed and version of NumPy give the same rows. With `dependent`, attributes depend on
-    each other within a class, so that the assumption of naive Bayes fails.
+    The same seed and version of NumPy give the same rows. With `dependent`, columns depend on each
+    other within a class, so that the assumption of naive Bayes fails.
     """
     train, test = (np.random.default_rng([seed, part]) for part in range(2))  # independent
     return _simulate_rows(ROWS, train, dependent), _simulate_rows(TEST_ROWS, test, dependent)

@@ -109,11 +109,11 @@ def choose_encoding(raw: bytes, declared: str | None) -> str:
     try:
         codecs.lookup(encoding)
     except (LookupError, ValueError):  # ValueError: a name with a null character
-        raise DataError("The encoding is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
+        raise DataError("The declared encoding is unknown.", "Use utf-8, utf-16, cp1252 or another name.") from None
     try:
         " ".encode(encoding)
     except (LookupError, UnicodeError):
-        raise DataError("This encoding is not for text.", "Use utf-8, utf-16 or cp1252.") from None
+        raise DataError("The declared encoding is not for text.", "Use utf-8, utf-16 or cp1252.") from None
     return encoding
 
 
@@ -148,7 +148,7 @@ def _decode_start(raw: bytes, encoding: str) -> str:
 
 
 def _unmarked_utf16(raw: bytes) -> str | None:
-    """Return the name of UTF-16 if bytes without a byte order mark are UTF-16, else None.
+    """Return "utf-16-le" or "utf-16-be" if a text without a byte order mark is UTF-16, else None.
 
     Digits, delimiters and line ends then have a zero byte, always on the same side.
     """
@@ -223,7 +223,7 @@ class RecordLines:
             yield line
 
     def take(self) -> list[str]:
-        """Return the lines read since the last call, and forget them."""
+        """Return the lines of the current record, which were read since the last call."""
         found, self._taken, self._size = self._taken, [], 0
         return found
 
@@ -238,7 +238,7 @@ def check_width(columns: int) -> None:
 
 
 def too_large_error(limit: int) -> DataError:
-    """Return the error for a file that unpacks to more bytes than the limit."""
+    """Return the error for a packed file that unpacks to more bytes than the limit."""
     return DataError(
         f"Unpacked, the file has more than {limit / 2**20:,.1f} MiB.",
         "Leave out columns or rows, or raise the limit (max_bytes).",
@@ -352,7 +352,7 @@ class TextBlocks:
                 self._check_text(text)
             quotes, self._ends = quotes + text.count('"'), self._ends + text.count("\n")
             parts = (text, last + text[:1])
-            self._has_blank |= any(two in part for part in parts for two in ("\n\n", "\n\r", "\r\r"))
+            self._has_blank |= any(end in part for part in parts for end in ("\n\n", "\n\r", "\r\r"))
             last = text[-1:]
         if quotes % 2:  # an unclosed quotation mark may swallow all rows after it
             self._check_records()
@@ -455,13 +455,16 @@ class TextBlocks:
         return min(self.rows / max(self._ends, 1), 1.0)
 
     def batches(self, names: Sequence[str], missing: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Yield the cells of some columns as dictionary arrays, in batches of any size."""
+        """Yield the cells of some columns as dictionary arrays, in batches of any size.
+
+        `missing` lists the texts that mean a missing cell.
+        """
         for batch in self.parse([*map(self.headers.index, names)]):
             self.rows += batch.num_rows
             yield [clean_cells(pa.chunked_array([one]), missing, self.decimal) for one in batch.columns]
 
     def parse(self, wanted: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield record batches of the columns at some positions, as Arrow parses them.
+        """Yield Arrow record batches of the columns at some positions, as parsed text.
 
         Raises a DataError of our own, as Arrow's error would quote the line.
         """

@@ -29,7 +29,7 @@ COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 def doubts_of_text(
     text: str, headers: Sequence[str], cells: pa.Table, delimiter: str, decimal: str, blank: int
 ) -> Iterator[str]:
-    """Yield warnings about a delimited text, one line each; they name columns, and repeat no cell.
+    """Yield warnings about how a delimited text was read, one line each, without any cell.
 
     `text` is the whole file without a byte order mark at its start. `cells` has one dictionary of
     text per column for all chunks. `blank` is the number of blank lines among the rows.

@@ -132,7 +132,7 @@ def store_texts(table: pa.Table, limit: int) -> pa.Table:
 
 
 def total_text_bytes(column: pa.ChunkedArray) -> int:
-    """Return the number of bytes of the texts of all cells in a column."""
+    """Return the number of bytes of all texts in a column, counting repeated texts each time."""
     if pa.types.is_dictionary(column.type):
         lengths = pc.binary_length(column.chunk(0).dictionary).take(column.chunk(0).indices)
         return pc.sum(lengths).as_py() or 0
@@ -140,13 +140,13 @@ def total_text_bytes(column: pa.ChunkedArray) -> int:
 
 
 def deduplicate(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Return the same cells with a dictionary that contains each text once, and no null."""
+    """Return the same cells with a dictionary that has each text once, and no null."""
     words = column.dictionary.dictionary_encode()
     return pa.DictionaryArray.from_arrays(words.indices.take(column.indices), words.dictionary)
 
 
 def check_signature(raw: bytes, kind: str) -> None:
-    """Raise DataError if the first bytes of a file contradict its extension."""
+    """Raise DataError if the first bytes of a file show another format than its extension."""
     head = raw[:SAMPLE].removeprefix(b"\xef\xbb\xbf").lstrip()
     if kind in MAGIC:
         if raw.startswith(MAGIC[kind]) or len(raw) < len(MAGIC[kind]):

@@ -59,7 +59,7 @@ def is_name(header: str) -> bool:
 
 
 def is_person_key(header: str) -> bool:
-    """Return whether a header announces only numbers or contact data of people ("patient no")."""
+    """Return whether a header names a key of people, such as "patient no", or contact data."""
     return "contact" in kinds_of_header(header) or {*header_words(header)} <= {*HOLDERS, *NUMBERED, *ANY["identifier"]}
 
 
@@ -70,7 +70,7 @@ def may_identify_people(header: str) -> bool:
 
 
 def class_rank(header: str, values: int) -> tuple[bool, bool, int]:
-    """Return a sort key of a column as the class; the likeliest class has the lowest key.
+    """Return a sort key of a column as the class to predict; the likeliest has the lowest key.
 
     A whole header comes before a header with other words, then a column of two values before
     others.
@@ -90,7 +90,11 @@ def known_limits(header: str) -> tuple[float, float, int] | None:
 
 
 def public_range(header: str, low: float, high: float) -> tuple[float, float, int] | None:
-    """Return a header's known limits and bins, if `low` to `high` covers half of the range."""
+    """Return a header's known limits and bins, if a column's numbers fill half of the range.
+
+    `low` and `high` are the smallest and the largest number. None if they lie outside the limits,
+    or fill less than half of them. The limits of "percent" are 0 and 100.
+    """
     first, last, bins = known_limits(header) or (0, 0, 0)
     covered = bins and first <= low and high <= last and (high - low) / (last - first) >= MIN_COVERED
     return (float(first), float(last), bins) if covered else None

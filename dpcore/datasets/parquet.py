@@ -47,7 +47,7 @@ def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Ta
 class ParquetBlocks:
     """A Parquet file: its `headers`, and `batches` of its cells.
 
-    `rows` counts the rows that `batches` has yielded, and `fraction_read` is their share of the file.
+    `rows` counts the rows that `batches` has yielded; `fraction_read` is their share of the file.
     DataError with a cause and a remedy if it is not a Parquet file.
     """
 
@@ -79,7 +79,7 @@ class ParquetBlocks:
 
 
 def arrow_source(source: bytes | Path) -> Any:
-    """Return what Arrow opens: a buffer of the bytes, or the path."""
+    """Return an object that Arrow can open as a file: a buffer of the bytes, or the path."""
     return pa.BufferReader(source) if isinstance(source, bytes) else source
 
 
@@ -117,14 +117,17 @@ def parquet_errors() -> Iterator[None]:
 
 
 def header_positions(schema: pa.Schema) -> dict[str, int]:
-    """Return the position of each column by its header, without an index that pandas stored."""
+    """Return the position of each column in a Parquet or Arrow schema, by its header.
+
+    An index that pandas stored is left out.
+    """
     check_width(len(schema))  # the rest is slow for 20,000 columns
     keep = [j for j, name in enumerate(schema.names) if not re.fullmatch(r"__index_level_\d+__", name)]
     return dict(zip(header_names([schema.field(j).name for j in keep]), keep, strict=True))
 
 
 def check_plain(header: str, kind: pa.DataType) -> None:
-    """Raise DataError if a column's cells are lists, records or bytes."""
+    """Raise DataError if a column cannot be used because its cells are lists, records or bytes."""
     if not is_plain(kind):
         raise DataError(f"Column {header!r} holds lists, records or bytes.", "Leave it out, or make it text.")
 

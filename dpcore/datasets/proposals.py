@@ -72,13 +72,13 @@ def propose_schema(
     if not columns and not all(one.keep for one in found):  # better a poor schema than none
         return propose_schema(frame, [replace(one, keep=True) for one in found], target=target, keep=keep)
     if not columns:
-        raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
+        raise SchemaError("No column of the data set can be used.", "Check that the file is the one you meant.")
     chosen = class_column(found) if target is None else target
     return Schema(columns=tuple(columns), target=chosen, source="inferred", notes=tuple(notes))
 
 
 def exclusion_note(one: RecognizedColumn) -> str:
-    """Return a sentence that says why a column is not part of a schema."""
+    """Return a note that a column is left out of a proposed schema, and why."""
     if not is_writable(one.name):
         return "A column is left out: its name has a control character, or half of a character."
     return f"{one.name!r} is left out: {one.reason}. {one.doubt}".rstrip()
@@ -141,7 +141,10 @@ def column_of_flags(flags: Sequence[str], headers: Collection[str]) -> Column:
 
 
 def was_edited(column: Column, before: Column) -> bool:
-    """Return whether the bounds or categories of a column differ from those before an edit."""
+    """Return whether a person has changed the bounds or categories of a column.
+
+    `before` is the column before the edit.
+    """
     return (column.lower, column.upper, {*column.categories}) != (before.lower, before.upper, {*before.categories})
 
 
@@ -199,7 +202,7 @@ def undeclared_columns(schema: Schema, base: Schema, read_off: Iterable[str], pu
 def is_undeclared(column: Column, before: Column) -> bool:
     """Return whether an edited column still has bounds, categories or other fields read from rows.
 
-    Other fields are its step and its marks of missing numbers.
+    `before` is the column before the edit. Other fields are its step and marks of missing numbers.
     """
     marks = column.missing_values and column.missing_values == before.missing_values
     return bool(not was_edited(column, before) or marks or (column.step and column.step == before.step))
@@ -214,7 +217,7 @@ def round_bounds_outward(column: Column) -> Column:
 
 
 def round_columns(schema: Schema, names: Iterable[str]) -> Schema:
-    """Return a schema with the bounds of some columns rounded outward."""
+    """Return a schema in which the bounds of some columns are rounded outward."""
     wanted = {*names}
     return replace(schema, columns=tuple(round_bounds_outward(one) if one.name in wanted else one for one in schema))
 
@@ -255,7 +258,7 @@ def can_be_ordered(low: Column, high: Column) -> bool:
 
 
 def propose_pairs(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Propose rules "a = x, never b = y": pairs of values that no row has, though many rows should.
+    """Propose rules "a = x, never b = y" from pairs of values that no row has, though many should.
 
     Returned are those pairs that most rows would have if the columns were independent.
     """

@@ -55,7 +55,7 @@ ONE_HOT = (
 )
 ONE_LEFT_OUT = (
     phrase("The {n:,} columns {first} to {last} have at most one 1 in every row"),
-    phrase("they may be one column, missing where all are 0."),
+    phrase("they may encode one column, which is missing where all are 0."),
 )
 STARTS = re.compile(r".*[ _.:=(-]"), re.compile(r".*?[ _.:=(-]")  # of headers of flags
 MOSTLY, MOST_ODD, SHOWN = 0.9, 100, 5  # least share of numbers; most other texts; texts shown
@@ -144,8 +144,8 @@ def flag_groups(frame: pd.DataFrame, found: Sequence[RecognizedColumn]) -> Itera
     sums: dict[int, int] = {}  # position by the running sum of random weights of rows with a 1
     total, whole, positions = 0, int(weights.sum()), list(flags)
 
-    def most(group: list[int]) -> float:
-        """Return the largest number of 1s in a row, or 0 if chance explains a single one."""
+    def largest_overlap(group: list[int]) -> float:
+        """Return the largest number of flags that are 1 in one row, or 0 if that may be chance."""
         both = np.array([flags[j][known] for j in group])
         shares = np.nanmean(both, axis=1)
         together = known.sum() * (shares.sum() ** 2 - (shares**2).sum()) / 2
@@ -155,22 +155,22 @@ def flag_groups(frame: pd.DataFrame, found: Sequence[RecognizedColumn]) -> Itera
         sums[total] = k
         total = (total + int(weights[flags[j] == 1].sum())) % 2**64
         group = positions[sums.get((total - whole) % 2**64, k) : k + 1]
-        if len(group) > 1 and most(group) == 1:
+        if len(group) > 1 and largest_overlap(group) == 1:
             yield group, ONE_HOT
             sums, flags = {}, {j: cells for j, cells in flags.items() if j not in group}
     for start in STARTS:
         begun = {j: match[0] for j in flags if (match := start.match(found[j].name))}
         for _, some in groupby(begun, begun.__getitem__):
-            if most(group := [*some]) == 1:
+            if largest_overlap(group := [*some]) == 1:
                 yield group, ONE_LEFT_OUT
                 flags = {j: cells for j, cells in flags.items() if j not in group}
 
 
 def class_column(found: Sequence[RecognizedColumn]) -> str | None:
-    """Return the name of the column that is likeliest the class by its header, or None.
+    """Return the name of the recognized column that is likeliest the class to predict, or None.
 
-    A whole header comes first, then a column of two values. `vehicle_class` counts only with two
-    values.
+    Headers decide: a whole header comes first, then a column of two values. `vehicle_class` counts
+    only with two values.
     """
     fits = [one for one in found if one.keep and one.role == "category" and 2 <= one.values <= MOST_CLASSES]
     ranks = {
@@ -181,7 +181,7 @@ def class_column(found: Sequence[RecognizedColumn]) -> str | None:
 
 
 def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
-    """Recognize the role of one column."""
+    """Recognize what one column is: an identifier, a text, a date, a number, a category, ..."""
     if not name.strip() or not is_writable(name):
         reason = "its name has characters that files cannot hold" if name.strip() else "it has no name"
         return RecognizedColumn(name=name, role="unreadable", keep=False, reason=reason)
@@ -189,11 +189,11 @@ def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
     if not seen.rows:
         return RecognizedColumn(name=name, role="empty", keep=False, reason="every cell is missing")
     if seen.different == 1 and seen.rows == len(values):
-        found = seen.classify_as("constant", "one value in every row: it tells nothing", keep=False)
+        found = seen.classify_as("constant", "every row has the same value", keep=False)
     else:
         found = _detect_dates(seen) or _detect_unsupported(seen) or _detect_numbers(seen) or _detect_texts(seen)
     if found.role in ("integer", "continuous") and "class" in seen.hints and 2 <= seen.different <= MOST_CLASSES:
-        found = seen.classify_as("category", f"{seen.different:,} values, and the name of a class")
+        found = seen.classify_as("category", f"{seen.different:,} values, and a header for a class")
     several = found.keep and found.role in ("category", "integer") and found.values > 2
     if several and found.most_rows > 1 and may_identify_people(name):
         # left out until a person declares that its values do not identify persons
@@ -219,7 +219,7 @@ class ColumnSummary:
 
     @classmethod
     def summarize(cls, name: str, values: pd.Series[Any]) -> ColumnSummary:
-        """Summarize a column as it was read."""
+        """Summarize a column of a DataFrame: its distinct values, and the rows of each."""
         words, plain, blank, has_times = None, None, False, False
         days: Floats | None = None
         if pd.api.types.is_datetime64_any_dtype(values.dtype):
@@ -240,17 +240,17 @@ class ColumnSummary:
 
     @property
     def rows(self) -> int:
-        """Number of rows with a value."""
+        """Number of rows in which the column has a value."""
         return int(self.counts.sum())
 
     @property
     def different(self) -> int:
-        """Number of distinct values."""
+        """Number of distinct values in the column."""
         return len(self.counts)
 
     @property
     def share(self) -> float:
-        """Distinct values per row with a value."""
+        """Number of distinct values divided by the number of rows with a value."""
         return self.different / self.rows
 
     @property
@@ -327,12 +327,12 @@ def _detect_dates(seen: ColumnSummary) -> RecognizedColumn | None:
     if len(different) == 1:
         return None  # a category of one value, or one day with several times
     spread = replace(trim_numbers(different, counts, days=True)[2], step=first_days(different))
-    times = f"{phrase('Times of day are cut off')}: {phrase('make a column of their hours if you need them.')}"
+    times = f"{phrase('Times of day are cut off')}: {phrase('make a column of the hours if you need the times.')}"
     return seen.classify_as_numbers("date", spread, valid, form, doubt, times if seen.has_times else "")
 
 
 def count_equal(numbers: Floats, counts: Ints) -> tuple[Floats, Ints]:
-    """Return the distinct numbers in ascending order, and the total rows of each."""
+    """Merge equal numbers: return the distinct ones in ascending order, and their total counts."""
     different, index = np.unique(numbers, return_inverse=True)
     return different, np.bincount(index, counts).astype(int)
 
@@ -424,7 +424,7 @@ def _detect_numbers(seen: ColumnSummary) -> RecognizedColumn | None:
         if seen.looks_like_identifier():
             return seen.classify_as_identifier(**ends)
         if seen.is_diverse and seen.different == seen.rows == high - low + 1 and low in (0, 1) and seen.rows > SOME:
-            return seen.classify_as_identifier("the rows, counted", **ends)
+            return seen.classify_as_identifier("numbers that count the rows", **ends)
         coded = "coded" in seen.hints and high - low >= MOST_ROUND
         if coded or not seen.hints.isdisjoint(("code", "identifier")):
             return _detect_categories(seen, "codes")

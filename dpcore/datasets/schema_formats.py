@@ -179,7 +179,7 @@ def write(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
     if schema.source == "inferred" and name != "dpcore":
         raise SchemaError(
             f"This schema was inferred from rows, and the format {kind.title} cannot record that.",
-            "Declare its lines first, or save it in the format dpcore.",
+            "Declare its columns first, or save it in the format dpcore.",
         )
     stated = stated_properties(schema)
     return json.dumps(kind.write(schema), indent=2, ensure_ascii=False), tuple(
@@ -190,7 +190,7 @@ def write(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def recognize_format(found: dict[str, Any]) -> str:
-    """Return the name of a document's format, by a key that only this format has."""
+    """Return the name of a schema document's format, by a key that only this format has."""
     if isinstance(found.get("format"), str):
         return "dpcore"
     if isinstance(found.get("fields"), list):
@@ -199,7 +199,7 @@ def recognize_format(found: dict[str, Any]) -> str:
 
 
 def stated_properties(schema: Schema) -> dict[str, list[str]]:
-    """Return the columns (or values) of a schema for each property in `WORDS` that it states."""
+    """Return what a schema states: for each property in `WORDS`, its columns or its value."""
     of_kinds, of_table = (
         TABLES["of_kinds"],
         {
@@ -218,9 +218,10 @@ def stated_properties(schema: Schema) -> dict[str, list[str]]:
 
 
 def partial_schema(columns: Sequence[Fields], remarks: Sequence[str], source: Any = "declared") -> PartialSchema:
-    """Return a partial schema of columns' fields; columns with a gap get a single category "?".
+    """Return the schema of a document's columns, some of which may lack bounds or categories.
 
-    Columns count as declared unless `source` says "inferred".
+    A column with such a gap gets a single category "?". Columns count as declared unless `source`
+    says "inferred".
     """
     made = tuple(
         Column(fields["name"], "categorical", categories=("?",), origin="document")
@@ -269,18 +270,18 @@ def add_bounds(fields: Fields, limits: dict[str, Any], ends: Sequence[str], show
         if value is not None and kind == "date":
             day = as_days(pd.Series([value], dtype="str"), fields["number_format"])[0] if type(value) is str else np.nan
             if np.isnan(day):
-                raise SchemaError(f"Column {name!r}: a bound is not a date.", "Write 2021-03-05.")
+                raise SchemaError(f"Column {name!r}: a bound is not a date.", "Write dates like 2021-03-05.")
             fields[bound] = iso(day)
         elif value is not None:
             number = float(value) if isinstance(value, str) and NUMBER.fullmatch(value.strip()) else value
             if not (is_number(number) and abs(number) < 10.0**300 and math.isfinite(number)):
-                raise SchemaError(f"Column {name!r}: a bound is not a finite number.", "Give numbers.")
+                raise SchemaError(f"Column {name!r}: a bound is not a finite number.", "Give a finite number.")
             fields[bound] = float(number)
     return fields
 
 
 def write_bounds(column: Column, ends: Sequence[str]) -> dict[str, Any]:
-    """Return the bounds of a column of numbers or dates, under the two keys of a document."""
+    """Return a numeric or date column's bounds as a document writes them, under the keys `ends`."""
     values = cast(tuple[float, float], (column.lower, column.upper))
     if column.kind == "date":
         return {end: format_day(one, column.number_format) for end, one in zip(ends, values, strict=True)}
@@ -369,12 +370,12 @@ def read_sdv(found: dict[str, Any]) -> PartialSchema:
         )
     tables = require_object(found.get("tables"), "the list of tables")
     if len(tables) != 1:
-        raise SchemaError(f"The metadata describe {len(tables):,} tables.", "Keep the table of your data set.")
+        raise SchemaError(f"SDV metadata must describe one table; got {len(tables):,}.", "Keep your data set's table.")
     found = require_object(next(iter(tables.values())), "the table")
     columns, remarks = list[Fields](), list[str]()
     check_width(listed := require_object(found.get("columns"), "the list of columns"))
     for name, raw in listed.items():
-        fields = read_sdtype(name, require_object(raw, f"the column {name!r}"), remarks)
+        fields = read_sdv_column(name, require_object(raw, f"the column {name!r}"), remarks)
         if found.get("sequence_key") == name:
             remarks.append(f"Column {name!r} identifies persons: declare their max contributions.")
         elif fields is None or found.get("primary_key") == name:
@@ -385,8 +386,11 @@ def read_sdv(found: dict[str, Any]) -> PartialSchema:
     return partial_schema(columns, [PROPOSED, *remarks] if ranged else remarks, "inferred" if ranged else "declared")
 
 
-def read_sdtype(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | None:
-    """Return a column's fields from SDV metadata; None if it holds names, addresses or keys."""
+def read_sdv_column(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | None:
+    """Return the fields of a column from its SDV metadata, or None if it is left out.
+
+    Columns of names, addresses or keys are left out. What is unclear is added to `remarks`.
+    """
     if not isinstance(sdtype := raw.get("sdtype"), str):
         raise SchemaError(f"Column {name!r} has no sdtype.", REMEDY)
     if sdtype not in SDV_KINDS:
@@ -405,13 +409,13 @@ def read_sdtype(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | 
 
 def write_sdv(schema: Schema) -> dict[str, Any]:
     """Return a schema as SDV metadata."""
-    columns = {column.name: write_sdtype(column) for column in schema}
+    columns = {column.name: write_sdv_column(column) for column in schema}
     if schema.persons is not None and schema.persons.id_column is not None:
         columns[schema.persons.id_column] = {"sdtype": "id"}
     return {VERSION_KEY: VERSIONS[0], "tables": {TABLE: {"columns": columns}}, "relationships": []}
 
 
-def write_sdtype(column: Column) -> dict[str, Any]:
+def write_sdv_column(column: Column) -> dict[str, Any]:
     """Return a column as SDV metadata: its type, and its categories or bounds."""
     limits: dict[str, Any] = {"range_is_nullable": column.missing}
     if not column.numeric:
@@ -446,7 +450,7 @@ def write_frictionless(schema: Schema) -> dict[str, Any]:
 
 
 def write_domain(schema: Schema) -> dict[str, Any]:
-    """Return the number of codes of each column."""
+    """Return a schema as a private-pgm domain: the number of codes of each column."""
     return dict(zip(schema.names, schema.sizes, strict=True))
 
 

@@ -136,7 +136,7 @@ def step_of(numbers: Floats, per_unit: float, ends: BinEnds) -> tuple[float | No
 
 
 def first_days(days: Floats) -> str | None:
-    """Return the longest unit (week, month, ...) whose first days all dates are, or None."""
+    """Return the longest calendar unit ("month", ...) if every day is the first of one, or None."""
     units = UNITS[:0:-1] if len(days) >= FEWEST else ()
     return next((unit for unit in units if all(unit_start(day, unit) == day for day in days)), None)
 

@@ -108,7 +108,7 @@ class Streamable(Protocol):
     """
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return a capsule that contains the stream."""
+        """Return the rows as an Arrow C stream, in a Python capsule."""
 
 
 class ArrowStream:
@@ -134,7 +134,7 @@ class ArrowStream:
         return self._sum.hexdigest()
 
     def batches(self, names: Sequence[str], missing: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Yield the cells of some columns in batches, from the first row on."""
+        """Yield the cells of some columns in batches, and add all rows to the checksum."""
         kinds = {name: self._reader.schema.field(j).type for name, j in self._positions.items()}
         for name in names:
             check_plain(name, kinds[name])
@@ -151,7 +151,7 @@ class ArrowStream:
 
 
 def hash_cells(column: pa.Array) -> NDArray[np.uint64]:
-    """Return a number for each cell of a batch; equal cells have equal numbers in every batch."""
+    """Return a 64-bit hash of each cell in a batch; equal cells always have equal hashes."""
     found: NDArray[np.uint64]
     if pa.types.is_dictionary(column.type):
         words = pa.concat_arrays([column.dictionary, pa.nulls(1, column.dictionary.type)])
@@ -202,7 +202,7 @@ def read_head(location: str | PathLike[str], **reading: str | None) -> Head:
     except (OSError, ValueError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError("The path cannot be read.", "Check it and its permissions.") from None
+        raise DataError("The path cannot be read.", "Check the path and its permissions.") from None
     first = files[0]
     kind, packing = format_from_name(first.name)
     if kind == "parquet":
@@ -241,7 +241,7 @@ def parquet_head(path: Path) -> bytes:
 
 
 def text_head(path: Path, declared: str | None) -> tuple[str, int]:
-    """Return the first complete rows of a text, and their number of bytes in the file."""
+    """Return the first complete rows of a text file, and their number of bytes in the file."""
     with open_text(path, format_from_name(path.name)[1]) as file:
         raw, complete = file.read(HEAD_BYTES), not file.read(1)
     encoding = choose_encoding(raw[:4], declared)
@@ -267,14 +267,14 @@ WRITERS = {".parquet": pq.ParquetWriter, ".csv": arrow_csv.CSVWriter}
 
 
 def output_path(path: str | PathLike[str], *, replace: bool) -> Path:
-    """Return the path of a file of rows to write.
+    """Check where a file of released rows is to be written, and return its path.
 
     ParameterError if the extension is not .parquet or .csv; DataError if no file can be written
     there.
     """
     location = Path(fspath(path))
     if location.suffix.lower() not in WRITERS:
-        raise ParameterError("The file's extension is not .parquet or .csv.", "Use .parquet or .csv.")
+        raise ParameterError("The file's extension is unknown.", "Use .parquet or .csv.")
     if not location.absolute().parent.is_dir():
         raise DataError(f"The folder of {location.name!r} does not exist.", "Create the folder.")
     if location.is_dir() or (location.exists() and not replace):

@@ -44,7 +44,7 @@ def workbook_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.T
         sheets = [m for m in workbook.sheets_metadata if m.typ == calamine.SheetTypeEnum.WorkSheet]
         visible = [m.name for m in sheets if m.visible == calamine.SheetVisibleEnum.Visible]
         if not visible:
-            raise DataError("The workbook has no visible sheet.", "Unhide the sheet with the table.")
+            raise DataError("The workbook has no visible sheet.", "Unhide the table's sheet.")
         sheet = workbook.get_sheet_by_name(visible[0])
         headers, columns = sheet_columns(sheet, limit)
         warnings = list(doubts_of_names(headers))

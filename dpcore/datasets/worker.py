@@ -101,13 +101,13 @@ def module_paths() -> bytes:
 def timeout_error() -> DataError:
     """Return the error for a file that was not read within the time limit by the clock."""
     cause = f"Reading the file was not finished after {WALL_SECONDS} seconds by the clock."
-    return DataError(cause, "Try again when the computer is less busy, or leave out columns or rows.")
+    return DataError(cause, "Try again on a less busy computer, or leave out columns or rows.")
 
 
 def serve() -> None:
-    """Read one file from standard input, and write its table, or a refusal, to standard output.
+    """Run the worker process: read a file from standard input, write its table to standard output.
 
-    This is what the separate process runs.
+    If the file is refused, the error is written instead.
     """
     memory, seconds, wall, options = json.loads(sys.stdin.buffer.readline())
     limit_this_process(memory, seconds, wall)

@@ -124,7 +124,7 @@ class Rows(ABC):
             self.marginals(wanted)
 
     def _count_marginals(self, cliques: list[Axes]) -> list[Counts]:
-        """Count the marginals of distinct cliques."""
+        """Count marginals of distinct cliques, on packed words if all columns are binary."""
         packed: list[Axes] = []
         if len(cliques) >= exact_counts.WORTH_PACKING and all(self.sizes[j] == 2 for f in cliques for j in f):
             packed = [clique for clique in cliques if len(clique) <= exact_counts.MOST_PACKED]
@@ -134,6 +134,6 @@ class Rows(ABC):
         return [found[clique] for clique in cliques]
 
     def _count_in_blocks(self, cliques: list[Axes]) -> list[Counts]:
-        """Count marginals block by block."""
+        """Count marginals in one pass over the blocks of rows."""
         columns = sorted({j for clique in cliques for j in clique})
         return exact_counts.count_streams(self.blocks(columns), len(self), columns, self.sizes, cliques)

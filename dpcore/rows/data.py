@@ -122,9 +122,8 @@ def sample_rows(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.
         for name in names:
             found[name].append(block[name][here])
         offset += size
-    values: dict[str, Any] = {
-        name: np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8) for name, parts in found.items()
-    }
+    none = np.empty(0, dtype=np.uint8)
+    values: dict[str, Any] = {name: np.concatenate([none, *parts]) for name, parts in found.items()}
     return decoded_rows(schema, positions, values, rng)
 
 

@@ -37,7 +37,7 @@ JOINED = 256  # cliques that are joined with each other
 
 
 def even_blocks(pieces: Iterable[CodeBlock], size: int) -> Iterator[CodeBlock]:
-    """Yield the rows of all pieces in blocks of `size` rows, the rest at the end."""
+    """Yield the rows of blocks of any size again in blocks of `size` rows, the rest at the end."""
     waiting: list[CodeBlock] = []
     n_waiting = 0
     for piece in pieces:
@@ -61,9 +61,10 @@ def _concatenate(blocks: list[CodeBlock]) -> CodeBlock:
 def count_streams(
     blocks: Iterable[CodeBlock], rows: int, columns: Sequence[int], sizes: Sequence[int], cliques: Sequence[Axes]
 ) -> list[Counts]:
-    """Count the marginals of cliques over blocks of rows.
+    """Count the marginals of cliques in one pass over blocks of rows.
 
-    `blocks` has arrays of `columns`, in this order, of `rows` rows in all.
+    `blocks` has arrays of `columns`, in this order, of `rows` rows in all. `sizes` has the number
+    of codes of every column.
     """
     joint_of = join_cliques(cliques, sizes) if rows >= WORTH_JOINING else dict(zip(cliques, cliques, strict=True))
     joints = sorted(set(joint_of.values()) - {()})
@@ -121,8 +122,8 @@ def _flat_indices(
 ) -> Iterator[Ints]:
     """Yield, for each clique, the index of every row in its flattened marginal.
 
-    The common beginning of consecutive cliques is combined once. Arrays are reused: `buffers[k]`
-    has the indices over the first k + 1 columns.
+    `position` is the index of each column in the block. The common beginning of consecutive cliques
+    is combined once. Arrays are reused: `buffers[k]` has the indices over the first k + 1 columns.
     """
     rows = len(block[0])
     while len(buffers) < max(map(len, cliques)):

@@ -132,9 +132,9 @@ class Folder:
         DataError if no row is left for training.
         """
         if not 0 <= test_share < 1:
-            raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try 0.3.")
+            raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try test_share=0.3.")
         if any(part.selection for part in self.parts):
-            raise ParameterError("The rows are already split.", "Split the folder as opened.")
+            raise ParameterError("The rows are already split.", "Open the folder again.")
         seed, first = secret_seed() if seed is None else seed, 0
         parts: tuple[list[Part], list[Part]] = [], []
         for part in self.parts:
@@ -157,7 +157,11 @@ class Folder:
             part.check()
 
     def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield arrays of some columns by name, in order; at most `exact_counts.BLOCK` rows."""
+        """Yield the encoded rows in order: arrays of some columns by name, in blocks of rows.
+
+        A block has at most `exact_counts.BLOCK` rows. Codes are named "c0", ... and numbers "n0",
+        ...
+        """
         self.check()
         limits = dict(zip((f"c{j}" for j in count()), self.schema.sizes, strict=False))
         for part in self.parts:

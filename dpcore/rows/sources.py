@@ -73,7 +73,7 @@ class HeldRows(Rows):
         return [type(self)(np.asfortranarray(self.codes[codes == code]), self.sizes) for code in values]
 
     def all_codes(self) -> Codes:
-        """Return a copy of all codes, shape (n, d)."""
+        """Return a copy of all codes of the rows, shape (n, d)."""
         return self.codes.copy()
 
 
@@ -205,7 +205,7 @@ class FolderRows(Rows):
 
 
 def folder_columns(column: CodeSource) -> Iterator[int]:
-    """Yield the positions of the folder's columns that a column is computed from."""
+    """Yield the positions of the folder's columns from which a (looked-up) column is computed."""
     if isinstance(column, int):
         yield column
     else:

@@ -55,7 +55,7 @@ BlockReader = TextBlocks | ParquetBlocks | ArrowStream
 STREAM = "(stream)"  # the name of a source that is not a file
 GROUP = 1 << 17  # rows per row group of Parquet
 PART = 1 << 20  # rows per part; the first parts are shorter, so that an early stop keeps some rows
-LOOKING, ENCODING = phrase("Looking through the files"), phrase("{rows:,} rows encoded")
+LOOKING, ENCODING = phrase("Checking the files before encoding"), phrase("{rows:,} rows encoded")
 DIFFERENCES = {
     "schema": "another schema",
     "sources": "another source, or of a source that has changed since",
@@ -207,6 +207,7 @@ class _SourceFiles:
     """The source files: their sizes, times and checksums, to detect changes while they are read."""
 
     def __init__(self, files: Sequence[TableFile], progress: Progress) -> None:
+        """Record sizes and times of the source files, and compute their checksums."""
         self._states = {file.path: file_state(file.path) for file in files}
         self.sizes = [size for size, _ in self._states.values()]
         self.times = {file.name: self._states[file.path][1] for file in files}
@@ -262,7 +263,7 @@ def _parts_to_keep(folder: Path, request: Mapping[str, Any]) -> list[dict[str, A
         _remove_codes(folder)  # remains of a run stopped in its first part
         return []
     for key, differs in DIFFERENCES.items():
-        if _normalize(manifest.get(key), key) != _normalize(request[key], key):
+        if _comparable_entry(manifest.get(key), key) != _comparable_entry(request[key], key):
             raise DataError(f"{cause}: it contains codes of {differs}.", CHOOSE_OR_REPLACE)
     sound = list(takewhile(lambda part: _is_intact(folder / part["file"], part["sha256"]), parts))
     if name == UNFINISHED and STREAM in request["sources"]:
@@ -275,8 +276,8 @@ def _parts_to_keep(folder: Path, request: Mapping[str, Any]) -> list[dict[str, A
     return None
 
 
-def _normalize(value: Any, key: str) -> Any:
-    """Return an entry of a manifest in a form that can be compared.
+def _comparable_entry(value: Any, key: str) -> Any:
+    """Return an entry of a manifest in a form that can be compared with that of another one.
 
     The origin of a schema's lines does not affect codes, so it is ignored.
     """
@@ -287,7 +288,7 @@ def _normalize(value: Any, key: str) -> Any:
 
 
 def _is_intact(path: Path, expected: str) -> bool:
-    """Return whether a part exists and has the expected checksum."""
+    """Return whether a part exists and still has the checksum that the manifest lists."""
     return path.is_file() and checksum(path) == expected
 
 
@@ -347,7 +348,7 @@ def _row_groups(found: Iterator[list[CodedColumn]], schema: Schema, numbers: boo
 
 
 def _write_parts(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[dict[str, Any]]:
-    """Write row groups to parts, from number `first` on; yield each part's manifest entry."""
+    """Write Arrow tables of rows to numbered Parquet parts; yield each part's manifest entry."""
     for number, head in zip(count(first), groups, strict=False):
         path, rows = folder / f"part-{number:05}.parquet", 0
         new = path.with_name(f"{path.name}.new")

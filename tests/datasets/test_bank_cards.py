@@ -1,6 +1,6 @@
-"""Simulated customers: columns are independent within classes in one data set, and dependent in the other.
+"""Simulated customers: within classes, columns are independent in one data set, dependent in another.
 
-Bounds of five standard errors are missed by a right generator once in 1.7 million looks; a few hundred are taken.
+A correct generator misses bounds of five standard errors once in 1.7 million tries.
 """
 
 from functools import cache

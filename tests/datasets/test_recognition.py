@@ -1,4 +1,4 @@
-"""Recognized roles of columns: two typical tables, the sample, single columns, and random tables."""
+"""Recognized roles of columns: two typical tables, the sample, single columns, random tables."""
 
 import numpy as np
 import pandas as pd

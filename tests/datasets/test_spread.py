@@ -1,4 +1,4 @@
-"""Numbers that mean missing values, outliers, few levels, words among numbers, and one-hot flags."""
+"""Marks of missing numbers, outliers, few levels, words among numbers, and one-hot flags."""
 
 import numpy as np
 import pandas as pd

@@ -1,6 +1,6 @@
-"""Reading and encoding are 1-stable: a row that changes in the file changes its own codes and no others.
+"""Reading and encoding are 1-stable: a changed row changes its own codes and no others.
 
-What is public, how the file is read included, is declared.
+All public facts are declared, including how the file is read.
 """
 
 import csv

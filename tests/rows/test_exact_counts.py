@@ -1,4 +1,4 @@
-"""Marginals against counting row by row, also of columns of 0 and 1, which are packed into words."""
+"""Marginals against counting row by row, also of binary columns, which are packed into words."""
 
 from itertools import combinations
 

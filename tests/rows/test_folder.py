@@ -1,4 +1,4 @@
-"""Rows in a folder against the same rows in memory: all counts and models are equal, bit for bit."""
+"""Rows in a folder against the same rows in memory: counts and models are equal, bit for bit."""
 
 import json
 import os
@@ -86,7 +86,7 @@ SEEDED = partial(make_noise, "laplace", 4)
 @pytest.mark.parametrize("resample", ["disjoint", "poisson", "full", "bootstrap", "without noise"])
 def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resample):
     monkeypatch.setattr(exact_counts, "BLOCK", 64)
-    monkeypatch.setattr("dpcore.mechanisms.noise.sources.LOTS", 50)
+    monkeypatch.setattr("dpcore.mechanisms.noise.sources.BLOCK", 50)
     pair = both(tmp_path, [5, 6, 7, 3, 2], 200, 2, [100, 101], numbers=(3,))
     source, way = (NoNoise, "bootstrap") if resample == "without noise" else (SEEDED, resample)
     levels = [root_nodes(Records(rows, ATTRIBUTES, 4, 2), source(), 3, way, 0.4) for rows in pair]

@@ -1,4 +1,4 @@
-"""Data sets in folders: split like the same rows in memory, hashed like their file, sampled uniformly."""
+"""Data sets in folders: split like rows in memory, hashed like their file, sampled uniformly."""
 
 import json
 import os

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 class Watched(FolderRows):
-    """Rows that record each process that reads; with a file "kill", another process dies on the third part."""
+    """Rows that record each reading process; with a file "kill", another one dies on the third part."""
 
     def _read_blocks(self, columns, numbers):
         index, own = self.source.parts[0].path.parents[1], str(os.getpid())
