@@ -46,7 +46,6 @@ OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < 
 # Fields that came after the record, and say nothing.
 YOUNGER = {"unit": None, "step": None, "number_format": "", "origin": "declared"}
 YOUNGER |= dict.fromkeys(("missing_values", "flags", "rules", "proposed_rules"), ())
-RENAMED = {"codes_by_block": "ordered"}  # fields by their names in the record
 RECORD = "The top of tests/contract/test_golden.py says how to record what a method makes."
 
 
@@ -73,7 +72,7 @@ def plain(value, digits=7):
         document = value.to_dict()
         return [[name, again(document.get(name, value.schema))] for name in ("groups", "nodes", "schema", "target")]
     assert hasattr(value, "__dict__"), f"{type(value)} is nothing that the record knows"
-    fields = ((RENAMED.get(name, name), each) for name, each in vars(value).items() if name[0] != "_")
+    fields = ((name, each) for name, each in vars(value).items() if name[0] != "_")
     known = sorted(fields, key=itemgetter(0))
     return [[name, again(each)] for name, each in known if (name, each) not in YOUNGER.items()]
 
