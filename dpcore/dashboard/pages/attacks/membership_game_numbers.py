@@ -52,7 +52,7 @@ class Round:
     @property
     def number(self) -> int:
         """The one answer, or how many of the 9 answers exceed the count without the person."""
-        return self.answers[0] if len(self.answers) == 1 else sum(answer > COUNT for answer in self.answers)
+        return self.answers[0] if len(self.answers) == 1 else sum(x > COUNT for x in self.answers)
 
     @property
     def best_guess(self) -> bool:

@@ -113,8 +113,8 @@ def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
         "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, "
         "education, marital status and occupation. Each release is one draw with teaching noise."
     )
-    pictures, behind = [charts.group_strips(bars, **look)], {say(NUMBERS): frame}
-    return say(lead, **values), Demonstration(figures, pictures, say(keep, **values), assumed, behind)
+    pictures, data = [charts.group_strips(bars, **look)], {say(NUMBERS): frame}
+    return say(lead, **values), Demonstration(figures, pictures, say(keep, **values), assumed, data)
 
 
 def distance_shares(distances: Floats) -> Floats:

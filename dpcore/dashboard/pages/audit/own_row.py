@@ -70,7 +70,7 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
     st.session_state[f"{key}.lacks"] = controls.show_refusal(partial(estimator.check, data.schema))
     make = partial(make_case, estimator, chosen, data)
     found = twin_worlds.run_worlds(key, container, (chosen, data.token), make, trials, real=True)
-    cost = phrase("Shown to anyone else, these results could cost up to epsilon {sum}, if each run keeps its claim.")
+    cost = phrase("Shown to others, these results could cost up to epsilon {sum}, if each run keeps its claim.")
     kind, bound = METHODS[chosen.method], chosen.epsilon
     unclaimed = len(kind.modes) == 1 or "none claimed" in kind.provable_published
     if chosen.mode == "published" and unclaimed:
@@ -79,13 +79,13 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
         case, result = found[0], found[1].result
         caption(case.story)
         twin_worlds.draw_explanation(case)
-        cost = phrase("Shown to anyone else, these results could cost up to epsilon {sum}.")
+        cost = phrase("Shown to others, these results could cost up to epsilon {sum}.")
         bound, trials = result.bound, result.trials
     if math.isinf(bound):
-        cost = phrase("Shown to anyone else, these results would have no guarantee: no epsilon is proven.")
+        cost = phrase("Shown to others, these results have no guarantee: no epsilon is proven.")
     runs = phrase("{runs:,} runs on your real rows, for your eyes only: nothing is charged.")
-    sentences = say(runs, runs=2 * trials), say(cost, sum=number(chosen.loss_factor * trials * bound))
-    st.caption(f"**{say(REAL_DATA)}** · {' '.join(sentences)}")
+    texts = say(runs, runs=2 * trials), say(cost, sum=number(chosen.loss_factor * trials * bound))
+    st.caption(f"**{say(REAL_DATA)}** · {' '.join(texts)}")
     with st.expander(say("The person’s values. {mark}", mark=say(REAL_DATA))), mendable():
         draw_values(data, chosen)
 
@@ -104,9 +104,9 @@ def draw_settings(key: str, data: Dataset) -> tuple[OwnRow, int]:
     with cells[2]:
         epsilon = epsilon_slider(key, phrase("Epsilon"), EPSILONS)
     with settings_drawer():
-        changes = {change: words for change, words in CHANGES.items() if change in kind.relations_in(mode)}
-        relation_key, usual = f"{key}.relation.{'.'.join(changes)}", kind.parameters()["relation"].default
-        relation = choice(st.radio, say("Change in world B"), relation_key, changes, usual=usual)
+        changes = {k: v for k, v in CHANGES.items() if k in kind.relations_in(mode)}
+        widget, usual = f"{key}.relation.{'.'.join(changes)}", kind.parameters()["relation"].default
+        relation = choice(st.radio, say("Change in world B"), widget, changes, usual=usual)
         if relation == "replace":
             label = say("Row number whose values the person gets")
             other = lasting(st.number_input, label, f"{key}.other:{data.token}", 1, rows, min(2, rows))

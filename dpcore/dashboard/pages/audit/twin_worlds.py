@@ -47,15 +47,15 @@ COLUMNS = phrase("smokes drives votes rents visits swims town ill sings")
 VERDICTS = {  # heading and sentence of each verdict
     Verdict.FAILS: (
         phrase("## :red[:material/gavel: Caught]"),
-        phrase("95% sure: the attacked run can cost epsilon {least} or more. The claim is {claimed}."),
+        phrase("95% sure: the attacked run can cost epsilon {least} or more. Claimed: {claimed}."),
     ),
     Verdict.OPEN: (
         phrase("## :blue[:material/help: Not caught, which proves nothing]"),
-        phrase("The claim is {claimed}. This attack shows epsilon {least}; another might show more."),
+        phrase("Claimed: {claimed}. This attack shows epsilon {least}; another might show more."),
     ),
     None: (
         phrase("## :orange[:material/info: No claim to refute]"),
-        phrase("No epsilon is claimed. 95% sure: the attacked run can cost epsilon {least} or more."),
+        phrase("No epsilon claimed. 95% sure: the attacked run can cost epsilon {least} or more."),
     ),
 }
 READING = phrase("""
@@ -190,14 +190,14 @@ def draw_tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         cell.dataframe(rows, hide_index=True, height="content")
 
 
-def draw_charts(case: Case, neighbors: NeighboringPair, *, real: bool) -> None:
+def draw_charts(case: Case, pair: NeighboringPair, *, real: bool) -> None:
     """Draw the charts behind a verdict: the attacker's event, the epsilons, and the ratios of bins.
 
     `real` says that the case uses the user's own rows, so the charts carry the mark of real data.
     """
-    result, event = neighbors.result, neighbors.event
+    result, event = pair.result, pair.event
     mark = charts.mark_real if real else (lambda chart: chart)
-    bins, edge = histogram_pair(neighbors.first, neighbors.second, event.threshold, above=event.above)
+    bins, edge = histogram_pair(pair.first, pair.second, event.threshold, above=event.above)
     proof: Any = {"hits": event.hits, "counted": event.counted, "threshold": event.threshold}
     proof |= {"above": event.above, "edge": edge, "number": case.looks_at, "runs": result.trials}
     proof |= {"claimed": result.claimed, "lower": result.lower_bound}
@@ -211,14 +211,14 @@ def draw_charts(case: Case, neighbors: NeighboringPair, *, real: bool) -> None:
     caption("The outermost bars include results beyond the axis. {runs:,} runs gave no number.", runs=lost)
 
 
-def draw_verdict(neighbors: NeighboringPair) -> None:
+def draw_verdict(pair: NeighboringPair) -> None:
     """Draw the verdict of an audit: caught, not caught, or no claim to refute."""
-    result, proof = neighbors.result, ""
-    if neighbors.verdict is Verdict.OPEN:
+    result, proof = pair.result, ""
+    if pair.verdict is Verdict.OPEN:
         proof = phrase("The proof protects people: all queries together cost at most {bound}.")
         if result.bound > result.claimed:
-            proof = phrase("But the claim lacks a proof for these neighbors: only {bound} is proven.")
-    elif neighbors.verdict is Verdict.FAILS and result.lower_bound > result.bound:
+            proof = phrase("But the claim has no proof for these neighbors: {bound} is proven.")
+    elif pair.verdict is Verdict.FAILS and result.lower_bound > result.bound:
         proof = phrase(
             "The lower bound even exceeds what is proven, {bound}. Either this audit is one of the "
             "5 in 100 false alarms (run it again), or the proof or the program is wrong."
@@ -226,7 +226,7 @@ def draw_verdict(neighbors: NeighboringPair) -> None:
     values = {"claimed": epsilon_text(claim, result.claimed), "bound": epsilon_text(limit, result.bound)}
     # A lower bound is rounded down.
     values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"
-    heading, *sentences = *VERDICTS[neighbors.verdict], proof
+    heading, *sentences = *VERDICTS[pair.verdict], proof
     with st.container(border=True, key="verdict", horizontal=True, vertical_alignment="center"):
         st.markdown(say(heading), width="content")
         st.markdown(" ".join(say(sentence, **values) for sentence in sentences))

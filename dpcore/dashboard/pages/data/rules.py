@@ -57,9 +57,9 @@ def rule_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
             yield from [TableQuestion(text, new, answers, details)] if new else ()
 
 
-def declare_rules(rows: Intake, schema: Schema, parts: Sequence[str], chosen: Sequence[str]) -> None:
-    """Add the `chosen` rules to the schema, and ask about the other `parts` no more."""
-    rows.answers.update(parts)
+def declare_rules(rows: Intake, schema: Schema, keys: Sequence[str], chosen: Sequence[str]) -> None:
+    """Add the `chosen` rules to the schema, and ask about the other `keys` no more."""
+    rows.answers.update(keys)
     rows.changes.update(rules=(*schema.rules, *chosen))
 
 
