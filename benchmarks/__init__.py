@@ -1,1 +1,1 @@
-"""What we measure and how to measure it again; each module prints its figures."""
+"""Benchmarks of accuracy, time and memory; each module is a program that prints its results."""

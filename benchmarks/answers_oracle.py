@@ -1,11 +1,12 @@
-"""Private-PGM's estimator on the answers that MST and AIM heard: how far both are from the rows.
+"""Compare the models of MST and AIM with Private-PGM's estimate from the same measurements.
 
     DPCORE_DATA=... python -m benchmarks.answers_oracle answers.npz AIM 0.1
     peer/bin/python benchmarks/answers_oracle.py answers.npz      (of benchmarks/oracles.lock)
 
-The first command fits a method to Adult with delta 1e-9, and writes what it measured, with the noise's variances, and
-the true tables of all pairs at its own resolution; it prints the mean 2-way distance of the model that was fitted. The
-second fits `mbi.estimation.MirrorDescent` to the same answers, which takes minutes, and prints the same of its own.
+The first command fits a method to Adult with delta 1e-9. It writes the noisy measurements, the
+noise's variances, and the true marginals of all pairs at the method's resolution, and prints the
+mean 2-way distance of the fitted model. The second command fits `mbi.estimation.MirrorDescent` to
+the same measurements, which takes minutes, and prints its mean 2-way distance.
 """
 
 import sys
@@ -20,6 +21,7 @@ ITERATIONS = 1_000
 
 
 def release_here(path: str, name: str, epsilon: str) -> None:
+    """Fit a method to Adult, write its measurements to `path`, and print its 2-way distance."""
     import dpcore as dp
     from dpcore.postprocess import max_entropy
 
@@ -47,10 +49,11 @@ def release_here(path: str, name: str, epsilon: str) -> None:
         true[f"true {a} {b}"] = counts.reshape(sizes[a], sizes[b]) / len(codes)
     kept = {f"{part} {i}": each[part] for i, each in enumerate(answers) for part in each}
     np.savez(path, sizes=sizes, answers=len(answers), **kept, **true)
-    print(f"ours: {far(lambda a, b: fitted[0].model.table((a, b)), true):.4f}")
+    print(f"ours: {far(lambda a, b: fitted[0].model.marginal((a, b)), true):.4f}")
 
 
 def answer_elsewhere(path: str) -> None:
+    """Fit Private-PGM's estimator to the measurements and print its 2-way distance."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -77,7 +80,7 @@ def answer_elsewhere(path: str) -> None:
 
 
 def far(table: Any, true: Any) -> float:
-    """The mean total variation of all pairs from the true tables."""
+    """Return the mean total variation distance between a model's and the true pair marginals."""
     pairs = [key.split() for key in true if key.startswith("true")]
     return float(np.mean([np.abs(table(int(a), int(b)) - true[f"true {a} {b}"]).sum() / 2 for _, a, b in pairs]))
 

@@ -1,9 +1,10 @@
-"""How long a comparison takes: 4 methods x 6 epsilons x 5 repeats on Adult, all cores, with the measures of the page.
+"""Measure the time of a comparison: 4 methods x 6 epsilons x 5 repeats on Adult, on all cores.
 
     DPCORE_DATA=... OPENBLAS_NUM_THREADS=1 python -m benchmarks.compare [--mixed] [--jobs 2]
 
-Prints wall-clock seconds, from the call to the frame and with the workers' start, and when the first run was there.
-`--mixed` has DiffPRFs in the place of HMPrivBayes.
+The comparison has the measures of the page Compare. Printed are the wall-clock seconds of the call,
+with and without the workers' start, and the seconds until the first run was done. `--mixed` has
+DiffPRFs in place of HMPrivBayes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ MEASURES = ("accuracy", "1-way AVD", "2-way AVD", "3-way AVD", "range-query erro
 
 
 def methods(*, mixed: bool) -> dict[str, dp.experiment.Method]:
-    """Four methods under one relation."""
+    """Return four methods under one relation, by name."""
     found: dict[str, dp.experiment.Method] = {
         "NB-Synth C1-gen": dp.NaiveBayesSynthesizer(x_source="model", random_state=0),
         "PrivBayes refined": dp.METHODS["PrivBayes refined"](random_state=0),
@@ -30,6 +31,7 @@ def methods(*, mixed: bool) -> dict[str, dp.experiment.Method]:
 
 
 def main() -> None:
+    """Run the comparison and print its times."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--mixed", action="store_true")
     parser.add_argument("--jobs", type=int, default=-1)

@@ -1,10 +1,11 @@
-"""How long it takes to make the counts of a tree consistent, and that the time grows with the number of nodes.
+"""Measure the time to make the counts of a tree consistent; it should grow with the nodes.
 
     python -m benchmarks.consistency
 
-Best of three runs in seconds, in one process; "ns per node" is that of both passes, and should stay about the same down
-a column of one fan-out, but for what leaves the caches. Siblings are adjacent, except where "scattered" says that every
-level's nodes are in random order. A fan-out of "flat" is one family.
+Printed is the best of three runs in seconds, in one process. "ns per node" is the time of both
+passes; it should be nearly constant in a column of one fan-out, except for trees beyond the caches.
+Siblings are adjacent, except where "scattered" says that every level's nodes are in random order. A
+fan-out of "flat" means one parent for all leaves.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ COLUMNS = ("both passes", "ns per node", "query variance", "projection", "whole 
 
 
 def best(work: Callable[[], Any], runs: int = 3) -> tuple[float, Any]:
-    """The least seconds of several runs, and what the work gave."""
+    """Return the least seconds of several runs, and the result of the last one."""
     seconds = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -32,7 +33,7 @@ def best(work: Callable[[], Any], runs: int = 3) -> tuple[float, Any]:
 
 
 def tree_of(nodes: int, fan_out: int, rng: np.random.Generator | None) -> TreeLeastSquares:
-    """A tree of so many nodes, nearly: full levels, then families below the first nodes of the last of them."""
+    """Return a tree of about `nodes` nodes: full levels, then children of some leaves."""
     parents: list[np.ndarray] = []
     above, left = 1, nodes - 1
     while families := min(above, left // fan_out):
@@ -44,18 +45,19 @@ def tree_of(nodes: int, fan_out: int, rng: np.random.Generator | None) -> TreeLe
 
 
 def measure(tree: TreeLeastSquares, rng: np.random.Generator) -> list[float]:
-    """Seconds of each column for noise of scale 1 on counts of which most are 0."""
+    """Return the seconds of each column, for noise of scale 1 on counts that are mostly 0."""
     counts = tree.sums([rng.poisson(0.2, size=size).astype(float) for size in tree.sizes])
     noisy = [count + rng.laplace(size=len(count)) for count in counts]
     fit, fitted = best(lambda: tree.fit(noisy, [2.0] * len(noisy)))
     weights = [rng.random(size) for size in tree.sizes]
     variance, _ = best(lambda: fitted.query_variance(weights))
     projection, kept = best(fitted.non_negative)
-    whole, _ = best(lambda: tree.whole_numbers(kept))
+    whole, _ = best(lambda: tree.round_to_integers(kept))
     return [fit, 1e9 * fit / sum(tree.sizes), variance, projection, whole]
 
 
 def main() -> None:
+    """Print the table of times."""
     rng = np.random.default_rng(0)
     print(f"{'fan-out':>18} {'nodes':>9} {'levels':>6}  " + "  ".join(f"{name:>14}" for name in COLUMNS))
     for fan_out, scattered in ((2, False), (2, True), (10, False), (10, True), (1000, False), (0, False)):

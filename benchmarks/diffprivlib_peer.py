@@ -1,10 +1,12 @@
-"""IBM's diffprivlib on the rows that `python -m benchmarks.forests --codes adult.npz` wrote.
+"""Measure IBM's diffprivlib on the rows that `benchmarks.forests --codes adult.npz` wrote.
 
-    python3 -m venv peer && peer/bin/pip install "diffprivlib==0.6.6" "scikit-learn<1.6" "numpy<2.1"
+    python3 -m venv peer
+    peer/bin/pip install "diffprivlib==0.6.6" "scikit-learn<1.6" "numpy<2.1"
     peer/bin/python benchmarks/diffprivlib_peer.py adult.npz
 
-Stands alone, because diffprivlib needs an older scikit-learn than ours. Codes are scaled to [0, 1] by their public
-number; the settings are its defaults but for the sizes (25 trees, depth 5). Mean of 5 runs.
+It runs in its own environment, because diffprivlib needs an older scikit-learn than dpcore. Codes
+are scaled to [0, 1] by the public number of codes. The settings are the defaults, except for the
+sizes (25 trees, depth 5). Printed is the mean of 5 runs.
 """
 
 import sys
@@ -18,6 +20,7 @@ EPSILONS = (2.0, 1.0, 0.5, 0.25, 0.1)
 
 
 def main() -> None:
+    """Fit the forests and print their accuracy."""
     rows = np.load(sys.argv[1])
     scale = np.maximum(rows["sizes"] - 1, 1).astype(float)
     x, x_test, y, truth = rows["x"] / scale, rows["x_test"] / scale, rows["y"], rows["y_test"]

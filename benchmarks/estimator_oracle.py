@@ -1,11 +1,12 @@
-"""Private-PGM's estimator on the tables that `MaximalEntropy` is given: how far apart the two distributions are.
+"""Compare `MaximalEntropy` with Private-PGM's estimator on the same marginals.
 
     make oracles
 
-Our model is fitted, and what it was given and what it says is written to a file. In an environment of its own, with
-nothing of this project, `mbi.estimation.MirrorDescent` is then fitted to the same tables; the total variation of each
-pair of columns is printed, and one above 1e-6 is a failure.
-Tables are exact margins of a made-up distribution of six columns, on a cycle of four and a tail, so that they agree.
+Our model is fitted, and its input and its distribution are written to a file. In another
+environment, without this project, `mbi.estimation.MirrorDescent` is fitted to the same marginals.
+Printed is the total variation distance of each pair of columns; one above 1e-6 is a failure.
+The marginals are noiseless marginals of an invented distribution of six columns, on a cycle of four
+and a tail, so that they are consistent.
 """
 
 import sys
@@ -21,28 +22,31 @@ MOST = 1e-6
 
 
 def key(pair: tuple[int, int]) -> str:
+    """Return the name of a pair's marginal in the file."""
     return f"{pair[0]} {pair[1]}"
 
 
 def estimate_here(path: str) -> None:
+    """Fit our model and write the marginals and its distribution to `path`."""
     from dpcore.postprocess.max_entropy import MaximalEntropy
 
     joint = np.random.default_rng(7).dirichlet(np.full(int(np.prod(SIZES)), 0.05)).reshape(SIZES)
 
-    def margin(clique: tuple[int, ...]) -> np.ndarray:
+    def marginal(clique: tuple[int, ...]) -> np.ndarray:
         return joint.sum(axis=tuple(j for j in range(len(SIZES)) if j not in clique))
 
-    model = MaximalEntropy([margin((j,)) for j in range(len(SIZES))])
+    model = MaximalEntropy([marginal((j,)) for j in range(len(SIZES))])
     for pair in GIVEN:
-        model.join(pair, [np.arange(SIZES[j]) for j in pair], margin(pair))
+        model.add_target(pair, [np.arange(SIZES[j]) for j in pair], marginal(pair))
     print(f"ours: an L1 distance of {model.fit(200):.1e} from what is given at most")
-    far = [np.abs(margin(pair) - np.outer(margin(pair[:1]), margin(pair[1:]))).sum() / 2 for pair in GIVEN]
+    far = [np.abs(marginal(pair) - np.outer(marginal(pair[:1]), marginal(pair[1:]))).sum() / 2 for pair in GIVEN]
     print(f"given tables: a total variation of {min(far):.3f} from independence at least")
-    given = {f"given {key(pair)}": margin(pair) for pair in GIVEN}
-    np.savez(path, **given, **{f"model {key(pair)}": model.table(pair) for pair in PAIRS})
+    given = {f"given {key(pair)}": marginal(pair) for pair in GIVEN}
+    np.savez(path, **given, **{f"model {key(pair)}": model.marginal(pair) for pair in PAIRS})
 
 
 def estimate_elsewhere(path: str) -> None:
+    """Fit Private-PGM's estimator and print the distances; exit with 1 above the limit."""
     import jax
 
     jax.config.update("jax_enable_x64", True)

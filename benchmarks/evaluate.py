@@ -1,12 +1,13 @@
-"""How long the evaluation takes on Adult, beside its targets: `python -m benchmarks.evaluate`.
+"""Measure the time of the evaluation on Adult beside its targets: `python -m benchmarks.evaluate`.
 
-Needs Adult (see `dpcore.datasets`). Times are the best of a few runs, in seconds. The released table is a resample of
-each column on its own: right one-way marginals, no dependence.
+Needs Adult (see `dpcore.datasets`). Times are the best of a few runs, in seconds. The evaluated
+table is an independent resample of each column: correct one-way marginals, no dependence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -19,7 +20,7 @@ from dpcore.rows import joint_counts
 
 
 def best(call: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:
-    """The shortest time of some runs, and what the last one returned."""
+    """Return the shortest seconds of some runs, and the result of the last one."""
     times = []
     for _ in range(runs):
         start = perf_counter()
@@ -29,10 +30,12 @@ def best(call: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:
 
 
 def show(what: str, seconds: float, target: str = "") -> None:
+    """Print a measurement with its target."""
     print(f"{what:<58} {seconds:8.3f} s  {target}")
 
 
 def main() -> None:
+    """Print the times of all measures."""
     data = datasets.load("adult")
     train, test, schema, target = data.train, data.test, data.schema, data.target
     rng = np.random.default_rng(0)
@@ -60,19 +63,16 @@ def main() -> None:
 
     print()
     for model in evaluate.MODELS:
-        show(
-            model,
-            best(lambda m=model: evaluate.real_data_baseline(train, test, schema, target, models=[m]))[0],
-            "target .5",
-        )
+        work = partial(evaluate.real_data_baseline, train, test, schema, target, models=[model])
+        show(model, best(work)[0], "target .5")
     args = codes, test_codes, released_codes, schema, target
     show("tstr of codes, ceiling known", best(lambda: evaluate.tstr(*args, include_real=False))[0])
     seconds, result = best(lambda: evaluate.tstr(train, test, released, schema, target))
     show("tstr of frames, ceiling included", seconds)
     label = evaluate.Label(column=target, equals=">50K")
     for protocol in ("tstr", "published"):
-        args = data.test, released, schema, label
-        seconds, _ = best(lambda p=protocol, a=args: evaluate.misclassification(*a, protocol=p), runs=1)
+        work = partial(evaluate.misclassification, data.test, released, schema, label, protocol=protocol)
+        seconds, _ = best(work, runs=1)
         show(f"misclassification, {protocol}, 50 repeats", seconds)
     print("\n" + result.drop(columns="note").round(5).to_string(index=False))
     print(
@@ -82,13 +82,17 @@ def main() -> None:
 
 
 def three_way(codes: Any, schema: Any) -> list[Any]:
+    """Return the counts of all 3-way marginals."""
     d = len(schema)
     families = [(i, j, k) for i in range(d) for j in range(i + 1, d) for k in range(j + 1, d)]
     return joint_counts(codes, schema.sizes, families)
 
 
 def fit_to_convergence(train: Any, test: Any, schema: Any, target: str) -> float:
-    """Accuracy of the regression by Newton steps down to a gradient of 1e-10: what L-BFGS is compared with."""
+    """Return the test accuracy of a logistic regression fitted by Newton steps.
+
+    The steps end at a gradient of 1e-10; the accuracy by L-BFGS is compared with it.
+    """
     position = schema.index(target)
     sizes = np.delete(schema.sizes, position).tolist()
     X, X_test = (one_hot(np.delete(codes, position, axis=1), sizes) for codes in (train, test))

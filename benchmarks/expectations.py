@@ -1,14 +1,17 @@
-"""How far what is expected from public facts is from what runs have, table by table.
+"""Compare the errors expected from public facts with those of runs, table by table.
 
-    DPCORE_DATA=... python -m benchmarks.expectations [--tables sample wine] [--epsilons 0.1 1 10] [--runs 3]
+    DPCORE_DATA=... python -m benchmarks.expectations [--tables sample wine] [--epsilons 0.1 1 10]
+        [--runs 3]
 
-For every table, epsilon, and way in which the dashboard offers a synthesizer: the mean over columns of the expected
-total variation distance, that of runs (the median of so many, or of one that takes longer than `LONG` seconds), and
-their ratio, with an asterisk beyond a factor of 1.5; seconds that are expected, and those of a run; and milliseconds
-that the expectation took. In the end, by synthesizer, how many lie within the factor, and the least and largest ratio.
+For every table, epsilon and preset of a synthesizer it prints the mean over columns of the expected
+total variation distance, and that of runs: the median of `--runs` runs, or of one run if it takes
+longer than `LONG` seconds. Their ratio has an asterisk beyond a factor of 1.5. Also printed are the
+expected seconds and those of a run, and the milliseconds that the expectation took. At the end, by
+synthesizer, it prints how many ratios are within the factor, and the least and largest ratio.
 
-What is usual of columns, and what methods read off runs, was chosen on these tables; of the bank cards, only what is
-lost of bits. Bounds of scikit-learn's wines, patients and tumors are round numbers.
+The assumptions about columns, and those about runs, were chosen on these tables; for the bank
+cards, only the loss of bits was. Bounds of scikit-learn's wines, patients and tumors are round
+numbers.
 """
 
 from __future__ import annotations
@@ -59,18 +62,14 @@ PATIENTS = (
 
 
 def example(name: str) -> tuple[pd.DataFrame, dp.Schema]:
-    """A table of scikit-learn with ten bins for every number; the target is the kind of wine, or a binary one."""
+    """Return a table of scikit-learn with ten bins for every number, and its schema.
+
+    The target is the kind of wine, or a binary column.
+    """
     found = load_wine(as_frame=True) if name == "wine" else load_diabetes(as_frame=True, scaled=False)
     bounds = WINE if name == "wine" else PATIENTS
     columns = [
-        dp.Column(
-            name=f"c{i}",
-            kind="continuous",
-            lower=low,
-            upper=high,
-            bins=2 if high == 2 else 10,
-            outside="clip",
-        )
+        dp.Column(name=f"c{i}", kind="continuous", lower=low, upper=high, bins=2 if high == 2 else 10, outside="clip")
         for i, (low, high) in enumerate(bounds)
     ]
     label = found.target if name == "wine" else (found.target > 140).astype(int)
@@ -80,7 +79,7 @@ def example(name: str) -> tuple[pd.DataFrame, dp.Schema]:
 
 
 def runs(method: Synthesizer, frame: pd.DataFrame, schema: dp.Schema, many: int) -> tuple[float, float]:
-    """The median of runs' mean distance of columns, and of their seconds."""
+    """Return the median over runs of the mean distance of columns, and of the seconds."""
     real, distances, seconds = schema.encode(frame), list[float](), list[float]()
     while len(distances) < many and max(seconds, default=0.0) <= LONG:
         start = time.perf_counter()
@@ -92,6 +91,7 @@ def runs(method: Synthesizer, frame: pd.DataFrame, schema: dp.Schema, many: int)
 
 
 def main() -> None:
+    """Print the comparison for all chosen tables."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.1, 1.0, 10.0])

@@ -1,8 +1,8 @@
-"""What the figures of the papers cost: the processor's seconds of one repeat by parts, and of five.
+"""Measure the processor time of the papers' figures: of one repeat by parts, and of five repeats.
 
     DPCORE_DATA=... python -m benchmarks.figures [NAME of a figure or data set ...]
 
-Everything runs in this process, one run after the other; the command `dpcore figure` takes all cores.
+Everything runs in this process, one run after the other; `dpcore figure` uses all cores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROW = "| {:<45} |" + " {:>10} |" * (len(PARTS) + 4)
 
 
 def measure(times: Counter[str], kind: type, name: str) -> None:
-    """Add up what calls of a function take that are made by none of the others."""
+    """Add up the seconds of a method's calls in `times`, without other measured calls inside."""
     call: Any = vars(kind).get(name)
 
     def timed(*args: Any, **how: Any) -> Any:
@@ -40,6 +40,7 @@ def measure(times: Counter[str], kind: type, name: str) -> None:
 
 
 def main(*names: str) -> None:
+    """Print the seconds of the chosen figures."""
     times: Counter[str] = Counter()
     for part, kinds in PARTS.items():
         for kind in kinds:

@@ -1,16 +1,18 @@
-"""How many distances of real runs lie in the bands that were forecast from public facts, table by table.
+"""Measure how often distances of real runs are inside the bands of a forecast, table by table.
 
-    DPCORE_DATA=... python -m benchmarks.forecast [--epsilon 1] [--runs 20] [--rows 10000] [--tables adult hospital]
-        [--all]
+    DPCORE_DATA=... python -m benchmarks.forecast [--epsilon 1] [--runs 20] [--rows 10000]
+        [--tables adult hospital] [--all]
 
-For every table and synthesizer: the share of columns over all runs whose distance lies in the forecast's band of 90%,
-the same of pairs (at most 300, drawn once), and of the groups that are at least as large as the smallest one that was
-forecast to stand out, the share that is off by half at most. A forecast sees the schema and the number of rows. The
-first rows of a table are taken, as many as `--rows` says. `--all` has every way in which the dashboard offers a method.
+For every table and synthesizer it prints the share of columns, over all runs, whose distance is in
+the forecast's 90% band, and the same share of pairs (at most 300, drawn once). For groups at least
+as large as the smallest one that the forecast reports, it prints the share of errors within half
+their size. A forecast sees the schema and the number of rows. Of a table the first `--rows` rows
+are used. `--all` has every preset of a method.
 
-What rehearsals look like was chosen on the first four tables. The last two were fixed before any of their numbers was
-seen: the hospital's visits of `tests.strangers`, where the department is made a function of the diagnosis, and
-scikit-learn's 569 tumors, with the means of ten measurements and the diagnosis.
+The forecast's assumptions were chosen on the first four tables. The last two tables were fixed
+before any of their results were seen: the hospital's visits of `tests.sample_tables`, with the
+department as a function of the diagnosis, and scikit-learn's 569 tumors, with the means of ten
+measurements and the diagnosis.
 """
 
 from __future__ import annotations
@@ -29,13 +31,13 @@ from dpcore.experiment.forecasts import MOST_PAIRS, Band, forecast
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.rows import joint_counts
-from tests.strangers import hospital
+from tests.sample_tables import hospital
 
 TABLES = ("adult", "big5", "bank cards", "bank cards, dependent", "hospital", "tumors")
 
 
 def tumors() -> tuple[pd.DataFrame, dp.Schema]:
-    """Ten means of measurements and the diagnosis; bounds are round numbers."""
+    """Return scikit-learn's tumors: means of ten measurements, diagnosis, and round bounds."""
     found = load_breast_cancer(as_frame=True)
     bounds = (30, 40, 200, 2_600, 0.2, 0.4, 0.5, 0.25, 0.4, 0.1)
     frame = found.data.iloc[:, :10].assign(diagnosis=found.target.map({0: "malignant", 1: "benign"}))
@@ -48,7 +50,7 @@ def tumors() -> tuple[pd.DataFrame, dp.Schema]:
 
 
 def table(name: str, most: int) -> tuple[pd.DataFrame, dp.Schema]:
-    """The rows that runs are fitted on, and the schema, whose public bound is their number."""
+    """Return at most `most` rows of a table, and the schema with their number as public bound."""
     if name in ("hospital", "tumors"):
         frame, schema = hospital() if name == "hospital" else tumors()
     else:
@@ -59,7 +61,7 @@ def table(name: str, most: int) -> tuple[pd.DataFrame, dp.Schema]:
 
 
 def synthesizers(*, every: bool) -> dict[str, Synthesizer]:
-    """What makes rows, by name; as it is offered first, or in all ways."""
+    """Return the synthesizers by name: the default preset of each, or all presets."""
     found = {}
     for name, kind in METHODS.items():
         if issubclass(kind, Synthesizer):
@@ -72,7 +74,7 @@ def synthesizers(*, every: bool) -> dict[str, Synthesizer]:
 
 
 def share_inside(band: Band | None, distances: list[float]) -> float:
-    """The share of distances that lie in a band."""
+    """Return the share of distances that are inside a band."""
     values = np.array(distances)
     return float(((band.low <= values) & (values <= band.high)).mean()) if band else float("nan")
 
@@ -80,7 +82,7 @@ def share_inside(band: Band | None, distances: list[float]) -> float:
 def share_covered(
     method: Synthesizer, frame: pd.DataFrame, schema: dp.Schema, epsilon: float, runs: int
 ) -> tuple[float, float, float, str]:
-    """The shares of columns, pairs and groups, and the bands in words."""
+    """Return the shares of columns, pairs and groups inside their bands, and the bands as text."""
     step = forecast(method, schema, len(frame), epsilons=[epsilon]).steps[0]
     real, rows = schema.encode(frame), len(frame)
     found: dict[int, list[float]] = {1: [], 2: []}
@@ -106,6 +108,7 @@ def share_covered(
 
 
 def main() -> None:
+    """Print the shares for all chosen tables and synthesizers."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--runs", type=int, default=20)

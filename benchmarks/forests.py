@@ -1,14 +1,15 @@
-"""Private trees and forests on Adult, beside other people's and beside no privacy at all.
+"""Measure private trees and forests on Adult, beside other libraries and non-private ones.
 
     python -m benchmarks.forests            accuracy and balanced accuracy, mean of 5 runs
-    python -m benchmarks.forests --paper    paper 003's own configuration (25 trees, depth 5), both modes, both scores
-    python -m benchmarks.forests --speed    seconds to fit and to predict, and against scikit-learn
-    python -m benchmarks.forests --codes F  the encoded rows as F, for `benchmarks/diffprivlib_peer.py`
+    python -m benchmarks.forests --paper    paper 003's configuration (25 trees, depth 5), both
+                                            modes, both scores
+    python -m benchmarks.forests --speed    seconds to fit and to predict, beside scikit-learn's
+    python -m benchmarks.forests --codes F  write the encoded rows to F, for diffprivlib_peer.py
 
-Learned from the 30,162 complete training rows, measured on the 15,060 complete test rows. Sizes and shares are the
-documented defaults, which were found on the bundled sample and on Big5 (`methods.trees.base.sizes_for`); nothing was
-chosen on these test rows. IBM's diffprivlib does not run beside our version of scikit-learn; `--codes adult.npz` writes
-the encoded rows, and `benchmarks/diffprivlib_peer.py` measures it on them in an environment of its own.
+Models are fitted on the 30,162 complete training rows and tested on the 15,060 complete test rows.
+Sizes and shares are the documented defaults, which were chosen on the bundled sample and on Big5
+(`methods.trees.base.sizes_for`), not on these test rows. IBM's diffprivlib does not run with our
+version of scikit-learn: `benchmarks/diffprivlib_peer.py` measures it in another environment.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ EPSILONS = (2.0, 1.0, 0.5, 0.25, 0.1)
 
 
 def main() -> None:
+    """Run the measurement that the arguments select."""
     data = datasets.load("adult")
     if "--speed" in sys.argv:
         speed(data)
@@ -50,7 +52,7 @@ def main() -> None:
 
 
 def defaults(data: Dataset) -> Iterator[dict[str, Any]]:
-    """Every private classifier as it comes, at several epsilons and under both relations."""
+    """Measure every private classifier with its defaults, at several epsilons, both relations."""
     for relation in ("add_remove", "replace"):
         for name, method in METHODS.items():
             if issubclass(method, PrivateClassifier) and "corrected" in method.modes and method.paper != "004":
@@ -63,7 +65,7 @@ def defaults(data: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def paper(data: Dataset) -> Iterator[dict[str, Any]]:
-    """25 trees of depth 5, the root of the columns per node."""
+    """Measure 25 trees of depth 5, with the square root of the columns per node."""
     size: dict[str, Any] = {"n_trees": 25, "max_depth": 5, "max_features": "sqrt"}
     for epsilon in (2.0, 1.0, 0.75, 0.5, 0.25, 0.1, 0.05):
         for score in ("Max", "InfoGain"):
@@ -77,7 +79,7 @@ def paper(data: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def measure_accuracy(name: str, data: Dataset, method: PrivateClassifier) -> dict[str, Any]:
-    """Mean accuracies of `RUNS` fits, and their spread."""
+    """Return the mean, lowest and highest accuracy of `RUNS` fits as a row of the table."""
     target = data.target or ""
     truth = data.schema.encode(data.test)[:, data.schema.index(target)]
     found = []
@@ -100,7 +102,7 @@ def measure_accuracy(name: str, data: Dataset, method: PrivateClassifier) -> dic
 
 
 def references(data: Dataset) -> Iterator[dict[str, Any]]:
-    """No privacy, and the majority class."""
+    """Return rows for non-private classifiers and the majority class."""
     target = data.target or ""
     codes, test = data.schema.encode(data.train), data.schema.encode(data.test)
     index = data.schema.index(target)
@@ -125,7 +127,7 @@ def references(data: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def export(data: Dataset, path: str) -> None:
-    """The codes, for programs that need other versions of scikit-learn than ours."""
+    """Write the codes, for programs that need another version of scikit-learn."""
     codes, test = data.schema.encode(data.train), data.schema.encode(data.test)
     index = data.schema.index(data.target or "")
     sizes = np.delete(np.array(data.schema.sizes), index)
@@ -140,7 +142,7 @@ def export(data: Dataset, path: str) -> None:
 
 
 def speed(data: Dataset) -> None:
-    """Seconds, the best of some runs."""
+    """Print the seconds of fits and predictions, the best of some runs."""
     schema = data.schema
     codes = schema.encode(data.train)
     x, y = codes[:, :-1], codes[:, -1]
@@ -173,17 +175,17 @@ def speed(data: Dataset) -> None:
 
 
 def seconds(call: Callable[[], Any], runs: int = 5) -> float:
-    """The shortest of some runs."""
+    """Return the shortest seconds of some runs."""
     return best(call, runs)[0]
 
 
 def allow_all_rows(schema: Schema) -> Schema:
-    """The schema for as many rows as the large table has."""
+    """Return the schema with a row bound for the large table."""
     return replace(schema, max_rows=1_000_000)
 
 
 def tell(rows: Iterator[dict[str, Any]]) -> None:
-    """Print a table."""
+    """Print rows as a table."""
     frame = pd.DataFrame(list(rows))
     print(frame.to_string(index=False, na_rep="", float_format=lambda v: f"{v:.3f}" if v < 10 else f"{v:g}"))
     print()

@@ -1,9 +1,10 @@
-"""NB-Synth on Adult: accuracy, distances and the paper's figures.
+"""Measure NB-Synth on Adult: accuracy, distances and the paper's figures.
 
     DPCORE_DATA=... python -m benchmarks.naive_bayes [--readings]
 
-Accuracy is of logistic regression trained on synthetic rows (one-hot of the 16-bin codes) and tested on Adult's 15,060
-test rows. `--readings` adds the readings that the paper leaves open: S, the base of the logarithm, bins, smoothing.
+The accuracy is of logistic regression trained on synthetic rows (one-hot of the 16-bin codes) and
+tested on Adult's 15,060 test rows. `--readings` adds the interpretations that the paper leaves
+open: S, the base of the logarithm, bins, smoothing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ PUBLISHED_RANGE = (0.822, 0.836)  # the paper's range at epsilon 1.5
 def measure(
     data: dp.datasets.Dataset, models: tuple[str, ...], sampled: int | None, **parameters: object
 ) -> np.ndarray:
-    """Accuracies, shape (repeats, models), and the mean 1- and 2-way distances in the last two columns."""
+    """Return an array of one row per repeat: accuracy by model, mean 1-way and 2-way distance."""
     schema = data.schema
     train, test = schema.encode(data.train), schema.encode(data.test)
     found = []
@@ -39,6 +40,7 @@ def measure(
 
 
 def show_corrected(data: dp.datasets.Dataset) -> None:
+    """Print the results of the corrected variants."""
     print(f"Corrected, add_remove, {ROWS:,} rows, mean (standard deviation) of {REPEATS} runs")
     print(f"{'variant':22} {'epsilon':>7} {'LR':>15} {'Bayes net':>15} {'1-way AVD':>9} {'2-way AVD':>9}")
     for name, extra in (("C1", {}), ("C1-gen", {"x_source": "model"}), ("C2", {"variant": "C2", "rows": ROWS})):
@@ -52,6 +54,7 @@ def show_corrected(data: dp.datasets.Dataset) -> None:
 
 
 def figures(data: dp.datasets.Dataset) -> None:
+    """Print the paper's figures."""
     print(f"\nThe paper's figures: mean and variance of the accuracy over {REPEATS} runs, S = N")
     epsilons = [round(0.1 * step, 1) for step in range(16)]
     methods = {
@@ -66,6 +69,7 @@ def figures(data: dp.datasets.Dataset) -> None:
 
 
 def readings(data: dp.datasets.Dataset) -> None:
+    """Print the results of the paper's possible interpretations."""
     low, high = PUBLISHED_RANGE
     print(f"\nReadings of the paper at epsilon 1.5, printed: {low:.3f} to {high:.3f} (logistic regression)")
     print(f"{'bins':>16} {'S / N':>6} {'base':>5} {'smoothing':>9} {'min':>7} {'mean':>7} {'max':>7}  all inside")
@@ -94,6 +98,7 @@ def readings(data: dp.datasets.Dataset) -> None:
 
 
 def main() -> None:
+    """Print all results."""
     data = dp.datasets.load("adult")
     ceiling = dp.evaluate.real_data_baseline(data.train, data.test, data.schema, "income")
     print(ceiling.to_string(index=False), "\n")

@@ -1,10 +1,11 @@
-"""Bayesian-network synthesis on Adult and Big5: utility, run time and memory.
+"""Measure Bayesian-network synthesis on Adult and Big5: utility, run time and memory.
 
     DPCORE_DATA=... python -m benchmarks.networks [--speed] [--big5]
 
-Utility: fitted on Adult's 30,162 training rows, 30,162 rows sampled, mean (standard deviation) of 3 runs against the
-rows they were fitted on; accuracy of logistic regression on the 15,060 test rows. `--speed` prints the times of fits
-and samples instead, `--big5` those on Big5 as well.
+Methods are fitted on Adult's 30,162 training rows, and 30,162 rows are sampled. Printed are the
+mean (and standard deviation) of 3 runs of the distances from the training rows, and the accuracy of
+logistic regression on the 15,060 test rows. `--speed` prints the times of fits and samples instead,
+`--big5` those on Big5 too.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ EPSILONS = (1.0, 0.1)
 
 
 class OneWays(dp.NaiveBayesSynthesizer):
-    """Independent noisy marginals: naive Bayes about a class that is always the same."""
+    """Independent noisy marginals: NB-Synth with a constant class."""
 
     def fit(self, frame: pd.DataFrame, y: None = None, *, schema: dp.Schema, **more: object) -> OneWays:
-        """See `NaiveBayesSynthesizer.fit`."""
+        """Fit to a data frame; see `NaiveBayesSynthesizer.fit`."""
         constant = dp.Column(name="(none)", kind="categorical", categories=("all",))
         schema = replace(schema, columns=(*schema.columns, constant), target="(none)")
         return super().fit(frame.assign(**{"(none)": "all"}), schema=schema, **more)
 
 
 def releases() -> dict[str, Callable[[float], PrivateEstimator]]:
-    """Every row of the table, by its name."""
+    """Return the measured methods by their titles in the table."""
     return {
         "independent marginals": lambda e: OneWays(epsilon=e, x_source="model"),
         "NB-Synth C1-gen": lambda e: dp.NaiveBayesSynthesizer(epsilon=e, x_source="model"),
@@ -62,6 +63,7 @@ def releases() -> dict[str, Callable[[float], PrivateEstimator]]:
 
 
 def utility(data: dp.datasets.Dataset) -> None:
+    """Print distances and accuracy of all methods."""
     schema = data.schema
     train, test = schema.encode(data.train), schema.encode(data.test)
     print(f"{'':31} {'epsilon':>7} {'proved':>8} {'1-way':>13} {'2-way':>13} {'3-way':>13} {'accuracy':>14} {'fit':>7}")
@@ -85,6 +87,7 @@ def utility(data: dp.datasets.Dataset) -> None:
 
 
 def print_times(name: str, work: Callable[[], object], runs: int) -> None:
+    """Print the seconds of some runs of a call."""
     seconds = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -96,6 +99,8 @@ def print_times(name: str, work: Callable[[], object], runs: int) -> None:
 
 
 def speed(data: dp.datasets.Dataset, runs: int) -> None:
+    """Print the seconds of fits and samples."""
+
     def fit(method: PrivateEstimator) -> Callable[[], object]:
         return lambda: method.fit(data.train, schema=data.schema)
 
@@ -116,6 +121,7 @@ def speed(data: dp.datasets.Dataset, runs: int) -> None:
 
 
 def main() -> None:
+    """Run the measurement that the arguments select."""
     adult = dp.datasets.load("adult")
     if "--speed" not in sys.argv:
         utility(adult)

@@ -1,11 +1,12 @@
-"""What exactly sampled noise costs in time, method by method.
+"""Measure the time of exactly sampled noise, method by method.
 
-    python -m benchmarks.noise           fits of every corrected method with NumPy's noise and exactly sampled
-    python -m benchmarks.noise --draws   one count, and a million; a choice among a million; questions of few counts
+    python -m benchmarks.noise           fits of all corrected methods, with NumPy's noise and with
+                                         exactly sampled noise
+    python -m benchmarks.noise --draws   one count, and a million; a selection among a million
 
-Methods as they come, which is how the pages begin, on the training rows of the bundled sample and of Adult. Processor
-time of this process, the least of `RUNS` fits, so that other work on the machine matters little; nothing is charged to
-anybody's books.
+Methods have their default parameters and are fitted to the training rows of the bundled sample and
+of Adult. Times are processor seconds of this process, the least of `RUNS` fits, so that other
+programs matter little. No ledger file is charged.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ SIZES = {1: 200, 20: 50, 10_000: 2}  # counts of a question, and how many questi
 
 
 def main() -> None:
+    """Run the measurement that the arguments select."""
     if "--draws" in sys.argv:
         draws()
     else:
@@ -37,6 +39,7 @@ def main() -> None:
 
 
 def methods() -> None:
+    """Print the times of all corrected methods."""
     sets = [datasets.load("sample"), datasets.load("adult")]
     print("| method | " + " | ".join(f"{data.name}: NumPy | exactly sampled | times" for data in sets) + " |")
     print("| --- |" + " ---: | ---: | ---: |" * len(sets))
@@ -51,12 +54,12 @@ def methods() -> None:
 
 
 def fit(method: Any, data: Dataset, noise: str) -> Callable[[], object]:
-    """A fit of the method as it comes."""
+    """Fit a method with its default parameters and a source of noise."""
     return lambda: method(noise=noise).fit(data.train, schema=data.schema)
 
 
 def least(act: Callable[[], object]) -> float:
-    """Seconds of processor time, the least of `RUNS`."""
+    """Return the least processor seconds of `RUNS` calls."""
     found = []
     for _ in range(RUNS):
         start = time.process_time()
@@ -66,6 +69,7 @@ def least(act: Callable[[], object]) -> float:
 
 
 def draws() -> None:
+    """Print the times of single draws."""
     counts, scores = np.arange(MILLION), np.random.default_rng(1).normal(0, 3, MILLION)
     for kind in ("laplace", "geometric", "auto"):
         noise = make_noise(kind, None)

@@ -1,14 +1,16 @@
-"""How wrong range queries are on Adult, by the size of the range: the figures of patent 002's claim.
+"""Measure errors of range queries on Adult, by the size of the range: patent 002's claim.
 
-    python -m benchmarks.ranges            errors at epsilon 1, 10 iterations, 1,000 random queries, mean of 10 runs
-    python -m benchmarks.ranges --groups   the same for ranges of the release's own groups, whose error is noise alone
-    python -m benchmarks.ranges --speed    seconds of a fit, and against the number of leaves
+    python -m benchmarks.ranges            errors at epsilon 1, 10 iterations, 1,000 random queries,
+                                           mean of 10 runs
+    python -m benchmarks.ranges --groups   ranges of the release's groups: their error is noise only
+    python -m benchmarks.ranges --speed    seconds of a fit, also by the number of leaves
 
-A release's error has two parts. The noise's is measured against the noise-free counts of the same partition; the other
-is that values inside a leaf are not uniform, which no noise, or consistency, changes. All trees of one run have the
-same seed, hence the same divisions, but DiffGen, which divides in its own way. "raw" is the same release without
-consistency: each query is the sum of the fewest noisy nodes. "published" are leaves whose negative counts were moved
-to 0. The flat histogram has Laplace noise on every cell of the domain.
+The error has two parts. The noise's part is measured against noiseless counts of the same
+partition. The other part arises because values inside a leaf are not uniform; no noise or
+consistency changes it. All trees of one run have the same seed, hence the same splits, except
+DiffGen's, which splits in another way. "raw" is the release without consistency: each query is the
+sum of the fewest noisy nodes. "published" are leaves whose negative counts were set to 0. The flat
+histogram has Laplace noise on every cell of the domain.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ TREES = {
 
 
 def main() -> None:
+    """Run the measurement that the arguments select."""
     data = datasets.load("adult")
     if "--speed" in sys.argv:
         speed(data)
@@ -57,7 +60,10 @@ def main() -> None:
 
 
 def errors(data: Dataset) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Frames of `evaluate.range_queries` per run: all of the error, the noise's part, that of the published leaves."""
+    """Return frames of `evaluate.range_queries`: total error, noise's part, published leaves.
+
+    The frames have one row per run and query.
+    """
     schema, queries = data.schema, random_queries(data.schema, 1_000)
     codes = schema.encode(data.train)
     truth = count_matches(codes, schema, queries)
@@ -84,7 +90,7 @@ def errors(data: Dataset) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 
 def group_errors(data: Dataset) -> pd.DataFrame:
-    """Frames of `evaluate.range_queries` per run, each about groups of that run's own divisions."""
+    """Return frames of `evaluate.range_queries` for ranges that are groups of each run's tree."""
     frames = []
     for run in range(RUNS):
         trees = {
@@ -100,7 +106,7 @@ def group_errors(data: Dataset) -> pd.DataFrame:
 
 
 def tell(title: str, frame: pd.DataFrame) -> None:
-    """A table of errors by size with intervals' half widths, and the ratios to noisy leaves alone."""
+    """Print errors by size with half widths of intervals, and ratios to noisy leaves only."""
     sizes = evaluate.errors_by_query_size(frame)
     sizes["shown"] = [
         f"{mean:,.3g} ±{high - mean:,.2g}" for mean, high in zip(sizes["absolute"], sizes["absolute_high"], strict=True)
@@ -114,7 +120,7 @@ def tell(title: str, frame: pd.DataFrame) -> None:
 
 
 def speed(data: Dataset) -> None:
-    """Seconds, best of 3."""
+    """Print the seconds of fits, best of 3."""
     args = {"frame": data.train, "schema": data.schema}
     print(f"{'10 iterations, at most 100,000 leaves':<44}{'leaves':>10}{'seconds':>9}")
     for name, options in TREES.items():

@@ -1,11 +1,12 @@
-"""Naive Bayes and trees from randomized answers on Adult, beside what true answers teach.
+"""Measure naive Bayes and trees from randomized responses on Adult, beside true reports.
 
     python -m benchmarks.responses            accuracy and balanced accuracy, mean of 5 rounds
     python -m benchmarks.responses --cards    the same on the simulated bank cards
-    python -m benchmarks.responses --crossing figure 3 of paper 004: PPNB and DTPD as printed, by p, on both tables
-    python -m benchmarks.responses --speed    seconds for randomizing, reconstructing and classifying
+    python -m benchmarks.responses --crossing figure 3 of paper 004: PPNB and DTPD as published, by
+                                              p, on both data sets
+    python -m benchmarks.responses --speed    seconds to randomize, reconstruct and classify
 
-Learned from the training rows (30,162 of Adult), measured on the test rows (15,060).
+Models are learned from the training rows (30,162 of Adult) and tested on the test rows (15,060).
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ EPSILONS = (1.0, 2.0, 4.0, 8.0)
 
 
 def main() -> None:
+    """Run the measurement that the arguments select."""
     if "--crossing" in sys.argv:
         crossing()
         return
@@ -48,7 +50,7 @@ def main() -> None:
 
 
 def crossing() -> None:
-    """Figure 3 of paper 004, mean of 5 runs, and what came of its claims."""
+    """Print figure 3 of paper 004, mean of 5 runs, and whether its claims hold."""
     for name in datasets.BANK_CARDS:
         made = figure("004 Fig. 3", datasets.load(name), repeats=5)
         accuracies = made.frame[made.frame["metric"] == "accuracy"]
@@ -67,7 +69,7 @@ def crossing() -> None:
 
 
 def published_grid(data: Dataset) -> Iterator[dict[str, Any]]:
-    """Paper 004's grid, for both noises and for none, and the trees that it compares with."""
+    """Measure paper 004's grid, with both noises and without, and the trees in its comparison."""
     for name, noise in NOISES.items():
         for p0 in GRID:
             yield measure_accuracy(f"PPNB as printed, {name}, p0 {p0:g}", data, PPNB(mode="published", p0=p0, **noise))
@@ -78,14 +80,14 @@ def published_grid(data: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def corrected_grid(data: Dataset) -> Iterator[dict[str, Any]]:
-    """A finite epsilon for the whole record, with every column asked, or some."""
+    """Measure a finite epsilon for the whole record, with all columns reported, or some."""
     for epsilon in EPSILONS:
         for bare in (False, True):
             how: dict[str, Any] = {"merge": False, "reconstruction": "clip"} if bare else {}
             for pairs in (True, False):
                 for n_questions in (1, 2, None):
-                    asked = f"{n_questions or 'all'} asked{', clipped' * bare}"
-                    text = f"{'class and column as one, ' if pairs else ''}{asked}"
+                    columns = f"{n_questions or 'all'} asked{', clipped' * bare}"
+                    text = f"{'class and column as one, ' if pairs else ''}{columns}"
                     method = PPNB(epsilon=epsilon, pairs=pairs, n_questions=n_questions, **how)
                     yield measure_accuracy(f"PPNB-LDP, {text}", data, method)
         for n_questions in (1, None):
@@ -96,14 +98,14 @@ def corrected_grid(data: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def plain(data: Dataset) -> Iterator[dict[str, Any]]:
-    """True answers, and the majority class."""
+    """Measure classifiers from true reports, and the majority class."""
     yield measure_accuracy("plain naive Bayes", data, NonPrivateNaiveBayes())
     yield measure_accuracy("plain naive Bayes, bins", data, NonPrivateNaiveBayes(numbers="bins"))
     yield from references(data)
 
 
 def speed(data: Dataset) -> None:
-    """Seconds, the best of some runs."""
+    """Print the seconds of each step, the best of some runs."""
     rows = np.random.default_rng(0).integers(len(data.train), size=1_000_000)
     large = data.train.iloc[rows].reset_index(drop=True)
     schema, wide = data.schema, replace(data.schema, max_rows=1_000_000)

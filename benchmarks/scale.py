@@ -1,16 +1,19 @@
-"""Tables of a million rows and more: seconds to encode, fit, sample and compare, and the memory that it takes.
+"""Measure data sets of a million rows and more: seconds and memory to encode, fit and sample.
 
     python -m benchmarks.scale                                 1,000,000 rows, in memory
-    python -m benchmarks.scale --against FOLDER                the same, and as ratios to the checkout in FOLDER
+    python -m benchmarks.scale --against FOLDER                the same, as ratios to the checkout
+                                                               in FOLDER
     python -m benchmarks.scale --rows 10_000_000 --place NEW   in a folder of codes, by its path
 
-The table is made up: PrivBayes refined, fitted to the bundled sample with a seed, draws as many rows of its 15 columns
-as are wanted. In memory each figure is the least of `--repeats`, on rows that are encoded already; with `--against`
-both checkouts take turns, each time in a process of its own, and the ratio is that of their least. With `--place` the
-rows are first drawn and written there as one Parquet file, then encoded without numbers but for DiffPRFs; "distances"
-are the 2-way distances of a million other rows, held as codes, from all that the folder has, and their peak of memory
-is that of drawing these. Every step has a process of its own, and `--steps` names some. Seconds are of the clock and of
-processors, those of helping processes included; the peak of memory is the operating system's for the largest process.
+The rows are synthetic: PrivBayes refined, fitted to the bundled sample with a seed, samples the
+wanted number of rows with its 15 columns. In memory each time is the least of `--repeats`, on
+encoded rows. With `--against` both checkouts take turns, each time in a new process, and the ratio
+is that of their least times. With `--place` the rows are first written as one Parquet file, then
+encoded; only DiffPRFs keeps numbers. "distances" are the 2-way distances of a million other rows,
+in memory as codes, from the whole folder; their peak of memory includes sampling these rows. Every
+step has a process of its own, and `--steps` selects some. Seconds are of the clock and of
+processors, with those of helping processes. The peak of memory is the operating system's for the
+largest process.
 """
 
 import argparse
@@ -40,39 +43,39 @@ USAGE_OF = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
 def schema() -> dp.Schema:
-    """The sample's, for any number of rows up to 10^12."""
+    """Return the sample's schema with a row bound of 10^12."""
     return replace(dp.datasets.load("sample").schema, max_rows=10**12)
 
 
 def sampler() -> dp.RefinedPrivBayes:
-    """What draws rows of the sample's kind."""
+    """Return a fitted method that samples rows like the bundled sample's."""
     data = dp.datasets.load("sample")
     return dp.RefinedPrivBayes(epsilon=10.0, relation="replace", random_state=0).fit(data.train, schema=data.schema)
 
 
 def made_up(rows: int) -> Iterator[pd.DataFrame]:
-    """Such rows, a million at a time."""
+    """Yield synthetic rows, a million at a time."""
     method = sampler()
     for start in range(0, rows, CHUNK):
         yield method.set_params(random_state=start).sample(min(CHUNK, rows - start))
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """Of the clock, and of processors."""
+    """Return the clock's and the processors' seconds of a call."""
     start, before = time.perf_counter(), processor_seconds()
     work()
     return time.perf_counter() - start, processor_seconds() - before
 
 
 def processor_seconds() -> float:
-    """Until now, of helping processes too, which have to be gone."""
+    """Return the processor seconds so far, with those of ended helping processes."""
     get_reusable_executor().shutdown()
     used = [resource.getrusage(who) for who in USAGE_OF]
     return sum(found.ru_utime + found.ru_stime for found in used)
 
 
 def in_memory(rows: int) -> dict[str, tuple[float, float]]:
-    """Seconds of each step, once."""
+    """Return the seconds of each step in memory, once."""
     frame, public = pd.concat(made_up(rows), ignore_index=True), schema()
     found = {"encode": seconds(lambda: public.encode(frame))}
     codes, encode = public.encode(frame), dp.Schema.encode
@@ -90,7 +93,7 @@ def in_memory(rows: int) -> dict[str, tuple[float, float]]:
 
 
 def turns(rows: int, checkouts: list[Path], repeats: int) -> list[dict[str, list[float]]]:
-    """The least seconds of each step in each checkout, which take turns."""
+    """Return the least seconds of each step in each checkout; the checkouts take turns."""
     least: list[dict[str, list[float]]] = [{} for _ in checkouts]
     for _ in range(repeats):
         for best, checkout in zip(least, checkouts, strict=True):
@@ -100,6 +103,7 @@ def turns(rows: int, checkouts: list[Path], repeats: int) -> list[dict[str, list
 
 
 def of_process(arguments: list[str], checkout: Path) -> dict[str, Any]:
+    """Return the JSON that a new process prints in a checkout."""
     environment = {**os.environ, "PYTHONPATH": str(checkout.resolve())}
     done = subprocess.run(
         [sys.executable, __file__, *arguments], env=environment, check=True, capture_output=True, text=True
@@ -109,7 +113,7 @@ def of_process(arguments: list[str], checkout: Path) -> dict[str, Any]:
 
 
 def work(step: str, rows: int, folder: Path) -> Callable[[], object]:
-    """What is measured of a step, once its modules are loaded."""
+    """Return the measured function of a step, after loading its modules."""
     from itertools import combinations
 
     from dpcore.rows import Folder, FolderRows, writing
@@ -123,7 +127,7 @@ def work(step: str, rows: int, folder: Path) -> Callable[[], object]:
         target = folder / ("numbers" if numbers else "codes")
         return partial(writing.encode_folder, source, target, schema=public, numbers=numbers, replace=True)
     if step == "all pairs":
-        return lambda: FolderRows(Folder.open(folder / "codes")).tables(combinations(range(len(public)), 2))
+        return lambda: FolderRows(Folder.open(folder / "codes")).marginals(combinations(range(len(public)), 2))
     if step == "distances":
         from dpcore.evaluate.distances import marginal_avd
 
@@ -134,7 +138,7 @@ def work(step: str, rows: int, folder: Path) -> Callable[[], object]:
 
 
 def in_folder(step: str, rows: int, folder: Path) -> dict[str, float]:
-    """Seconds, peak megabytes and bytes that were written of one step."""
+    """Return seconds, peak megabytes and written bytes of one step in a folder."""
     clock, processor = seconds(work(step, rows, folder))
     found = {"seconds": clock, "processor": processor}
     found["MB"] = max(resource.getrusage(who).ru_maxrss for who in USAGE_OF) / 1024
@@ -144,6 +148,7 @@ def in_folder(step: str, rows: int, folder: Path) -> dict[str, float]:
 
 
 def main() -> None:
+    """Run the measurement that the arguments select."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)

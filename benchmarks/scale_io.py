@@ -1,9 +1,9 @@
-"""Into a folder of codes, and out to a file, at constant memory: seconds, cells per second, peak memory.
+"""Measure encoding into a folder of codes, and writing files, at constant memory.
 
     python -m benchmarks.scale_io FOLDER ROWS
 
-The table has fifteen columns, uniform and independent: seven of categories, four of whole numbers, four of floats.
-Linux alone says what the peak was.
+Printed are seconds, cells per second and peak memory. The table has fifteen uniform, independent
+columns: seven categorical, four of integers, four of floats. Only Linux reports the peak.
 """
 
 import resource
@@ -39,7 +39,7 @@ SCHEMA = Schema(
 
 
 def block(rows: int, rng: np.random.Generator) -> pa.Table:
-    """Some rows of the table."""
+    """Return some rows of the table."""
     columns: list[pa.Array] = [
         pa.DictionaryArray.from_arrays(
             pa.array(rng.integers(0, size, rows, dtype=np.int32)), list(column.categories)
@@ -52,7 +52,7 @@ def block(rows: int, rng: np.random.Generator) -> pa.Table:
 
 
 def tables(folder: Path, rows: int) -> tuple[Path, Path]:
-    """The table as Parquet and as CSV."""
+    """Write the table as Parquet and as CSV."""
     rng, paths = np.random.default_rng(0), (folder / "table.parquet", folder / "table.csv")
     first = block(1, rng).schema
     with pq.ParquetWriter(paths[0], first) as parquet, arrow_csv.CSVWriter(paths[1], first) as text:
@@ -64,7 +64,7 @@ def tables(folder: Path, rows: int) -> tuple[Path, Path]:
 
 
 def print_times(name: str, cells: int, work: Callable[[], object]) -> None:
-    """Do it, and print how long it took, in time of the clock and of processors, and the peak until now."""
+    """Run `work` and print its clock and processor seconds, and the peak memory until then."""
     start, before = time.perf_counter(), time.process_time()
     work()
     clock, cores = time.perf_counter() - start, time.process_time() - before
@@ -74,7 +74,7 @@ def print_times(name: str, cells: int, work: Callable[[], object]) -> None:
 
 
 def encoding(folder: Path, rows: int) -> None:
-    """Encoding from Parquet, with and without numbers, and from CSV."""
+    """Measure encoding from Parquet, with and without numbers, and from CSV."""
     parquet, text = tables(folder, rows)
     cells = rows * len(SCHEMA)
     for name, path, numbers in (
@@ -86,7 +86,7 @@ def encoding(folder: Path, rows: int) -> None:
 
 
 def sampling(folder: Path, rows: int) -> None:
-    """Writing synthetic rows of two methods, as Parquet and as CSV."""
+    """Measure writing synthetic rows of two methods, as Parquet and as CSV."""
     learned = block(100_000, np.random.default_rng(1)).to_pandas()
     for kind in (dp.RefinedPrivBayes, dp.NaiveBayesSynthesizer):
         method = kind(epsilon=1.0, random_state=0).fit(learned, schema=SCHEMA)
@@ -96,7 +96,7 @@ def sampling(folder: Path, rows: int) -> None:
 
 
 if __name__ == "__main__":
-    place, many = Path(sys.argv[1]), int(sys.argv[2])
-    place.mkdir(parents=True)
-    encoding(place, many)
-    sampling(place, many)
+    folder, rows = Path(sys.argv[1]), int(sys.argv[2])
+    folder.mkdir(parents=True)
+    encoding(folder, rows)
+    sampling(folder, rows)

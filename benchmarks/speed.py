@@ -1,8 +1,9 @@
-"""How long the things take that a person waits for.
+"""Measure the time of operations that a user waits for.
 
     DPCORE_DATA=... python -m benchmarks.speed
 
-Best and median of several runs, in seconds, in one process. `python -m benchmarks.evaluate` has the evaluation's parts.
+Printed are the best and the median of several runs, in seconds, in one process. `python -m
+benchmarks.evaluate` measures the evaluation.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def print_times(name: str, work: Callable[[], object], runs: int = 5) -> None:
-    """Print best and median of `runs` after one warm-up."""
+    """Print the best and the median of `runs` calls after one warm-up."""
     work()
     seconds = []
     for _ in range(runs):
@@ -34,11 +35,12 @@ def print_times(name: str, work: Callable[[], object], runs: int = 5) -> None:
 
 
 def fit_and_sample(data: dp.datasets.Dataset, **parameters: object) -> pd.DataFrame:
+    """Return rows sampled from a new fit of NB-Synth."""
     return dp.NaiveBayesSynthesizer(**parameters).fit(data.train, schema=data.schema).sample(30_162)
 
 
 def page_rerun() -> None:
-    """A display widget moved on the Naive Bayes page, in the server, after a release of the bundled sample."""
+    """Print the server's time after a change of a display control on the page Naive Bayes."""
     app = AppTest.from_file(str(ROOT / "pages" / "naive_bayes.py"), default_timeout=60).run()
     next(button for button in app.button if button.label == "Run").click().run()
     for tab, key in (("Columns", "naive_bayes.column"), ("Pairs", "naive_bayes.pair_x")):
@@ -54,6 +56,7 @@ def page_rerun() -> None:
 
 
 def main() -> None:
+    """Print all times."""
     adult = dp.datasets.load("adult")
     released = fit_and_sample(adult, x_source="model")
     print_times("C1 fit + 30,162 rows (uniform x)", lambda: fit_and_sample(adult))

@@ -1,10 +1,12 @@
-"""How long a new user waits: imports in a fresh process, and Home on a fresh server.
+"""Measure how long a new user waits: imports in a new process, and Home on a new server.
 
-    python -m benchmarks.start [--runs 5] [--folder another/checkout --command "python -m streamlit run app.py"]
+    python -m benchmarks.start [--runs 5] [--folder another/checkout]
+        [--command "python -m streamlit run app.py"]
 
-The clocks start with the server's process, the last one with its first answer. A client of Streamlit's protocol,
-without a browser, reads the first page, then Home; "processors" is what the server's process had of them when the title
-came. In Chromium, which runs by then, the title has to be painted.
+The clocks start with the server's process, the last clock with the server's first answer. A client
+of Streamlit's protocol, without a browser, reads the first page, then Home. "processors" is the
+server's processor time when the title arrived. In Chromium, which runs already, the title must be
+painted.
 """
 
 import argparse
@@ -30,18 +32,19 @@ IMPORTS = {"nothing": "", "import dpcore": "import dpcore", "dp.Schema": "import
 
 
 def process(code: str, folder: Path) -> float:
-    """Seconds that a fresh process takes for it."""
+    """Return the seconds that a new process takes to run a piece of code."""
     begin = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], check=True, cwd=folder)
     return time.perf_counter() - begin
 
 
 class Guest(Visitor):
-    """Notes when the title came, and what the server's process had used of processors by then."""
+    """Client that notes when the title arrived, and the server's processor time until then."""
 
     process, came, used = 0, 0.0, 0.0
 
     def keep(self, delta: Any) -> None:
+        """Handle a message of the server."""
         if not self.came and delta.new_element.WhichOneof("type") == "heading":
             self.came = time.perf_counter()
             times = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
@@ -50,7 +53,10 @@ class Guest(Visitor):
 
 
 def time_to_page(log: Path, command: list[str], folder: Path) -> tuple[float, float, float, float]:
-    """Seconds from the start of a process to its first page, to Home's title and to all of Home; and of processors."""
+    """Return the seconds from a server's start to its first page, Home's title and all of Home.
+
+    The last number is the server's processor seconds.
+    """
     begin = time.perf_counter()
     with start_dashboard(log, command=command, folder=folder) as server:
         with urlopen(server.address) as page:
@@ -63,7 +69,7 @@ def time_to_page(log: Path, command: list[str], folder: Path) -> tuple[float, fl
 
 
 def home(browser: Browser, log: Path, command: list[str], folder: Path) -> tuple[float, float]:
-    """Seconds from the start of a server's process, and from its first answer, to the title of Home."""
+    """Return the seconds to the title of Home, from a server's start and from its first answer."""
     with browser.new_context(viewport={"width": 1366, "height": 768}) as context:
         page = context.new_page()
         begin = time.perf_counter()
@@ -76,10 +82,12 @@ def home(browser: Browser, log: Path, command: list[str], folder: Path) -> tuple
 
 
 def tell(what: str, seconds: list[float]) -> None:
+    """Print the median and the range of some seconds."""
     print(f"{what:15} {statistics.median(seconds):6.2f} s  ({min(seconds):.2f} to {max(seconds):.2f})")
 
 
 def main() -> None:
+    """Print all times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--folder", type=Path, default=ROOT)

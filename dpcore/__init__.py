@@ -1,17 +1,17 @@
-"""Differentially private data release, as published and as it can be proved.
+"""Differentially private data release: methods as published, and corrected with proved guarantees.
 
 Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
 
-Nothing is loaded before it is used: a public name is imported when it is first asked for, from its
-place below, and a method's class from its line in `METHODS`. Type checkers read `__init__.pyi`,
-which `scripts/registry.py` writes after both.
+A public name is imported when it is first used: classes of methods from `METHODS`, other names from
+the module that `LOCATIONS` gives. Type checkers read `__init__.pyi`, which `scripts/registry.py`
+writes.
 """
 
 from typing import Any
 
 __version__ = "0.2.0"
 
-MODULES = {  # what is public of each
+MODULES = {  # public names by module
     "accounting.ledger": "Ledger",
     "accounting.relation": "Relation",
     "accounting.spending": "spending",
@@ -32,12 +32,13 @@ LOCATIONS = {name: f"{module}:{name}" for module, names in MODULES.items() for n
     "evaluate": "evaluate",
     "experiment": "experiment",
     "export": "export",
-    "models": "export.release",  # as scripts call it that were taken home with a classifier
+    "models": "export.release",  # the name in scripts that were exported with a classifier
     "risk": "evaluate.disclosure",
 }
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name of the package on its first use; AttributeError if it is unknown."""
     from dpcore.domain.former_names import PUBLIC
     from dpcore.methods import METHODS
     from dpcore.methods.registry import advise, load
@@ -54,4 +55,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """Return the public names of the package."""
     return [*__getattr__("__all__"), "__version__"]

@@ -1,4 +1,7 @@
-"""What an argument may be: numbers as Python and NumPy have them (True and False are none), arrays, tables, calls."""
+"""Check the arguments of public functions: numbers, arrays, data frames and callbacks.
+
+Numbers are those of Python and of NumPy; True and False are not numbers.
+"""
 
 import os
 import re
@@ -21,12 +24,12 @@ Answer = TypeVar("Answer")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
-LARGEST = 2**63  # of whole numbers that NumPy computes with
+LARGEST = 2**63  # NumPy's integers are smaller
 ARRAYS = (np.ndarray, list, tuple, pd.Series)
-WIDER: dict[Any, Any] = {float: Real, int: Integral, tuple: (list, tuple), np.ndarray: ARRAYS}
-"""What is taken for a value of a kind."""
-UNSAID = re.compile(r"\w+\.|(?<=ndarray)\[tuple.*?dtype.*?\]+")  # of annotations: modules, dtypes
-REMEDIES = {  # by a pattern of the annotation
+ACCEPTED_KINDS: dict[Any, Any] = {float: Real, int: Integral, tuple: (list, tuple), np.ndarray: ARRAYS}
+"""Types that are accepted in place of an annotated type."""
+HIDDEN_PARTS = re.compile(r"\w+\.|(?<=ndarray)\[tuple.*?dtype.*?\]+")  # modules, dtypes
+REMEDIES = {  # by a pattern in the annotation
     "Dataset|Rows": 'Pass the data set that dp.datasets.read("people.csv", schema=schema) gives.',
     "Schema": "Declare one: dp.Schema([dp.Column(…), …]). Or read one: "
     'dp.Schema.from_json(Path("schema.json").read_text()).',
@@ -34,31 +37,31 @@ REMEDIES = {  # by a pattern of the annotation
     r"Mapping\[str, Synth": 'Pass methods by names of yours: {"mine": dp.MST(epsilon=1.0)}.',
     "Synthesizer|PrivateEstimator": "Pass a method with parameters, such as dp.MST(epsilon=1.0).",
 }
-HELD_BY = {  # what holds a table, by what it has: a folder of encoded rows, a data set, another library's table
+TABLE_REMEDIES = {  # by an attribute that an encoded folder, a data set or another library's table has
     "split": "Pass data.train_sample, or data.test_sample: rows of the folder that are in memory.",
     "train": "Pass its rows: data.train, or data.test.",
     "to_pandas": "Pass its to_pandas().",
 }
 Progress = Callable[[float, str], None]
-"""Called by long work with the fraction done and a text; raising inside it cancels the work cleanly."""
+"""Callback of long computations: takes the fraction done and a text; an exception in it cancels."""
 
 
 def no_progress(fraction: float, text: str) -> None:
-    """The callback of somebody who does not watch."""
+    """Ignore the progress of a long computation: the default callback."""
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a real number; True and False are none."""
+    """Return whether a value is a real number; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: object, least: float = -np.inf, most: float = np.inf) -> TypeGuard[int]:
-    """Whether it is a whole number from `least` to `most`; True and False are none."""
+    """Return whether a value is an integer from `least` to `most`; True and False are not."""
     return not isinstance(value, bool) and isinstance(value, Integral) and least <= int(value) <= most
 
 
 def plain(value: Any) -> Any:
-    """A NumPy number, truth value or text as Python's, also inside a list or tuple; anything else as it is."""
+    """Convert NumPy scalars to Python's, also in a list or tuple; return other values unchanged."""
     if isinstance(value, np.floating):
         return float(value)  # one of more than 64 bits has no other `item`
     if isinstance(value, np.generic):
@@ -69,14 +72,17 @@ def plain(value: Any) -> Any:
 
 
 def is_plain(value: object) -> bool:
-    """Whether it is what a parameter may be at all: nothing, a truth value, a text, a number, or some of them."""
+    """Return whether a value can be a method's parameter: None, bool, text, number or a list."""
     if isinstance(value, list | tuple):
         return all(map(is_plain, value))
     return isinstance(value, str | float | None) or (isinstance(value, int) and abs(value) < LARGEST)
 
 
 def kind_of(value: object) -> str:
-    """What something is, in words, without a word of what is in it; several libraries have a DataFrame."""
+    """Return a value's type in words for error messages, without anything of its content.
+
+    The module's name is included, because several libraries have a `DataFrame`.
+    """
     if isinstance(value, type):
         return f"the class {value.__name__} itself"
     kind = type(value)
@@ -85,31 +91,34 @@ def kind_of(value: object) -> str:
 
 
 def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
-    """The table, if it is a DataFrame with one header per column, which with `texts` has to be text; else DataError."""
+    """Return `table` if it is a DataFrame with one header per column; otherwise raise DataError.
+
+    With `texts`, every header must be a text.
+    """
     if not isinstance(table, pd.DataFrame):
         raise DataError(
             f"The rows must be a DataFrame with named columns; this is {kind_of(table)}.",
             table_remedy(table),
         )
     if table.columns.nlevels > 1:
-        raise DataError("The columns have headers of several levels.", "Join them: one text per column.")
+        raise DataError("The columns have headers of several levels.", "Use one text per column.")
     if not table.columns.is_unique:
-        raise DataError("The data have two columns of the same name.", "Rename one of them.")
+        raise DataError("The data have two columns of the same name.", "Rename one of the columns.")
     if texts and not all(isinstance(name, str) for name in table.columns):
-        raise DataError("A column's name is not a text.", "Rename: frame.columns = frame.columns.map(str).")
+        raise DataError("A column's name is not a text.", "Use frame.columns = frame.columns.map(str).")
     return table
 
 
 def table_remedy(given: object) -> str:
-    """How to get a table of rows out of what was given in its place."""
+    """Return advice for an error: how to get a DataFrame of rows from `given`, which is none."""
     if isinstance(given, str | os.PathLike):
         return 'Pass data.train of data = dp.datasets.read("people.csv", schema=schema).'
-    remedies = (remedy for name, remedy in HELD_BY.items() if hasattr(given, name))
+    remedies = (remedy for name, remedy in TABLE_REMEDIES.items() if hasattr(given, name))
     return next(remedies, "Wrap it: pd.DataFrame(X, columns=[…]), with the names of the schema's columns.")
 
 
 def is_kind(value: object, hint: Any) -> bool:
-    """Whether a value is of the kind that an annotation names, and the first of its items as well."""
+    """Return whether a value fits an annotation; up to 20 items of a collection are checked too."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         return any(is_kind(value, part) for part in parts)
@@ -120,7 +129,7 @@ def is_kind(value: object, hint: Any) -> bool:
         return not isinstance(value, type) and all(hasattr(value, name) for name in wanted)
     if isinstance(value, str) and issubclass(kind, Iterable):
         return issubclass(kind, str)  # a text is no list of texts
-    if not isinstance(value, WIDER.get(kind, kind)):
+    if not isinstance(value, ACCEPTED_KINDS.get(kind, kind)):
         return False
     if kind is np.ndarray or (kind is tuple and ... not in parts) or not isinstance(value, Collection):
         return True
@@ -129,20 +138,21 @@ def is_kind(value: object, hint: Any) -> bool:
 
 
 def check_arguments(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
-    """The function, which refuses arguments of other kinds than its annotations name.
+    """Return the function with a check that its arguments fit its annotations.
 
     Raises
     ------
     DataError
-        By the function, if it wants a table and gets none.
+        When the function is called with something else in place of a DataFrame.
     ParameterError
-        By the function, if another argument is lacking, not known or of another kind.
+        When another argument is missing, unknown or of another type.
     """
     title = function.__qualname__.removesuffix(".__init__")
     form, hints = signature(function), cache(lambda: get_type_hints(function))
 
     @wraps(function)
     def checked(*words: Given.args, **given: Given.kwargs) -> Answer:
+        """Check the arguments against the annotations, then call the function."""
         try:
             named = form.bind(*words, **given).arguments
         except TypeError as error:
@@ -153,19 +163,27 @@ def check_arguments(function: Callable[Given, Answer]) -> Callable[Given, Answer
             hint = hints().get(name, Any)
             if all(is_kind(one, hint) for one in (value if several else [value])):
                 continue
-            wanted = UNSAID.sub("", formatannotation(hint))
-            cause = f"The {name!r} argument takes {wanted}; what was given is {kind_of(value)}."
+            wanted = HIDDEN_PARTS.sub("", formatannotation(hint))
+            cause = f"The {name!r} argument takes {wanted}; what was passed is {kind_of(value)}."
             if "DataFrame" in wanted:
                 raise DataError(cause, table_remedy(value))
             remedies = (remedy for kind, remedy in REMEDIES.items() if re.search(kind, wanted))
-            raise ParameterError(cause, next(remedies, f"Pass one of this kind as {name}."))
+            raise ParameterError(cause, next(remedies, f"Pass a value of this type as {name}."))
         return function(*words, **given)
 
     return checked
 
 
 def check_public(names: MutableMapping[str, Any], public: Iterable[str]) -> None:
-    """Let public functions and classes of a module, which holds `names`, check their arguments."""
+    """Make public functions and classes of a module check their arguments (`check_arguments`).
+
+    Parameters
+    ----------
+    names : dict
+        The module's globals, which are changed.
+    public : iterable of str
+        The names of the functions and classes to change.
+    """
     for name in public:
         if isfunction(found := names[name]):
             names[name] = check_arguments(found)
@@ -175,7 +193,7 @@ def check_public(names: MutableMapping[str, Any], public: Iterable[str]) -> None
 
 
 def one_per_row(y: Any, frame: pd.DataFrame) -> NDArray[Any]:
-    """Classes as an array of shape (n,); DataError if there is not one per row."""
+    """Return class values as an array of shape (n,); DataError if there is not one per row."""
     classes = np.asarray(y)
     if classes.shape not in ((len(frame),), (len(frame), 1)):
         raise DataError("There is not one class per row.", "Pass as many classes as rows, in one column.")

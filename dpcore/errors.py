@@ -1,19 +1,22 @@
-"""What dpcore raises. Every message names a cause and a remedy: never a cell's value, and no number of the rows."""
+"""Exceptions of dpcore. Each message names a cause and a remedy, and no private value.
+
+No message contains a cell's value or a number that depends on the rows.
+"""
 
 
 class DPCoreError(ValueError):
-    """Base of all errors that a user can mend.
+    """Base class of all errors that a user can correct.
 
     Parameters
     ----------
     cause : str
         What is wrong, naming the column or parameter but no private value.
     remedy : str, optional
-        What to do about it.
+        What to do about the cause.
     private : str, optional
-        The cause once more, with what depends on the rows: how many they are, or which line. It is
-        for the screen of those who may see the rows, which marks it as real data. What is printed
-        or logged, such as `str(error)` and a traceback, does not have it.
+        The cause with private details, such as the number of rows or a line number. A screen shows
+        this text, marked as real data, only to those who may see the rows. `str(error)` and
+        tracebacks leave it out.
     """
 
     def __init__(self, cause: str, remedy: str = "", private: str = "") -> None:
@@ -21,6 +24,7 @@ class DPCoreError(ValueError):
         self.cause, self.remedy, self.private = cause, remedy, private
 
     def __str__(self) -> str:
+        """Return cause and remedy in one text, without private details."""
         return f"{self.cause} {self.remedy}".strip()
 
 
@@ -29,20 +33,20 @@ class DataError(DPCoreError):
 
 
 class SchemaError(DPCoreError):
-    """A declaration contradicts itself."""
+    """A schema or column is declared with contradictory values."""
 
 
 class ParameterError(DPCoreError):
-    """A method's parameter is outside what it allows."""
+    """A method's parameter is outside its allowed values."""
 
 
 class BudgetError(DPCoreError):
-    """A query would cost more than is left of the privacy budget; nothing was drawn."""
+    """A query would exceed the privacy budget; it was refused before any noise was drawn."""
 
 
-class BookError(DPCoreError):
-    """The file of what was spent cannot be read or written; nothing was drawn."""
+class LedgerError(DPCoreError):
+    """The ledger file cannot be read or written; no noise was drawn."""
 
 
 class LimitError(DPCoreError):
-    """A server for visitors does not do as much for one of them."""
+    """A public server refuses a request that exceeds what one visitor may use."""

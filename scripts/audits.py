@@ -1,13 +1,14 @@
-"""Runs the slow tests: all of them where what they audit has changed since they were last green, and else a tenth.
+"""Run the slow tests: all if the audited sources have changed since they last passed, else a tenth.
 
-    python -m scripts.audits             what CI runs; the commit's hash chooses the tenth
-    python -m scripts.audits --all       all of them, whatever has changed
-    python -m scripts.audits --check     runs nothing: names what has changed
+    python -m scripts.audits             what CI runs; the commit's hash selects the tenth
+    python -m scripts.audits --all       all slow tests, whatever has changed
+    python -m scripts.audits --check     run nothing: list what has changed
 
-Where all of them were green, what was audited is written to tests/audit/recorded.txt, to be committed; not so if a
-data set may lack (DPCORE_REQUIRE_DATA is not set) or other words were given, which are for pytest. It has a digest a
-line: the packages up to and including `methods`, `audit` itself, the locked versions of what they import, and the
-tests. Where git cannot name the commit, the digests choose the tenth.
+After all slow tests have passed, digests of the audited sources are written to
+tests/audit/recorded.txt, which should be committed. They are not written if a data set may be
+missing (DPCORE_REQUIRE_DATA is not set) or if other arguments were passed, which go to pytest. Each
+line has one digest: of a package up to and including `methods`, of `audit`, of the locked versions
+of dependencies, and of the tests. Without git, the digests select the tenth.
 """
 
 import argparse
@@ -23,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path("tests/audit/recorded.txt")
 HEAD = "# What the slow tests had audited when all of them were green. `make audits` writes this."
 LOCK = "requirements-dev.lock"
-# All that a method may import, and not what words and pictures are made of.
+# Everything that a method may import, without texts and charts
 AUDITED = (
     "errors.py", "extras.py", "text.py", "arguments.py", "domain", "accounting", "mechanisms", "datasets",
     "postprocess", "rows", "door", "methods", "audit",
@@ -31,13 +32,14 @@ AUDITED = (
 
 
 def tests(root: Path) -> list[Path]:
-    """The files that hold a slow test, all of tests/audit, and what tests of all folders share."""
+    """Return the files with slow tests, all of tests/audit, and the modules shared by all tests."""
     folder = root / "tests"
     slow = (path for path in folder.rglob("*.py") if re.search(r"\bslow\b", path.read_text()))
     return sorted({*folder.glob("*.py"), *(folder / "audit").rglob("*.py"), *slow})
 
 
 def digest(root: Path, files: list[Path]) -> str:
+    """Return a hash of files: of their paths, sizes and contents."""
     found = hashlib.sha256()
     for path in files:
         content = path.read_bytes()
@@ -46,7 +48,7 @@ def digest(root: Path, files: list[Path]) -> str:
 
 
 def digests(root: Path) -> Iterator[str]:
-    """The lines of the record, as the tree is now."""
+    """Yield the lines of the record for the current tree."""
     for path in (root / "dpcore" / name for name in AUDITED):
         files = sorted([*path.rglob("*.py"), *path.rglob("*.toml")]) if path.is_dir() else [path]
         yield f"dpcore/{path.name} {digest(root, files)}"
@@ -55,14 +57,14 @@ def digests(root: Path) -> Iterator[str]:
 
 
 def changes(root: Path) -> list[str]:
-    """What is not as it was when the slow tests were last green."""
+    """Return the audited parts that have changed since all slow tests last passed."""
     record = root / RECORD
     known = record.read_text().splitlines() if record.exists() else []
     return [line.partition(" ")[0] for line in digests(root) if line not in known]
 
 
 def commit(root: Path) -> str:
-    """What chooses a tenth."""
+    """Return the text that selects the tenth: the commit's hash, or the digests without git."""
     command = ["git", "rev-parse", "HEAD"]
     try:
         found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
@@ -72,12 +74,13 @@ def commit(root: Path) -> str:
 
 
 def main() -> int:
+    """Run the slow tests and write the record; return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--all", action="store_true", help="run all")
-    parser.add_argument("--check", action="store_true", help="run none, and say what has changed")
-    parser.add_argument("--seeds", default="3", help="how many seeds a loop over seeds takes: a number, or all")
+    parser.add_argument("--all", action="store_true", help="run all slow tests")
+    parser.add_argument("--check", action="store_true", help="run no test; list what has changed")
+    parser.add_argument("--seeds", default="3", help="seeds per loop over seeds: a number, or all")
     arguments, words = parser.parse_known_args()
     before, new = list(digests(ROOT)), changes(ROOT)
     print(f"Changed since the last audit: {', '.join(new)}" if new else "Nothing has changed since the last audit.")

@@ -1,6 +1,6 @@
-"""A JSON Schema of settings of releases and comparisons, from the methods.
+"""Generate a JSON Schema of saved configurations (releases and comparisons) from the methods.
 
-`scripts/registry.py` writes it to docs/config.schema.json, by which an editor completes settings.
+`scripts/registry.py` writes it to docs/config.schema.json; editors use it to complete settings.
 """
 
 import json
@@ -25,12 +25,12 @@ COUNT = {"type": "integer", "minimum": 1}
 
 
 def schema_text() -> str:
-    """The JSON Schema, as the documentation has it."""
+    """Return the JSON Schema as text for the documentation."""
     return lines(schema()) + "\n"
 
 
 def lines(value: Any, indent: int = 0) -> str:
-    """JSON text in which what fits in a line stands in one."""
+    """Return JSON text in which every value that fits in a line is on one line."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(text) + indent <= WIDTH or not isinstance(value, dict | list):
         return text
@@ -45,39 +45,39 @@ def lines(value: Any, indent: int = 0) -> str:
 
 
 def schema() -> Fields:
-    """The JSON Schema, as a document."""
+    """Return the JSON Schema as a dict."""
     parts = {RELEASE: "release", COMPARISON: "comparison"}
     methods = {kind.__name__: parameters(name) for name, kind in dp.METHODS.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Settings of dpcore",
-        "description": "What `dpcore release` and `dpcore compare` run, as the dashboard saves it.",
+        "description": "Settings for `dpcore release` and `dpcore compare`, as the dashboard saves them.",
         "type": "object",
         "required": ["format"],
-        "properties": {"format": {"enum": list(parts), "description": "What the settings are of."}},
+        "properties": {"format": {"enum": list(parts), "description": "Settings of a release or a comparison."}},
         "allOf": [when({"format": name}, reference(part)) for name, part in parts.items()],
         "$defs": {"release": release(), "comparison": comparison(), **methods},
     }
 
 
 def release() -> Fields:
-    """What `config.json` in a release's zip says."""
+    """Return the schema of `config.json` in a release's zip file."""
     origins = object_of(dict.fromkeys(get_args(Origin), COUNT), [])
     unit = {"max_contributions": COUNT, "id_column": {"type": ["string", "null"]}}
     fields = {
-        "$schema": (TEXT, "Where an editor finds this file."),
-        "format": (TEXT, "Settings of a release."),
-        "method": (TEXT, "The method's name, or a title of one's own beside `class`."),
+        "$schema": (TEXT, "The address of this JSON Schema, for editors."),
+        "format": (TEXT, "Marks the file as settings of a release."),
+        "method": (TEXT, "The method's name, or a title if `class` is given."),
         "class": ({"enum": list(dp.METHODS.classes)}, "The method's class in `dpcore`."),
         "parameters": ({"type": "object", "required": ["epsilon"]}, "The method's parameters."),
         "data": (name_object(), "The data set: a bundled one is found by its name."),
-        "rows": (COUNT | {"maximum": MOST_ROWS}, "How many rows of synthetic data."),
-        "schema_source": ({"enum": ["declared", "inferred"]}, "Inferred: no guarantee holds."),
-        "schema_origins": (origins, "How many lines of the schema come from where."),
+        "rows": (COUNT | {"maximum": MOST_ROWS}, "Number of synthetic rows."),
+        "schema_source": ({"enum": ["declared", "inferred"]}, "Inferred from the rows: no guarantee holds."),
+        "schema_origins": (origins, "Number of schema lines by their source."),
         "unit": (object_of(unit, ["max_contributions"]), "The privacy unit, if it is not a row."),
-        "noise": (TEXT, "The source of noise of the release that wrote this."),
-        "page": ({"type": "object"}, "The dashboard's page, and what was set there."),
-        "target": (TEXT, "The class column of a model."),
+        "noise": (TEXT, "The source of noise of the release."),
+        "page": ({"type": "object"}, "The page of the dashboard, and its settings."),
+        "target": (TEXT, "The target column of a model."),
         "classes": ({"type": "array", "items": TEXT}, "The classes of a model."),
         "sizes": ({"type": "object", "additionalProperties": COUNT}, "The sizes of a model."),
     }
@@ -86,7 +86,7 @@ def release() -> Fields:
 
 
 def cases(name: str) -> list[Fields]:
-    """The parameters of a release, by its method's class, or by its name alone."""
+    """Return the conditions on a release's parameters for one method, by class or by name."""
     kind = dp.METHODS[name].__name__
     then = {"properties": {"parameters": reference(kind)}}
     alone = when({"method": name}, then)
@@ -95,7 +95,7 @@ def cases(name: str) -> list[Fields]:
 
 
 def comparison() -> Fields:
-    """What a comparison is saved as."""
+    """Return the schema of a saved comparison."""
     below = {"type": ["number", "string", "null"]}
     label = {"column": TEXT, "equals": {"type": ["string", "null"]}, "below": below}
     budgets = {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_EPSILON}
@@ -106,50 +106,50 @@ def comparison() -> Fields:
     methods["additionalProperties"] = method
     rows = {"anyOf": [COUNT | {"maximum": MOST_REPEATS}, NOTHING]}
     fields = {
-        "$schema": (TEXT, "Where an editor finds this file."),
-        "format": (TEXT, "Settings of a comparison."),
-        "dpcore": (TEXT, "The version that wrote this."),
+        "$schema": (TEXT, "The address of this JSON Schema, for editors."),
+        "format": (TEXT, "Marks the file as settings of a comparison."),
+        "dpcore": (TEXT, "The version of dpcore that wrote this file."),
         "data": (name_object(), "The data set: a bundled one is found by its name."),
         "schema": ({"type": "object"}, "The schema, as `dpcore schema` writes it."),
-        "methods": (methods, "The methods and their parameters, by the names that the table has."),
+        "methods": (methods, "The methods and their parameters, by their titles in the table of results."),
         "epsilons": (array_of(budgets, MOST_EPSILONS), "The epsilons at which each method runs."),
-        "repeats": (COUNT | {"maximum": MOST_REPEATS}, "How often everything runs."),
-        "measures": (array_of({"enum": list(MEASURES)}), "What is measured."),
-        "models": (array_of({"enum": list(MODELS)}), "What learns from synthetic data."),
+        "repeats": (COUNT | {"maximum": MOST_REPEATS}, "Number of repeats of each method at each epsilon."),
+        "measures": (array_of({"enum": list(MEASURES)}), "The utility measures to compute."),
+        "models": (array_of({"enum": list(MODELS)}), "The models to train on synthetic data."),
         "label": (
             {"anyOf": [object_of(label, list(label)), NOTHING]},
-            "Which rows count as yes; by default the class.",
+            "The rows that count as positive; by default by the target.",
         ),
-        "rows": (rows, "How many rows of synthetic data; by default as many as there are."),
-        "skip": ({"type": "boolean"}, "Whether measures that a method has not are left out."),
-        "hash": (TEXT, "Of all the rest."),
+        "rows": (rows, "Number of synthetic rows; by default that of the data set."),
+        "skip": ({"type": "boolean"}, "Whether measures that a method does not support are left out."),
+        "hash": (TEXT, "Hash of the other fields."),
     }
     optional = ("$schema", "dpcore", "data", "schema", "hash")
     return object_of(with_descriptions(fields), [name for name in fields if name not in optional])
 
 
 def without_epsilon(name: str) -> Fields:
-    """The parameters of a method in a comparison, which has epsilons of its own."""
+    """Return the schema of a method's parameters without epsilon, for comparisons."""
     known = reference(dp.METHODS[name].__name__)
     return {"properties": {"parameters": {**known, "properties": {"epsilon": False}}}}
 
 
 def parameters(name: str) -> Fields:
-    """The parameters of a method."""
+    """Return the schema of a method's parameters."""
     kind = dp.METHODS[name]
     each = {own: value(parameter, kind.descriptions()[own][1]) for own, parameter in kind.parameters().items()}
     return {"description": f"{name}: {kind.best_for}.", **object_of(each, [])}
 
 
 def value(parameter: Parameter, about: str) -> Fields:
-    """What values a parameter may have, and what it is."""
+    """Return the schema of one parameter, with its description and default."""
     kinds = [*values(parameter), *([NOTHING] if parameter.optional else [])]
     found = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     return {**found, "description": about, "default": parameter.default}
 
 
 def values(parameter: Parameter) -> list[Fields]:
-    """The kinds of values of a parameter, besides none."""
+    """Return the schemas of a parameter's kinds of values, except null."""
     match parameter:
         case Flag():
             return [{"type": "boolean"}]
@@ -170,7 +170,7 @@ def values(parameter: Parameter) -> list[Fields]:
 
 
 def range_of(kind: str, low: float, high: float, marks: str = "") -> Fields:
-    """A number from `low` to `high`; `marks` are brackets for bounds that are none of them."""
+    """Return the schema of a number from `low` to `high`; "(" and ")" in `marks` exclude bounds."""
     ends = {"exclusiveMinimum" if "(" in marks else "minimum": low} if low > -math.inf else {}
     if high < math.inf:
         ends["exclusiveMaximum" if ")" in marks else "maximum"] = high
@@ -178,32 +178,32 @@ def range_of(kind: str, low: float, high: float, marks: str = "") -> Fields:
 
 
 def when(texts: dict[str, str], then: Fields) -> Fields:
-    """A condition on texts of an object, and what holds then."""
+    """Return a condition: if an object's texts equal `texts`, the schema `then` applies."""
     known = {name: {"const": text} for name, text in texts.items()}
     return {"if": {"properties": known, "required": list(texts)}, "then": then}
 
 
 def object_of(fields: Fields, required: list[str]) -> Fields:
-    """An object with these fields and no others."""
+    """Return the schema of an object with these fields and no others."""
     return {"type": "object", "required": required, "properties": fields, "additionalProperties": False}
 
 
 def with_descriptions(fields: dict[str, tuple[Fields, str]]) -> Fields:
-    """Fields with their descriptions."""
+    """Return schemas of fields with their descriptions added."""
     return {name: {**field, "description": about} for name, (field, about) in fields.items()}
 
 
 def name_object() -> Fields:
-    """A data set's name."""
+    """Return the schema of an object with a data set's name."""
     return {"type": "object", "required": ["name"], "properties": {"name": TEXT}}
 
 
 def array_of(items: Fields, most: float = math.inf) -> Fields:
-    """A list of at least one."""
+    """Return the schema of a list with 1 to `most` items."""
     ends = {"minItems": 1} | ({"maxItems": most} if most < math.inf else {})
     return {"type": "array", "items": items, **ends}
 
 
 def reference(name: str) -> Fields:
-    """What is defined under that name."""
+    """Return a reference to a definition of the schema."""
     return {"$ref": f"#/$defs/{name}"}

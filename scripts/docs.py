@@ -1,8 +1,8 @@
-"""Build the documentation, from docs/, the documents beside it, and docstrings, as a site in build/docs/site.
+"""Build the documentation site in build/docs/site from docs/, other documents and docstrings.
 
-Pages are staged where they stand in the project, so that links lead to the same files here and there. What the code
-says of itself is written beside them: a page for each module of methods, and one for each public part of the package.
-The site fetches nothing when it is read: a script, style or font from elsewhere ends the build.
+Pages are staged at the same paths as in the project, so that links work in both. Generated pages
+are added: one per module of methods, and one per public part of the package. The site must be
+self-contained: a script, style or font from another host stops the build.
 """
 
 import re
@@ -34,7 +34,7 @@ FETCHED = re.compile(
 
 
 def main() -> int:
-    """Stage, build, and look at what was built; the exit code."""
+    """Stage and build the site, and check that it is self-contained; return the exit code."""
     stage()
     build = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "-f", str(BUILD / "zensical.toml")]
     if code := subprocess.run(build, check=False).returncode:
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def stage() -> None:
-    """All pages and the configuration, below build/docs."""
+    """Write all pages and the configuration below build/docs."""
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(ROOT / "docs", PAGES / "docs", ignore=shutil.ignore_patterns("*.toml"))
     for path in (*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), ROOT / "LICENSE"):
@@ -67,7 +67,7 @@ def stage() -> None:
 
 
 def methods() -> dict[str, str]:
-    """A page for each module of methods, in the order of the dashboard's pages; the staged index lists them all."""
+    """Return a page for each module of methods, by file name; list all in the staged index."""
     pages: dict[str, str] = {}
     listed = table(rows(PrivateEstimator))
     modules: dict[str, list[str]] = {}
@@ -88,7 +88,7 @@ def methods() -> dict[str, str]:
 
 
 def chapter(module: str, names: list[str]) -> str:
-    """What a module says of itself, and what its methods may be given besides what all may be."""
+    """Return a module's page: its docstring, and tables of its methods' own parameters."""
     title, *text = docstring_lines(sys.modules[module])
     lines = ["---", "hide: [toc]", "---", "", f"# {', '.join(names)}", "", title, ""]
     lines += ["```text", "\n".join(text).strip("\n"), "```", ""]
@@ -100,19 +100,22 @@ def chapter(module: str, names: list[str]) -> str:
 
 
 def rows(kind: type[PrivateEstimator]) -> list[str]:
-    """What a class's parameters are, a row of a table for each."""
+    """Return the rows of a Markdown table with a class's parameters."""
     said, known = kind.descriptions(), kind.parameters().items()
     cells = ([f"`{name}`", parameter.kind, f"`{parameter.default!r}`", said[name][1]] for name, parameter in known)
     return [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in cells]
 
 
 def table(rows: list[str]) -> list[str]:
-    """Rows below the head of a table of parameters, if there are any."""
+    """Return a Markdown table of parameters, by lines; empty if there are no rows."""
     return ["| parameter | kind | default | what it is |", "| --- | --- | --- | --- |", *rows, ""] if rows else []
 
 
 def parts() -> dict[str, str]:
-    """A page for the names of `dp`, what all methods can do, and each public part; the staged index lists them."""
+    """Return a page for `dp`, for all methods' base classes, and for each public part.
+
+    The pages are listed in the staged index.
+    """
     plain = [name for name in dp.__all__ if name not in (*PARTS, *dp.METHODS.classes)]
     modules = {"dpcore": dp, "methods": base} | {part: getattr(dp, part) for part in PARTS}
     kinds = (PrivateEstimator, Synthesizer, PrivateClassifier)
@@ -129,7 +132,7 @@ def parts() -> dict[str, str]:
 
 
 def reference(title: str, module: ModuleType, names: list[str] | None) -> str:
-    """What mkdocstrings makes a page of: these names of a module, or of others in full, or all that is public in it."""
+    """Return a page for mkdocstrings: of `names` in a module, or of everything public in it."""
     if names is None:
         return f"# {title}\n\n::: {module.__name__}\n    options:\n      show_root_heading: false\n"
     blocks = (f"::: {name if '.' in name else f'{module.__name__}.{name}'}\n" for name in names)
@@ -137,12 +140,12 @@ def reference(title: str, module: ModuleType, names: list[str] | None) -> str:
 
 
 def docstring_lines(module: ModuleType) -> list[str]:
-    """Its docstring, by lines."""
+    """Return a module's docstring by lines."""
     return (getdoc(module) or "").splitlines()
 
 
 def index(folder: str, lines: list[str]) -> None:
-    """Add a list of pages to what a folder's own index says of them."""
+    """Append a list of pages to a folder's staged index."""
     path = PAGES / "docs" / folder / "index.md"
     path.write_text(path.read_text(encoding="utf-8") + "\n" + "\n".join(lines) + "\n", encoding="utf-8")
 

@@ -1,11 +1,11 @@
-"""Finds words that the glossary does not use, in names, messages and documents, and holds how often they still stand.
+"""Find words outside the glossary in names, messages and documents, and let their number only fall.
 
-    make words                           what stands where it should not; what became less is written down
+    make words                           list what is new; write down counts that fell
     python -m scripts.glossary --check   the same, and nothing is written
-    python -m scripts.glossary told      every place of one word
+    python -m scripts.glossary told      list every place of one word
 
-The rules are data: `scripts/glossary.toml`, and below them the counts of today, by file. How often a word stands in all
-files together may only fall. Names are looked at where they are introduced: those who use them follow.
+The rules and the current counts, by file, are in `scripts/glossary.toml`. The count of a word over
+all files may only fall. A name is checked where it is defined.
 """
 
 import argparse
@@ -35,7 +35,7 @@ Counts = dict[str, dict[str, int]]
 
 
 class Hit(NamedTuple):
-    """A word that should not be there: what is counted, where, in what text, and what to use instead."""
+    """A word outside the glossary: its kind, its place, the text around it, and the word to use."""
 
     kind: str
     file: str
@@ -48,7 +48,7 @@ class Hit(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The table of words: what to use instead of each, by place; and those that are no name alone, with their kind."""
+    """Words to replace, by place, and words that cannot be a whole public name, by kind."""
 
     instead: dict[str, dict[str, str]]
     alone: dict[str, str]
@@ -57,7 +57,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def parse(cls, table: dict[str, Any]) -> "Rules":
-        """The rules as the file has them."""
+        """Return the rules of the TOML file."""
         instead: dict[str, dict[str, str]] = {"names": {}, "screens": {}, "docs": {}}
         for forms, indices, use in table["words"]:
             for index in indices.split():
@@ -69,12 +69,12 @@ class Rules(NamedTuple):
         return cls(instead, dict.fromkeys(alone["but"].split(), "") | kinds, alone["ending"], alone["use"])
 
     def lonely(self, name: str) -> str:
-        """What kind of word a public name consists of, if it should not be one alone."""
+        """Return the kind of word that a whole public name is, if that is forbidden; else ""."""
         word = name.lower()
         return self.alone.get(word, "participle" if re.fullmatch(rf"[a-z]+{self.ending}", word) else "")
 
-    def found(self, kind: str, text: str) -> Iterator[tuple[str, str]]:
-        """The words in a text of a place, and what to use instead."""
+    def find_words(self, kind: str, text: str) -> Iterator[tuple[str, str]]:
+        """Yield the forbidden words in a text and their replacements, for a place `kind`."""
         known = self.instead[kind]
         if kind == "names":
             words = (part.lower() for part in PARTS.findall(text))
@@ -86,12 +86,12 @@ class Rules(NamedTuple):
 
 @cache
 def pattern(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Any of these, whole."""
+    """Return a regular expression for any of these words, whole."""
     return re.compile(rf"\b({'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
 
 
 def names(tree: ast.Module) -> Iterator[tuple[str, int, bool, bool]]:
-    """Every name that a file introduces, its line, whether it is public (others may ask for it), and a method's."""
+    """Yield each name that a file defines: name, line, whether it is public, whether a method."""
     waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
     while waiting:
         node, outside = waiting.pop()
@@ -108,7 +108,7 @@ def names(tree: ast.Module) -> Iterator[tuple[str, int, bool, bool]]:
 
 
 def kinds(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """The classes and types that a module defines, with their lines."""
+    """Yield the names of the classes and types that a module defines, with their lines."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield node.name, node.lineno
@@ -124,42 +124,45 @@ def kinds(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def of_code(file: str, tree: ast.Module, rules: Rules, methods: set[str]) -> Iterator[Hit]:
-    """What a source file has in its names and messages; methods that others have, it may have to have by that name."""
+    """Yield the hits in names and messages of a source file.
+
+    A method that overrides one seen before, in `methods`, may keep its name.
+    """
     for name, line, public, method in [(Path(file).stem, 1, True, False), *names(tree)]:
         if method and name in methods:
             continue
         methods |= {name} if method else set()
-        for word, use in rules.found("names", name):
+        for word, use in rules.find_words("names", name):
             yield Hit(f"{word} in names", file, line, name, use)
         if public and (kind := rules.lonely(name)):
             yield Hit(f"{name} alone", file, line, f"a {kind}", rules.use)
     for line, text in messages(tree):
         for word, use in (
-            pair for part in ([text] if isinstance(text, str) else text) for pair in rules.found("screens", part)
+            pair for part in ([text] if isinstance(text, str) else text) for pair in rules.find_words("screens", part)
         ):
             yield Hit(f"{word} on screens", file, line, str(text), use)
 
 
 def of_table(file: str, root: Path, rules: Rules) -> Iterator[Hit]:
-    """What a table of texts says."""
+    """Yield the hits in the messages of a TOML table."""
     text = (root / file).read_text(encoding="utf-8")
     for message in table_texts(read_toml(root / file), TABLES[file]):
-        for word, use in rules.found("screens", message):
+        for word, use in rules.find_words("screens", message):
             line = 1 + text.count("\n", 0, max(text.find(message[:40]), 0))
             yield Hit(f"{word} on screens", file, line, message, use)
 
 
 def of_document(file: str, text: str, rules: Rules) -> Iterator[Hit]:
-    """What a document has outside of its code."""
+    """Yield the hits in a document outside of its code."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         fenced ^= line.lstrip().startswith("```")
-        for word, use in () if fenced else rules.found("docs", SNIPPETS.sub(" ", line)):
+        for word, use in () if fenced else rules.find_words("docs", SNIPPETS.sub(" ", line)):
             yield Hit(f"{word} in docs", file, number, line.strip(), use)
 
 
 def doubles(indices: dict[str, list[tuple[str, int]]]) -> Iterator[Hit]:
-    """Classes and types whose names stand for several, by the places of each name."""
+    """Yield a hit for each class or type name that several modules define."""
     for name, found in indices.items():
         for file, line in found if len(found) > 1 else ():
             others = ", ".join(sorted({other for other, _ in found} - {file})) or file
@@ -167,7 +170,7 @@ def doubles(indices: dict[str, list[tuple[str, int]]]) -> Iterator[Hit]:
 
 
 def hits(root: Path, rules: Rules) -> list[Hit]:
-    """All that is found in a tree."""
+    """Return all hits in a tree."""
     found: list[Hit] = []
     defined: dict[str, list[tuple[str, int]]] = {}
     methods: set[str] = set()
@@ -187,12 +190,12 @@ def hits(root: Path, rules: Rules) -> list[Hit]:
 
 
 def python_files(path: Path) -> list[Path]:
-    """A file, or those in a folder."""
+    """Return a file, or the Python files in a folder."""
     return [path] if path.is_file() else [*path.rglob("*.py")]
 
 
 def count(found: list[Hit]) -> Counts:
-    """How often each kind stands in each file."""
+    """Return the number of hits by file and kind."""
     counts: Counts = {}
     for hit in found:
         in_file = counts.setdefault(hit.file, Counter())
@@ -201,12 +204,12 @@ def count(found: list[Hit]) -> Counts:
 
 
 def totals(counts: Counts) -> Counter[str]:
-    """How often each kind stands in all files."""
+    """Return the number of hits by kind in all files."""
     return sum((Counter(in_file) for in_file in counts.values()), Counter())
 
 
 def rises(found: list[Hit], recorded: Counts) -> list[str]:
-    """What stands more often than it may, and where it may be new."""
+    """Return a line for each hit of a kind that became more frequent."""
     counts, allowed = count(found), totals(recorded)
     wrong = []
     for kind, n in sorted(totals(counts).items()):
@@ -222,13 +225,13 @@ def rises(found: list[Hit], recorded: Counts) -> list[str]:
 
 
 def falls(found: list[Hit], recorded: Counts) -> list[str]:
-    """What is not where it is written down, or not as often."""
+    """Return the files whose counts differ from the recorded ones."""
     counts = count(found)
     return sorted(file for file in counts.keys() | recorded.keys() if counts.get(file) != recorded.get(file))
 
 
 def render(found: list[Hit], recorded: Counts) -> str:
-    """The counts as the file has them; of what stands more often than it may, the old ones."""
+    """Return the counts as text for the TOML file; kinds that rose keep their old counts."""
     counts, allowed, rows = count(found), totals(recorded), []
     more = {kind for kind, n in totals(counts).items() if n > allowed[kind]}
     for file in sorted(counts.keys() | recorded.keys()):
@@ -242,9 +245,9 @@ def render(found: list[Hit], recorded: Counts) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Say what may not stand, and write down what became less; 1 if something may not, or --check finds a change."""
+    """List new hits and write down counts that fell; return 1 for new hits or stale counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("word", nargs="?", help="only say where this stands")
+    parser.add_argument("word", nargs="?", help="only list the places of this word")
     parser.add_argument("--check", action="store_true", help="change nothing")
     chosen = parser.parse_args(arguments)
     text = FILE.read_text(encoding="utf-8")

@@ -1,12 +1,13 @@
-"""The image without a container engine: the steps of the Dockerfile in clean roots, and what it starts, watched.
+"""Test the container image without a container engine: build its stages, start it, and check it.
 
-    python scripts/image.py FOLDER      as root, on Linux; FOLDER is empty or holds the roots of an earlier call
+    python scripts/image.py FOLDER      as root, on Linux; FOLDER is empty or from an earlier call
 
-A stage begins as a Debian of the base image's name, made by debootstrap, whose own Python stands in for that of the
-base image. Then the instructions run as they are written, so that they cannot drift from what is tested. The last stage
-is started as compose.yaml says: read-only but for its volume and /tmp, as its user, without capabilities, and without
-any network. Its health check has to pass, nothing else may be writable, and nothing of a build may be left in it. Where
-this Python has Playwright, and the computer Chromium, a release is made in it through the browser.
+A stage starts as a Debian of the base image's name, made by debootstrap; its own Python replaces
+that of the base image. Then the instructions of the Dockerfile run as written, so that the test
+cannot differ from the image. The last stage is started as in compose.yaml: read-only except for its
+volume and /tmp, as its user, without capabilities, and without any network. Its health check must
+pass, nothing else may be writable, and no build tool may be left. If this Python has Playwright and
+the computer Chromium, a release is made in it through the browser.
 """
 
 import ctypes
@@ -26,7 +27,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parents[1]
 MIRROR = "http://deb.debian.org/debian"
 SYSTEM = "python3,python3-venv,ca-certificates"
-PATIENCE = 120  # seconds until it has to be healthy
+PATIENCE = 120  # seconds until the health check must pass
 OPTION = re.compile(r"--(\w[\w-]*)=(\S+)\s+")
 PROBE = """
 import os, pathlib, shutil
@@ -46,7 +47,7 @@ import json; print(json.dumps(found))
 
 @dataclass
 class Stage:
-    """A root in the making, and what was said of it."""
+    """One stage of the image: its root folder and its settings from the Dockerfile."""
 
     root: Path
     env: dict[str, str] = field(default_factory=dict)
@@ -57,19 +58,19 @@ class Stage:
     health: list[str] = field(default_factory=list)
 
     def at(self, path: str) -> Path:
-        """A path of the image, seen from here."""
+        """Return the path on this computer of a path in the image."""
         return self.root / os.path.normpath(os.path.join(self.workdir, path)).lstrip("/")  # noqa: PTH118
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """Every instruction of a Dockerfile and its arguments, without comments, lines joined."""
+    """Return the instructions of a Dockerfile with their arguments, with joined lines."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
     return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in joined.splitlines())]
 
 
 def is_sent(name: str, patterns: list[str]) -> bool:
-    """Whether .dockerignore lets a file into the context; the last pattern that fits it or its folder rules."""
+    """Return whether .dockerignore lets a file into the build context; the last match decides."""
     kept, parts = True, name.split("/")
     for pattern in patterns:
         wanted = pattern.removeprefix("!")
@@ -81,7 +82,7 @@ def is_sent(name: str, patterns: list[str]) -> bool:
 
 
 def context() -> list[str]:
-    """The files that a build is sent; they are those that git knows, or would."""
+    """Return the files of the build context: those that git tracks, or would add."""
     patterns = [line for line in (HERE / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
     names = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(names, cwd=HERE, check=True, capture_output=True, text=True).stdout.splitlines()
@@ -89,7 +90,7 @@ def context() -> list[str]:
 
 
 def begin_stage(image: str, folder: Path, number: int) -> Stage:
-    """A stage on a clean system, of the Debian and of the Python that the base image's tag names."""
+    """Return a new stage on a clean Debian, with the Python that the base image's tag names."""
     wanted, suite = re.fullmatch(r"python:(\d+\.\d+)\.\d+-slim-(\w+)", image).groups()
     base = folder / f"debian-{suite}"
     if not base.exists():
@@ -104,7 +105,7 @@ def begin_stage(image: str, folder: Path, number: int) -> Stage:
 
 
 def run_inside(stage: Stage, words: list[str]) -> str:
-    """Run a program in a stage's root, as root, with a network and this computer's way to the package index."""
+    """Run a program in a stage as root, with network access, and return its output."""
     for name in ("/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt"):
         if Path(name).exists():
             shutil.copyfile(name, stage.root / name[1:])
@@ -119,7 +120,7 @@ def run_inside(stage: Stage, words: list[str]) -> str:
 
 
 def copy_files(stage: Stage, rest: str, stages: dict[str, Stage]) -> None:
-    """COPY: files of the context, or paths of another stage."""
+    """Execute a COPY instruction: copy files of the context, or paths of another stage."""
     options, words = dict(OPTION.findall(rest)), OPTION.sub("", rest).split()
     *sources, target = words
     index = stage.at(target)
@@ -139,7 +140,7 @@ def copy_files(stage: Stage, rest: str, stages: dict[str, Stage]) -> None:
 
 
 def build_stages(folder: Path) -> Stage:
-    """Every stage of the Dockerfile, one after another; the last one."""
+    """Build every stage of the Dockerfile in order, and return the last one."""
     stages: dict[str, Stage] = {}
     stage: Any = None
     for word, rest in instructions((HERE / "Dockerfile").read_text()):
@@ -174,7 +175,7 @@ def build_stages(folder: Path) -> Stage:
 
 
 def run_locked(stage: Stage, *words: str) -> list[str]:
-    """A program in the finished root as its user, without capabilities and ways to more of them."""
+    """Return a command that runs a program in the last stage as its user, without capabilities."""
     uid, gid = stage.user.split(":")
     env = [f"{name}={value}" for name, value in stage.env.items()]
     bare = [
@@ -185,12 +186,12 @@ def run_locked(stage: Stage, *words: str) -> list[str]:
         f"--regid={gid}",
         "--clear-groups",
     ]
-    # setpriv is of the root itself: whoever enters it has to be root still
+    # setpriv is a program of the stage: chroot needs root, so the user changes after it
     return ["chroot", str(stage.root), "setpriv", *bare, "env", "-i", "-C", stage.workdir, *env, *words]
 
 
 def watch_start(stage: Stage) -> None:
-    """Start it, alone in its namespaces; say what its health check says, and what it may."""
+    """Start the image in namespaces of its own, and check its health and its permissions."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def mount(*words: str) -> None:
@@ -239,7 +240,7 @@ def watch_start(stage: Stage) -> None:
 
 
 def make_release() -> None:
-    """Make a release through the browser, in the network that only this program and the server share."""
+    """Make a release through the browser, in the network shared by this program and the server."""
     sys.path.insert(0, str(HERE))
     try:
         from playwright.sync_api import sync_playwright

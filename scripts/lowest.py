@@ -1,9 +1,9 @@
-"""Makes an environment with the lowest version of each package that pyproject.toml allows: `make lowest`.
+"""Create an environment with the lowest version of each package in pyproject.toml: `make lowest`.
 
     python3.11 scripts/lowest.py FOLDER
 
-The floors of the package and its extras are installed exactly, the tools of the tests as requirements-dev.lock has
-them. What those need in turn is pip's choice.
+The lowest versions of the package's dependencies and extras are installed exactly, and the test
+tools in the versions of requirements-dev.lock. pip chooses the versions of indirect dependencies.
 """
 
 import re
@@ -20,7 +20,7 @@ LOWEST_PYTHON = (3, 11)
 
 
 def floors(project: dict, lock: str) -> Iterator[str]:
-    """Each package that the project names, at one version."""
+    """Yield each package that the project names, pinned to one version."""
     extras = dict(project["optional-dependencies"])
     tools, _ = extras.pop("dev"), extras.pop("docs")
     needs = [*chain(project["dependencies"], *extras.values())]
@@ -32,6 +32,7 @@ def floors(project: dict, lock: str) -> Iterator[str]:
 
 
 def main(folder: str) -> None:
+    """Create the environment in a folder."""
     if sys.version_info[:2] != LOWEST_PYTHON:
         sys.exit("The floors hold on the lowest Python: make lowest PYTHON=python3.11")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -1,9 +1,9 @@
-"""Says in one run what a change still lacks: lines of lists and tables, records, translations, and what is too much.
+"""List what a change lacks: format, lists, records, translations, planted faults, size, words.
 
     make missing
 
-It asks ruff, and the tests that hold such lists (marked `listed`), so that nothing is checked in two ways. What each
-says names the place, or the command that mends it.
+The script runs ruff and the tests marked `listed`. Each complaint names the place, or the command
+that fixes it.
 """
 
 import subprocess
@@ -17,14 +17,14 @@ FOLDERS = ("tests/audit", "tests/charts", "tests/contract")
 
 
 class Listener:
-    """Writes down what the tests complain of."""
+    """Pytest plugin that collects the messages of failed tests."""
 
     def __init__(self) -> None:
         self.complaints: list[str] = []
         self.count = 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """One step of a test: its set-up, its call or its end."""
+        """Record the failure of one step of a test: its set-up, its call or its tear-down."""
         self.count += report.when == "call"
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
@@ -32,19 +32,19 @@ class Listener:
             self.complaints.append(f"{report.nodeid.partition('::')[2]}\n    {clean(text)}")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A file of tests that cannot be loaded, because something else cannot."""
+        """Record that a file of tests cannot be imported."""
         if report.failed:
             self.complaints.append(f"{report.nodeid} cannot be loaded\n    {str(report.longrepr).splitlines()[-1]}")
 
 
 def clean(message: str) -> str:
-    """What a test says, without how Python came to it."""
+    """Return a test's message without pytest's explanation of the assertion."""
     lines = message.removeprefix("AssertionError: ").partition("\n\n")[0].splitlines()
     return "\n    ".join(line for line in lines if not line.startswith("assert ")) or message
 
 
 def lint() -> list[str]:
-    """What ruff says of lines and of their format."""
+    """Return ruff's complaints about code and format."""
     found = []
     for words in (("check",), ("format", "--check")):
         command = [sys.executable, "-m", "ruff", *words, "--quiet", "--output-format=concise", str(ROOT)]
@@ -54,7 +54,7 @@ def lint() -> list[str]:
 
 
 def main() -> int:
-    """Run them, and say what they say; 1 if anything is missing."""
+    """Run ruff and the listed tests, and print their complaints; return 1 if there are any."""
     listener = Listener()
     words = ["-m", "listed", "-n", "0", "-p", "no:terminal", "-p", "no:cacheprovider"]
     pytest.main([*words, *(str(ROOT / folder) for folder in FOLDERS)], plugins=[listener])

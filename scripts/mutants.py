@@ -1,18 +1,19 @@
-"""Plants faults, one at a time in copies of the tree, and names the test that catches each.
+"""Plant faults, one at a time in copies of the tree, and name the test that catches each.
 
-    python scripts/mutants.py                     those of scripts/mutants.toml; fails if one survives
+    python scripts/mutants.py                     all of scripts/mutants.toml; fails if one survives
     python scripts/mutants.py -k door --jobs 2    those with "door" in their id, file or tests
-    python scripts/mutants.py --check             only whether each still fits the source; run it after every change
-    python scripts/mutants.py --draw 60 --seed 7  sixty drawn ones instead, and which share is caught
-    python scripts/mutants.py --draw 60 --seed 7 --tree ../older    the same ones, where another checkout is alike
+    python scripts/mutants.py --check             only check that each fits the source, at once
+    python scripts/mutants.py --draw 60 --seed 7  60 random faults instead, and the share caught
+    python scripts/mutants.py --draw 60 --seed 7 --tree ../older    the same in another checkout
 
-A fault is a text that stands once in its file and what stands there instead. One whose text is gone, or stands there
-twice, is stale: it must be written anew. The tests that caught something run once more on a copy without faults, so
-that a test which always fails catches nothing.
+A fault is a text that occurs once in its file, and its replacement. A fault whose text is gone, or
+occurs twice, is stale and must be rewritten. Tests that caught a fault run once more on a copy
+without faults, so that a test which always fails catches nothing.
 
-A drawn fault changes one operator, constant, condition or early end in a package that protects rows. It meets the fast
-tests of that package and of tests/contract until the first fails: those first that name its module. If they cannot be
-collected, or take too long, they have caught it.
+A random fault changes one operator, constant, condition or early end in a package that protects
+rows. It is tried on the fast tests of that package and of tests/contract until the first fails;
+tests that name its module come first. If the tests cannot be collected, or take too long, the fault
+is caught.
 """
 
 import argparse
@@ -43,18 +44,19 @@ ROOT = Path(__file__).resolve().parents[1]
 FAULTS = ROOT / "scripts" / "mutants.toml"
 NODE_MODULES = Path("tests/browser/node_modules")
 LIBRARIES = ("altair", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.ensemble", "streamlit.testing.v1")
-THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}  # a process with threads does not fork
+THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}  # forks need one thread
 CAUGHT, SURVIVED, LATE, BROKEN = "caught", "SURVIVED", "TOO LATE", "BROKEN"
 DRAWN_FROM = ("door", "accounting", "mechanisms", "postprocess", "methods")
 NOT_COLLECTED, NO_TESTS = 2, 5  # of pytest's exit codes
-ENDED = {0: SURVIVED, 1: CAUGHT}  # by pytest's exit code; others mean that no test came to a verdict
+RESULTS = {0: SURVIVED, 1: CAUGHT}  # by pytest's exit code; other codes are errors of the run
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One planted fault; `tests` is what pytest is told to run, `tier` the marker of those that are slow.
+    """One planted fault: `old` becomes `new` in `file`.
 
-    If it was drawn, `fallback` are tests that run when those have passed.
+    `tests` are arguments of pytest, `tier` is the marker of slow ones. For a random fault,
+    `fallback` are tests that run after `tests` have passed.
     """
 
     id: str
@@ -68,13 +70,15 @@ class Fault:
 
     @property
     def is_drawn(self) -> bool:
+        """True if the fault was drawn at random."""
         return bool(self.fallback)
 
     def planted(self, source: str) -> str:
+        """Return the source with the fault."""
         return source.replace(self.old, self.new)
 
     def complaint(self, root: Path) -> str:
-        """Why it cannot be planted, or nothing."""
+        """Return why the fault is stale; empty if it can be planted."""
         path = root / self.file
         if not path.is_file():
             return f"there is no {self.file}"
@@ -90,7 +94,7 @@ class Fault:
         return ""
 
     def error(self, root: Path) -> str:
-        """Why what is planted is not Python, or nothing."""
+        """Return why the file with the fault is not valid Python; empty if it is."""
         path = root / self.file
         try:
             ast.parse(self.planted(path.read_text()) if path.suffix == ".py" else "")
@@ -100,7 +104,7 @@ class Fault:
 
 
 def test_exists(root: Path, test: str) -> bool:
-    """Whether the file of a test is there, and the function that is asked for."""
+    """Return whether a test's file exists, with the named function if there is one."""
     file, _, function = test.partition("::")
     path = root / file
     return path.exists() and (not function or f"def {function.partition('[')[0]}(" in path.read_text())
@@ -108,16 +112,17 @@ def test_exists(root: Path, test: str) -> bool:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one fault: `test` failed first, or `output` tells why none did."""
+    """Result of one fault: `test` failed first, or `output` explains why no test did."""
 
     fault: Fault
-    ended: str
+    result: str
     seconds: float
     test: str = ""
     output: str = ""
 
 
 def read(path: Path) -> list[Fault]:
+    """Return the faults of a TOML file."""
     faults = [Fault(**entry) for entry in tomllib.loads(path.read_text())["fault"]]
     if len({fault.id for fault in faults}) < len(faults):
         raise SystemExit(f"{path.name}: two faults have the same id")
@@ -125,13 +130,16 @@ def read(path: Path) -> list[Fault]:
 
 
 def statements(root: Path) -> float:
-    """Of the package, in thousands."""
+    """Return the number of statements in `dpcore`, in thousands."""
     nodes = (node for path in (root / "dpcore").rglob("*.py") for node in ast.walk(ast.parse(path.read_text())))
     return sum(isinstance(node, ast.stmt) for node in nodes) / 1_000
 
 
 def draw_faults(root: Path, number: int, seed: int) -> list[Fault]:
-    """Faults of operators; what is planted is the whole file, since texts such as `<` stand in it more than once."""
+    """Return random faults of operators.
+
+    `old` is the whole file, because a text such as `<` occurs more than once.
+    """
     operators, faults = import_module("scripts.operators" if __package__ else "operators"), []
     for index, (file, change) in enumerate(operators.draw(root, DRAWN_FROM, number, seed), 1):
         source = (root / file).read_text()
@@ -143,7 +151,10 @@ def draw_faults(root: Path, number: int, seed: int) -> list[Fault]:
 
 
 def tests_of(root: Path, file: str) -> tuple[str, str]:
-    """The tests of a file's package that are named like it, or import it; and its others, with the contracts."""
+    """Return the tests that name a file or its module, and the other tests of its package.
+
+    The second group contains the contract tests.
+    """
     module = Path(file).with_suffix("")
     stem = module.parent.name if module.name == "__init__" else module.name
     named, importing, others = [], [], []
@@ -156,7 +167,7 @@ def tests_of(root: Path, file: str) -> tuple[str, str]:
 
 
 def copy_tree(root: Path, folder: Path) -> None:
-    """What git knows or would add, as it stands in the checkout."""
+    """Copy all files that git tracks, or would add, to a folder."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root,
@@ -172,7 +183,7 @@ def copy_tree(root: Path, folder: Path) -> None:
 
 
 class Copy:
-    """A copy of the tree, and a process that has loaded the libraries and forks one for each run of tests."""
+    """Copy of the tree, with a process that has loaded the libraries and forks for each run."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.folder = folder
@@ -188,20 +199,21 @@ class Copy:
         )
 
     def pytest(self, words: list[str], patience: float) -> tuple[int | None, str]:
-        """Exit code and output, of the tests as they stand here; no code if they took too long."""
-        loaded = "ignore::pytest.PytestAssertRewriteWarning"  # of libraries that have a plugin, which nobody uses here
+        """Run pytest in the copy; return exit code (None if it took too long) and output."""
+        loaded = "ignore::pytest.PytestAssertRewriteWarning"  # of libraries with an unused plugin
         command = ["-q", "-n", "0", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-W", loaded, *words]
         with tempfile.NamedTemporaryFile("r") as output:
             print(json.dumps([command, patience, output.name]), file=self._nurse.stdin, flush=True)
             return json.loads(self._nurse.stdout.readline()), output.read()
 
     def close(self) -> None:
+        """End the copy's process."""
         self._nurse.terminate()
         self._nurse.communicate()
 
 
 def nurse() -> None:
-    """Run tests, as standard input asks for, in a process of their own that need not load what never changes."""
+    """Run pytest for each line of standard input, in a fork of this process with its libraries."""
     signal.signal(signal.SIGTERM, leave)
     for name in LIBRARIES:
         import_module(name)
@@ -214,12 +226,12 @@ def nurse() -> None:
 
 
 def leave(*_: object) -> NoReturn:
-    """Unwind, so that nothing is left running."""
+    """Exit with code 1 and run all `finally` blocks, so that no process stays behind."""
     sys.exit(1)
 
 
 def run_pytest(words: list[str], output: str) -> NoReturn:
-    """What a new process does: it is pytest, and its exit code is pytest's."""
+    """Run pytest in a forked process, which ends with pytest's exit code."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.setsid()
     sys.path[0] = str(Path.cwd())
@@ -229,7 +241,7 @@ def run_pytest(words: list[str], output: str) -> NoReturn:
     code = 3
     try:
         code = int(import_module("pytest").main(words))
-    except BaseException:  # it is told, and this process ends without another word
+    except BaseException:  # print it and end this process
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -237,7 +249,10 @@ def run_pytest(words: list[str], output: str) -> NoReturn:
 
 
 def wait_for_end(child: int, patience: float) -> int | None:
-    """The exit code of a process; none, and its whole group is killed, if it takes too long or this one is ended."""
+    """Return the exit code of a process; None after killing its group if it takes too long.
+
+    The group is killed too if the parent process has ended.
+    """
     late, found, asker = time.monotonic() + patience, 0, os.getppid()
     try:
         while time.monotonic() < late and os.getppid() == asker:
@@ -253,12 +268,16 @@ def wait_for_end(child: int, patience: float) -> int | None:
 
 
 def failures(output: str) -> list[str]:
+    """Return the failed tests in pytest's output."""
     return re.findall(r"^(?:FAILED|ERROR) (\S+::\S+(?: [^-\n]\S*)*)", output, re.MULTILINE)
 
 
 @contextmanager
 def plant(fault: Fault, folder: Path) -> Iterator[None]:
-    """The file with the fault, and afterwards without; compiled files go by size and second, which may be equal."""
+    """Plant a fault in a copy for the time of a `with` block.
+
+    Compiled files are deleted: Python compares sizes and seconds only, which may be equal.
+    """
     path = folder / fault.file
     source = path.read_text()
     try:
@@ -271,6 +290,7 @@ def plant(fault: Fault, folder: Path) -> Iterator[None]:
 
 
 def try_fault(fault: Fault, copy: Copy, patience: float) -> Verdict:
+    """Run a fault's tests with the fault planted and return the verdict."""
     start = time.monotonic()
     code: int | None = 0
     output = ""
@@ -280,16 +300,16 @@ def try_fault(fault: Fault, copy: Copy, patience: float) -> Verdict:
             code, output = copy.pytest(words, patience)
             if code not in {0, NO_TESTS} or not fault.is_drawn:
                 break
-    ended = LATE if code is None else ENDED.get(code, BROKEN)
+    result = LATE if code is None else RESULTS.get(code, BROKEN)
     first = next(iter(failures(output)), "")
     if fault.is_drawn and (code is None or code == NOT_COLLECTED):
-        ended, first = CAUGHT, "nothing is collected" if code else f"not done after {patience:.0f} s"
-    return Verdict(fault, ended, time.monotonic() - start, first, output)
+        result, first = CAUGHT, "nothing is collected" if code else f"not done after {patience:.0f} s"
+    return Verdict(fault, result, time.monotonic() - start, first, output)
 
 
 def always_failing(verdicts: list[Verdict], copy: Copy) -> list[str]:
-    """Of the tests that caught something, those that fail without any fault."""
-    tests = sorted({verdict.test for verdict in verdicts if verdict.ended == CAUGHT and "::" in verdict.test})
+    """Return the tests that caught a fault but also fail without any fault."""
+    tests = sorted({each.test for each in verdicts if each.result == CAUGHT and "::" in each.test})
     if not tests:
         return []
     code, output = copy.pytest(["-m", "", *tests], patience=3_600)
@@ -297,7 +317,7 @@ def always_failing(verdicts: list[Verdict], copy: Copy) -> list[str]:
 
 
 def run(root: Path, faults: list[Fault], jobs: int, patience: float) -> bool:
-    """Try all, say what became of each, and whether every one was caught."""
+    """Try all faults, print each result, and return whether every fault was caught."""
     with tempfile.TemporaryDirectory(prefix="dpcore-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
         copies = [Copy(root, Path(folder) / f"{number}" / "dpcore") for number in range(jobs)]
         free: SimpleQueue[Copy] = SimpleQueue()
@@ -310,7 +330,7 @@ def run(root: Path, faults: list[Fault], jobs: int, patience: float) -> bool:
                 verdict = try_fault(fault, copy, patience)
             finally:
                 free.put(copy)
-            print(f"{verdict.ended:8} {verdict.seconds:6.1f} s  {fault.id:60} {verdict.test}", flush=True)
+            print(f"{verdict.result:8} {verdict.seconds:6.1f} s  {fault.id:60} {verdict.test}", flush=True)
             return verdict
 
         start = time.monotonic()
@@ -322,30 +342,31 @@ def run(root: Path, faults: list[Fault], jobs: int, patience: float) -> bool:
             for copy in copies:
                 copy.close()
     seconds = time.monotonic() - start
-    free_of = [verdict for verdict in verdicts if verdict.ended != CAUGHT]
-    for verdict in free_of:
-        print(f"\n{verdict.ended}: {verdict.fault.id} ({verdict.fault.loses})")
-        if verdict.ended == BROKEN:
+    not_caught = [verdict for verdict in verdicts if verdict.result != CAUGHT]
+    for verdict in not_caught:
+        print(f"\n{verdict.result}: {verdict.fault.id} ({verdict.fault.loses})")
+        if verdict.result == BROKEN:
             print("\n".join(verdict.output.splitlines()[-15:]))
         elif not verdict.fault.is_drawn:
             print(f"  {verdict.fault.tests}")
     for test in failing:
         print(f"\nFAILS WITHOUT A FAULT: {test}")
-    caught = len(verdicts) - len(free_of)
+    caught = len(verdicts) - len(not_caught)
     share = f"{caught / max(len(verdicts), 1):.0%}"
-    print(f"\n{len(verdicts)} planted, {caught} caught ({share}), {len(free_of)} not, in {seconds:.0f} s")
-    return not free_of and not failing
+    print(f"\n{len(verdicts)} planted, {caught} caught ({share}), {len(not_caught)} not, in {seconds:.0f} s")
+    return not not_caught and not failing
 
 
 def main() -> int:
+    """Run or check the faults that the arguments select; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-k", default="", metavar="PATTERN", help="only faults with this in their id, file or tests")
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="copies at work at a time")
-    parser.add_argument("--patience", type=float, default=600, help="seconds that the tests of one fault may take")
-    parser.add_argument("--check", action="store_true", help="run no tests: only look for stale faults")
-    parser.add_argument("--draw", type=int, default=0, metavar="N", help="plant so many drawn faults instead")
-    parser.add_argument("--seed", type=int, default=7, help="what decides which are drawn")
-    parser.add_argument("--tree", type=Path, default=ROOT, help="the checkout that is tried; this one unless named")
+    parser.add_argument("-k", default="", metavar="PATTERN", help="only faults with PATTERN in id, file or tests")
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="copies at a time")
+    parser.add_argument("--patience", type=float, default=600, help="most seconds for the tests of one fault")
+    parser.add_argument("--check", action="store_true", help="run no tests: only list stale faults")
+    parser.add_argument("--draw", type=int, default=0, metavar="N", help="plant N random faults instead")
+    parser.add_argument("--seed", type=int, default=7, help="seed of the random faults")
+    parser.add_argument("--tree", type=Path, default=ROOT, help="checkout to test; by default this one")
     parser.add_argument("--nurse", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.nurse:

@@ -1,6 +1,7 @@
-"""Every fault of one operator, constant, condition or early end that can be planted in a Python file, found by `ast`.
+"""List all small faults that can be planted in a Python file: operators, constants, conditions.
 
-Left out is what no run of the code can tell: docstrings and other texts, annotations, `raise` statements, `__repr__`.
+Early ends (`return`, `break`, `continue`) are changed too. Code that no test can observe is left
+out: docstrings and other texts, annotations, `raise` statements, `__repr__`.
 """
 
 import ast
@@ -29,7 +30,10 @@ MUTE = {"__repr__", "__str__"}
 
 @dataclass(frozen=True)
 class Change:
-    """Bytes `start` to `end` of a file become `new`; `key` tells it from all others, wherever in the file it stands."""
+    """Replacement of the bytes `start` to `end` of a file by `new`.
+
+    `key` identifies the change independently of its position in the file.
+    """
 
     start: int
     end: int
@@ -38,16 +42,17 @@ class Change:
     key: str = ""
 
     def plant(self, source: str) -> str:
+        """Return the source with the change."""
         coded = source.encode()
         return (coded[: self.start] + self.new.encode() + coded[self.end :]).decode()
 
     def describe(self, source: str) -> str:
-        """What becomes what, in one line."""
+        """Return the old and the new text in one line."""
         return " ".join(f"{source.encode()[self.start : self.end].decode()} -> {self.new}".split())
 
 
 class Changes:
-    """All changes of one source."""
+    """Finder of all changes of one source file."""
 
     def __init__(self, source: str) -> None:
         self._source = source.encode()
@@ -57,6 +62,7 @@ class Changes:
         self._starts = starts
 
     def find(self, tree: ast.AST) -> Iterator[Change]:
+        """Yield all changes below a node of the syntax tree, with their keys."""
         seen: dict[str, int] = {}
         for change, name in self._walked(tree, ""):
             old = self._source[change.start : change.end].decode()
@@ -66,6 +72,7 @@ class Changes:
             yield Change(change.start, change.end, change.new, change.line, f"{key}|{seen[key]}")
 
     def _walked(self, node: ast.AST, name: str) -> Iterator[tuple[Change, str]]:
+        """Yield the changes below a node, each with the name of its function."""
         if isinstance(node, (ast.Raise, ast.JoinedStr)) or getattr(node, "name", "") in MUTE:
             return
         if isinstance(node, ast.Call) and self._name(node.func) in TEXTS:
@@ -81,6 +88,7 @@ class Changes:
                     yield from self._walked(child, name)
 
     def _changes(self, node: ast.AST) -> Iterator[Change]:
+        """Yield the changes of one node itself."""
         match node:
             case ast.Compare():
                 for left, sign, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
@@ -117,20 +125,25 @@ class Changes:
 
     @staticmethod
     def _name(function: ast.AST) -> str:
+        """Return the name of a called function."""
         return getattr(function, "attr", "") or getattr(function, "id", "")
 
     def _at(self, line: int, column: int) -> int:
+        """Return the byte position of a line and column."""
         return self._starts[line - 1] + column
 
     def _text(self, node: ast.AST) -> str:
+        """Return the source text of a node."""
         start, end = self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
         return self._source[start:end].decode()
 
     def _instead(self, node: ast.AST, new: str) -> Change:
+        """Return the change that replaces a node by a text."""
         start = self._at(node.lineno, node.col_offset)
         return Change(start, self._at(node.end_lineno, node.end_col_offset), new, node.lineno)
 
     def _between(self, left: ast.AST, right: ast.AST, sign: str, new: str) -> Change:
+        """Return the change that replaces the operator `sign` between two nodes."""
         start = self._at(left.end_lineno, left.end_col_offset)
         gap = self._source[start : self._at(right.lineno, right.col_offset)].decode()
         found = re.search(sign, re.sub(r"#.*", lambda comment: " " * len(comment[0]), gap))
@@ -139,9 +152,10 @@ class Changes:
 
 
 def draw(root: Path, packages: tuple[str, ...], number: int, seed: int) -> list[tuple[str, Change]]:
-    """So many changes of the packages' files, each as likely as any other.
+    """Draw `number` changes of the packages' files at random, each with the same probability.
 
-    Those whose digests with the seed are the smallest, so that where two trees are alike, the same ones are drawn.
+    The changes with the smallest digests of seed and key are drawn: two trees get the same changes
+    where they are alike.
     """
     found = []
     for path in sorted(file for package in packages for file in (root / "dpcore" / package).rglob("*.py")):

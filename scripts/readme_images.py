@@ -1,8 +1,8 @@
-"""The pictures of the README and of three how-tos, made from the bundled sample.
+"""Make the pictures of the README and of three how-tos from the bundled sample.
 
     python -m scripts.readme_images [--out docs/images]
 
-Releases are drawn anew, so that pictures differ a little from time to time.
+Each call makes new releases, so the pictures differ a little.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SIZE = {"width": 1366, "height": 768}
 
 
 def pictures(page: Page, address: str, out: Path) -> None:
-    """Walk through the pages as a visitor, and keep four views."""
+    """Visit the pages as a user would, and save four screenshots."""
 
     def press(button: str) -> None:
         page.get_by_role("button", name=button).click()
@@ -49,6 +49,7 @@ def pictures(page: Page, address: str, out: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Start a dashboard and make the pictures."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     chosen = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Write what follows from the registry: stubs, the README's table of methods, and a JSON Schema of settings."""
+"""Write the files that follow from the registry: type stubs, README table, JSON Schema."""
 
 import sys
 from pathlib import Path
@@ -18,7 +18,7 @@ HEAD = '"""Written by scripts/registry.py: the names that are imported when they
 
 
 def generated_files() -> dict[Path, str]:
-    """Both stubs, the README and the JSON Schema, by their paths."""
+    """Return the text of each generated file by its path."""
     methods = "\n".join(
         [
             HEAD,
@@ -39,7 +39,7 @@ def generated_files() -> dict[Path, str]:
 
 
 def readme() -> str:
-    """The README with its table of methods."""
+    """Return the README with a new table of methods."""
     text = README.read_text(encoding="utf-8")
     start = text.index(TABLE)
     rows = "".join(f"| {' | '.join(cells)} |\n".replace("|  |", "| |") for cells in map(row, dp.METHODS))
@@ -47,7 +47,7 @@ def readme() -> str:
 
 
 def row(name: str) -> list[str]:
-    """What the table says of a method."""
+    """Return the cells of a method's row in the README's table."""
     method = dp.METHODS[name]
     proofs = [method.provable_published, method.provable if "corrected" in method.modes else ""]
     source = method.reference.replace(" et al.", "")
@@ -56,7 +56,7 @@ def row(name: str) -> list[str]:
 
 
 def import_lines(modules: dict[str, str]) -> list[str]:
-    """Lines that import names from their places."""
+    """Return import statements for names, by the module that defines each."""
     lines = []
     for name, index in modules.items():
         module, _, inside = index.partition(":")

@@ -1,27 +1,29 @@
-"""Counts what the first screen of each page asks of somebody who sees it for the first time.
+"""Count what the first screen of each page shows to a new user.
 
     python -m scripts.screens [--page networks data] [--size 1366x768] [--text]
     python -m scripts.screens --check       non-zero if a limit below is passed
-    python -m scripts.screens --run         the seconds to the answer to Run, and nothing else
+    python -m scripts.screens --run         only the seconds to the answer to Run
 
-Starts a dashboard of its own, and drives Chromium through the pages of its menu. The first screen
-is what the window shows before anyone scrolls; on a page with Run, before and after a run:
+The script starts a dashboard and drives Chromium through the pages of its menu. The first screen is
+what the window shows before any scrolling; on a page with Run, before and after a run:
 
-- words: of texts and filled fields in the main part of the page. Not in pictures and tables of
-  data, in closed drawers, lists and popovers, behind help, and not Streamlit's own.
-- controls: a button, popover, drawer, slider, list, field, uploader, toggle, or link that is drawn
-  as a button. A group of options is one. Not tabs, marks of help, and the buttons above a chart.
-- tabs: all of the page.
-- settings: pixels from the top of the page to the end of what has the key `settings`; where nothing
-  has it, but there is a button Run, to the first result below that.
-- menu: links of the menu that are whole in the window.
-- chart: whether the first one outside the settings is whole in the window, and at 1920x1080.
-- behind a press: words of each drawer, popover or tab in view, once it is open: of drawers and
-  popovers all, of a tab what the window then shows.
-- answer: seconds from the press of Run to a bar, or a button with another name, at most 60 pixels
-  from where it stood. A busy computer makes them longer: `--run` prints its load.
+- words: in texts and filled fields of the main part of the page. Not counted are words in charts
+  and tables of data, in closed drawers, lists and popovers, in help, and Streamlit's own.
+- controls: buttons, popovers, drawers, sliders, lists, fields, uploaders, toggles, and links drawn
+  as buttons. A group of options is one control. Not counted are tabs, help marks, and the buttons
+  above a chart.
+- tabs: all tabs of the page.
+- settings: pixels from the top of the page to the end of the container with the key `settings`; if
+  there is none but a button Run, to the first result below the button.
+- menu: links of the menu that are completely in the window.
+- chart: whether the first chart outside the settings is completely in the window; also at
+  1920x1080.
+- behind a press: words of each drawer, popover or tab in view, once it is open: all words of
+  drawers and popovers, of tabs those that the window then shows.
+- answer: seconds from the press of Run to a progress bar, or a button with another name, at most 60
+  pixels from Run. A busy computer makes them longer: `--run` prints its load.
 
-A number with ! passes its limit.
+A number with ! exceeds its limit.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ WAIT, LONGEST = 120_000, 300  # milliseconds until a page is there; seconds for 
 
 
 class Press(NamedTuple):
-    """Seconds from Run to an answer where it was, until it rests, and until all is drawn."""
+    """Seconds from the press of Run to an answer near it, until it rests, and to the end."""
 
     answer: float | None
     rests: float | None
@@ -56,11 +58,12 @@ class Press(NamedTuple):
 
     @property
     def late(self) -> bool:
+        """True if the answer took longer than its limit."""
         return self.answer is None or self.answer > ANSWER
 
 
 class Screen(NamedTuple):
-    """A first screen, as it was measured."""
+    """Measurements of one first screen."""
 
     name: str
     words: list[str]
@@ -70,11 +73,11 @@ class Screen(NamedTuple):
     menu: list[bool]
     chart: bool | None
     wide_chart: bool | None
-    openings: dict[str, list[int]]  # words that count, and all
-    press: Press | None = None  # that led here
+    openings: dict[str, list[int]]  # counted words and all words, by opener
+    press: Press | None = None  # the press of Run before this screen
 
     def counts(self) -> dict[str, tuple[int | None, int]]:
-        """What can be counted, and how much of it there may be."""
+        """Return each count with its limit."""
         return {
             "words": (len(self.words), WORDS),
             "controls": (len(self.controls), CONTROLS),
@@ -83,7 +86,7 @@ class Screen(NamedTuple):
         }
 
     def over_limits(self) -> dict[str, int | str]:
-        """What passes its limit, and by which number."""
+        """Return the names and values of the counts that exceed their limits."""
         counts = self.counts()
         counts |= {f"behind {name}": (count, BEHIND) for name, (count, _) in self.openings.items()}
         views = {"menu": all(self.menu), "chart": self.chart, "wide chart": self.wide_chart}
@@ -92,7 +95,7 @@ class Screen(NamedTuple):
 
 
 def open_page(page: Page, address: str) -> None:
-    """A page by its address, in a session of its own."""
+    """Open a page by its address, in a session of its own."""
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
     settle(page)
@@ -100,19 +103,20 @@ def open_page(page: Page, address: str) -> None:
 
 
 def menu(page: Page) -> dict[str, str]:
-    """The pages of the menu by their names in the address, and their addresses."""
+    """Return the addresses of the menu's pages by their last part."""
     found = page.evaluate("screen_of.links().map(link => link.href)")
     return {address.rpartition("/")[2] or "home": address for address in found}
 
 
 def run_button(page: Page) -> Locator:
+    """Return the visible button Run of the page."""
     found = page.get_by_test_id("stMain").get_by_role("button", name="Run", exact=True)
     return found.filter(visible=True).first
 
 
 def press_run(page: Page) -> Press:
-    """Run, and how soon the page answers where it was pressed."""
-    page.bring_to_front()  # a page behind another one is hardly painted
+    """Press Run and return how soon the page answers near the button."""
+    page.bring_to_front()  # browsers hardly paint a hidden page
     run_button(page).scroll_into_view_if_needed()
     run_button(page).evaluate("button => screen_of.watch(button)")
     run_button(page).click()
@@ -128,7 +132,7 @@ def first_screen(
     known: Sequence[str] = (),
     press: Press | None = None,
 ) -> Screen:
-    """Measure what is shown now; what is behind openers that are `known` was measured before."""
+    """Measure the current screen; openers in `known` were measured before."""
     size, run = page.viewport_size, run_button(page)
     assert size is not None
     button = run.element_handle() if run.count() else None
@@ -144,7 +148,10 @@ def first_screen(
 
 
 def words_behind(page: Page, name: str) -> list[int] | None:
-    """How many words a press shows, those that count and all; None if it is not there any more."""
+    """Open a drawer, popover or tab, and return its counted words and all its words.
+
+    None if it is not on the page any more.
+    """
     opener = page.evaluate_handle("name => screen_of.opener(name)", name).as_element()
     if opener is None:
         return None
@@ -164,7 +171,7 @@ def words_behind(page: Page, name: str) -> list[int] | None:
 
 
 def screens(page: Page, name: str, address: str) -> Iterator[Screen]:
-    """The first screen of a page, and once more after Run, where it has one."""
+    """Yield the first screen of a page, and once more after Run if the page has one."""
     open_page(page, address)
     runs = run_button(page).count() > 0
     yield (first := first_screen(page, name))
@@ -182,7 +189,7 @@ def screens(page: Page, name: str, address: str) -> Iterator[Screen]:
 
 
 def row(screen: Screen) -> str:
-    """A line of the table."""
+    """Return a line of the printed table."""
     over, views = screen.over_limits(), {True: "whole", False: "cut!", None: "-"}
     counts: dict[str, object] = {name: count for name, (count, _) in screen.counts().items()}
     counts["menu"] = f"{sum(screen.menu)}/{len(screen.menu)}"
@@ -192,10 +199,12 @@ def row(screen: Screen) -> str:
 
 
 def mark(value: object, *, over: bool) -> str:
+    """Return a number as text, with "!" if it exceeds its limit."""
     return "-" if value is None else f"{value}{'!' * over}"
 
 
 def answer(press: Press | None) -> list[str]:
+    """Return the seconds to the answer and to the end of a run as text."""
     if press is None:
         return ["-"] * 2
     seconds = "none" if press.answer is None else f"{press.answer:.2f}"
@@ -203,13 +212,14 @@ def answer(press: Press | None) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the pages that the arguments select; return 1 if --check finds an exceeded limit."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--page", nargs="+", help="as in addresses, such as home, data, networks")
-    parser.add_argument("--size", default="1366x768", help="of the window")
-    parser.add_argument("--text", action="store_true", help="say what is counted")
-    parser.add_argument("--check", action="store_true", help="fail if a limit is passed")
-    parser.add_argument("--run", action="store_true", help="measure the answer to Run alone")
+    parser.add_argument("--size", default="1366x768", help="size of the window")
+    parser.add_argument("--text", action="store_true", help="print the counted words and controls")
+    parser.add_argument("--check", action="store_true", help="fail if a limit is exceeded")
+    parser.add_argument("--run", action="store_true", help="measure only the answer to Run")
     chosen = parser.parse_args(arguments)
     width, height = map(int, chosen.size.split("x"))
     failed = False

@@ -1,10 +1,11 @@
-"""Pictures of every page, for the README and to look at before a lecture.
+"""Take screenshots of every page, for the README and to look at before a lecture.
 
-    python -m scripts.screenshots [--out docs/images] [--size 1366x768] [--theme light] [--full] [--only home data]
+    python -m scripts.screenshots [--out docs/images] [--size 1366x768] [--theme light] [--full]
+                                  [--only home data]
 
-Starts a dashboard of its own, drives Chromium (the one on PATH) through it, and writes PNGs such as
-`naive-bayes-price-light-1366x768.png`. With `--full` the window is as tall as the page, so that nothing is cut off.
-Everything is made from the bundled sample, which is itself a private release.
+The script starts a dashboard, drives Chromium (the one on PATH) through it, and writes PNGs such as
+`naive-bayes-price-light-1366x768.png`. With `--full` the window is as tall as the page. All
+pictures are made from the bundled sample, which is a private release.
 """
 
 from __future__ import annotations
@@ -54,18 +55,19 @@ QUIET = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # whatever asks for another computer finds none
 )
 START_SECONDS, IDLE_SECONDS = 60, 120
-# Counts what a page waits for. The first byte of what it sends says whether it asks for a run; the fields of what it
-# gets, as Protocol Buffers, whether a run began (4), and how it ended (6): 2 is for the sake of another run.
+# Count what a page waits for. The first byte of a sent message tells whether it requests a script
+# run. The fields of a received one (Protocol Buffers) tell whether a run began (4) and how it ended
+# (6): 2 means that another run follows.
 FOLLOW = """(() => {
     const [RERUN, FILES, BEGUN, ENDED, FOR_ANOTHER] = [0x5a, 0x82, 4, 6, 2];
     const waits = window.waits = {run: false, begun: false, uploads: 0, timers: new Set()};
     const plain = {set: setTimeout.bind(window), clear: clearTimeout.bind(window), open: XMLHttpRequest.prototype.open};
-    const told = bytes => {
+    const parse = bytes => {
         let at = 0;
         const number = () => {
             let found = 0;
-            for (let place = 1; ; place *= 128) {
-                found += (bytes[at] & 127) * place;
+            for (let factor = 1; ; factor *= 128) {
+                found += (bytes[at] & 127) * factor;
                 if (bytes[at++] < 128) return found;
             }
         };
@@ -80,7 +82,7 @@ FOLLOW = """(() => {
         constructor(...given) {
             super(...given);
             waits.run = false;
-            this.addEventListener('message', event => told(new Uint8Array(event.data)));
+            this.addEventListener('message', event => parse(new Uint8Array(event.data)));
         }
         send(bytes) {
             if (bytes[0] === RERUN) Object.assign(waits, {run: true, begun: false});
@@ -100,7 +102,7 @@ FOLLOW = """(() => {
     };
     window.clearTimeout = timer => { waits.timers.delete(timer); plain.clear(timer); };
 })()"""
-# Seen a few times in a row: between two of them a page may pass a value on, of which nobody waits for the answer yet.
+# Idle several times in a row: in between, a page may send a value before it waits for the answer.
 IDLE = """() => {
     const app = document.querySelector('[data-testid="stApp"]'), waits = window.waits;
     const busy = !app || app.dataset.testScriptState !== 'notRunning' ||
@@ -113,18 +115,18 @@ IDLE = """() => {
 
 
 def chromium() -> str | None:
-    """Where Chromium is; None if nowhere on PATH."""
+    """Return the path of Chromium; None if it is not on PATH."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def launch(playwright: Playwright, program: str) -> Browser:
-    """A browser that knows no other computer than this one."""
+    """Start a browser that can reach this computer only."""
     root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     return playwright.chromium.launch(executable_path=program, args=[*QUIET, *root])
 
 
 class Server(NamedTuple):
-    """A dashboard that runs, and where."""
+    """A running dashboard with its address."""
 
     address: str
     port: int
@@ -133,7 +135,7 @@ class Server(NamedTuple):
 
 @contextmanager
 def serving(log: Path) -> Iterator[str]:
-    """A dashboard on a free port of this computer; its address. Ends with the block."""
+    """Run a dashboard on a free port for a `with` block, and yield its address."""
     with start_dashboard(log) as server:
         yield server.address
 
@@ -142,7 +144,10 @@ def serving(log: Path) -> Iterator[str]:
 def start_dashboard(
     log: Path, port: int = 0, command: Sequence[str] = COMMAND, folder: Path = ROOT
 ) -> Iterator[Server]:
-    """A dashboard on that port of this computer, or a free one, started there by that command. Ends with the block."""
+    """Run a dashboard for a `with` block; port 0 means a free one.
+
+    `command` starts the dashboard in `folder`; its output goes to `log`.
+    """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))
@@ -167,6 +172,7 @@ def start_dashboard(
 
 
 def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
+    """Wait until a server answers at an address; RuntimeError with its log if it does not."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and server.poll() is None:
         try:
@@ -179,7 +185,7 @@ def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
 
 @contextmanager
 def visiting(parser: argparse.ArgumentParser) -> Iterator[tuple[Browser, str]]:
-    """A browser, and the address of a dashboard for it alone. Both end with the block."""
+    """Run a browser and a dashboard for a `with` block, and yield the browser and the address."""
     if (program := chromium()) is None:
         parser.error("There is no Chromium on PATH; install one.")
     with (
@@ -193,22 +199,22 @@ def visiting(parser: argparse.ArgumentParser) -> Iterator[tuple[Browser, str]]:
 
 
 def follow(context: BrowserContext) -> None:
-    """Let the pages of a context know what `settle` waits for: answers of the server, uploads, and keys that are held.
+    """Inject a script into a context's pages that tracks what `settle` waits for.
 
-    Streamlit's page says that a script runs once the server told it so. Until then it looks idle: from a press until
-    the server hears of it, while a file is on its way, and while a slider or a table waits for the next key.
+    Streamlit's page looks idle until the server has reported a running script. The script tracks
+    unanswered messages, uploads, and timers of sliders and tables that wait for the next key.
     """
     context.add_init_script(FOLLOW)
 
 
 def settle(page: Page, seconds: float = IDLE_SECONDS) -> None:
-    """Wait until the dashboard has done all that was asked of it, and drawn it."""
+    """Wait until the dashboard has processed all input and drawn the result."""
     page.evaluate("waits.still = 0")
-    page.wait_for_function(IDLE, timeout=seconds * 1000, polling=20)  # a page behind another one is hardly painted
+    page.wait_for_function(IDLE, timeout=seconds * 1000, polling=20)  # hidden pages are hardly painted
 
 
 def go(page: Page, title: str) -> None:
-    """To another page, by the menu."""
+    """Go to another page by the menu."""
     link = page.get_by_test_id("stSidebar").get_by_role("link", name=title)
     link.click()
     expect(link).to_have_attribute("aria-current", "page")
@@ -216,16 +222,17 @@ def go(page: Page, title: str) -> None:
 
 
 def slug(text: str) -> str:
+    """Return a text as a part of a file name."""
     return re.sub(r"[^a-z]+", "-", text.lower().replace("'", "")).strip("-")
 
 
 def shoot(page: Page, path: Path, *, full: bool) -> None:
-    """One picture; with `full`, of a window that is as tall as the page."""
+    """Take one screenshot; with `full`, of a window that is as tall as the page."""
     size = page.viewport_size
     assert size is not None
     page.mouse.move(size["width"] - 1, size["height"] // 2)
     expect(page.get_by_role("tooltip")).to_have_count(0)
-    if not full and page.get_by_role("tablist").count():  # a release: rather its charts than the title
+    if not full and page.get_by_role("tablist").count():  # scroll to a release's charts
         locator = page.get_by_test_id("stMetric").or_(page.get_by_role("tablist"))
         locator.first.evaluate("e => { e.style.scrollMarginTop = '4.2rem'; e.scrollIntoView({behavior: 'instant'}); }")
     if full:
@@ -239,7 +246,7 @@ def shoot(page: Page, path: Path, *, full: bool) -> None:
 
 
 def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *, full: bool) -> None:
-    """Every page before and after Run, with every tab and every part of one."""
+    """Take screenshots of every page before and after Run, with every tab and its parts."""
 
     def save(*names: str) -> None:
         shoot(page, out / f"{'-'.join([*filter(None, map(slug, names)), look])}.png", full=full)
@@ -266,6 +273,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Take the screenshots that the arguments select."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     parser.add_argument("--size", nargs="+", default=SIZES, help="such as 1366x768")

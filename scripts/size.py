@@ -1,14 +1,16 @@
-"""Counts the code by package, and holds it: a count may fall, and rises only by what an allowance says.
+"""Count the code by package; a count may fall, and rises only within an allowance.
 
-    make size                        the counts beside targets and allowances; what fell is written down
+    make size                        show counts, targets and allowances; write down what fell
     python -m scripts.size --check   the same, and nothing is written
 
-Counted are lines of code, without blank lines, comments, docstrings and imports, and statements of the syntax tree,
-with what does a statement's work inside an expression: denser lines save nothing. Of tests, all lines count. Lines of
-`dpcore` that are longer than 100 characters may not become a larger share.
+Counted are lines of code, without blank lines, comments, docstrings and imports. Counted are also
+the statements of the syntax tree, with expressions that do a statement's work: denser lines save
+nothing. For tests, all lines count. The share of lines in `dpcore` that are longer than 100
+characters may not rise.
 
-`scripts/size.toml` has what was written down. A change that needs more says so there, in an allowance with its reason;
-`make size` then writes the rise down. All rises of an area together stay within its allowances.
+`scripts/size.toml` has the recorded counts. A change that needs more code adds an allowance with
+its reason there; `make size` then records the rise. All rises of an area together stay within its
+allowances.
 """
 
 import argparse
@@ -26,7 +28,7 @@ FILE = ROOT / "scripts" / "size.toml"
 FOLDERS = ("dpcore", "pages", "scripts", "benchmarks", "tests")
 LONG = 100
 UNITS = ("lines", "statements")
-# What a dense line hides: each of these stands for a statement.
+# Each of these expressions counts as a statement, so that dense lines save nothing.
 STATEMENTS = (ast.stmt, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.comprehension)
 QUOTED = re.compile(rb"""[rfbuRFBU]*('''|\"\"\")""")
 COUNTS = """\
@@ -40,7 +42,7 @@ Counts = dict[str, tuple[int, int]]
 
 
 class Record(NamedTuple):
-    """Of an area: the counts at the start, those written down last, and the sum of all rises in between."""
+    """Counts of an area: at the start, as recorded last, and the sum of all rises in between."""
 
     base: tuple[int, int] = (0, 0)
     now: tuple[int, int] = (0, 0)
@@ -48,7 +50,7 @@ class Record(NamedTuple):
 
 
 class SizeFile(NamedTuple):
-    """What `size.toml` says; `heading` is its part that is written by hand."""
+    """Content of `size.toml`; `heading` is its part that is written by hand."""
 
     heading: str
     targets: dict[str, int]
@@ -57,12 +59,12 @@ class SizeFile(NamedTuple):
     long: float
 
     def allowance(self, area: str, unit: str) -> int:
-        """How far an area may rise in all."""
+        """Return by how much an area may rise in all, in "lines" or "statements"."""
         return sum(one[unit] for one in self.allowances if one["area"] == area)
 
 
 def count(source: str) -> tuple[int, int]:
-    """Lines of code and statements of a file."""
+    """Return the lines of code and the statements of a source text."""
     nodes, lines = list(ast.walk(ast.parse(source))), source.splitlines()
     code = {number for number, line in enumerate(lines, 1) if not re.match(r"\s*(#|$)", line)}
     left_out = []
@@ -79,12 +81,12 @@ def count(source: str) -> tuple[int, int]:
 
 
 def is_text(node: ast.stmt) -> bool:
-    """Whether a statement is a docstring, if it is the first."""
+    """Return whether a statement is a text: a docstring, if it is the first one."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def area_of(path: Path) -> str:
-    """What a file is counted to: a package, `dpcore` for its own files, `pages` with `app.py`, or a folder."""
+    """Return the area of a file: a package, `dpcore`, `pages` with `app.py`, or a folder."""
     first, *rest = path.parts
     if first == "app.py":
         return "pages"
@@ -92,14 +94,14 @@ def area_of(path: Path) -> str:
 
 
 def files(root: Path) -> Iterator[Path]:
-    """All Python files that are counted, relative to the root."""
+    """Yield all counted Python files, relative to the root."""
     found = sorted(path.relative_to(root) for folder in FOLDERS for path in (root / folder).rglob("*.py"))
     yield from (path for path in found if "node_modules" not in path.parts)
     yield Path("app.py")
 
 
 def measure(root: Path = ROOT) -> tuple[Counts, float]:
-    """The counts of each area, and the share of long lines in `dpcore`, in percent, rounded up to a tenth."""
+    """Return the counts of each area, and the percentage of long lines in `dpcore`, rounded up."""
     counts: Counts = {}
     long = every = 0
     for path in files(root):
@@ -115,7 +117,7 @@ def measure(root: Path = ROOT) -> tuple[Counts, float]:
 
 
 def parse(text: str) -> SizeFile:
-    """The file, as it was written last."""
+    """Return the content of `size.toml`."""
     if "<<<<<<<" in text:
         raise SystemExit("size.toml has two versions: `git checkout --ours scripts/size.toml`, then `make size`.")
     found = tomllib.loads(text)
@@ -125,7 +127,7 @@ def parse(text: str) -> SizeFile:
 
 
 def faults(counts: Counts, long: float, file: SizeFile) -> list[str]:
-    """What is larger than it may be."""
+    """Return a line for each count that is larger than allowed."""
     found = []
     for area in sorted(counts.keys() | file.records.keys()):
         base, before, risen = file.records.get(area, Record())
@@ -145,7 +147,7 @@ def faults(counts: Counts, long: float, file: SizeFile) -> list[str]:
 
 
 def differences(counts: Counts, long: float, file: SizeFile) -> list[str]:
-    """What is not as the file says: falls, and rises, which may be too large."""
+    """Return a line for each count that differs from the recorded one."""
     records = {area: record.now for area, record in file.records.items()}
     found = []
     for area in sorted(counts.keys() | records.keys()):
@@ -156,7 +158,7 @@ def differences(counts: Counts, long: float, file: SizeFile) -> list[str]:
 
 
 def render(counts: Counts, long: float, file: SizeFile) -> str:
-    """The file with these counts; a rise is added to the rises of its area, and one that is too large left out."""
+    """Return `size.toml` with the new counts; a rise beyond the allowances is left out."""
     rows = []
     for area in sorted(counts.keys() | file.records.keys()):
         base, before, risen = record = file.records.get(area, Record())
@@ -170,7 +172,7 @@ def render(counts: Counts, long: float, file: SizeFile) -> str:
 
 
 def table(counts: Counts, file: SizeFile) -> Iterator[str]:
-    """The counts, as people read them."""
+    """Yield the lines of the printed table of counts."""
     yield f"{'':20} {'lines':>8} {'statements':>11} {'at the start':>14} {'risen':>12} {'allowed':>12}"
     for area, (lines, statements) in sorted(counts.items()):
         base, _, risen = file.records.get(area, Record())
@@ -190,7 +192,7 @@ def table(counts: Counts, file: SizeFile) -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print what there is, and write down what may be; 1 if something may not, or with --check is not written down."""
+    """Print the counts and record what is allowed; return 1 if a count is too large or stale."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing")
     check = parser.parse_args(arguments).check

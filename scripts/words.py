@@ -1,13 +1,13 @@
-"""Collect what screens say, bring the catalogs of `dpcore/language` up to date, and compile them.
+"""Collect the texts of screens, update the catalogs of `dpcore/language`, and compile them.
 
     make texts                                    after any text of a screen was changed
-    python -m scripts.words --carry OLD NEW       before that, if only the English changed: NEW keeps the translation
-    make gaps                                     what is not translated, or not said any more
-    python -m scripts.words --check               whether catalogs are whole: before a release
+    python -m scripts.words --carry OLD NEW       before `make texts`: NEW keeps OLD's translation
+    make gaps                                     list texts without translation, and unused ones
+    python -m scripts.words --check               check that catalogs are complete, for a release
 
-Then fill in what is empty in `dpcore/language/*/LC_MESSAGES/dpcore.po`, and run it again. A text that changed loses its
-translation, as the old one may be wrong; until it has another, screens say it in English. Only what lessons say has to
-be translated with the change that brings it.
+Then fill in the empty entries of `dpcore/language/*/LC_MESSAGES/dpcore.po`, and run it again. A
+changed text loses its translation, as the old one may be wrong; until it has a new one, screens
+show it in English. Only the texts of lessons must be translated with the change that brings them.
 """
 
 import argparse
@@ -32,14 +32,14 @@ from dpcore.text import read_toml
 ROOT = FOLDER.parent.parent
 FOLDERS = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
-SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
-DECLARED = {"Demonstration", "Preset", "presets_for_both_modes"}  # phrases but for names, which are one small word
+SAYING = {"say", "phrase", "markdown", "caption"}  # calls whose first argument is a message
+DECLARED = {"Demonstration", "Preset", "presets_for_both_modes"}  # texts but names (one word)
 NAMED, KEY, TITLE = map(re.compile, (r"(?s)[A-Z]|.* ", "/(corrected|paper)", r"^\w+\|([^|]*)"))
-NOT_TEXTS = {"color", "number", "format", "orient"}  # names in tables of which all else is texts
+NOT_TEXTS = {"color", "number", "format", "orient"}  # keys without texts, in tables of texts
 LESSON_FILE = "dpcore/dashboard/lessons.toml"
 FIGURES = {"source_says", "says", "note", "title", "series", "x_title", "y_title", "label", "options", "needs", "texts"}
 FIGURES |= {"caption", "answers"}
-TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which texts stand there; None: all
+TABLES: dict[str, set[str] | None] = {  # files of texts, and their keys of texts; None: all keys
     LESSON_FILE: {"title", "promise", "takeaways", "question", "literature", "text", "result", "label"},
     "dpcore/audit/cases.toml": {"name", "tale", "number", "other"},
     "dpcore/charts/pictures.toml": None,
@@ -51,7 +51,7 @@ TABLES: dict[str, set[str] | None] = {  # files of texts, and the names by which
     "dpcore/methods/networks/pages.toml": {"label", "remark", "names", "help", "reasons"},
     "dpcore/methods/trees/pages.toml": {"label", "remark", "names", "help"},
 }
-# What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
+# A translation must have these as often as its original: icons, colors, Markdown signs.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
 
 
@@ -59,7 +59,7 @@ Text = str | tuple[str, str]  # a message, or both forms of what is counted
 
 
 def messages(tree: ast.Module) -> Iterator[tuple[int, Text]]:
-    """What calls in a source file say on screens, or as errors, and their lines."""
+    """Yield the messages of a source file, with their lines: texts of screens and of errors."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield from ((node.lineno, text) for text in of_call(node))
@@ -69,19 +69,19 @@ def messages(tree: ast.Module) -> Iterator[tuple[int, Text]]:
 
 
 def texts(source: str) -> Iterator[Text]:
-    """What calls in a source file say on screens."""
+    """Yield the texts of screens in a source file."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             yield from of_call(node)
 
 
 def constant(node: ast.AST) -> str:
-    """The text that an expression is, or none."""
+    """Return the text of a constant expression; "" for any other expression."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def of_call(node: ast.Call) -> Iterator[Text]:
-    """The messages of a call. Babel sees none inside an f-string."""
+    """Yield the messages of a call; Babel would find none inside an f-string."""
     name = getattr(node.func, "id", "")
     given = [text for leaf in node.args if (text := constant(leaf))]
     if name in SAYING and given:
@@ -100,7 +100,7 @@ def of_call(node: ast.Call) -> Iterator[Text]:
 
 
 def code_messages() -> Catalog:
-    """All messages of the code."""
+    """Return a catalog of all messages of the code and of the tables."""
     catalog = Catalog()
     files = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
     found = [message for file in files for message in texts(file.read_text(encoding="utf-8"))]
@@ -111,7 +111,7 @@ def code_messages() -> Catalog:
 
 
 def table_texts(value: Any, names: set[str] | None, own: bool = False) -> list[str]:
-    """The texts of a table that stand below some names, or all of them; `own` if the value stands below one."""
+    """Return the texts of a table below certain keys; `own` if the value is below such a key."""
     if isinstance(value, dict):
         below = {name: name not in NOT_TEXTS if names is None else own or name in names for name in value}
         return [text for name, each in value.items() for text in table_texts(each, names, below[name])]
@@ -122,7 +122,7 @@ def table_texts(value: Any, names: set[str] | None, own: bool = False) -> list[s
 
 
 def brought_up(known: Catalog, wanted: Catalog) -> Catalog:
-    """The messages that are wanted, with the translations that are known of exactly these."""
+    """Return a catalog of the wanted messages, with known translations of exactly these."""
     catalog = Catalog(known.locale)
     for message in wanted:
         if message.id:
@@ -132,7 +132,7 @@ def brought_up(known: Catalog, wanted: Catalog) -> Catalog:
 
 
 def format_catalog(catalog: Catalog) -> bytes:
-    """A catalog as a file that only its messages change."""
+    """Return a catalog as the bytes of a .po file, which depend on its messages only."""
     file = io.BytesIO()
     write_po(file, catalog, width=120, sort_output=True, omit_header=True, no_location=True)
     heading = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'
@@ -141,7 +141,7 @@ def format_catalog(catalog: Catalog) -> bytes:
 
 
 def compile_catalog(catalog: Catalog) -> bytes:
-    """A catalog as `gettext` reads it."""
+    """Return a catalog as the bytes of a .mo file for `gettext`."""
     file, whole = io.BytesIO(), Catalog(catalog.locale)
     whole.creation_date = whole.revision_date = datetime(2000, 1, 1, tzinfo=UTC)  # two runs make the same bytes
     for message in catalog:
@@ -154,12 +154,15 @@ def compile_catalog(catalog: Catalog) -> bytes:
 
 
 def holes(text: str) -> set[str]:
-    """The values that a message names."""
+    """Return the names of the values in a message's braces."""
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
 def meets(text: str) -> bool:
-    """Whether signs of bold words would be shown: punctuation inside meets a letter, or they meet a blank inside."""
+    """Return whether Markdown would not read `**` in a text as bold.
+
+    That happens where punctuation inside the stars meets a letter outside, or a blank is inside.
+    """
     parts = text.split("**")
     ends = [
         pair
@@ -170,33 +173,33 @@ def meets(text: str) -> bool:
 
 
 def forms(text: Text) -> tuple[str, ...]:
-    """A message, or both forms of it."""
+    """Return a message as a tuple: itself, or its singular and plural."""
     return text if isinstance(text, tuple) else (text,)
 
 
 def is_translated(message: Message) -> bool:
-    """Whether it has all the forms of its language."""
+    """Return whether a message has a translation in all its forms."""
     return bool(message.string) and all(forms(message.string))
 
 
 def gaps(catalog: Catalog, wanted: Catalog) -> list[Text]:
-    """What the code says and the catalog does not; then screens say it in English."""
+    """Return the wanted messages that a catalog does not translate."""
     return [each.id for each in wanted if each.id and not ((own := exact(catalog, each.id)) and is_translated(own))]
 
 
 def spoken_in_english(language: str) -> set[str]:
-    """The messages that screens in another language have in English for now."""
+    """Return the messages that screens in another language show in English for now."""
     return {form for text in gaps(read(language), code_messages()) for form in forms(text)}
 
 
 def exact(catalog: Catalog, text: Text) -> Message | None:
-    """The entry of this very message, which is not that of another with the same first form."""
+    """Return the entry of exactly this message; not of another one with the same first form."""
     found = catalog.get(text)
     return found if found is not None and found.id == text else None
 
 
 def lesson_texts() -> set[Text]:
-    """What is said by the lessons, and by the pages that they open."""
+    """Return the messages of the lessons and of the pages that they open."""
     dashboard = ROOT / "dpcore" / "dashboard"
     files = {dashboard / "lessons.py"}
     for page in {step.page for lesson in LESSONS.values() for step in lesson.steps}:
@@ -206,7 +209,7 @@ def lesson_texts() -> set[Text]:
 
 
 def faults(catalog: Catalog) -> Iterator[str]:
-    """What is wrong with the translations that are there: those that lack a value or a sign."""
+    """Yield a line for each translation that lacks a value or a sign of its original."""
     for message in catalog:
         if not message.id or not is_translated(message):
             continue
@@ -221,20 +224,21 @@ def faults(catalog: Catalog) -> Iterator[str]:
 
 
 def path_of(language: str) -> Path:
-    """The catalog of a language."""
+    """Return the path of a language's catalog."""
     return FOLDER / language / "LC_MESSAGES" / "dpcore.po"
 
 
 def read(language: str) -> Catalog:
-    """The catalog as it is written down; an empty one if there is none."""
+    """Return a language's catalog; an empty one if there is no file."""
     path = path_of(language)
     return read_po(io.BytesIO(path.read_bytes() if path.exists() else b""), locale=language)
 
 
 def blockers() -> list[str]:
-    """What keeps a change out: faulty translations, lessons that lack one, and compiled files of another catalog.
+    """Return a line for each fault that blocks a change.
 
-    A catalog may lack other messages of the code, and have some that the code does not say any more.
+    Faults are wrong translations, untranslated lessons, and compiled files that do not fit their
+    catalog. Other missing or unused messages do not block.
     """
     found, taught = [], lesson_texts()
     for language in TRANSLATIONS:
@@ -251,9 +255,9 @@ def blockers() -> list[str]:
 
 
 def carry(old: str, new: str) -> str:
-    """Give a message the translation of what it said before; why not, if it cannot have it.
+    """Give a message the translation of its old text; return why not, or "".
 
-    Of a message that counts, either form names it.
+    For a message with a plural, either form names it.
     """
     wanted = next((each.id for each in code_messages() if each.id and new in forms(each.id)), None)
     if wanted is None:
@@ -279,7 +283,7 @@ def carry(old: str, new: str) -> str:
 
 
 def save(language: str, catalog: Catalog) -> None:
-    """Write a catalog, and compile it."""
+    """Write a catalog and compile it."""
     path = path_of(language)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(format_catalog(catalog))
@@ -287,7 +291,7 @@ def save(language: str, catalog: Catalog) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Bring all catalogs up to date, or say what they lack; 1 if something is wrong."""
+    """Update all catalogs, or list what they lack; return 1 if something blocks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing; anything that is missing is wrong")
     parser.add_argument("--gaps", action="store_true", help="change nothing; say what is missing")

@@ -1,4 +1,4 @@
-"""Options and hooks of all tests. Fixtures are in fixtures.py, which the process that hands tests out never loads."""
+"""Options and hooks of all tests; the main process never loads the fixtures of fixtures.py."""
 
 import gc
 import hashlib
@@ -16,10 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers take a core each: threads of linear algebra and of trees would only wait for each other.
-
-    What Hypothesis draws are seeds too: 20 examples, and 100 with --seeds all, unless a test says otherwise.
-    """
+    """Limit each worker to one thread; let Hypothesis draw 20 examples, or 100 with --seeds all."""
     for library in ("OMP", "OPENBLAS"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
@@ -37,9 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """What markers rule out is not even imported, which takes a worker seconds: tests of the folders `app` and
-    `browser`, and no others, are marked by the folder's name.
-    """
+    """Skip the folders `app` and `browser` if the markers rule them out: imports take seconds."""
     if collection_path.parent != Path(__file__).parent or not collection_path.is_dir():
         return None
     wanted, folder = config.option.markexpr.split(" and "), collection_path.name
@@ -57,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded is never garbage: collections need not look at it again."""
+    """Freeze loaded objects, so that garbage collections do not visit them again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

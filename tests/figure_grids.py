@@ -1,4 +1,4 @@
-"""The papers' figures over small grids: where each is made, and of how many runs; for pages and for Python."""
+"""The papers' figures over small grids, with the number of runs of each; for pages and Python."""
 
 import pytest
 
@@ -41,7 +41,7 @@ MORE = {"figure_1": {"rows": 100}, "figure_6": {"values_of": {}}, "depths": {"de
 
 
 def small_grids(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small forests, few queries, and few runs."""
+    """Use small forests, few queries, and few runs."""
     monkeypatch.setattr(studies, "QUERIES", 20)
     for settings, key in ((table["settings"], table["key"]) for table in figures.TABLES):
         for name, value in ({"values": VALUES[key]} | MORE.get(key, {})).items():

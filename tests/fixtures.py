@@ -1,4 +1,4 @@
-"""Fixtures: small private tables with a declared schema, Adult where it can be found, and noise that is watched."""
+"""Fixtures: small private tables with a declared schema, Adult if found, and recorded noise."""
 
 import os
 import random
@@ -27,14 +27,14 @@ LUCK = random.Random()
 
 @pytest.fixture
 def seeds(request) -> Callable[[int], range]:
-    """Seeds for what must hold for each of them: `seeds(200)` is a few of them, and all with --seeds all."""
+    """Return seeds for a loop: `seeds(200)` is a few of 200, and all of them with --seeds all."""
     wanted = request.config.getoption("--seeds")
     return lambda most: range(most if wanted == "all" else min(most, int(wanted)))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureRequest) -> Iterator[None]:
-    """What many tests share draws from its own name, whichever test comes first."""
+    """Seed a shared fixture by its own name, whichever test comes first."""
     if fixturedef.scope != "function":
         LUCK.seed(f"{request.config.getoption('--luck')} {fixturedef.baseid} {fixturedef.argname}")
     return (yield)
@@ -42,9 +42,10 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureR
 
 @pytest.fixture(autouse=True)
 def luck(request, monkeypatch):
-    """What the operating system draws for noise and lots, a test draws from its name: it fails always, or never.
+    """Replace the operating system's randomness by draws seeded with the test's name.
 
-    OpenDP's library is the exception: it has entropy of its own. Only tests of its draws ask for it, judged at 1e-6.
+    OpenDP's library has entropy of its own; only tests of its draws use it, with false alarms of
+    1e-6.
     """
     LUCK.seed(f"{request.config.getoption('--luck')} {request.node.nodeid}")
     random.seed(LUCK.getrandbits(32))
@@ -63,19 +64,19 @@ def small_schema() -> Schema:
 
 @pytest.fixture(scope="session")
 def small_frame() -> pd.DataFrame:
-    """600 private rows."""
+    """Return 600 private rows."""
     return make_frame(600, 1)
 
 
 @pytest.fixture(scope="session")
 def other_frame() -> pd.DataFrame:
-    """A very different table of the same schema and size: every row the same."""
+    """Return a very different table of the same schema and size: all rows are equal."""
     return pd.concat([make_frame(1, 5)] * 600, ignore_index=True)
 
 
 @pytest.fixture(scope="session")
 def adult() -> datasets.Dataset:
-    """UCI Adult; skipped where it is not found, unless DPCORE_REQUIRE_DATA says that it must be."""
+    """Return UCI Adult; skip if it is missing, unless DPCORE_REQUIRE_DATA is set."""
     try:
         return datasets.load("adult")
     except DataError as error:
@@ -86,13 +87,13 @@ def adult() -> datasets.Dataset:
 
 @pytest.fixture(autouse=True)
 def no_ledger_of_the_user_s(monkeypatch):
-    """What tests spend is written nowhere that outlives them."""
+    """Use a temporary ledger, so that tests do not charge the user's."""
     monkeypatch.setenv("DPCORE_LEDGER", "session")
 
 
 @pytest.fixture
 def in_memory(tmp_path):
-    """A folder, in memory if there is a place for that: thousands of charges wait for the disk otherwise."""
+    """Return a folder, in memory if possible: otherwise thousands of charges wait for the disk."""
     memory = Path("/dev/shm")
     found = (memory if memory.is_dir() else tmp_path) / f"dpcore-{os.getpid()}-{tmp_path.name}"
     found.mkdir()
@@ -109,13 +110,13 @@ def watched(monkeypatch):
 
 @pytest.fixture
 def quick_pictures(monkeypatch):
-    """Charts of reports are not drawn, which takes a second or two."""
+    """Skip the drawing of charts in reports, which takes a second or two."""
     monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda *_, **__: '<svg width="1" height="1"></svg>')
 
 
 @pytest.fixture
-def told(monkeypatch):
-    """What happens from now on, in order: "written" to the books, and "drawn" by the door."""
+def recorded(monkeypatch):
+    """Record from now on, in order, "written" to the ledger file and "drawn" by the door."""
     found, opened = [], []  # what is unprotected, only published mode may ask for
     add, answer = LedgerStore.add, Door.answer
 

@@ -1,4 +1,4 @@
-"""Partitions of a small domain that refine each other, and the cell of a row by looping over the columns."""
+"""Nested random partitions of a small domain, and the cell of a row by a loop over columns."""
 
 from itertools import product
 
@@ -27,7 +27,7 @@ SCHEMA = Schema(
 
 
 def random_chain(seed):
-    """A small schema and partitions that refine each other, their blocks in no order."""
+    """Return a small schema and nested partitions with blocks in random order."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 6, size=rng.integers(1, 4))
     schema = Schema(columns=tuple(category(f"x{j}", int(size)) for j, size in enumerate(sizes)))
@@ -48,7 +48,7 @@ def random_chain(seed):
 
 
 def cell_of(partition, row):
-    """The cell of a row, one column after another."""
+    """Return the cell of a row, computed column by column."""
     cell = 0
     for axis, code in zip(partition.axes, row, strict=True):
         cell = cell * len(axis.names) + axis.blocks[code]
@@ -60,6 +60,6 @@ def domain(schema):
 
 
 def bits_of(binarization, codes):
-    """Codes as bits, the most significant of each column first."""
+    """Return codes as bits, the most significant bit of each column first."""
     shifts = [(j, shift) for j, group in enumerate(binarization.groups) for shift in reversed(range(len(group)))]
     return np.column_stack([codes[:, j] >> shift & 1 for j, shift in shifts])

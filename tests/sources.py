@@ -1,4 +1,4 @@
-"""Sources of noise for tests: one that adds none and listens, one that does not look; and a tape of answers."""
+"""Sources of noise for tests: one records queries, one ignores the rows; and recorded answers."""
 
 from copy import deepcopy
 
@@ -11,7 +11,7 @@ __all__ = ["Blind", "Tape", "Watched"]
 
 
 class Watched(Noise):
-    """Adds nothing, takes the best candidate (the first of them), and writes down what it was asked."""
+    """Source without noise that selects the first best candidate and records every query."""
 
     on_counts = "laplace"
     label = "none"
@@ -43,7 +43,7 @@ class Watched(Noise):
 
 
 class Blind(Watched):
-    """Answers of its own, whatever the rows are."""
+    """Source whose answers do not depend on the rows."""
 
     def counts(self, counts, scale):
         return np.random.default_rng(counts.size).normal(3, 5, counts.shape)
@@ -58,7 +58,7 @@ class Blind(Watched):
 
 
 class Tape:
-    """Door answers of one fit, recorded and replayed."""
+    """Recorder of one fit's answers of the door, for replay."""
 
     def __init__(self, monkeypatch):
         self.answers, self.replaying = [], False

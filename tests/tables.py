@@ -1,4 +1,4 @@
-"""The small private table that tests of all methods use, and its schema; and schemas of categories."""
+"""The small private table that tests of all methods use, with its schema; other small schemas."""
 
 import numpy as np
 import pandas as pd
@@ -32,13 +32,13 @@ FOREST = Schema(  # of columns that trees divide in three ways
 
 
 def categorical(values, *more, kind="categorical", missing=(), **of_all):
-    """A schema of columns with some values each, words or the letters of a text, and of more columns."""
+    """Return a schema of categorical columns, with values as words or letters of a text."""
     listed = (Column(name, kind, categories=tuple(own), missing=name in missing) for name, own in values.items())
     return Schema(columns=(*listed, *more), **of_all)
 
 
 def make_frame(rows: int, seed: int) -> pd.DataFrame:
-    """Rows inside `SMALL` in which everything depends on the class."""
+    """Return rows within the schema `SMALL` whose columns all depend on the class."""
     rng = np.random.default_rng(seed)
     ill = rng.random(rows) < 0.3
     letters = np.array(["x", "y", "<b>z</b>", None], dtype=object)

@@ -1,4 +1,4 @@
-"""Every method with the parameters that tests of all methods use, one fit of each, and when two are the same."""
+"""Every method with the parameters that general tests use, cached fits, and comparison of fits."""
 
 from functools import cache
 
@@ -93,7 +93,7 @@ CLASSIFIERS = [name for name, kind in METHODS.items() if issubclass(kind, Privat
 
 
 def fitted(name, extra=(), **more):
-    """A method fitted to 600 rows of the small table with the seed 3, once for all tests: none may change it."""
+    """Return a method fitted to 600 rows with seed 3; all tests share it and must not change it."""
     method = METHODS[name](**GIVEN | dict(extra) | more)
     return _fitted(name, tuple(method.get_params().items()))
 
@@ -104,13 +104,13 @@ def _fitted(name, parameters):
 
 
 def fitted_state(method):
-    """What a fit has learned, without the schema and the ledger."""
+    """Return the fitted attributes of a method, without schema and ledger."""
     skip = {"ledger_", "schema_"}
     return {key: value for key, value in vars(method).items() if key.endswith("_") and key not in skip}
 
 
 def alike(one, other):
-    """Whether two values are the same to the last bit, whatever they are made of."""
+    """Return whether two values of any type are equal to the last bit."""
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):

@@ -1,1 +1,1 @@
-"""What a run cost: relations, ledgers, samples, and the file that outlives the session."""
+"""Privacy accounting: neighboring relations, ledgers, composition, sampling, the ledger file."""

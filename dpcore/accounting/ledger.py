@@ -1,41 +1,43 @@
-"""What a run can cost: every query of private rows, with the claimed epsilon and the proven one.
+"""Record every query of private rows with its claimed and its proven privacy loss.
 
-The ledger records events apart from how they compose (the idea is dp_accounting's). Three totals
-stand in it: `epsilon_claimed`, what the method's source says that the queries satisfy;
-`epsilon_nominal`, what the noise that was drawn would give alone; and `epsilon_bound`, the smallest
-upper bound that can be proved. The last two are one number unless the ledger is void: with a known
-seed or an inferred schema nothing can be proved, whatever the noise. In corrected mode claim and
-noise are equal. Sums are exact (rational arithmetic).
+The ledger records queries separately from how their losses compose (the idea is dp_accounting's).
+It has three totals. `epsilon_claimed` is what the method's source says that the queries satisfy.
+`epsilon_nominal` is what the drawn noise alone would give. `epsilon_bound` is the smallest upper
+bound that can be proved. The last two are equal unless the guarantee is void: with a known seed or
+an inferred schema nothing can be proved, whatever the noise. In corrected mode the claimed and the
+nominal epsilon are equal. Sums are exact (rational arithmetic).
 
-A ledger counts pure epsilon, or, if it was given a `delta`, rho (zCDP). Entries and sums are then
-of rho, and the three totals are the epsilons that these make at that delta, rounded up. One ledger
-with all its parts has one privacy measure and one delta.
+A ledger counts pure epsilon or, with a `delta` above 0, rho (zCDP). Entries and sums are then in
+rho, and the three totals are the epsilons of that rho at that delta, rounded up. A ledger and all
+its parts have the same privacy measure and delta.
 
-Composition lives here alone:
+All rules of composition are in this module:
 
-sequential   Queries about the same rows add up (Dwork and Roth 2014, Theorem 3.16).
-parallel     Queries about disjoint *records* cost the largest of the parts (McSherry 2009, Theorem 4). One added or
-             removed record touches one part. A *replaced* record may leave one part and enter another: when the parts
-             are formed by the records' values, each of the two parts sees one record less or more, so the parts are
-             charged under add_remove and the whole costs twice the largest. Parts formed by labels drawn independently
-             of the values stay at the largest under both relations. Splitting attributes is not splitting records.
-repeated     The same queries t times over: t times their loss.
-of a person  Queries of rows, of which one person has k at most, cost that person k times as much: two data sets
-             that differ by one person are k steps of one row apart (group privacy, Dwork and Roth 2014, Theorem 2.2).
-             It holds for all that the queries come to together, samples and parallel parts included. Of rho it is
-             k^2 times as much.
-sampled      Queries about a secret random sample cost less than they would on all rows, and queries about a
-             bootstrap sample more (`amplification`). In pure epsilon only.
+sequential   Losses of queries about the same rows add up (Dwork and Roth 2014, Theorem 3.16).
+parallel     Of queries about disjoint *records* the largest loss of the parts counts (McSherry
+             2009, Theorem 4). One added or removed record is in one part. A *replaced* record may
+             leave one part and enter another: when the parts are formed by the records' values,
+             each of the two parts has one record less or more. So the parts are charged under
+             add_remove and the whole has twice the largest loss. With parts formed by labels that
+             are drawn independently of the values, the largest loss counts under both relations.
+             Disjoint columns are not disjoint records.
+repeated     The same queries t times: t times their loss.
+group        Queries about rows, of which one person has at most k, have k times the loss for that
+             person: two data sets that differ by one person are k steps of one row apart (group
+             privacy, Dwork and Roth 2014, Theorem 2.2). It holds for the total of all queries,
+             samples and parallel parts included. In rho it is k^2 times the loss.
+sampled      Queries about a secret random sample have a smaller loss than on all rows, queries
+             about a bootstrap sample a larger one (`amplification`). In pure epsilon only.
 
-Totals rise together: one lock for a whole tree of ledgers, caps at every level, and nothing that is
-not counted. What is drawn is charged before. A rise, by any thread, is checked against the caps of
-all levels, written down where some level keeps a file, and counted, as one step. What nobody could
-count is refused: a rise in another process, in a copy, or in what is closed; and copies of what is
-not. What is closed is a record, and may be copied.
+Totals only increase, and every draw is charged before it happens. One lock holds for a whole tree
+of ledgers. A charge, by any thread, is one step: it is checked against the caps of all levels,
+written to the file of the levels that have one, and counted. Charges that would be counted nowhere
+are refused: in another process, in a copy, or in a closed ledger. An open ledger cannot be copied;
+a closed one is a record, and can.
 
-Nothing can be proved of what is void: its bound is infinite as soon as it counts anything, and so
-is that of all levels above, by every rule of composition. A part that is void and counts nothing
-costs nothing.
+Nothing can be proved about a ledger with a void guarantee. Its bound is infinite after its first
+charge, and so are the bounds of all levels above, by every rule of composition. A void part without
+charges has no loss.
 """
 
 from __future__ import annotations
@@ -64,65 +66,68 @@ from dpcore.text import claim, finite_or_text, html_table, number
 EPSILONS = ("epsilon_claimed", "epsilon_nominal", "epsilon_bound")
 LossRule = Callable[[Epsilon], Epsilon]
 
-ELSEWHERE = (
-    "Stay in this process (n_jobs=1, or threads), or let every process charge a `dpcore.persistent_ledger` of its own."
+STAY_IN_PROCESS = (
+    "Stay in this process (n_jobs=1, or threads), or let each process charge its own `dpcore.persistent_ledger`."
 )
 
 
 class Totals(NamedTuple):
-    """What is claimed, what the noise alone would give, and what can be proved, exactly and in one currency."""
+    """The claimed, the nominal and the proven loss, exact, in the ledger's privacy measure."""
 
-    claimed: Epsilon = Fraction(0)
-    of_noise: Epsilon = Fraction(0)
+    claimed_loss: Epsilon = Fraction(0)
+    nominal: Epsilon = Fraction(0)
     bound: Epsilon = Fraction(0)
 
 
 @dataclass(frozen=True)
 class LossRules:
-    """What the level above counts for a claim, and for what noise costs."""
+    """Functions from a part's loss to the loss that the ledger above it counts.
 
-    claimed: LossRule = exact
-    bound: LossRule = exact
+    The first is for the claimed loss, the second for the nominal loss and the bound.
+    """
 
-    def of(self, totals: Totals) -> Totals:
-        """What is counted above for these totals."""
-        found = self.claimed(totals.claimed), self.bound(totals.of_noise), self.bound(totals.bound)
-        return Totals(*(math.inf if math.isinf(before) else loss for before, loss in zip(totals, found, strict=True)))
+    claimed_rule: LossRule = exact
+    noise_rule: LossRule = exact
+
+    def apply(self, totals: Totals) -> Totals:
+        """Return the totals that the ledger above counts for a part with these totals."""
+        rules = (self.claimed_rule, self.noise_rule, self.noise_rule)
+        return Totals(*(loss if math.isinf(loss) else rule(loss) for rule, loss in zip(rules, totals, strict=True)))
 
 
 class HasTotals(Protocol):
-    """A line of the books, or a ledger, whose totals nobody sets."""
+    """A ledger, or a line of the ledger file, with read-only totals."""
 
     @property
     def totals(self) -> Totals:
-        """Claimed, of the noise, and proved, as exact numbers."""
+        """The claimed, nominal and proven loss, as exact numbers."""
 
     @property
     def measure(self) -> PrivacyMeasure:
-        """What they count."""
+        """The privacy measure of the totals."""
 
 
 class LossSummary:
-    """What `HasTotals`, as numbers for people: epsilons, which hold at `delta` where that is not 0."""
+    """The three totals of `HasTotals` as epsilons for people; they hold at `delta`."""
 
     @property
     def epsilon_claimed(self: HasTotals) -> float:
-        """What the methods' sources say was spent, in epsilon."""
-        return self.measure.epsilon(self.totals.claimed)
+        """The epsilon that the methods' sources claim for everything charged."""
+        return self.measure.epsilon(self.totals.claimed_loss)
 
     @property
     def epsilon_nominal(self: HasTotals) -> float:
-        """What the noise alone that was drawn costs, in epsilon, if nothing else gives it away."""
-        return self.measure.epsilon(self.totals.of_noise)
+        """The epsilon of the drawn noise alone, if seed and schema are sound."""
+        return self.measure.epsilon(self.totals.nominal)
 
     @property
     def epsilon_bound(self: HasTotals) -> float:
-        """The smallest epsilon that can be proved of what was spent; infinite where none can."""
+        """The smallest proven upper bound on epsilon; infinite if nothing can be proved."""
         return self.measure.epsilon(self.totals.bound)
 
     @property
     def epsilon_text(self: HasTotals) -> str:
-        """The three epsilons, for people."""
+        """The three epsilons in one line, for people."""
         claimed, nominal, bound = map(self.measure.epsilon, self.totals)
         at = f" at delta = {self.measure.delta:g}" if self.measure.delta else ""
         proven = "cannot be proven" if math.isinf(bound) else f"proven at most {number(bound)}{at}"
@@ -130,50 +135,47 @@ class LossSummary:
 
     @property
     def delta(self: HasTotals) -> float:
-        """The delta at which these epsilons hold; 0 for pure ones."""
+        """The delta at which the epsilons hold; 0 for pure epsilon."""
         return self.measure.delta
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One question to the door. Its epsilons are for all `draws` together; where its `unit` is rho, they are of rho."""
+    """One query to the door, with the losses of all `draws` together in `unit`: epsilon or rho."""
 
-    name: str  # what was asked, in the schema's terms
+    name: str  # the query, in the schema's terms
     mechanism: str  # laplace, geometric, exponential, … or "none" for raw access
     epsilon_claimed: Epsilon  # what the source claims
-    epsilon_nominal: Epsilon  # what the noise that is drawn costs
+    epsilon_nominal: Epsilon  # the loss that the drawn noise gives
     sensitivity: float  # the true one, under the ledger's relation
-    claimed_sensitivity: float  # what the source says it is
-    # of the noise, in the question's units (exponential mechanism: one over the exponent's factor)
+    claimed_sensitivity: float  # the sensitivity according to the source
+    # Noise scale in the query's units (exponential mechanism: one over the exponent's factor)
     scale: float
-    unit: Literal["epsilon", "rho"] = "epsilon"  # what the door priced it in
-    draws: int = 1  # how many answers were drawn
-    reason: str = ""  # why claim and noise differ, in words
-    void: bool = False  # whether its ledger is void
-    # Of counts, by the columns of the schema: how many values each table tells apart of which column.
+    unit: Literal["epsilon", "rho"] = "epsilon"  # the privacy measure of both losses
+    draws: int = 1  # number of answers drawn
+    reason: str = ""  # why the claimed and the nominal loss differ
+    void: bool = False  # whether the guarantee of its ledger is void
+    # For counts: the columns of each marginal, with the number of values of each column
     tables: tuple[tuple[tuple[str, int], ...], ...] = ()
-    strata: tuple[str, ...] = ()  # columns that its rows were split by, a table for each value
+    strata: tuple[str, ...] = ()  # columns by which rows were split, one marginal for each value
 
     def __post_init__(self) -> None:
-        try:
-            for name in ("epsilon_claimed", "epsilon_nominal"):
-                object.__setattr__(self, name, exact(getattr(self, name)))
-            object.__setattr__(self, "draws", whole(self.draws, "number of draws", least=0))
-        except ParameterError:
-            raise ParameterError(
-                "A privacy loss is negative or not a number.", "A ledger gives nothing back."
-            ) from None
+        """Convert both losses to exact fractions; ParameterError for invalid numbers."""
+        for name in EPSILONS[:2]:
+            object.__setattr__(self, name, exact(getattr(self, name)))
+        object.__setattr__(self, "draws", require_count(self.draws, "number of draws", least=0))
 
     @property
     def epsilon_bound(self) -> Epsilon:
-        """What can be proved that it cost."""
+        """The proven loss of the query: the nominal loss, or infinite if the guarantee is void."""
         return math.inf if self.void else self.epsilon_nominal
 
 
 class EntryFrame(pd.DataFrame):
-    """Entries of a ledger, whose text has the first columns alone; parts of it are ordinary frames."""
+    """Data frame of a ledger's entries whose text shows the first three columns only."""
 
     def __repr__(self) -> str:
+        """Return the first three columns as text, with a note about totals."""
         text = self.iloc[:, :3].to_string(max_rows=60, max_colwidth=43)
         return f"{text}\nQueries of disjoint rows do not add up: the ledger has the totals."
 
@@ -190,24 +192,24 @@ class Ledger(LossSummary):
         Which data sets are neighbors.
     epsilon : float, optional
         A cap on `epsilon_bound`, 0 or more. A query that would exceed it raises BudgetError and is
-        not recorded. No cap lets through what is void. Default: no cap.
+        not recorded. With any cap, a charge to a ledger with a void guarantee is refused. Default:
+        no cap.
     plan : float or Fraction, optional
-        What a method means to draw, in the ledger's privacy measure: a cap on what the noise costs.
+        A cap on the nominal loss, in the ledger's privacy measure: what a method plans to draw.
     name : str, default="run"
-        For people.
+        A title for people.
     delta : float, default=0.0
         With 0 the ledger counts pure epsilon, otherwise rho, and its epsilons hold at this delta.
 
     Attributes
     ----------
     status : {"open", "finished", "stopped"}
-        Whether it can be charged; if not, it is the record of a run that came to its end, or did
-        not.
+        Whether it can be charged ("open"); otherwise, whether its run reached its end.
 
     Raises
     ------
     ParameterError
-        If the relation is not known, or a number is outside what is allowed.
+        If the relation is not known, or a number is outside its range.
 
     Examples
     --------
@@ -235,26 +237,28 @@ class Ledger(LossSummary):
         self.cap = None if epsilon is None else self.measure.loss_of(epsilon)
         self.plan = None if plan is None else exact(plan)
         self.status: Literal["open", "finished", "stopped"] = "open"
-        # The column that names whom its runs protect, "" for rows; None before any run.
+        # The column with the persons that its runs protect, "" for rows; None before any run.
         self.unit_column: str | None = None
-        self._reasons: tuple[str, ...] = ()  # why it is void
+        self._reasons: tuple[str, ...] = ()  # why the guarantee is void
         self._parent: Ledger | None = None
         self._rule: Literal["sequential", "parallel"] = "sequential"
-        self._losses = LossRules()  # what the level above counts
-        self._of_parts = LossRules()  # what this group counts for its parts
-        self._recorded: Totals | None = None  # what the level above counted, of a record
-        self._items: list[Entry | Ledger] = []  # parts, and what was charged here
+        self._losses = LossRules()  # from this ledger's losses to those of the level above
+        self._part_losses = LossRules()  # from the parts' losses to those of this group
+        self._recorded: Totals | None = None  # in a copy: what the level above counted
+        self._items: list[Entry | Ledger] = []  # parts, and entries that were charged here
         self._totals = Totals()
         self._lock = threading.RLock()  # of the whole tree
         self._process = os.getpid()
 
     def __repr__(self) -> str:
+        """Return the ledger's name, epsilons and size in one line."""
         void = " (guarantee void)" if self.guarantee_void else ""
         facts = f"{self.relation} one {self.protects}, {len(self.entries):,} entries, {self.status}"
         return f"Ledger({self.name!r}, {self.epsilon_text}{void}, {facts})"
 
     def _repr_html_(self) -> str:
-        fits = [(fit.name, "", *fit.above[:2]) for fit in self.children]
+        """Return the ledger as an HTML table for notebooks: one row per entry, or per fit."""
+        fits = [(fit.name, "", *fit.totals_above[:2]) for fit in self.children]
         every = [(e.name, e.mechanism, e.epsilon_claimed, e.epsilon_nominal) for e in self.entries]
         parts = every if self.own_entries or len(fits) < 2 else fits
         rows = [(name, how, claim(float(c)), number(float(n))) for name, how, c, n in parts]
@@ -268,31 +272,32 @@ class Ledger(LossSummary):
         return self._totals
 
     @property
-    def above(self) -> Totals:
-        """What the level above counts for it."""
-        return self._recorded or self._losses.of(self._totals)
+    def totals_above(self) -> Totals:
+        """The totals that the ledger above counts for this one, by its rule of composition."""
+        return self._recorded or self._losses.apply(self._totals)
 
     @property
     def epsilons(self) -> dict[str, Any]:
-        """The three epsilons and `void`, by their names, for a row of a frame."""
+        """The three epsilons and `void` in a dict, for a row of a data frame."""
         return {name: getattr(self, name) for name in EPSILONS} | {"void": self.guarantee_void}
 
     @property
     def guarantee_void(self) -> str:
         """Why the epsilons guarantee nothing (a known seed, an inferred schema); else empty.
 
-        The reasons of this ledger, of those above it, and of those below that were charged.
+        It joins the reasons of this ledger, of those above it, and of those below it that were
+        charged.
         """
         return " ".join(dict.fromkeys([*self._reasons_above(), *self._reasons_below()]))
 
     @property
     def entries(self) -> list[Entry]:
-        """All queries, in order, those of children included."""
-        return [entry for *_, entry in self._walk()]
+        """All queries charged to this ledger and its parts, in order."""
+        return [entry for *_, entry in self._walk_entries()]
 
     @property
     def own_entries(self) -> list[Entry]:
-        """The queries that were charged to this ledger itself, in order."""
+        """The queries that were charged to this ledger directly, in order."""
         void = bool(self._reasons_above())
         return [replace(item, void=True) if void else item for item in self._items if isinstance(item, Entry)]
 
@@ -303,16 +308,16 @@ class Ledger(LossSummary):
 
     @property
     def in_parallel(self) -> bool:
-        """Whether its children hold disjoint records, of which the largest loss counts."""
+        """True if the children hold disjoint records, so that only their largest loss counts."""
         return self._rule == "parallel"
 
     @property
     def protects(self) -> ProtectedUnit:
-        """The protected unit of its epsilons: "row", or "person" with all rows."""
+        """The protected unit of the epsilons: "row", or "person" with all rows."""
         return "person" if self.unit_column else "row"
 
     def set_privacy_unit(self, column: str | None) -> None:
-        """Set whom the runs here protect, in this ledger and in all above it.
+        """Set the privacy unit that runs here protect, in this ledger and in all above it.
 
         Parameters
         ----------
@@ -322,27 +327,24 @@ class Ledger(LossSummary):
         Raises
         ------
         ParameterError
-            If others were protected by what was charged here, or above.
+            If runs that were charged here or above protect another unit.
         """
         with lock_trees(self):
-            other = next((level for level in self._upward() if level.unit_column not in (None, column or "")), None)
+            other = next((level for level in self._ancestors() if level.unit_column not in (None, column or "")), None)
             if other is not None:
-                counts, counted = (
-                    f"the persons of {id_column!r}" if id_column else "rows"
-                    for id_column in (other.unit_column, column)
-                )
+                units = [f"the persons of {name!r}" if name else "rows" for name in (other.unit_column, column)]
                 raise ParameterError(
-                    f"The ledger {other.name!r} counts for {counts}, the run for {counted}.",
-                    "Epsilons of rows, and of different persons, do not add up: keep a ledger for each.",
+                    f"The ledger {other.name!r} protects {units[0]}, this run protects {units[1]}.",
+                    "Epsilons of different privacy units do not add up: keep a ledger for each.",
                 )
-            for level in self._upward():
+            for level in self._ancestors():
                 level.unit_column = column or ""
 
     def void_because(self, reason: str) -> None:
-        """Record why nothing can be proved of what is charged here, best before the first charge.
+        """Void the guarantee: record why nothing can be proved, best before the first charge.
 
-        What was charged before is infinite from now on, here, above and in the file; no cap can
-        undo what was drawn.
+        If something was charged before, the bounds here, above and in the file become infinite now;
+        no cap can undo draws.
 
         Parameters
         ----------
@@ -355,24 +357,24 @@ class Ledger(LossSummary):
             If the reason is blank.
         """
         if not reason.strip():
-            raise ParameterError("No reason is given.", "Say in a sentence why nothing can be proved.")
+            raise ParameterError("`reason` is empty.", "Pass a sentence that says why nothing can be proved.")
         with lock_trees(self):
             if reason in self._reasons:
                 return
             self._reasons += (reason,)
-            if self._asked:
-                self._rise(self._totals._replace(bound=math.inf), drawn=True)
-                self._lose()
+            if self._has_entries:
+                self._increase_totals(self._totals._replace(bound=math.inf), drawn=True)
+                self._make_bounds_infinite()
 
     def close(self, *, finished: bool = True) -> None:
-        """Refuse all further charges here and below: from now on this is a record.
+        """Refuse all further charges here and below: the ledger is now a record.
 
-        It may be copied then.
+        A closed ledger can be copied.
 
         Parameters
         ----------
         finished : bool, default=True
-            Whether the run came to its end: `status` is then "finished", otherwise "stopped".
+            Whether the run reached its end: `status` is then "finished", otherwise "stopped".
         """
         with lock_trees(self):
             self.status = "finished" if finished else "stopped"
@@ -383,52 +385,51 @@ class Ledger(LossSummary):
         Parameters
         ----------
         *entries : Entry
-            The queries, priced in the ledger's privacy measure.
+            The queries, with losses in the ledger's privacy measure.
 
         Raises
         ------
         BudgetError
             If this ledger or one above it would exceed its cap. Nothing is recorded then.
         ParameterError
-            If what is charged here could not be counted: this is a group, or closed, or another
-            process's, or an entry is none or in another privacy measure.
+            If this ledger is a parallel group, is closed or belongs to another process, or if an
+            entry is not an Entry or is in another privacy measure.
         """
         self._refuse_group()
         if not all(isinstance(entry, Entry) for entry in entries):
-            raise ParameterError("Only questions are charged.", "Pass Entry objects.")
+            raise ParameterError("A charge is not an Entry.", "Pass Entry objects.")
         if any(entry.unit != self.measure.unit for entry in entries):
             raise ParameterError(
-                f"{self.name!r} counts {self.measure}, and a question was priced otherwise.",
-                "Ask it through a door of this ledger.",
+                f"The ledger {self.name!r} counts {self.measure}; a query is in another privacy measure.",
+                "Query through a door of this ledger.",
             )
         if not entries:
             return
         claimed, loss = (sum((getattr(entry, name) for entry in entries), start=exact(0)) for name in EPSILONS[:2])
-        cost = Totals(claimed, loss, loss)
         with lock_trees(self):
-            self._usable()
-            cost = cost._replace(bound=math.inf) if self._reasons_above() else cost
-            self._rise(Totals(*map(sum, zip(self._totals, cost, strict=True))))
+            self._require_open()
+            cost = Totals(claimed, loss, math.inf if self._reasons_above() else loss)
+            self._increase_totals(Totals(*map(sum, zip(self._totals, cost, strict=True))))
             self._items += entries
 
     def child(self, name: str, epsilon: Epsilon | None = None, *, plan: PrivacyLoss | None = None) -> Ledger:
-        """Open a sequential part of this ledger: its losses add up with all others here.
+        """Open a sequential part of this ledger: its losses add up with those of other parts.
 
         Parameters
         ----------
         name : str
-            For people.
+            A title for people.
         epsilon : float or Fraction, optional
-            A cap of its own. Default: those above it alone.
+            A cap for the part. Default: only the caps above apply.
         plan : float or Fraction, optional
-            A plan of its own, in the ledger's privacy measure.
+            A cap on the part's nominal loss, in the ledger's privacy measure.
 
         Returns
         -------
         Ledger
             The part, which has this ledger's relation and delta.
         """
-        return self._new(self._part(name, epsilon=epsilon, plan=plan))
+        return self._join(self._make_part(name, epsilon=epsilon, plan=plan))
 
     def parallel(self, name: str, *, by: Literal["value", "label"], plainly_claimed: bool = False) -> Ledger:
         """Open a group whose parts (`part`) hold disjoint records: the largest part counts.
@@ -436,7 +437,7 @@ class Ledger(LossSummary):
         Parameters
         ----------
         name : str
-            For people.
+            A title for people.
         by : {"value", "label"}
             Whether the parts are formed by the records' values (public predicates or earlier noisy
             answers) or by labels drawn for each record independently of its values. See the module
@@ -447,21 +448,21 @@ class Ledger(LossSummary):
         Returns
         -------
         Ledger
-            The group. It takes no charge itself.
+            The group, which cannot be charged directly.
 
         Raises
         ------
         ParameterError
-            If `by` is neither, or this ledger is a group itself.
+            If `by` has another value, or this ledger is a group itself.
         """
         if by not in ("value", "label"):
-            raise ParameterError("A group cannot be divided in this way.", "Choose by='value' or by='label'.")
+            raise ParameterError("`by` has an unknown value.", "Choose by='value' or by='label'.")
         twofold = by == "value" and self.relation is Relation.REPLACE
-        group = self._part(name, Relation.ADD_REMOVE if twofold else self.relation)
+        group = self._make_part(name, Relation.ADD_REMOVE if twofold else self.relation)
         group._rule = "parallel"
-        if twofold:  # a replaced record may leave one part, and enter another
-            group._of_parts = replace(many_times(2), claimed=exact) if plainly_claimed else many_times(2)
-        return self._new(group)
+        if twofold:  # a replaced record may leave one part and enter another
+            group._part_losses = replace(multiples(2), claimed_rule=exact) if plainly_claimed else multiples(2)
+        return self._join(group)
 
     def part(self, name: str) -> Ledger:
         """Open one part of a parallel group.
@@ -469,7 +470,7 @@ class Ledger(LossSummary):
         Parameters
         ----------
         name : str
-            For people.
+            A title for people.
 
         Returns
         -------
@@ -479,14 +480,14 @@ class Ledger(LossSummary):
         Raises
         ------
         ParameterError
-            If this is no parallel group.
+            If this ledger is not a parallel group.
         """
         if not self.in_parallel:
-            raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
-        return self._new(Ledger(self.relation, name=name, delta=self.delta), self._of_parts)
+            raise ParameterError("Only a parallel group has parts.", "Open one first by parallel(…).")
+        return self._join(Ledger(self.relation, name=name, delta=self.delta), self._part_losses)
 
     def share_of(self, epsilon: PrivacyLoss) -> PrivacyLoss:
-        """Return what this part of a parallel group may spend for the group to cost `epsilon`.
+        """Return the loss that this part may have if its parallel group may have `epsilon`.
 
         Parameters
         ----------
@@ -501,60 +502,60 @@ class Ledger(LossSummary):
         Raises
         ------
         ParameterError
-            If this is no part of a parallel group.
+            If this ledger is no part of a parallel group.
         """
         if self._parent is None or self._parent._rule != "parallel":
-            raise ParameterError("This is no part of a parallel group.", "Ask one of its parts.")
-        return exact(epsilon) / self._losses.bound(Fraction(1))
+            raise ParameterError("This ledger is no part of a parallel group.", "Call share_of(…) of a part.")
+        return exact(epsilon) / self._losses.noise_rule(Fraction(1))
 
     def self_composed(self, name: str, times: int) -> Ledger:
-        """Open a ledger of what is done several times over, with the same queries each time.
+        """Open a part for queries that are repeated `times` times.
 
         Parameters
         ----------
         name : str
-            For people.
+            A title for people.
         times : int
-            How many times, 1 or more: what is charged in it counts so often.
+            The number of repetitions, 1 or more: a charge to the part counts that many times.
 
         Returns
         -------
         Ledger
             The part.
         """
-        return self._new(self._part(name), many_times(whole(times, "number of times", least=1)))
+        return self._join(self._make_part(name), multiples(require_count(times, "number of times", least=1)))
 
     def group(self, rows: int, *, plan: PrivacyLoss | None = None) -> Ledger:
-        """Open a ledger of queries about rows, of which a person has several (group privacy).
+        """Open a part for queries about rows of which a person has several (group privacy).
 
         Parameters
         ----------
         rows : int
-            The most rows of one person, 1 or more: k rows cost k epsilon, or k^2 rho. See the
-            module.
+            The most rows of one person, 1 or more: k rows have k times the epsilon, or k^2 times
+            the rho.
         plan : float or Fraction, optional
-            What may be drawn inside, in the ledger's privacy measure.
+            A cap on the nominal loss for one row, in the ledger's privacy measure.
 
         Returns
         -------
         Ledger
             The part.
         """
-        many = whole(rows, "number of rows", least=1)
+        many = require_count(rows, "number of rows", least=1)
         name = f"up to {many:,} rows of one person" if many > 1 else "one row of one person"
-        return self._new(self._part(name, plan=plan), many_times(self.measure.rows(many)))
+        return self._join(self._make_part(name, plan=plan), multiples(self.measure.group_factor(many)))
 
     def poisson_subsampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
-        """Open a ledger of queries about a secret Poisson sample, at a loss of `epsilon` here.
+        """Open a part for queries about a secret Poisson sample, of loss `epsilon` on all rows.
 
-        Below the plan it is counted in proportion. That is no less than the true loss, which is
-        convex in what is spent inside and 0 at 0. Under replace the row that leaves and the row
-        that comes cost one addition or removal each.
+        If less than the part's plan is spent, the loss is counted in proportion. That is at least
+        the true loss, which is convex in the loss on the sample and 0 at 0. Under replace, the
+        removed row and the added row have one loss each.
 
         Parameters
         ----------
         name : str
-            For people.
+            A title for people.
         rate : float
             The probability of each row, in (0, 1].
         epsilon : float or Fraction
@@ -573,25 +574,27 @@ class Ledger(LossSummary):
         self._refuse_rho()
         cost = exact(epsilon)
         if math.isinf(cost) or not 0 < rate <= 1:
-            raise ParameterError("The loss of this sample is not known.", "Use a rate in (0, 1] and a finite epsilon.")
+            raise ParameterError("`rate` or `epsilon` is out of range.", "Use a rate in (0, 1] and a finite epsilon.")
         inside = poisson_inside(cost / self.relation.histogram_l1, rate)
 
-        def price(loss: Epsilon) -> Epsilon:
+        def outside(loss: Epsilon) -> Epsilon:
+            """Return the loss on all rows of a loss on the sample."""
             return cost * loss / inside if inside else exact(loss)
 
-        return self._new(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), LossRules(price, price))
+        return self._join(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), LossRules(outside, outside))
 
     def bootstrap(self, name: str, rows: int) -> Ledger:
-        """Open a ledger of queries about a bootstrap sample.
+        """Open a part for queries about a bootstrap sample.
 
-        It is for sources that claim what the queries would cost on the rows themselves.
+        The claimed loss is counted unchanged: for sources that ignore that a row may be drawn
+        several times.
 
         Parameters
         ----------
         name : str
-            For people.
+            A title for people.
         rows : int
-            The number of rows that the sample is drawn from, and has; 0 or more.
+            The number of rows of the data set and of the sample; 0 or more.
 
         Returns
         -------
@@ -599,17 +602,17 @@ class Ledger(LossSummary):
             The part.
         """
         self._refuse_rho()
-        size = whole(rows, "number of rows", least=0)
-        losses = LossRules(bound=lambda loss: bootstrap_loss(loss, self.relation, size))
-        return self._new(Ledger(self.relation, name=name), losses)
+        size = require_count(rows, "number of rows", least=0)
+        losses = LossRules(noise_rule=lambda loss: bootstrap_loss(loss, self.relation, size))
+        return self._join(Ledger(self.relation, name=name), losses)
 
     def attach(self, ledger: Ledger) -> Ledger:
-        """Make another ledger a part of this one: what it has spent counts here and above.
+        """Make another ledger a part of this one: its past and future losses count here and above.
 
         Parameters
         ----------
         ledger : Ledger
-            One of the same relation and delta that is not counted anywhere yet.
+            A ledger of the same relation and delta that is not a part of another one.
 
         Returns
         -------
@@ -619,37 +622,33 @@ class Ledger(LossSummary):
         Raises
         ------
         BudgetError
-            If that exceeds a cap. Nothing is changed then.
+            If its losses would exceed a cap. Nothing is changed then.
         ParameterError
-            If it is counted in a ledger already, this one's among them, or has another relation or
-            privacy measure.
+            If it is a part of a ledger already, contains this ledger, or has another relation,
+            delta or privacy unit.
         """
         self._refuse_group()
         if ledger.relation is not self.relation:
             raise ParameterError(
-                f"{ledger.name!r} counts under {ledger.relation}, {self.name!r} under {self.relation}.",
+                f"Ledger {ledger.name!r} has relation {ledger.relation}, ledger {self.name!r} {self.relation}.",
                 "Epsilons of different relations do not add up: keep two ledgers.",
             )
         if ledger.measure != self.measure:
             raise ParameterError(
-                f"{ledger.name!r} counts {ledger.measure}, {self.name!r} {self.measure}.",
+                f"Ledger {ledger.name!r} counts {ledger.measure}, ledger {self.name!r} {self.measure}.",
                 "Losses in different privacy measures do not add up: keep two ledgers.",
             )
         if ledger.unit_column is not None:
             self.set_privacy_unit(ledger.unit_column)
-        self._join(ledger)
-        return ledger
+        return self._join(ledger)
 
-    def _part(self, name: str, relation: Relation | None = None, **limits: PrivacyLoss | None) -> Ledger:
+    def _make_part(self, name: str, relation: Relation | None = None, **limits: PrivacyLoss | None) -> Ledger:
+        """Return a new ledger with this ledger's privacy measure, to be attached as a part."""
         self._refuse_group()
         return Ledger(relation or self.relation, name=name, delta=self.delta, **limits)
 
-    def _new(self, ledger: Ledger, losses: LossRules | None = None) -> Ledger:
-        ledger._losses = losses or ledger._losses
-        self._join(ledger)
-        return ledger
-
     def _refuse_group(self) -> None:
+        """Raise ParameterError if this ledger is a parallel group, which has no charges itself."""
         if self.in_parallel:
             raise ParameterError(
                 "A parallel group has no rows of its own: it counts the largest loss of its parts.",
@@ -657,119 +656,142 @@ class Ledger(LossSummary):
             )
 
     def _refuse_rho(self) -> None:
+        """Raise ParameterError if this ledger counts rho or is a parallel group."""
         self._refuse_group()
         if self.delta:
-            raise ParameterError("Amplification by sampling needs pure epsilon.", "Use delta=0, or ask all rows.")
+            raise ParameterError("Amplification by sampling needs pure epsilon.", "Use delta=0 or all rows.")
 
-    def _join(self, part: Ledger) -> None:
-        """Take a new ledger, or one that stood alone, as a part: what it counts already counts from now on."""
+    def _join(self, part: Ledger, losses: LossRules | None = None) -> Ledger:
+        """Attach a ledger that has no parent, and return it.
+
+        What was charged to it counts here from now on, by the rules `losses` or its own.
+        """
+        part._losses = losses or part._losses
         with lock_trees(self, part):
-            self._usable()
-            if part in self._upward():
-                raise ParameterError("A ledger cannot be a part of itself.", "Attach another one.")
+            self._require_open()
+            if part in self._ancestors():
+                raise ParameterError("A ledger cannot be a part of itself.", "Attach another ledger.")
             if part._parent is not None:
                 raise ParameterError(
-                    f"{part.name!r} is a part of {part._parent.name!r} already.", "Attach that one, or a new ledger."
+                    f"Ledger {part.name!r} is already a part of {part._parent.name!r}.",
+                    f"Attach {part._parent.name!r}, or a new ledger.",
                 )
-            lost = part._asked and bool(self._reasons_above())
-            if part._asked:
+            lost = part._has_entries and bool(self._reasons_above())
+            if part._has_entries:
                 spent = part._totals._replace(bound=math.inf) if lost else part._totals
-                self._rise(self._with(part._losses, Totals(), spent), part.guarantee_void)
+                self._increase_totals(self._totals_with_part(part._losses, Totals(), spent), part.guarantee_void)
             if lost:
-                part._lose()
+                part._make_bounds_infinite()
             part._parent = self
-            for one in part._downward():
+            for one in part._descendants():
                 one._lock = self._lock
             self._items.append(part)
+        return part
 
-    def _lose(self) -> None:
-        for node in self._downward():
-            if node._asked:
+    def _make_bounds_infinite(self) -> None:
+        """Set the bound of this ledger and of its charged parts to infinity."""
+        for node in self._descendants():
+            if node._has_entries:
                 node._totals = node._totals._replace(bound=math.inf)
 
-    def _rise(self, new: Totals, void: str = "", *, drawn: bool = False) -> None:
-        """Take these totals, and those above, to what they become: checked, written down, then counted.
+    def _increase_totals(self, new: Totals, void: str = "", *, drawn: bool = False) -> None:
+        """Set this ledger's totals to `new` and update those above: check caps, write files, count.
 
-        What is `drawn` already is counted whatever the caps say, and even if it cannot be written
-        down.
+        If `drawn`, the noise was drawn already: the totals are counted even if a cap is exceeded or
+        the file cannot be written. `void` is a reason why the guarantee is void.
         """
         rising: list[tuple[Ledger, Totals]] = [(self, new)]
-        for node in self._upward():
+        for node in self._ancestors():
             if node._parent is not None:
-                new = node._parent._with(node._losses, node._totals, new)
+                new = node._parent._totals_with_part(node._losses, node._totals, new)
                 rising.append((node._parent, new))
         why = " ".join(dict.fromkeys(filter(None, [*self._reasons_above(), void])))
         try:
             for node, totals in rising:
                 if not drawn:
-                    node._check(totals, why)
+                    node._check_caps(totals, why)
             for node, totals in rising:
-                node._write_down(totals, why, drawn=drawn)
+                node._persist(totals, why, drawn=drawn)
             drawn = True
         finally:
             if drawn:
                 for node, totals in rising:
                     node._totals = totals
 
-    def _with(self, losses: LossRules, old: Totals, new: Totals) -> Totals:
-        """These totals once a part's go from old to new."""
-        before, after = losses.of(old), losses.of(new)
+    def _totals_with_part(self, losses: LossRules, old: Totals, new: Totals) -> Totals:
+        """Return this ledger's totals after a part's totals have changed from `old` to `new`.
+
+        `losses` are the rules by which the part counts.
+        """
+        before, after = losses.apply(old), losses.apply(new)
         if self._rule == "parallel":
             return Totals(*map(max, self._totals, after))
         grown = zip(self._totals, before, after, strict=True)
         return Totals(*(math.inf if math.isinf(now) else total + (now - was) for total, was, now in grown))
 
-    def _check(self, new: Totals, void: str) -> None:
-        """BudgetError if these totals are too many."""
-        if self.plan is not None and new.of_noise > self.plan:
-            raise BudgetError(*refusal(new.of_noise, self.name, self.plan, "", self.measure))
+    def _check_caps(self, new: Totals, void: str) -> None:
+        """Raise BudgetError if these totals exceed the plan or the cap."""
+        if self.plan is not None and new.nominal > self.plan:
+            raise BudgetError(*cap_refusal(new.nominal, self.name, self.plan, "", self.measure))
         if self.cap is not None and new.bound > self.cap:
-            raise BudgetError(*refusal(new.bound, self.name, self.cap, void, self.measure))
+            raise BudgetError(*cap_refusal(new.bound, self.name, self.cap, void, self.measure))
 
-    def _write_down(self, new: Totals, void: str, *, drawn: bool) -> None:
-        """Keep the totals that are about to be; raising here counts nothing (`store`)."""
+    def _persist(self, new: Totals, void: str, *, drawn: bool) -> None:
+        """Write the new totals to a file before they count; does nothing here (see `store`)."""
 
-    def _usable(self) -> None:
-        if any(node.status != "open" for node in self._upward()):
+    def _require_open(self) -> None:
+        """Raise ParameterError if this ledger or one above it is closed."""
+        if any(node.status != "open" for node in self._ancestors()):
             raise ParameterError(
-                f"The ledger {self.name!r} is closed: its run is over, or it is a copy.", "Charge a new ledger."
+                f"The ledger {self.name!r} is closed: its run is over, or it is a copy.",
+                "Charge a new ledger.",
             )
 
     @property
-    def _asked(self) -> bool:
-        return any(not isinstance(item, Ledger) or item._asked for item in self._items)
+    def _has_entries(self) -> bool:
+        """True if a query was charged to this ledger or its parts."""
+        return any(not isinstance(item, Ledger) or item._has_entries for item in self._items)
 
-    def _upward(self) -> Iterator[Ledger]:
+    def _ancestors(self) -> Iterator[Ledger]:
+        """Yield this ledger, then the ledgers above it."""
         node: Ledger | None = self
         while node is not None:
             yield node
             node = node._parent
 
-    def _downward(self) -> Iterator[Ledger]:
+    def _descendants(self) -> Iterator[Ledger]:
+        """Yield this ledger, then all ledgers below it."""
         yield self
         for part in self.children:
-            yield from part._downward()
+            yield from part._descendants()
 
     def _reasons_above(self) -> list[str]:
-        return [reason for node in self._upward() for reason in node._reasons]
+        """Return why the guarantee is void, as recorded in this ledger and those above it."""
+        return [reason for node in self._ancestors() for reason in node._reasons]
 
     def _reasons_below(self) -> Iterator[str]:
+        """Yield why the guarantee is void, as recorded in charged parts at any depth."""
         for part in self.children:
-            if part._asked:
+            if part._has_entries:
                 yield from (*part._reasons, *part._reasons_below())
 
-    def _walk(
+    def _walk_entries(
         self, path: tuple[str, ...] = (), times: tuple[Epsilon, ...] = (1, 1)
     ) -> list[tuple[tuple[str, ...], Relation, tuple[Epsilon, ...], Entry]]:
-        """Questions: scope, relation, how often they count in the totals (of what is claimed, of noise), and entry."""
+        """Return (path, relation, factors, entry) of every query, in order.
+
+        The factors say how many times the claimed and the nominal loss count in this ledger's
+        totals. `path` and `times` are those of this ledger, for the recursion.
+        """
         rows, void, parts = [], bool(self._reasons_above()), self.children
-        dearest = [max(parts, key=lambda part: part.above[i]) for i in range(2)] if self.in_parallel and parts else []
+        both = range(2 if self.in_parallel and parts else 0)  # claimed, nominal
+        largest = [max(parts, key=lambda part: part.totals_above[i]) for i in both]
         for item in self._items:
             if isinstance(item, Ledger):
-                priced = zip(item.totals[:2], item.above[:2], strict=True)
-                own = [above / within if within > 0 and above < math.inf else 1 for within, above in priced]
-                own = [by if one is item else 0 for by, one in zip(own, dearest, strict=True)] if dearest else own
-                rows += item._walk((*path, item.name) if item.name else path, tuple(map(mul, own, times)))
+                pairs = zip(item.totals[:2], item.totals_above[:2], strict=True)
+                own = [above / within if within > 0 and above < math.inf else 1 for within, above in pairs]
+                own = [by if one is item else 0 for by, one in zip(own, largest, strict=True)] if largest else own
+                rows += item._walk_entries((*path, item.name) if item.name else path, tuple(map(mul, own, times)))
             else:
                 rows.append((path, self.relation, times, replace(item, void=True) if void else item))
         return rows
@@ -779,9 +801,9 @@ class Ledger(LossSummary):
 
         Printed, it shows the first three columns, in 80 characters; `list(frame)` names all.
 
-        Its columns are the ledger's path (`path`), the fields of `Entry`, and the relation that it
-        was charged under. Of a ledger that counts rho, `rho_claimed`, `rho_nominal` and `rho_bound`
-        stand in the epsilons' place.
+        The columns are the fields of `Entry`, the ledger's path (`scope`), and the relation under
+        which the query was charged. For a ledger that counts rho, the columns `rho_claimed`,
+        `rho_nominal` and `rho_bound` replace those of epsilon.
         """
         rows = [
             {
@@ -790,7 +812,7 @@ class Ledger(LossSummary):
                 "scope": " / ".join(path),
                 "relation": str(relation),
             }
-            for path, relation, _, entry in self._walk()
+            for path, relation, _, entry in self._walk_entries()
         ]
         first = ["name", *EPSILONS[:2], "mechanism", EPSILONS[2], "draws", "void", "relation"]
         others = ["scale", "sensitivity", "claimed_sensitivity", "scope", "reason"]
@@ -798,18 +820,17 @@ class Ledger(LossSummary):
         return EntryFrame(frame.rename(columns=lambda name: name.replace("epsilon", self.measure.unit)))
 
     def breakdown(self) -> pd.DataFrame:
-        """Return what each query adds to the totals.
+        """Return what each query adds to the totals, as a DataFrame.
 
-        The columns are `name`, the claimed and the nominal loss, and `void`. One row per query that
-        counts, in order. Of parallel parts only the largest counts; queries about one row of
-        several that a person has, or that a replaced row may change twice, count as often. So
-        columns have this ledger's totals as their sums, in its privacy measure, as `to_frame` names
-        it.
+        The columns are `name`, the claimed and the nominal loss, and `void`; their sums are this
+        ledger's totals, in its privacy measure. There is one row per query that counts, in order.
+        Of parallel parts only the largest one counts. Queries about rows of which a person has
+        several, or which a replaced row may change twice, count several times.
         """
         rows = [
-            (entry.name, weigh(by, entry.epsilon_claimed), weigh(noise, entry.epsilon_nominal), entry.void)
-            for *_, (by, noise), entry in self._walk()
-            if by or noise
+            (entry.name, *map(weighted_loss, factors, (entry.epsilon_claimed, entry.epsilon_nominal)), entry.void)
+            for *_, factors, entry in self._walk_entries()
+            if any(factors)
         ]
         frame = pd.DataFrame(rows, columns=["name", *EPSILONS[:2], "void"])
         return frame.rename(columns=lambda name: name.replace("epsilon", self.measure.unit))
@@ -831,55 +852,61 @@ class Ledger(LossSummary):
         }
 
     def to_json(self) -> str:
-        """Return `to_dict` as text."""
+        """Return the ledger as JSON text: `to_dict` with indentation."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def __copy__(self) -> Self:
-        return deepcopy(self)  # parts belong to one tree
+        """Return a deep copy, because the parts belong to one tree; closed ledgers only."""
+        return deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        over = [node.status for node in self._upward() if node.status != "open"]
+        """Return the attributes to copy or pickle; ParameterError if the ledger is open."""
+        over = [node.status for node in self._ancestors() if node.status != "open"]
         if not over:
             raise ParameterError(
-                f"The ledger {self.name!r} can be charged, so it cannot be copied or sent to another process: what is "
-                "charged to the copy would be counted nowhere.",
-                ELSEWHERE,
+                f"The open ledger {self.name!r} cannot be copied or sent to another process: charges to the "
+                "copy would be counted nowhere.",
+                STAY_IN_PROCESS,
             )
         record = {**vars(self), "status": over[0], "_reasons": tuple(dict.fromkeys(self._reasons_above()))}
-        record["_recorded"] = self.above
-        return {name: kept for name, kept in record.items() if name not in OF_THE_TREE}
+        record["_recorded"] = self.totals_above
+        return {name: kept for name, kept in record.items() if name not in TREE_FIELDS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copied ledger as a record that cannot be charged."""
         Ledger.__init__(self, state["relation"])
         vars(self).update(state)
-        for node in self._downward():
+        for node in self._descendants():
             node._lock = self._lock
         for part in self.children:
             part._parent = self
 
 
-def weigh(times: Epsilon, loss: Epsilon) -> float:
-    """A loss that counts so often; what does not count is nothing, also if it is infinite."""
+def weighted_loss(times: Epsilon, loss: Epsilon) -> float:
+    """Return a loss times a factor as a float; 0 if the factor is 0, even for an infinite loss."""
     return float(times * loss) if times else 0.0
 
 
-def many_times(many: int) -> LossRules:
-    """What is claimed, and what can be proved, so many times over."""
+def multiples(many: int) -> LossRules:
+    """Return rules that multiply the claimed and the proven loss by `many`."""
     return LossRules(lambda loss: many * loss, lambda loss: many * loss)
 
 
-# what a record has no use for
-OF_THE_TREE = {"_parent", "_losses", "_of_parts", "_lock", "_process"}
+# Attributes that a copy does not have
+TREE_FIELDS = {"_parent", "_losses", "_part_losses", "_lock", "_process"}
 
 
 @contextmanager
 def lock_trees(*ledgers: Ledger) -> Iterator[None]:
-    """Hold the locks of their trees, always in the same order; an adoption may change them while one waits."""
+    """Hold the locks of the trees of some ledgers, always in the same order, against deadlocks.
+
+    While one waits for a lock, `attach` may join two trees: the locks are then read again.
+    """
     for ledger in ledgers:
-        # a fork; a lock that was held at that moment would never open here
+        # In a fork, a lock that was held at that moment would never be released.
         if ledger._process != os.getpid():
             raise ParameterError(
-                f"The ledger {ledger.name!r} belongs to another process, which would not hear of this.", ELSEWHERE
+                f"The ledger {ledger.name!r} belongs to another process, which would miss the charge.", STAY_IN_PROCESS
             )
     while True:
         locks = {id(ledger._lock): ledger._lock for ledger in ledgers}
@@ -891,26 +918,26 @@ def lock_trees(*ledgers: Ledger) -> Iterator[None]:
                 return
 
 
-def refusal(
+def cap_refusal(
     total: PrivacyLoss, name: str, cap: PrivacyLoss, void: str, measure: PrivacyMeasure = PURE
 ) -> tuple[str, str]:
-    """Why a cap lets a question not through, and what to do."""
+    """Return the cause and remedy of a BudgetError: a total loss would exceed a ledger's cap."""
     at = f" at delta {measure.delta:g}" if measure.delta else ""
     capped = f"{name!r} is capped at {measure.epsilon(cap):g}{at}"
     if not math.isinf(total):
         needs = f"A query needs a total of epsilon {number(measure.epsilon(total))}, but {capped}."
-        return needs, "It was not answered. Ask for less, or raise the cap."
+        return needs, "The query was not answered. Lower epsilon, or raise the cap."
     if not void:
         needs = f"A query needs more than any epsilon, but {capped}."
-        return needs, "It was not answered. No cap allows that: ask with noise, or remove the cap."
+        return needs, "The query was not answered. No cap allows that: add noise, or remove the cap."
     return (
-        f"{capped}, and of this run nothing can be proved: {void}",
-        "It was not answered. Use no seed (random_state=None) and a declared schema, or a ledger without a cap.",
+        f"{capped}, and nothing can be proved about this run: {void}",
+        "The query was not answered. Use no seed and a declared schema, or a ledger without a cap.",
     )
 
 
-def whole(value: object, what: str, *, least: int) -> int:
-    """A whole number as an int; ParameterError if it is none, or too small."""
+def require_count(value: object, what: str, *, least: int) -> int:
+    """Return a value as an int of at least `least`; ParameterError, which names `what`, if not."""
     if not is_whole(value, least):
         raise ParameterError(f"The {what} must be a whole number of {least} or more.", f"Use {max(least, 1)}.")
     return int(value)

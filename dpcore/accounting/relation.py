@@ -1,4 +1,4 @@
-"""Neighboring relations, and epsilons as exact numbers."""
+"""Neighboring relations, and privacy losses as exact fractions."""
 
 import math
 from enum import StrEnum
@@ -13,11 +13,11 @@ from dpcore.language import phrase
 Epsilon = Fraction | float
 """An exact finite epsilon, or `math.inf`."""
 ProtectedUnit = Literal["row", "person"]
-"""What an epsilon is the price of."""
+"""The privacy unit: one row, or one person with all rows."""
 
 
 class Relation(StrEnum):
-    """Which two data sets are neighbors: what "one person" changes.
+    """Neighboring relation: which two data sets differ by one privacy unit.
 
     Under "add_remove" they differ by the presence of one row, and the number of rows is private.
     Under "replace" they differ in the values of one row, and the number of rows is public.
@@ -28,23 +28,23 @@ class Relation(StrEnum):
 
     @property
     def histogram_l1(self) -> int:
-        """L1 sensitivity of one marginal of counts: the one place where 1 or 2 is decided."""
+        """L1 sensitivity of one marginal of counts: 1 under "add_remove", 2 under "replace"."""
         return 2 if self is Relation.REPLACE else 1
 
     @property
     def sentence(self) -> str:
-        """The relation in words, for screens and exports."""
+        """Definition of the relation in one sentence, for screens and exports."""
         if self is Relation.REPLACE:
             return phrase("Neighbors differ in the values of one row; the number of rows is public.")
         return phrase("Neighbors differ by the presence of one row; the number of rows is private.")
 
     @property
     def short(self) -> str:
-        """The relation in a few words."""
+        """Definition of the relation in a few words for screens, such as "change one row"."""
         return phrase("change one row") if self is Relation.REPLACE else phrase("add or remove one row")
 
     def sentence_for(self, protects: ProtectedUnit) -> str:
-        """Return `sentence` for runs that protect rows or persons.
+        """Return the relation's definition for runs that protect rows or persons.
 
         Parameters
         ----------
@@ -59,11 +59,11 @@ class Relation(StrEnum):
         if protects == "row":
             return self.sentence
         if self is Relation.REPLACE:
-            return phrase("Neighbors differ in the rows of one person, all of them; the number of persons is public.")
-        return phrase("Neighbors differ by the presence of one person with all rows; how many there are is private.")
+            return phrase("Neighbors differ in all rows of one person; the number of persons is public.")
+        return phrase("Neighbors differ by the presence of one person; the number of persons is private.")
 
     def short_for(self, protects: ProtectedUnit) -> str:
-        """Return `short` for runs that protect rows or persons.
+        """Return the relation's short definition for runs that protect rows or persons.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Relation(StrEnum):
 
     @classmethod
     def parse(cls, value: str) -> Self:
-        """Return the relation of a name.
+        """Return the relation with a given name.
 
         Parameters
         ----------
@@ -96,18 +96,22 @@ class Relation(StrEnum):
         Raises
         ------
         ParameterError
-            If there is none of that name; the message lists those allowed.
+            If no relation has that name; the message lists the names.
         """
         return cls(value)
 
     @classmethod
     def _missing_(cls, _: object) -> Self:
+        """Raise ParameterError with the known names, for a name that is no relation."""
         known = ", ".join(cls)
-        raise ParameterError("The 'relation' parameter is not known.", f"Choose one of {known}.")
+        raise ParameterError("The 'relation' parameter has an unknown value.", f"Choose one of {known}.")
 
 
 def exact(epsilon: Epsilon) -> Epsilon:
-    """The same number as an exact fraction; infinity stays a float. ParameterError if it is no number of 0 or more."""
+    """Return an epsilon (or rho) as an exact fraction; infinity stays a float.
+
+    ParameterError if it is negative or not a number.
+    """
     if not is_number(epsilon) or not epsilon >= 0:
         raise ParameterError("An epsilon is negative or not a number.", "Use an epsilon of 0 or more.")
     if isinstance(epsilon, Rational):
@@ -116,7 +120,10 @@ def exact(epsilon: Epsilon) -> Epsilon:
 
 
 def shares_of(epsilon: Epsilon, weights: list[float] | int) -> list[Epsilon]:
-    """Parts of an epsilon in proportion to weights (an int means that many equal parts), summing exactly to it."""
+    """Divide an epsilon in proportion to `weights`; the exact shares sum to `epsilon`.
+
+    An int in place of weights means that many equal shares.
+    """
     parts = [1.0] * weights if isinstance(weights, int) else plain(weights)
     if not parts or min(parts) <= 0 or not math.isfinite(sum(parts)):
         raise ParameterError("The shares of epsilon are not all positive.", "Give positive finite shares.")

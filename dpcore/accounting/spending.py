@@ -1,27 +1,27 @@
-"""One ledger for all fits of a block: `with dp.spending(2.0) as ledger:`.
+"""Charge all fits of a code block to one ledger: `with dp.spending(2.0) as ledger:`.
 
-Each fit in the block that has no ledger of its own becomes a part of the block's ledger. Why its
-sum is a bound, and of what:
+Each fit in the block that has no ledger of its own becomes a part of the block's ledger. Why the
+sum bounds the privacy loss, and what the sum leaves out:
 
 fits        Fits read the same rows one after the other, and each may depend on what earlier ones
             released. Their losses add up (sequential composition, see `ledger`).
 folds       Of k training folds a row is in k - 1, and a refit has all rows. The ledger counts all k
-            and the refit, for it does not know which rows a fit has. Training folds overlap, so
-            parallel composition is not used.
-assignment  A fit is charged for one row of its own table. That is one row of the whole table only
-            if the fold of a row does not depend on other rows. Under replace, folds by position do
-            not (`KFold`). Under add_remove one row more shifts such folds: each row must draw its
-            own (`PredefinedSplit` with secret random numbers). Stratified folds, the default of
-            classifiers, depend on the classes of all rows: one row moves others to other folds, and
-            the sum is no bound.
-scores      Whatever else is computed from real rows is not counted: scores, the choice that is made
-            by them, and the fits that audits, forecasts and attacks make to compare. Sweeps without
-            ledgers of their own are counted, and have to stay in this process.
+            and the refit, because it does not know which rows a fit has. Training folds overlap, so
+            parallel composition does not apply.
+assignment  A fit is charged for one row of the rows that it gets. That is one row of the whole data
+            set only if the fold of a row does not depend on other rows. Under replace, folds by
+            position do not (`KFold`). Under add_remove one more row shifts such folds: each row
+            must draw its own fold (`PredefinedSplit` with secret random numbers). Stratified folds,
+            the default of classifiers, depend on the classes of all rows: one row moves other rows
+            to other folds, and the sum is no bound.
+scores      Other computations on real rows are not counted: scores, a selection by scores, and the
+            fits of audits, forecasts and attacks. Sweeps without ledgers of their own are counted,
+            and must stay in this process.
 
-A thread that was started without the context of the block, as joblib starts them, finds the
-innermost block if all open ones are within each other; it may not open a block itself, which would
-miss the one around. A block that has ended is no block of anybody. Other processes cannot charge
-it: a method that is sent there refuses to fit.
+A thread that was started without the context of the block, as joblib does, uses the innermost open
+block if all open blocks are nested. Such a thread cannot open a block, because the new block would
+not be a part of the outer one. A block that has ended is never used. Other processes cannot charge
+a block: a method that is sent to another process refuses to fit.
 """
 
 import os
@@ -36,13 +36,13 @@ from dpcore.errors import ParameterError
 
 _CURRENT: ContextVar[Ledger | None] = ContextVar("dpcore_spending", default=None)
 OPEN: list[Ledger] = []
-"""The ledgers of all blocks that are open in this process."""
-TOKEN = token_hex(8)  # process numbers come again, on this computer and on others
+"""The ledgers of all `spending` blocks that are open in this process."""
+TOKEN = token_hex(8)  # process numbers are reused, here and on other computers
 SEVERAL = "Pass ledger= to fit, or start the thread with contextvars.copy_context().run."
 
 
 def this_process() -> tuple[int, str]:
-    """What tells this process from others."""
+    """Return a key that identifies this process: its number and a random token."""
     return os.getpid(), TOKEN
 
 
@@ -54,15 +54,15 @@ def spending(
     delta: float = 0.0,
     ledger: Ledger | None = None,
 ) -> Iterator[Ledger]:
-    """Charge every fit inside that has no ledger of its own to one ledger.
+    """Charge every fit in a `with` block that has no ledger of its own to one ledger.
 
-    A block inside another one is a part of it. The folds of a search must be assigned independently
-    of other rows: the top of this module says why, and which are.
+    A block inside another block is charged to the outer block too. A search must assign each row to
+    a fold independently of other rows: the module's docstring says why, and which splitters do.
 
     Parameters
     ----------
     epsilon_cap : float, optional
-        The most that all fits together may cost. A query that would exceed it is refused before
+        Largest epsilon of all fits together. A query that would exceed the cap is refused before
         noise is drawn.
     relation : {"add_remove", "replace"}
         The relation of the methods.
@@ -70,21 +70,20 @@ def spending(
         The delta of the methods; 0 for pure epsilon.
     ledger : Ledger, optional
         A ledger to charge in place of a new one, such as `dp.persistent_ledger(...)`, with its own
-        relation and delta. A ledger can be a part of one block around only: open another one for
-        the next.
+        relation and delta. Inside another block, the ledger must not be a part of a third ledger.
 
     Yields
     ------
     Ledger
-        Its `epsilon_bound` is the sum of all fits: those on folds, and the refit.
+        The ledger; its `epsilon_bound` is the sum over all fits, those on folds and the refit.
 
     Raises
     ------
     BudgetError
-        Where a query of a fit would exceed the cap.
+        If a query of a fit would exceed the cap.
     ParameterError
-        If relation or delta differ from those of the block around, a ledger comes with a cap, or
-        a thread without the context of the open blocks opens one.
+        If the relation or delta differs from those of the outer block, if both a ledger and a cap
+        are passed, or if a thread without the context of the open blocks opens a block.
 
     Examples
     --------
@@ -103,8 +102,8 @@ def spending(
     if ledger is None:
         ledger = Ledger(relation, epsilon=epsilon_cap, name="spending", delta=delta)
     elif epsilon_cap is not None or not isinstance(ledger, Ledger):
-        raise ParameterError("'ledger' is no ledger, or has a cap beside it.", "Pass a ledger alone.")
-    if around is not None and around not in ledger._upward():
+        raise ParameterError("`ledger` is no Ledger, or was passed together with a cap.", "Pass a Ledger only.")
+    if around is not None and around not in ledger._ancestors():
         around.attach(ledger)
     token = _CURRENT.set(ledger)
     OPEN.append(ledger)
@@ -112,17 +111,23 @@ def spending(
         yield ledger
     finally:
         OPEN.remove(ledger)
-        with suppress(ValueError):  # a generator that is ended in another context
+        with suppress(ValueError):  # the generator ended in another context
             _CURRENT.reset(token)
 
 
 def block_ledger(sender: tuple[int, str] | None = None) -> Ledger | None:
-    """Return the ledger of the block that a fit is in, if any; `sender` sent the method.
+    """Return the ledger of the `spending` block that a fit runs in; None outside all blocks.
+
+    Parameters
+    ----------
+    sender : tuple of int and str, optional
+        The process (`this_process`) that sent the method; None if the method was not sent.
 
     Raises
     ------
     ParameterError
-        If that is another process, or several blocks are open and none is this thread's.
+        If another process sent the method, or several blocks are open and none belongs to this
+        thread.
     """
     if sender not in (None, this_process()):
         raise ParameterError(
@@ -132,6 +137,6 @@ def block_ledger(sender: tuple[int, str] | None = None) -> Ledger | None:
     current = _CURRENT.get()
     if current in OPEN or not OPEN:
         return current if OPEN else None
-    if not {*OPEN} <= {*OPEN[-1]._upward()}:
+    if not {*OPEN} <= {*OPEN[-1]._ancestors()}:
         raise ParameterError("Several `dp.spending` blocks are open.", SEVERAL)
     return OPEN[-1]

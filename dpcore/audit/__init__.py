@@ -1,4 +1,4 @@
-"""Attacks: lower bounds on epsilon from many runs on neighboring data sets."""
+"""Audits: lower bounds on epsilon from many runs of a method on neighboring data sets."""
 
 from dpcore.arguments import check_public
 from dpcore.audit.bound import (

@@ -1,15 +1,15 @@
-"""Empirical lower bounds on epsilon: run a method on two neighboring tables and count how often an event happens.
+"""Estimate lower bounds on epsilon: run a method on two neighboring data sets and count an event.
 
 If a method is epsilon-DP, then Pr[event | D] <= e^epsilon Pr[event | D'] for every event.
 Confidence bounds on the two probabilities (Clopper and Pearson 1934) turn counts into a lower bound
-that is too high with probability at most `alpha`. A bound above the claim refutes the claim; a
-bound below it proves nothing.
+that is too high with probability at most `alpha`. A lower bound above the claimed epsilon refutes
+the claim; one below it proves nothing.
 
-A run that counts rho claims more than one pair of epsilon and delta: a whole curve of them, as the
-Rényi divergences of all orders say. Whether an event happens is post-processing, so the divergence
-of its two probabilities is at most rho alpha for every order alpha; it rises with the larger one
-and falls with the smaller. The same two confidence bounds hence bound rho from below, whatever
-orders are tried, and the epsilon of that rho stands beside the claimed one.
+A run in rho claims a whole curve of epsilon and delta pairs, by the Rényi divergences of all
+orders. Whether an event happens is post-processing, so the divergence of its two probabilities is
+at most rho alpha for every order alpha. The divergence rises with the larger probability and falls
+with the smaller one. The same two confidence bounds hence bound rho from below, whatever orders are
+tried. The epsilon of that rho is compared with the claimed one.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,32 +33,32 @@ from dpcore.language import phrase
 from dpcore.methods.base import PrivateEstimator
 
 FEWEST = 20
-ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  # of Rényi divergences; each bounds rho by itself
-LEAST = 1e-300  # in place of a probability of 0, where it is 0 in both worlds
-REPORT_EVERY = 200  # how often many runs tell how far they are
-RUNS, WORLD = phrase("Run {run:,} of {trials:,} in each world"), phrase("World {side:d} done")
+ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  # of Rényi divergences; each gives a bound on rho
+LEAST = 1e-300  # in place of a probability of 0 on both data sets
+REPORT_EVERY = 200  # number of progress reports of a long audit
+RUNS, WORLD = phrase("Run {run:,} of {trials:,} in each world"), phrase("Runs in world {side:d} are done")
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 """A mechanism as a function: (frame, number of runs) -> that many independent outputs."""
 
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What an audit found: with this confidence, epsilon is at least the lower bound.
+    """Result of an audit: with this confidence, epsilon is at least the lower bound.
 
-    All epsilons are those of what a run `protects`: a row, or a person with all rows
-    (`Schema.unit`), by whom the two neighboring data sets then differ. They hold at `delta`, where
+    All epsilons are for one privacy unit (`protects`): a row, or a person with all rows
+    (`Schema.unit`), by which the two neighboring data sets then differ. They hold at `delta`, if
     that is not 0.
 
     Attributes
     ----------
     lower_bound : float
-        The lower confidence bound on epsilon; 0 if nothing was found.
-    claimed, bound : float
+        The lower confidence bound on epsilon; 0 if no event separated the data sets.
+    epsilon_claimed, epsilon_nominal : float
         The ledger's claimed and nominal epsilon of one run; NaN if the mechanism has no ledger.
     confidence : float
         The probability that the lower bound holds, 1 - alpha.
     trials : int
-        The runs on each of the two data sets, half of which chose the threshold.
+        The number of runs on each of the two data sets; half of them selected the event.
     protects : {"row", "person"}
         The protected unit.
     delta : float
@@ -66,44 +66,44 @@ class AuditResult:
     """
 
     lower_bound: float
-    claimed: float
-    bound: float
+    epsilon_claimed: float
+    epsilon_nominal: float
     confidence: float
     trials: int
     protects: ProtectedUnit = "row"
     delta: float = 0.0
 
     @property
-    def caught(self) -> bool:
-        """Whether the claim is refuted."""
-        return self.lower_bound > self.claimed
+    def refutes_claim(self) -> bool:
+        """True if the lower bound exceeds the claimed epsilon."""
+        return self.lower_bound > self.epsilon_claimed
 
 
 @dataclass(frozen=True)
 class Event:
-    """How an audit tells two data sets apart: a run's number is at or beyond a threshold.
+    """Event that separates two data sets: a run's statistic is at or beyond a threshold.
 
     Attributes
     ----------
     threshold : float
-        The number; infinite if no event promised anything.
-    above : bool
-        Whether the event is "at or above"; otherwise "at or below".
+        The threshold; infinite if no event separated the data sets.
+    at_or_above : bool
+        Whether the event is "at or above" the threshold; otherwise "at or below".
     likely : {0, 1}
-        The data set, the first or the second, in which it happens more often.
+        The data set, the first or the second, on which the event happens more often.
     hits : tuple of two ints
-        How often it happened on the two data sets, among the runs that were counted.
-    counted : int
-        Those runs, per data set.
+        The number of counted runs with the event, on each data set.
+    counted_runs : int
+        The number of counted runs on each data set.
     lower_bound : float
         The lower confidence bound on epsilon.
     """
 
     threshold: float
-    above: bool
+    at_or_above: bool
     likely: int
     hits: tuple[int, int]
-    counted: int
+    counted_runs: int
     lower_bound: float
 
 
@@ -112,21 +112,20 @@ def lower_bound(
 ) -> float:
     """Return a lower confidence bound on epsilon from event counts on two neighboring data sets.
 
-    It is ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each, and at
-    least 0. If the privacy measure counts rho it is the epsilon of the rho that these bounds call
-    for.
+    The bound is ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each,
+    and at least 0. If the privacy measure counts rho, it is the epsilon of the lower bound on rho.
 
     Parameters
     ----------
     hits, hits_other : int
-        In how many runs the event happened on the data set that makes it likely, and on the other.
+        The number of runs with the event, on the data set that makes it likely and on the other.
     trials : int
-        The runs on each data set.
+        The number of runs on each data set.
     alpha : float, default=0.05
         The probability that the bound does not hold, in (0, 1).
     delta : float, default=0.0
         The delta at which epsilon is bounded, in [0, 1).
-    measure : Currency, optional
+    measure : PrivacyMeasure, optional
         The privacy measure in which the mechanism's loss is counted. Default: pure epsilon.
 
     Returns
@@ -147,7 +146,7 @@ def lower_bound(
 def _lower_bounds(
     hits: Ints, others: Ints, trials: int, alpha: float, delta: float, measure: PrivacyMeasure = PURE
 ) -> Floats:
-    """The same for many events at once, as amounts of the currency."""
+    """Return lower confidence bounds on the loss for arrays of event counts, in the measure."""
     with np.errstate(invalid="ignore"):
         low = np.where(hits > 0, beta.ppf(alpha / 2, hits, trials - hits + 1), 0.0) - delta
         high = np.where(others < trials, beta.ppf(1 - alpha / 2, others + 1, trials - others), 1.0)
@@ -173,8 +172,8 @@ def lower_bound_of_statistics(
     Parameters
     ----------
     first, second : array of shape (trials,)
-        The numbers of the runs on each data set, as many of both.
-    alpha, delta, currency
+        The numbers of the runs on each data set, equally many.
+    alpha, delta, measure
         As for `lower_bound`.
 
     Returns
@@ -198,17 +197,16 @@ def separating_event(
     delta: float = 0.0,
     measure: PrivacyMeasure = PURE,
 ) -> Event:
-    """Find the event that tells two neighboring data sets apart best, from one number per run.
+    """Find the threshold event with the largest lower bound, from one number per run.
 
-    The first half of the runs chooses the event (above or below a threshold, and which data set
-    makes it likely) that promises most; the second half alone is counted, so the choice costs no
-    confidence.
+    The first half of the runs selects the event: above or below which threshold, and on which data
+    set it is likely. Only the second half is counted, so the selection costs no confidence.
 
     Parameters
     ----------
     first, second : array of shape (trials,)
-        The numbers of the runs on each data set, as many of both.
-    alpha, delta, currency
+        The numbers of the runs on each of two neighboring data sets, equally many.
+    alpha, delta, measure
         As for `lower_bound`.
 
     Returns
@@ -224,10 +222,10 @@ def separating_event(
     """
     if len(first) != len(second) or len(first) < FEWEST:
         raise ParameterError(
-            f"An audit needs the same number of runs, {FEWEST} or more, on both tables.", "Raise trials."
+            f"An audit needs the same number of runs, {FEWEST} or more, on both data sets.", "Raise `trials`."
         )
     if not (0 < alpha < 1 and 0 <= delta < 1):
-        raise ParameterError("The 'alpha' or 'delta' parameter is not a probability.", "Try alpha=0.05, delta=0.")
+        raise ParameterError("`alpha` or `delta` is not a probability.", "Try alpha=0.05, delta=0.")
     half = len(first) // 2
     choose, count = (first[:half], second[:half]), (first[half:], second[half:])
     tail = np.geomspace(1e-4, 0.5, 100)
@@ -235,7 +233,7 @@ def separating_event(
     thresholds = np.unique(np.quantile(np.concatenate(choose), levels, method="nearest"))
     above = np.array([half - np.searchsorted(np.sort(values), thresholds) for values in choose])
     below = np.array([np.searchsorted(np.sort(values), thresholds, "right") for values in choose])
-    hits = np.stack([above, below], axis=-1)  # by world, threshold and sign
+    hits = np.stack([above, below], axis=-1)  # by data set, threshold and sign
     promised = _lower_bounds(hits, hits[::-1], half, alpha, delta, measure).transpose(1, 2, 0)
     threshold, sign, side = np.inf, 1.0, 0
     if promised.max() > 0:
@@ -263,25 +261,25 @@ def audit(
     Parameters
     ----------
     method : estimator or callable
-        An unfitted estimator without a seed (`schema` is then needed; an output is a fit of it), or
-        a function (frame, runs) -> outputs.
+        An unfitted estimator without a seed (it needs `schema`; its fits are the outputs), or a
+        function (frame, runs) -> outputs.
     pair : two DataFrames
         Neighbors under the method's relation: by one row, or by one person where the schema's
         privacy unit names persons.
     event : callable
-        Output -> number (or bool); how the number separates the data sets is found from the first
-        half of the runs.
+        Function from an output to a number (or bool). The first half of the runs selects the
+        threshold of the number.
     trials : int
         Runs on each data set, `FEWEST` or more.
     schema : Schema, optional
-        What is public about the rows; for an estimator.
+        The public description of the columns; for an estimator.
     alpha : float, default=0.05
         The probability that the bound does not hold, in (0, 1).
     delta : float, default=0.0
-        That of `lower_bound`. An estimator that counts rho is audited by the whole curve, and takes
-        no delta here.
+        The delta of `lower_bound`. It must be 0 for an estimator in rho, which is audited at all
+        deltas.
     progress : callable, optional
-        Called with a fraction and a text; raising inside it cancels.
+        Called with the fraction done and a text; an exception in it cancels the audit.
 
     Returns
     -------
@@ -309,24 +307,24 @@ def audit(
     True
     """
     if not is_whole(trials, FEWEST):
-        raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")
+        raise ParameterError(f"An audit needs {FEWEST} runs or more on each data set.", "Raise `trials`.")
     claimed = bound = np.nan
     protects: ProtectedUnit = "row"
     measure = PURE
     if isinstance(method, PrivateEstimator):
         if schema is None or method.random_state is not None:
-            raise ParameterError("An audited method needs a schema and no seed.", "Pass schema=, random_state=None.")
+            raise ParameterError("An audit needs a schema and no seed.", "Pass schema=, random_state=None.")
         found, ledger = statistics(method, schema, pair, event, trials, progress=progress)
         claimed, bound, protects = ledger.epsilon_claimed, ledger.epsilon_nominal, ledger.protects
         measure = ledger.measure
         if measure.delta and delta:
-            raise ParameterError("A run in rho is audited by its whole curve.", "Leave delta= out.")
+            raise ParameterError("A method in rho is audited at all deltas.", "Do not pass `delta`.")
     else:
         found = np.empty((2, trials))
         for side, frame in enumerate(pair):
             outputs = method(frame, trials)
             if len(outputs) != trials:
-                raise ParameterError("The mechanism gave another number of outputs than asked.", "One output per run.")
+                raise ParameterError(f"{trials} runs of the mechanism gave {len(outputs)} outputs.", "Return one each.")
             found[side] = [event(output) for output in outputs]
             progress((side + 1) / 2, WORLD.format(side=side + 1))
     least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta, measure=measure)
@@ -343,13 +341,20 @@ def statistics(
     seed: int | None = None,
     progress: Progress = no_progress,
 ) -> tuple[Floats, Ledger]:
-    """Numbers of so many runs in each of two worlds in turn, shape (2, trials), and the ledger of the very first.
+    """Run a method `trials` times on each of two data sets, and compute a statistic of every fit.
 
-    Every run is a whole one, through the method's public interface.
+    Every run is a complete fit through the method's public interface. The data sets take turns.
+
+    Returns
+    -------
+    values : array of shape (2, trials)
+        The statistics on each data set.
+    ledger : Ledger
+        The ledger of the first run.
     """
     seeds = None if seed is None else np.random.SeedSequence(seed).generate_state(2 * trials, np.uint64) >> 1
     found, every = np.empty((2, trials)), max(trials // REPORT_EVERY, 1)
-    known = remembering(schema, pair)
+    known = caching_schema(schema, pair)
     ledgers: list[Ledger] = []
     for run in range(trials):
         for world, frame in enumerate(pair):
@@ -358,7 +363,7 @@ def statistics(
                 .set_params(random_state=None if seeds is None else int(seeds[2 * run + world]))
                 .fit(frame, schema=known, ledger=Ledger(estimator.relation, delta=estimator.delta))
             )
-            fitted.schema_ = schema  # who keeps it has what any fit has
+            fitted.schema_ = schema  # as after an ordinary fit
             ledgers = ledgers or [fitted.ledger_]
             found[world, run] = statistic(fitted)
         if (run + 1) % every == 0 or run + 1 == trials:
@@ -366,15 +371,16 @@ def statistics(
     return found, ledgers[0]
 
 
-def remembering(schema: Schema, tables: tuple[pd.DataFrame, ...]) -> Schema:
-    """The same schema, which encodes these tables once; thousands of fits would do it over and over."""
+def caching_schema(schema: Schema, tables: tuple[pd.DataFrame, ...]) -> Schema:
+    """Return the same schema, which encodes each given data frame once for thousands of fits."""
     known = [(table, schema.encode(table)) for table in tables]
 
-    class Remembering(Schema):
+    class CachingSchema(Schema):
         def encode(self, frame: pd.DataFrame) -> Codes:
+            """Return the stored codes of a known data frame; encode others."""
             for table, codes in known:
                 if table is frame and self.columns is schema.columns:
                     return codes.copy(order="F")
             return super().encode(frame)
 
-    return Remembering(**{field.name: getattr(schema, field.name) for field in fields(schema)})
+    return CachingSchema(**{field.name: getattr(schema, field.name) for field in fields(schema)})

@@ -1,4 +1,8 @@
-"""What attackers compute of a fitted method, from what it released, as `cases.toml` names it."""
+"""Statistics of audits: numbers that an attacker computes from a fitted method's release.
+
+Each function takes a fitted method (`fitted`) and reads only what the method released. `cases.toml`
+names the functions. Their distributions on two neighboring data sets are compared.
+"""
 
 from functools import cache
 from math import log, log2
@@ -9,32 +13,34 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from dpcore.arguments import Floats
-from dpcore.audit.game import pair_of
+from dpcore.audit.game import replaced_pair
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import OUE, TRR, KeepOrDraw
 from dpcore.mechanisms.scores import class_log_scores
 
 N = 40  # rows of zeros
-# what one row of ones makes of every pair's information
+# Mutual information of every pair of columns after one row of zeros becomes ones
 STEP = (1 / N) * log2(N) + (1 - 1 / N) * log2(N / (N - 1))
 EACH = 60  # rows of each kind
-# how often a bootstrap sample holds a row
+# Log-probabilities that a bootstrap sample has a row 0 to 8 times
 TIMES = binom.logpmf(np.arange(9), N, 1 / N)
 BITS = ((-0.5, 1.5), (-0.5, 1.5))
 
 
 def clip_to_unit(noisy: Floats | float, without: float, step: float = 1.0) -> float:
-    """How far a noisy number lies on the way from its value in the first world to the second's.
+    """Return a noisy number's position between its values on the two data sets, in [0, 1].
 
-    It is from 0 to 1: for Laplace noise its log-likelihood ratio but for a factor and a constant.
+    `without` is the true value on the first data set, `without + step` that on the second. With
+    Laplace noise the position is the log-likelihood ratio up to a factor and a constant.
     """
     return float(np.clip((noisy - without) / step, 0.0, 1.0))
 
 
 def difference_ratio(seen: float, step: float, scale: float) -> float:
-    """ln of f(seen - step) / f(seen).
+    """Return the log-likelihood ratio of a noisy difference for two true values, 0 and `step`.
 
-    f is the density of the difference of two Laplace variables of that scale.
+    The noise is the difference of two Laplace variables of scale `scale`; with its density f, the
+    result is ln f(seen - step) - ln f(seen).
     """
     near, far = abs(seen - step) / scale, abs(seen) / scale
     return float(np.log1p(near) - near - np.log1p(far) + far)
@@ -45,10 +51,15 @@ def difference_ratio(seen: float, step: float, scale: float) -> float:
 
 @cache
 def label_losses(exponent: float) -> Floats:
-    """ln of P'[label | x] / P[label | x] for the tables of equal people, shape (label, a, b, c)."""
+    """Return ln of P'[label | x] / P[label | x] for one label that NB-Synth draws.
+
+    P is the distribution of labels on the first data set of the pair `equal_people`, P' that on the
+    second. The array has shape (label, a, b, c); `exponent` is the factor of the exponential
+    mechanism.
+    """
     x = np.array(list(np.ndindex(2, 2, 2)), dtype=np.uint8)
     logs = []
-    for table in pair_of("equal_people"):
+    for table in replaced_pair("equal_people"):
         codes = table.astype(int)
         prior = np.bincount(codes["y"], minlength=2)
         tables = [np.histogram2d(codes["y"], codes[name], bins=2, range=BITS)[0] for name in "abc"]
@@ -58,7 +69,7 @@ def label_losses(exponent: float) -> Floats:
 
 
 def sum_of_losses(fitted: Any) -> float:
-    """The log-likelihood ratio of all released rows; x is drawn by public lots."""
+    """Return the log-likelihood ratio of all rows that NB-Synth released, for two data sets."""
     a, b, c, label = fitted.released_codes_.T.astype(int)
     corrected = fitted.mode == "corrected"
     divisor = len(label) * 8 * np.log(2) if corrected else 6.0
@@ -66,29 +77,29 @@ def sum_of_losses(fitted: Any) -> float:
 
 
 def rows_of_class_1(fitted: Any) -> float:
-    """The released rows with label 1."""
+    """Return the number of released rows with class 1."""
     return float(fitted.released_codes_[:, 1].sum())
 
 
 def synthetic_ones(fitted: Any) -> float:
-    """The rows (1, 1) among 1,000 synthetic ones."""
+    """Return the number of rows (1, 1) among 1,000 synthetic rows of a fitted method."""
     return float((fitted.sample(1_000)[["a", "y"]] == "1").all(axis=1).sum())
 
 
 def first_gain(fitted: Any) -> float:
-    """What `gain` says of the first table."""
+    """Return the `gain` of a fitted method's first released marginal (attribute `tables_`)."""
     return gain(fitted.tables_[0], fitted.relation)
 
 
 def gained_in_marginal(fitted: Any) -> float:
-    """What `gain` says of the first marginal."""
+    """Return the `gain` of a fitted method's first released marginal (attribute `margins_`)."""
     return gain(fitted.margins_[0], fitted.relation)
 
 
 def gain(noisy: Floats, relation: str) -> float:
-    """The noisy number of rows (1, 1), less that of rows (0, 0) where these lose what those gain.
+    """Return the noisy count of rows (1, 1) in a marginal, minus that of rows (0, 0) under replace.
 
-    It is 0 where the columns were not measured together, as some runs do not choose their pair.
+    It is 0 if `noisy` is a one-way marginal: the run did not measure the two columns together.
     """
     if noisy.ndim < 2:
         return 0.0
@@ -99,32 +110,43 @@ def gain(noisy: Floats, relation: str) -> float:
 
 
 def similarities(fitted: Any) -> float:
-    """How far all noisy similarities lie on the way from the first world's to the second's."""
+    """Return how far released similarities of columns are towards the second data set's values.
+
+    The result is a sum over pairs of columns of positions in [0, 1] (`clip_to_unit`).
+    """
     pairs = np.triu_indices(len(fitted.similarity_), 1)
     return sum(clip_to_unit(similarity, 0.0, STEP) for similarity in fitted.similarity_[pairs])
 
 
 def first_similarity(fitted: Any) -> float:
-    """The similarity of the first two columns."""
+    """Return the released similarity of the first two columns."""
     return float(fitted.similarity_[0, 1])
 
 
 def corners(fitted: Any) -> float:
-    """How far all tables' corners lie on the way from N rows of zeros to one row of ones."""
+    """Return how far released counts are towards the second data set's, with a row of ones.
+
+    The result is a sum over all marginals, for the cells of all zeros and of all ones, of positions
+    in [0, 1] (`clip_to_unit`).
+    """
     return sum(clip_to_unit(t.flat[-1], 0.0) + clip_to_unit(N - t.flat[0], 0.0) for t in fitted.tables_)
 
 
 def noise_elsewhere(fitted: Any) -> float:
-    """The largest sum of a table's absolute cells, of those without the column that differs."""
+    """Return the largest sum of absolute cells of the released marginals without column "a bit 1".
+
+    On both data sets these marginals have the same true counts, so the sum shows the noise.
+    """
     tables = zip(fitted.families_, fitted.tables_, fitted.epsilons_, strict=True)
     sizes = [np.abs(t).sum() for family, t, epsilon in tables if epsilon and family[0] != "a bit 1"]
     return float(max(sizes, default=0.0))
 
 
 def log_ratio_of_ones(fitted: Any) -> float:
-    """The log-likelihood ratio of all tables' differences between the cells of ones and of zeros.
+    """Return the log-likelihood ratio of released marginals for one more row of ones.
 
-    Tables were moved to one total, which leaves differences as they were.
+    It uses the difference between the cells of all ones and all zeros, which stays as released when
+    marginals are adjusted to the same total; it is summed over all marginals.
     """
     row = 1.0 + (fitted.relation == "replace")
     return sum(
@@ -135,17 +157,17 @@ def log_ratio_of_ones(fitted: Any) -> float:
 
 
 def rows_of_ones(fitted: Any) -> float:
-    """The rows of ones over all tables."""
+    """Return the released number of rows of ones, summed over all marginals."""
     return float(sum(table.flat[-1] for table in fitted.tables_))
 
 
 def towards_second(fitted: Any) -> float:
-    """How many more edges lie among w, x, y, z than among a, b, c, d."""
+    """Return the number of network edges among columns w, x, y, z minus that among a, b, c, d."""
     return float(sum((min(edge) >= "w") - (max(edge) <= "d") for edge in fitted.edges_))
 
 
 def cells(fitted: Any) -> float:
-    """The rows of ones in the one table; what `log_ratio_of_ones` says if a row is replaced."""
+    """Return the released number of rows of ones; `log_ratio_of_ones` if a row is replaced."""
     return log_ratio_of_ones(fitted) if fitted.relation == "replace" else float(fitted.tables_[0][1, 1])
 
 
@@ -153,7 +175,10 @@ def cells(fitted: Any) -> float:
 
 
 def path(fitted: Any) -> float:
-    """The log-likelihood ratio of the counts that hold the row (1, 1, 1), or also (0, 0, 0)."""
+    """Return the log-likelihood ratio of the released counts on a tree's path of row (1, 1, 1).
+
+    Under replace it includes the path of the replaced row (0, 0, 0).
+    """
     found, row = 0.0, 1 + (fitted.relation == "replace")
     for noisy, epsilon in zip(fitted.tree_.noisy, fitted.level_epsilons_, strict=True):
         if epsilon:
@@ -163,7 +188,11 @@ def path(fitted: Any) -> float:
 
 
 def last_group(fitted: Any) -> float:
-    """The noisy count of the group of (1, 1), and how many rows that of (0, 0) lost, if any."""
+    """Return the released count of the group of rows (1, 1) in a tree of groups.
+
+    Under replace, return instead the sum of two positions in [0, 1] (`clip_to_unit`): for the rows
+    (1, 1) gained, and for the rows (0, 0) lost.
+    """
     noisy = fitted.tree_.noisy[-1].reshape(fitted.tree_.leaves.shape)
     if fitted.relation == "add_remove":
         return float(noisy[-1, -1])
@@ -171,7 +200,7 @@ def last_group(fitted: Any) -> float:
 
 
 def first_split_point(fitted: Any) -> float:
-    """How many numbers lie below the first cut."""
+    """Return the number of integers below the first split point of a released tree."""
     return float(fitted.tree_.leaves.axes[0].sizes[0])
 
 
@@ -179,22 +208,25 @@ def first_split_point(fitted: Any) -> float:
 
 
 def count_split_roots(fitted: Any) -> float:
-    """How many trees divide their root."""
+    """Return the number of trees in a released forest whose root is split."""
     return float((~fitted.forest_.leaf[: fitted.forest_.trees]).sum())
 
 
 def rows_of_class_1_in_trees(fitted: Any) -> float:
-    """The rows of class 1 in the roots of all trees."""
+    """Return the released number of rows of class 1, summed over the roots of all trees."""
     return float(fitted.forest_.classes[: fitted.forest_.trees, 1].sum())
 
 
 def asks_first_column(fitted: Any) -> float:
-    """Whether the root of the first tree asks for the first column."""
+    """Return 1 if the root of a released tree splits by the first column, otherwise 0."""
     return float(fitted.forest_.column[0] == 0)
 
 
 def leaf(forest: Any, code: int) -> int:
-    """Where the one tree puts a row whose column a has that code; it can ask for no other."""
+    """Return the index of the leaf of a released tree for a row with code `code` in column a.
+
+    The tree can split by no other column.
+    """
     at = 0
     while forest.column[at] >= 0:
         at = int(forest.first[at]) + code
@@ -202,9 +234,10 @@ def leaf(forest: Any, code: int) -> int:
 
 
 def counts_down(fitted: Any, code: int) -> list[float]:
-    """What released counts on the way down of (0, 0) or (1, 1) have more than in the first world.
+    """Return by how much the released counts on a row's path exceed those of the first data set.
 
-    Those that the row changes: of its class in its leaf, of the leaf, and of all if a row is added.
+    The row is (0, 0) or (1, 1), by `code`. The counts are those of its class in its leaf, of the
+    leaf, and of all rows if a row is added.
     """
     forest = fitted.forest_
     at = leaf(forest, code)
@@ -215,14 +248,21 @@ def counts_down(fitted: Any, code: int) -> list[float]:
 
 
 def way_down(fitted: Any) -> float:
-    """How far noisy counts on the way down of (1, 1), and of (0, 0) if lost, lie to the second."""
+    """Return how far the counts on a tree's path of row (1, 1) are towards the second data set.
+
+    The counts are the released ones. The result is a sum of positions in [0, 1] (`clip_to_unit`);
+    under replace it includes the path of the replaced row (0, 0).
+    """
     lost = counts_down(fitted, 0) if fitted.relation == "replace" else []
     changes = [*counts_down(fitted, 1), *(-more for more in lost)]
     return round(sum(clip_to_unit(change, 0.0) for change in changes), 9)
 
 
 def copies(fitted: Any) -> float:
-    """The log-likelihood ratio of four counts, over how often a sample may hold the row."""
+    """Return the log-likelihood ratio of a tree on a bootstrap sample, for one replaced row.
+
+    It uses four released counts, averaged over how many copies of the row the sample may have.
+    """
     forest = fitted.forest_
     new, old = leaf(forest, 1), leaf(forest, 0)
     lost = [N - forest.noisy[old], N - forest.classes[old, 0]]
@@ -235,42 +275,42 @@ def copies(fitted: Any) -> float:
 
 
 def report(fitted: Any, *family: str) -> Any:
-    """What the one person reported."""
+    """Return what the audited person reported for a group of columns to a local method."""
     return fitted.reports_.values[family][0]
 
 
 def reported_class(fitted: Any) -> float:
-    """The reported class."""
+    """Return the class that the audited person reported to a local method."""
     return float(report(fitted, "y"))
 
 
 def reported_number(fitted: Any) -> float:
-    """The reported number."""
+    """Return the number that the audited person reported to a local method."""
     return float(report(fitted, "n"))
 
 
 def reported_size(fitted: Any) -> float:
-    """The reported number without its sign."""
+    """Return the absolute value of the number that the audited person reported."""
     return abs(float(report(fitted, "n")))
 
 
 def reports_d(fitted: Any) -> float:
-    """Whether the last value of x was reported."""
+    """Return 1 if the audited person reported the last value of column x, otherwise 0."""
     return float(report(fitted, "x") == 3)
 
 
 def first_bits_differ(fitted: Any) -> float:
-    """Whether the first two reported bits differ."""
+    """Return 1 if the first two bits that the audited person reported differ, otherwise 0."""
     return float(report(fitted, "a") != report(fitted, "b"))
 
 
 def probability_of_yes(fitted: Any) -> float:
-    """What the classifier says of the second world's person."""
-    return float(fitted.predict_proba(pair_of("one_person")[1])[0, 1])
+    """Return the released classifier's probability of "yes" for the second data set's person."""
+    return float(fitted.predict_proba(replaced_pair("one_person")[1])[0, 1])
 
 
 def log_ratio(fitted: Any) -> float:
-    """The log-likelihood ratio of all reports of the one person."""
+    """Return the log-likelihood ratio of all reports of one person, for two true records."""
     reports = fitted.reports_
     ratios = [
         ratio_of(channel, report(fitted, *family), *values_of(reports.schema, family))
@@ -282,9 +322,12 @@ def log_ratio(fitted: Any) -> float:
 
 @cache
 def values_of(schema: Schema, family: tuple[str, ...]) -> list[Any]:
-    """A family's true value in both worlds: its code, and the number if it is one."""
+    """Return one person's true value of a group of columns on both data sets of a pair.
+
+    Each value is a pair of its code and, for the column n, its number (0 for others).
+    """
     found = []
-    for table in pair_of("one_person" if "x" in schema.names else "all_bits"):
+    for table in replaced_pair("one_person" if "x" in schema.names else "all_bits"):
         codes = schema.encode(table)[-1].astype(int)
         sizes = [schema[name].size for name in family]
         code = int(np.ravel_multi_index([codes[schema.index(name)] for name in family], sizes))
@@ -293,7 +336,10 @@ def values_of(schema: Schema, family: tuple[str, ...]) -> list[Any]:
 
 
 def ratio_of(channel: Any, said: Any, one: tuple[int, float], other: tuple[int, float]) -> float:
-    """ln of P[report | other] / P[report | one]."""
+    """Return ln of P[report | other] / P[report | one] for a randomizer (`channel`) and a report.
+
+    `one` and `other` are the true values on the two data sets: code and number.
+    """
     if isinstance(channel, TRR):
         return float((abs(said - one[1]) - abs(said - other[1])) / channel.scale)
     if isinstance(channel, KeepOrDraw):

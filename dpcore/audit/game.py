@@ -1,9 +1,9 @@
-"""Twin worlds: a method is run often on each of two neighboring tables, and the two piles of numbers are compared.
+"""Twin worlds: run a method often on two neighboring data sets and compare its outputs.
 
-A case names everything: the method and its parameters, the tables, and the number that an attacker
-computes from what a run released. The verdict is on the claimed epsilon: an audit (`audit`) refutes
-it, with the stated confidence, or proves nothing. The tables are small and invented, and stand in
-`cases.toml` beside the attacks.
+A case names everything: the method and its parameters, the two data sets, and the statistic that an
+attacker computes from each release. The verdict is about the claimed epsilon: an audit (`audit`)
+refutes it, with the stated confidence, or proves nothing. The data sets are small and invented;
+`cases.toml` has them and the attacks.
 """
 
 from collections.abc import Callable
@@ -31,55 +31,55 @@ Neighbors = tuple[pd.DataFrame, pd.DataFrame]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """One attack.
+    """One attack on a method.
 
-    With a `step`, only those of the ledger's questions are attacked whose names have it in them,
-    and their claims are what the lower bound is compared with; by default it is the whole run's
-    claim.
+    With a `step`, only the ledger entries whose names contain it are attacked, and the lower bound
+    is compared with their claimed epsilon. By default it is compared with the claimed epsilon of
+    the whole run.
     """
 
-    key: str  # stable and unique: method, mode, and what is attacked
-    name: str  # what is attacked, for a menu
-    # the two tables, what the attacker looks at, and why that tells them apart or cannot
-    tale: tuple[str, ...]  # in sentences
+    key: str  # stable and unique: method, mode and attacked release
+    name: str  # title in a menu
+    # Sentences about the two data sets, the attacker's statistic, and why it separates them or cannot
+    tale: tuple[str, ...]
     schema: Schema
     pair: tuple[pd.DataFrame, pd.DataFrame]  # neighbors under the estimator's relation
     estimator: PrivateEstimator  # unfitted and without a seed
-    number: str  # what the attacker's number is, for the title of an axis
-    statistic: Callable[[Any], float]  # of a fitted estimator, from what was released alone
-    trials: int  # runs per world by default
-    expected: Verdict | None = Verdict.OPEN  # None where no finite epsilon is claimed
+    number: str  # title of the axis of the attacker's statistic
+    statistic: Callable[[Any], float]  # of a fitted estimator, from its released values only
+    trials: int  # default number of runs on each data set
+    expected_verdict: Verdict | None = Verdict.OPEN  # None where no finite epsilon is claimed
     step: str = ""
-    change: str = "{title}"  # what is said of the name where a row is added, or replaced
-    other: str = ""  # what the tale calls the second table, as "{other}"
+    change: str = "{title}"  # pattern of the title: a row is added, or replaced
+    second_table: str = ""  # the second data set in words, for "{other}" in the tale
 
     @property
     def title(self) -> str:
-        """The name, in the language of the screen; the following are, too."""
+        """Title in the language of the screen."""
         return say(self.change, title=say(self.name))
 
     @property
     def story(self) -> str:
-        """The tale, its sentences one after the other."""
-        return " ".join(say(part, other=say(self.other)) for part in self.tale)
+        """Description of the attack in the language of the screen, in one paragraph."""
+        return " ".join(say(part, other=say(self.second_table)) for part in self.tale)
 
     @property
-    def looks_at(self) -> str:
-        """What the number is."""
+    def statistic_title(self) -> str:
+        """Title of the attacker's statistic, in the language of the screen."""
         return say(self.number)
 
     @property
     def method(self) -> str:
-        """The method by its name in `METHODS`."""
+        """Name of the attacked method in `METHODS`."""
         return self.key.split("/")[0]
 
     @property
     def mode(self) -> str:
-        """Of the method: "published" or "corrected"."""
+        """Mode of the attacked method: "published" or "corrected"."""
         return self.estimator.mode
 
     def epsilons(self, ledger: Ledger) -> tuple[float, float]:
-        """What is claimed, and what the noise proves, for that which is attacked; the attacker knows no seed."""
+        """Return the claimed and the nominal epsilon of the attacked entries of a run's ledger."""
         if not self.step:
             return ledger.epsilon_claimed, ledger.epsilon_nominal
         entries = [entry for entry in ledger.entries if self.step in entry.name]
@@ -88,20 +88,20 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False)
-class NeighboringPair:
-    """What many runs in two worlds came to."""
+class PairRuns:
+    """Statistics of many runs on two neighboring data sets, and the audit's result."""
 
-    first: Floats  # the attacker's number, run by run
+    first: Floats  # the attacker's statistic of each run on the first data set
     second: Floats
     result: AuditResult
-    event: Event  # by which the worlds are told apart
+    event: Event  # that separates the two data sets
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether the claim fails; None where no finite epsilon is claimed."""
-        if not np.isfinite(self.result.claimed):
+        """Whether the claimed epsilon fails or stays open; None without a finite claimed epsilon."""
+        if not np.isfinite(self.result.epsilon_claimed):
             return None
-        return Verdict.FAILS if self.result.caught else Verdict.OPEN
+        return Verdict.FAILS if self.result.refutes_claim else Verdict.OPEN
 
 
 def run(
@@ -111,28 +111,44 @@ def run(
     seed: int | None = None,
     progress: Progress = no_progress,
     alpha: float = 0.05,
-) -> NeighboringPair:
-    """Run a case's method in both worlds; a seed gives the same result again, without one all noise is fresh.
+) -> PairRuns:
+    """Run a case's method on both data sets and bound its epsilon from below.
 
-    `alpha` is how probable a lower bound may be that is too high.
+    Parameters
+    ----------
+    case : Case
+        The attack.
+    trials : int, optional
+        The number of runs on each data set; by default the case's.
+    seed : int, optional
+        Makes the runs reproducible. Without a seed all noise is fresh.
+    progress : callable, optional
+        Called with the fraction done and a text.
+    alpha : float, default=0.05
+        The probability that the lower bound is too high.
+
+    Returns
+    -------
+    PairRuns
+        The statistics of all runs, the audit's result and the separating event.
     """
     trials = case.trials if trials is None else trials
     if trials < FEWEST:
-        raise ParameterError(f"An audit needs {FEWEST} runs or more in each world.", "Raise trials.")
+        raise ParameterError(f"An audit needs {FEWEST} runs or more on each data set.", "Raise `trials`.")
     worlds = case.estimator, case.schema, case.pair
     (first, second), ledger = statistics(*worlds, case.statistic, trials, seed=seed, progress=progress)
     claimed, bound = case.epsilons(ledger)
-    if case.schema.source == "inferred":  # whoever reads bounds off the rows has proved nothing
+    if case.schema.source == "inferred":  # with bounds taken from the rows, nothing is proven
         bound = np.inf
     event = separating_event(first, second, alpha=alpha, measure=ledger.measure)
     result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials, ledger.protects, ledger.delta)
-    return NeighboringPair(first, second, result, event)
+    return PairRuns(first, second, result, event)
 
 
-def schema_of(columns: Any, target: str | None = None, max_rows: int = MOST_ROWS) -> Schema:
-    """A schema of columns by name, each with its categories or a table of all that it has.
+def make_schema(columns: Any, target: str | None = None, max_rows: int = MOST_ROWS) -> Schema:
+    """Return the schema of a pair in `cases.toml`: columns by name, with categories or fields.
 
-    A text has a column of zeros and ones per letter.
+    A text in place of a table means one column of zeros and ones per letter.
     """
     named = columns if isinstance(columns, dict) else dict.fromkeys(columns, "01")
     kinds = [
@@ -143,8 +159,11 @@ def schema_of(columns: Any, target: str | None = None, max_rows: int = MOST_ROWS
     return Schema(columns=tuple(made), target=target, max_rows=max_rows or None)
 
 
-def frame_of(schema: Schema, rows: dict[str, int], times: int = 1) -> pd.DataFrame:
-    """Rows, each so many times: "011" has a value per letter, "0,yes" has them between commas."""
+def make_frame(schema: Schema, rows: dict[str, int], times: int = 1) -> pd.DataFrame:
+    """Return a data frame with each row of `rows` as often as its count, all of it `times` times.
+
+    "011" has one value per letter, "0,yes" has values between commas.
+    """
     values = {row: row.split(",") if "," in row else [*row] for row in rows}
     found = [values[row] for row, count in rows.items() for _ in range(count * times)]
     frame = pd.DataFrame(found, columns=list(schema.names), dtype=object)
@@ -152,14 +171,17 @@ def frame_of(schema: Schema, rows: dict[str, int], times: int = 1) -> pd.DataFra
 
 
 def neighbors(given: dict[str, Any], *, replaced: bool) -> tuple[Schema, Neighbors]:
-    """The schema of a pair, and its data sets: the second has a row more, or its last replaced."""
-    schema = schema_of(given["columns"], given.get("target"), given.get("max_rows", MOST_ROWS))
+    """Return the schema and the two data sets of a pair in `cases.toml`.
+
+    The second data set has one row more or, with `replaced`, another last row.
+    """
+    schema = make_schema(given["columns"], given.get("target"), given.get("max_rows", MOST_ROWS))
     rows = given.get("replaced", given["rows"]) if replaced else given["rows"]
-    first = frame_of(schema, rows, given.get("times", 1))
-    parts = [first.iloc[:-1] if replaced else first, frame_of(schema, {given["new"]: 1})]
+    first = make_frame(schema, rows, given.get("times", 1))
+    parts = [first.iloc[:-1] if replaced else first, make_frame(schema, {given["new"]: 1})]
     return schema, (first, pd.concat(parts, ignore_index=True))
 
 
-def pair_of(name: str) -> Neighbors:
-    """The two data sets of a pair in which a row is replaced."""
+def replaced_pair(name: str) -> Neighbors:
+    """Return the two data sets of a named pair in `cases.toml` that differ in one replaced row."""
     return neighbors(TABLE["pairs"][name], replaced=True)[1]

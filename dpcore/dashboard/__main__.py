@@ -87,11 +87,10 @@ def make_parser() -> argparse.ArgumentParser:
         prog="dpcore",
         usage="dpcore [OPTION ...] | dpcore version | dpcore COMMAND ...",
         description="Start the dashboard on this computer, and open it in a browser. Ctrl+C stops it.",
-        epilog="Options of Streamlit work by their full names: --server.maxUploadSize 200. Commands "
+        epilog="Options of Streamlit work by full names: --server.maxUploadSize 200. Commands "
         "without the dashboard: `dpcore schema` proposes a schema of a table, `dpcore release` makes a "
-        "release, `dpcore compare` compares methods, `dpcore figure` reproduces a figure of a paper. "
-        "Each has a --help. "
-        "docs/howto/pipeline.md leads from a CSV file to a release.",
+        "release, `dpcore compare` compares methods, `dpcore figure` makes a figure of a paper. "
+        "Each has a --help. docs/howto/pipeline.md leads from a CSV file to a release.",
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="version", help="print the version")

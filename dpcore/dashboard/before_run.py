@@ -45,9 +45,9 @@ COARSE = phrase("numbers are spread evenly within bins ({bin})")
 
 
 def draw_line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool) -> None:
-    """Draw whether a guarantee holds and, while a run `waits`, its expected errors; reads no row.
+    """Draw a line with the run's guarantee and, if the run `waits`, its expected errors.
 
-    `rows` is the number of rows if it is public, and None if it is private.
+    `rows` is the number of rows if it is public, and None if it is private. No row is read.
     """
     with st.container(key="before" if waits else "claim"):
         if waits:
@@ -88,7 +88,7 @@ def draw_odds(method: Any, preset: Preset, schema: Schema) -> None:
     if "corrected" not in method.modes:
         show_no_limit(say("this method adds no noise"))
     elif schema.source == "inferred" or method.random_state is not None:
-        show_no_limit(say("no guarantee holds, see below"))
+        show_no_limit(say("no guarantee holds; the reason is below"))
     else:
         measure = PrivacyMeasure.of(method.delta)
         loss = measure.loss_of(exact(method.epsilon))
@@ -140,11 +140,10 @@ def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
         return " / ".join(write(of(one)) for one in found)
 
     if last.columns is not None:
-        words = phrase("shares ± {points} points") if several else phrase("shares ± {points} points on average")
+        words = phrase("column shares ± {points} points on average")
         if not several and (last.enough or 0) > epsilon:
-            words = phrase("shares ± {points} points on average (± 5 from epsilon {epsilon})")
-        shares = each(lambda one: one.columns or 0, format_points)
-        parts.append(say(words, points=shares, epsilon=number(last.enough or 0)))
+            words = phrase("column shares ± {points} points on average (± 5 from epsilon {epsilon})")
+        parts.append(say(words, points=each(lambda one: one.columns or 0, as_points), epsilon=number(last.enough or 0)))
     elif last.leaf is not None:
         noisy = say("tree leaves hold more noise than rows")
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
@@ -160,16 +159,16 @@ def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
     return parts
 
 
-def format_points(share: float) -> str:
+def as_points(share: float) -> str:
     """Return a share in percentage points as text, without a unit."""
     return f"{100 * share:.1f}" if share < 0.01 else f"{100 * share:.0f}"
 
 
 def describe_wide_bins(method: Any, schema: Schema) -> list[str]:
-    """Return a phrase for the widest proposed bin, in a list; an empty list if no bin is wide.
+    """Return a phrase for the widest bin of numbers, in a list; an empty list if no bin is wide.
 
-    Width is relative to the column's range. Only bins that nobody declared count, and of each
-    column only the bin that contains 0, or else its first bin. Dates come before numbers.
+    Width is relative to the column's range. Bins that a user declared are left out. Of each column,
+    only the bin that contains 0 counts, or else its first bin. Dates come before numbers.
     """
     widest, wide = ((False, 0.0), ""), 0
     for one in schema if isinstance(method, Synthesizer) else ():  # other methods make no rows

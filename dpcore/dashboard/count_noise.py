@@ -37,6 +37,7 @@ class CountNoise:
     """
 
     def __init__(self, name: str, epsilon: float, delta: float = 0.0) -> None:
+        """Calibrate the mechanism `name` to epsilon and, for Gaussian noise, delta."""
         self.epsilon, self.delta = epsilon, delta if name == "Gaussian" else 0.0
         self.whole = name == "Geometric"  # answers are whole numbers
         self.scale = gaussian_sigma(epsilon, delta) if name == "Gaussian" else 1 / epsilon
@@ -48,7 +49,7 @@ class CountNoise:
         """Return the log density of noise values, or their log probability for whole numbers."""
         if self.delta:
             return np.asarray(self._distribution.logpdf(noise))
-        peak = tanh(self.epsilon / 2) if self.whole else self.epsilon / 2  # SciPy's is log 0, far out
+        peak = tanh(self.epsilon / 2) if self.whole else self.epsilon / 2  # SciPy: log 0, far out
         return np.asarray(log(peak) - self.epsilon * np.abs(noise))
 
     def quantile(self, share: ArrayLike) -> Floats:

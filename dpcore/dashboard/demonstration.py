@@ -109,7 +109,7 @@ def draw_demonstration(found: Demonstration, left: Any, right: Any) -> None:
             markdown(found.note, **found.values)
         for picture in found.pictures[1:]:
             draw_picture(picture)
-        with st.expander(say("What is assumed, and the numbers behind the pictures")):
+        with st.expander(say("Assumptions, and the numbers behind the pictures")):
             caption(found.assumptions, **found.values)
             for title, frame in found.tables.items():
                 st.markdown(f"**{title}**")

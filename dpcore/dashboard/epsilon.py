@@ -108,8 +108,8 @@ def show_no_limit(why: str) -> None:
 def draw_range_names(steps: Sequence[float], rows: int) -> None:
     """Draw the names of usual ranges of epsilon below a slider with these `steps`.
 
-    The ranges are meant for a person. A slider for single rows is divided by `rows`, the most rows
-    that one person has.
+    The ranges are meant for a person. On a slider for single rows, their ends are divided by
+    `rows`, the most rows that one person has.
     """
     ends = [0.0, *(end / rows for end in USUAL)]
     parts = [sum(low < step <= high for step in steps) for low, high in pairwise(ends)]

@@ -20,13 +20,11 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase, say
 from dpcore.rows import FolderData
-from dpcore.rows.folder import CHANGED, PartialFolder, open_begun
-from dpcore.rows.sources import fits
+from dpcore.rows.folder import ENCODE_AGAIN, FolderStatus, read_folder_status
+from dpcore.rows.sources import mismatched_column
 from dpcore.rows.writing import encode_folder
 
 PRIVATE = phrase("**Encoded rows are as private as the rows**, and stay until you delete them.")
-EncodedData = dict[str, FolderData]  # by tokens
-CodesKey = tuple[Path, int]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class FolderPlan:
 
     rows: Intake
     codes: Path
-    existing: PartialFolder | None  # existing codes, if they can be used or resumed
+    existing: FolderStatus | None  # existing codes, if they can be used or resumed
     schema: Schema
     share: float  # of rows that become test rows
 
@@ -44,7 +42,7 @@ class FolderPlan:
         """Label of the button that carries out the plan."""
         if self.existing is None:
             return say("Encode")
-        if self.existing.whole:
+        if self.existing.complete:
             return say("Use this table")
         return say("Resume the encoding after {rows:,} rows", rows=self.existing.rows)
 
@@ -55,7 +53,7 @@ def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
         return None
     with path_errors():
         own = read_codes(rows.path)
-        if own is not None and (other := fits(own.schema, schema)):
+        if own is not None and (other := mismatched_column(own.schema, schema)):
             raise SchemaError(
                 say("Column {name} of the schema is not as encoded.", name=repr(other)),
                 say("Undo the change of the column, or encode the original file again."),
@@ -66,32 +64,32 @@ def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
         return made
 
 
-def usable_codes(known: PartialFolder | None, rows: Intake, schema: Schema) -> PartialFolder | None:
-    """Return existing codes if they fit the table's options and the schema, else None."""
-    if known is None or known.damaged() or known.reading != rows.options or codes_key(known) in unreadable_codes():
+def usable_codes(known: FolderStatus | None, rows: Intake, schema: Schema) -> FolderStatus | None:
+    """Return the existing encoded rows if they fit the file's options and the schema, else None."""
+    if known is None or known.damaged_part() or known.reading != rows.options or codes_key(known) in unreadable_codes():
         return None
-    same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
+    same = not mismatched_column(known.schema, schema) if known.complete else known.schema.columns == schema.columns
     return known if same else None
 
 
-def codes_key(codes: PartialFolder) -> CodesKey:
-    """Return the identity of codes until they are written again: folder and time of writing."""
-    return codes.folder, codes.written
+def codes_key(codes: FolderStatus) -> tuple[Path, int]:
+    """Return a key of encoded rows that changes when they are written again."""
+    return codes.folder, codes.mtime_ns
 
 
-def unreadable_codes() -> set[CodesKey]:
-    """Return the keys of codes that this session could not open although their sizes were right."""
-    return session.keep_once("dpcore.damaged", set[CodesKey])
+def unreadable_codes() -> set[tuple[Path, int]]:
+    """Return the keys of encoded rows that this session could not open."""
+    return session.keep_once("dpcore.damaged", set[tuple[Path, int]])
 
 
 def describe_plan(plan: FolderPlan) -> str:
-    """Return a sentence on the codes' folder, what it holds, and the space that they need."""
-    there, folder = open_begun(plan.codes), escape(str(plan.codes))
-    if plan.existing is not None and plan.existing.whole:
+    """Return a sentence: where encoded rows will be, which exist, and how much space they need."""
+    there, folder = read_folder_status(plan.codes), escape(str(plan.codes))
+    if plan.existing is not None and plan.existing.complete:
         return say("The table is encoded: {n:,} rows in {folder}.", n=plan.existing.rows, folder=folder)
     size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in plan.schema)
     free = shutil.disk_usage(next(parent for parent in plan.codes.parents if parent.exists())).free
-    text = phrase("Encoded rows go to {folder}: {size:,} MB per million; {free:,.0f} MB are free.")
+    text = phrase("Encoded rows go to {folder}: {size:,} MB per million rows; {free:,.0f} MB are free.")
     if there is not None and plan.existing is None:
         text = phrase("Encoded rows in {folder} are replaced: they are damaged, or no longer fit.")
     return say(text, folder=folder, size=size, free=free / 1e6)
@@ -102,20 +100,20 @@ def run_encoding(plan: FolderPlan) -> FolderData | None:
 
     Returns None until then, and again after the data set was returned.
     """
-    made = session.keep_once("dpcore.encoded", EncodedData)
-    jobs.run(phrase("Encoding"), ENCODE, partial(encode_and_open, plan, made, unreadable_codes()))
+    made = session.keep_once("dpcore.encoded", dict[str, FolderData])
+    jobs.run(phrase("Encoding"), ENCODE, partial(encode, plan, made, unreadable_codes()))
     return made.pop(plan.rows.token_of(plan.share), None)
 
 
-def encode_and_open(plan: FolderPlan, made: EncodedData, wrong: set[CodesKey], progress: Progress) -> None:
-    """Encode the rows that are not encoded yet, open the codes, and store the data set in `made`.
+def encode(plan: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
+    """Encode the rows that are not encoded yet, open them, and store the data set in `made`.
 
-    Rows that were encoded before a cancellation are kept. Codes that cannot be opened are added to
-    `wrong`.
+    Rows that were encoded before a cancellation are kept. The keys of encoded rows that cannot be
+    opened are added to `wrong`.
     """
     hosting.require_own_computer()
     rows, known = plan.rows, plan.existing
-    if known is None or not known.whole:
+    if known is None or not known.complete:
         how: dict[str, Any] = {"schema": plan.schema, "replace": True, **rows.options}
         if known is not None:
             how |= {"schema": known.schema, "replace": False, "numbers": known.numbers}
@@ -124,13 +122,13 @@ def encode_and_open(plan: FolderPlan, made: EncodedData, wrong: set[CodesKey], p
         except OSError as error:
             cause = phrase("Encoded rows cannot be written: {reason}.").format(reason=error.strerror or "?")
             raise DataError(cause, phrase("Free disk space, or use encode_folder in Python.")) from None
-    progress(0.99, phrase("Splitting the rows at random"))
+    progress(0.99, phrase("Drawing the test rows at random"))
     note, token = f"{rows.path}, in codes: {plan.codes}", rows.token_of(plan.share)
     how = {"schema": plan.schema, "test_share": plan.share, "split_seed": rows.split_seed}
     try:
         found = FolderData.open(plan.codes, name=rows.name, note=note, **how)
     except DataError as error:
-        if error.remedy == CHANGED and (there := open_begun(plan.codes)) is not None:
+        if error.remedy == ENCODE_AGAIN and (there := read_folder_status(plan.codes)) is not None:
             wrong.add(codes_key(there))
         raise
     made[token] = replace(found, token=token)

@@ -49,12 +49,13 @@ class Guard:
     """An ASGI application that checks requests before it passes them to another one."""
 
     def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`, and mark this process as guarded."""
         self.app = app
         os.environ["DPCORE_GUARD"] = str(os.getpid())  # read by housekeeping.is_unguarded
         self.public = {origin(address) for address in os.environ.get("DPCORE_PUBLIC", "").split()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer or refuse a request, with the security headers."""
+        """Answer or refuse an ASGI request, and add security headers to the response."""
         if scope["type"] not in ("http", "websocket"):
             app = self.app
         elif unknown := self.unknown_address(scope):
@@ -72,7 +73,10 @@ class Guard:
         await app(with_own_host(scope), receive, with_headers(send))
 
     async def pass_upload(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on an upload while the session has room for it, whatever its declared length."""
+        """Pass an upload to the application while the session may still upload its bytes.
+
+        The declared length of the upload is not trusted.
+        """
         size = 0
 
         async def receiving() -> Message:
@@ -91,23 +95,23 @@ class Guard:
             housekeeping.upload_bytes()  # the session may have ended before its upload
 
     def unknown_address(self, scope: Scope) -> str:
-        """Return the unknown address that makes a request inadmissible; "" if there is none.
+        """Return the address that makes a request inadmissible; "" if there is none.
 
-        The address is that of the server, if the guard does not know it, or that of the page that
-        sent the request.
+        It is the server's own address, if the guard does not know it, or that of the foreign page
+        that sent the request.
         """
         sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         host, page = sent.get("host", ""), sent.get("origin", "")
         if not (is_numeric_host(host) or host in {urlsplit(address).netloc for address in self.public}):
             return f"https://{host}"
-        if not page and "/_stcore/" in scope["path"]:  # sent by a page; links may come from anywhere
+        if not page and "/_stcore/" in scope["path"]:  # sent by a page; links come from anywhere
             page = sent.get("referer", "")
         ours = not page or origin(page) in self.public or urlsplit(page).netloc == host
         return "" if ours else origin(page)
 
 
 def match_request(scope: Scope) -> re.Match[str] | None:
-    """Match a request's method and path with those that pages need; None if no page needs them.
+    """Return the match of a request's method and path with those that pages need, or None.
 
     A websocket has no method.
     """

@@ -26,12 +26,12 @@ class HistogramPair(NamedTuple):
 
 
 def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bool) -> HistogramPair:
-    """Return histograms of both worlds' numbers in common bins with an edge at the threshold.
+    """Return histograms of two samples in common bins, with a bin edge at the threshold.
 
     Parameters
     ----------
     first, second
-        One number per run, of each world.
+        One number per run of a mechanism, in each of two neighboring worlds.
     threshold
         Threshold of the event; infinite if there is none.
     above
@@ -54,7 +54,7 @@ def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bo
 
 
 def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
-    """Return bin edges, with an edge at the threshold or between whole steps of the values."""
+    """Return bin edges, with an edge at the threshold or halfway between equally spaced values."""
     found = np.unique(values)
     step = float(np.diff(found).min()) if len(found) > 1 else 1.0
     steps = np.round((found - found[0]) / step)
@@ -72,7 +72,10 @@ def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
 
 
 def add_log_ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """Add log ratios of second to first, with intervals from a 97.5% interval for either share."""
+    """Add the log ratios of column `second` to `first`, with the ends of 95% intervals.
+
+    Each of the two shares has a 97.5% interval.
+    """
     first, second = (frame[name].to_numpy(dtype=float) for name in ("first", "second"))
     first_low, first_high = clopper_pearson(first, runs, 0.025)
     second_low, second_high = clopper_pearson(second, runs, 0.025)

@@ -129,7 +129,7 @@ def refuse_login() -> None:
 
 
 def limits() -> Limits:
-    """Return the limits in force.
+    """Return the limits of visitors: work, memory, tables; infinite on a dashboard of your own.
 
     Raises
     ------
@@ -151,7 +151,10 @@ def parse_limits(text: str) -> Limits:
 
 
 def admit(under_way: int) -> None:
-    """Raise `LimitError` if a visitor with `under_way` pieces of work may not begin another one."""
+    """Raise `LimitError` if a visitor may not begin work, or the server's memory is full.
+
+    `under_way` is the number of the visitor's pieces of work that run or wait.
+    """
     most = limits()
     if under_way >= most.per_visitor:
         cause = f"This server runs at most {most.per_visitor} pieces of work per visitor at a time."
@@ -176,6 +179,7 @@ class WorkQueue:
     """
 
     def __init__(self, capacity: Callable[[], float], turn: float = 2.0) -> None:
+        """Create a queue of which `capacity()` workers run at once; `turn` is in seconds."""
         self.capacity, self.turn = capacity, turn  # seconds of a turn while other work waits
         self.changed = Condition()
         self.queue: list[object] = []
@@ -195,7 +199,10 @@ class WorkQueue:
             self.leave(worker)
 
     def wait(self, worker: object, check: Callable[[int], None], worked: float = 0.0) -> None:
-        """Wait in the queue until `worker` is first and fewer than the limit run."""
+        """Wait in the queue until `worker` is first and fewer than `capacity()` workers run.
+
+        `check` is called with the position in the queue. `worked` are the seconds of earlier turns.
+        """
         with self.changed:
             self.queue.append(worker)
             try:
@@ -208,7 +215,7 @@ class WorkQueue:
                 self.changed.notify_all()
 
     def leave(self, worker: object) -> float:
-        """End a turn; return the seconds of work in this turn and earlier ones."""
+        """End a worker's turn; return the seconds of all its turns."""
         with self.changed:
             worked = self.seconds(worker)
             self.running.pop(worker, None)
@@ -216,12 +223,12 @@ class WorkQueue:
         return worked
 
     def pass_on(self, worker: object, check: Callable[[int], None]) -> None:
-        """Let waiting work run if this turn was long enough, and return with a new turn."""
+        """End a worker's turn if others wait and it was long enough; return with a new turn."""
         if self.queue and time.monotonic() - self.running[worker][0] >= self.turn:
             self.wait(worker, check, self.leave(worker))
 
     def seconds(self, worker: object) -> float:
-        """Return for how many seconds a worker has run, without waiting."""
+        """Return for how many seconds a worker has run, in all its turns."""
         since, worked = self.running.get(worker, (time.monotonic(), 0.0))
         return worked + time.monotonic() - since
 

@@ -41,7 +41,7 @@ def upload_room(session: str) -> float:
 
 
 def max_upload_bytes() -> int:
-    """Return the largest accepted upload in bytes, including its form, as Streamlit counts."""
+    """Return the largest accepted size of an upload with its HTTP form, in bytes."""
     return (int(st.get_option("server.maxUploadSize")) + 1) * 2**20
 
 
@@ -85,7 +85,7 @@ class Visit:
 
 
 def presence() -> Visit:
-    """Return the session's visit, marked as present.
+    """Mark the session's visitor as present, and return the visit.
 
     Every run of a script must call this: Streamlit then reports when the visitor leaves.
     """
@@ -122,7 +122,7 @@ def record_departure(watched: tuple[ref[Visit], str]) -> None:
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=record_departure)
 def watch_visit(_visit: ref[Visit]) -> tuple[ref[Visit], str]:
-    """Return a cached resource that Streamlit releases when it disconnects the session."""
+    """Return a cached resource, whose release by Streamlit calls `record_departure`."""
     return _visit, getattr(get_script_run_ctx(), "session_id", "")
 
 

@@ -23,30 +23,30 @@ from dpcore.dashboard import hosting, housekeeping, session
 from dpcore.dashboard.shell import drop_waiting_runs, escape, mendable
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
-from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
-from dpcore.datasets.formats import UNPACKED
+from dpcore.datasets.delimited_text import ESCAPED, SCRIPTS, WESTERN
+from dpcore.datasets.formats import TABLE_FORMATS
 from dpcore.datasets.proposals import (
     RARE,
-    column_of,
     column_of_flags,
-    holders,
-    outward,
+    count_values,
     propose_orders,
     propose_pairs,
     propose_schema,
+    round_bounds_outward,
+    to_column,
 )
 from dpcore.datasets.reading import read_frame
 from dpcore.datasets.recognition import RecognizedColumn, recognize
 from dpcore.datasets.schema_formats import Fields
-from dpcore.datasets.streams import head
+from dpcore.datasets.streams import read_head
 from dpcore.domain.cells import parse_columns
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema, join_flags
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, DPCoreError, SchemaError
 from dpcore.language import phrase, say
-from dpcore.rows.data import first
-from dpcore.rows.folder import PartialFolder, open_begun
+from dpcore.rows.data import read_first_rows
+from dpcore.rows.folder import FolderStatus, read_folder_status
 from dpcore.text import canonical
 
 SOURCES = {
@@ -116,19 +116,20 @@ class Intake:
     before_join: tuple[pd.DataFrame, tuple[RecognizedColumn, ...]] | None = None
 
     def __post_init__(self) -> None:
+        """Derive the inferred columns from the schema, and cache results that read rows."""
         self.inferred_columns = self.schema.names if self.schema.source == "inferred" else ()
         self.rare, self.sizes = cache(self.rare_values), cache(self.count_rows)
         self.rules = cache(self.find_rules)
 
     def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, tuple[str, float]]:
         """Return a column's values of few rows, or few persons, as {text: (value, share)}."""
-        held = holders(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
+        held = count_values(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
         every = max(sum(held.values()), 1)
         return {canonical(one): (one, held[one] / every) for one in sorted(held) if one and held[one] < RARE}
 
     def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the orders and impossible pairs that no row violates, as proposals."""
-        flags = {name for one in self.column_types for name in one.flags}  # proposed to be one column
+        flags = {name for one in self.column_types for name in one.flags}  # to become one column
         pairs = propose_pairs(self.frame, [one for one in columns if one.name not in flags])
         return propose_orders(self.frame, columns), pairs
 
@@ -139,7 +140,7 @@ class Intake:
 
     @property
     def request(self) -> str:
-        """Name of the run that the page's button requests."""
+        """Name of the run that the button of the page Data requests."""
         return USE if self.path is None else ENCODE
 
     def preview(self) -> pd.DataFrame:
@@ -147,18 +148,18 @@ class Intake:
         return self.frame.head(20)
 
     def proposal(self, name: str) -> Column:
-        """Return a column as inferred from the rows, which voids the guarantee.
+        """Return a column with bounds or categories from the rows, which voids the guarantee.
 
         Raises
         ------
         SchemaError
             If nothing can be inferred.
         """
-        found = [column_of(one, self.frame[name])[0] for one in self.column_types if one.name == name]
+        found = [to_column(one, self.frame[name])[0] for one in self.column_types if one.name == name]
         if not found or found[0] is None:
             cause = f"No bounds or categories can be proposed for column {name!r} from its rows."
             raise SchemaError(cause, "Enter the public values of the column, or exclude it.")
-        return outward(found[0])
+        return round_bounds_outward(found[0])
 
     def join_columns(self, flags: Sequence[str]) -> Column:
         """Join indicator columns of 0 and 1 into one categorical column, and return that column."""
@@ -169,7 +170,10 @@ class Intake:
         return replace(column, missing=not self.is_whole(column.name))
 
     def ask_again(self) -> None:
-        """Ask all questions again: restore skipped rows, and separate joined columns."""
+        """Ask all questions about the table again.
+
+        Skipped rows come back, and joined columns are separated.
+        """
         self.answers.clear()
         skip_row(None)
         if self.before_join:
@@ -197,12 +201,15 @@ class Intake:
         return int(np.minimum(each, unit.max_contributions).sum()), len(each)
 
     def keep(self, schema: Schema, inferred: Sequence[str], incomplete: Sequence[Fields] = ()) -> None:
-        """Continue with this schema, which counts as inferred if any column is in `inferred`."""
+        """Store an edited schema, which counts as inferred if any column is in `inferred`.
+
+        `incomplete` are columns that still need public values.
+        """
         self.schema, self.version = with_source(schema, inferred), self.version + 1
         self.inferred_columns, self.incomplete_columns = tuple(inferred), tuple(incomplete)
 
     def token_of(self, share: float) -> str:
-        """Return the token of these rows with a share of test rows.
+        """Return the token that identifies a data set of these rows with a share of test rows.
 
         A data set without test rows has another token, so that no release is tested on rows that it
         learned from.
@@ -242,7 +249,7 @@ def choose_table(bar: Any) -> None:
     awaited = st.session_state.get("data.source") in OWN and before.dataset is not None
     style: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
     with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **style):
-        label = say("Your own table: {kinds}, also compressed", kinds=", ".join(UNPACKED))
+        label = say("Your own table: {kinds}, also compressed", kinds=", ".join(TABLE_FORMATS))
         note = say("The file is read into the memory of this server, and written nowhere.")
         close = {HANDED: None, "data.source": "upload", "data.other": False}
         style = {"on_change": st.session_state.update, "args": (close,), "help": note}
@@ -262,7 +269,7 @@ def choose_table(bar: Any) -> None:
 
 
 def restart_page() -> NoReturn:
-    """Rerun the page, and drop a pressed button's request: its user has not seen the new table."""
+    """Rerun the page after a new table was read, and drop the run that was requested before."""
     drop_waiting_runs(USE)
     st.rerun()
 
@@ -301,7 +308,10 @@ def read_own(source: str, file: Any, path: str) -> None:
 
 
 def skip_row(end: str | None) -> None:
-    """Skip one more row at an end, `skip_first` or `skip_last`, and read again; None skips none."""
+    """Skip one more row at an end of the file, `skip_first` or `skip_last`; None skips no row.
+
+    The file is then read again.
+    """
     token, _ = st.session_state.get("dpcore.asked") or ("", {})
     known: dict[str, int] = st.session_state.pop(f"{SKIP}:{token}", {})
     if end is not None:
@@ -309,18 +319,21 @@ def skip_row(end: str | None) -> None:
 
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
-    """Read the first rows of a table on this computer, with the schema of its codes, if any."""
+    """Return the first rows of a table on this computer.
+
+    They have the schema of the table's encoded rows, if there are any.
+    """
     with path_errors():
         path = hosting.absolute_path(text.strip().strip("\"'"))
         name = f"{path.name}{'/' * path.is_dir()}"  # unlike all names of data sets
         if (known := read_codes(path)) is not None:
-            frame = first(path / next(iter(known.parts)), known.schema, 1_000)
+            frame = read_first_rows(path / next(iter(known.parts)), known.schema, 1_000)
             words = say("Encoded rows: values are known only up to bins and categories.")
             return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
         (_, known), schema = find_codes(path), None
         if known is not None:
             schema, options = known.schema, options or known.reading
-        found = head(path, **options)
+        found = read_head(path, **options)
         words = say("Only the first {rows:,} rows of the table were read.", rows=len(found.frame))
         more: dict[str, Any] = {"rows": found.rows, "path": path, "options": options}
         return make_intake(name, found.frame, schema, read_as=words, **more)
@@ -338,8 +351,8 @@ def make_intake(name: str, frame: pd.DataFrame, schema: Schema | None = None, **
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])
             why = phrase("most rows of the column have rare values")
-            seems = tuple(replace(one, kept=False, reason=why) if one.name in rare else one for one in seems)
-        schema = replace(schema, columns=tuple(map(outward, schema)))
+            seems = tuple(replace(one, keep=False, reason=why) if one.name in rare else one for one in seems)
+        schema = replace(schema, columns=tuple(map(round_bounds_outward, schema)))
     notes = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
     return Intake(name, frame, schema, notes=notes, column_types=seems, **more)
 
@@ -348,13 +361,19 @@ def is_mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
     """Return whether at most half of a column's non-empty cells have one of its listed values."""
     if column.numeric or column.outside != "clip":
         return False
-    held, listed = holders(cells), {*map(canonical, column.categories)}
+    held, listed = count_values(cells), {*map(canonical, column.categories)}
     return 2 * sum(many for one, many in held.items() if canonical(one) in listed) < sum(held.values())
 
 
 @contextmanager
 def path_errors() -> Iterator[None]:
-    """Raise `DataError` if the system cannot read a path in the block, or paths are not offered."""
+    """Turn errors of the operating system in the block into `DataError`.
+
+    Raises
+    ------
+    DataError
+        Also if this server does not offer its own files by path.
+    """
     hosting.require_own_computer()
     try:
         yield
@@ -365,16 +384,16 @@ def path_errors() -> Iterator[None]:
         raise DataError(cause, phrase("Check the path and its permissions.")) from None
 
 
-def read_codes(folder: Path) -> PartialFolder | None:
-    """Return the description of a folder of finished codes; None if the folder has no codes.
+def read_codes(folder: Path) -> FolderStatus | None:
+    """Return the description of a folder of encoded rows; None if the folder has none.
 
     Raises
     ------
     DataError
-        If codes are incomplete or damaged.
+        If the encoding is unfinished or damaged.
     """
-    found = open_begun(folder)
-    if found is not None and not (found.whole and found.parts and not found.damaged()):
+    found = read_folder_status(folder)
+    if found is not None and not (found.complete and found.parts and not found.damaged_part()):
         raise DataError(
             phrase("The encoding of this folder is unfinished, or its files have changed."),
             phrase("Choose the original file or folder, and encode it again."),
@@ -382,8 +401,8 @@ def read_codes(folder: Path) -> PartialFolder | None:
     return found
 
 
-def find_codes(source: Path) -> tuple[Path, PartialFolder | None]:
-    """Return the folder of a table's codes, and its up-to-date codes, if any.
+def find_codes(source: Path) -> tuple[Path, FolderStatus | None]:
+    """Return the folder for a table's encoded rows, and the up-to-date ones in it, if any.
 
     The folder is beside the table, or in the user's cache if the table's folder is not writable.
     """
@@ -392,7 +411,7 @@ def find_codes(source: Path) -> tuple[Path, PartialFolder | None]:
     near = source.with_name(f"_{source.name}.codes")  # not read as a part of a folder of tables
     folders = [near, cached] if os.access(source.parent, os.W_OK) else [cached, near]
     for folder in folders:
-        if (found := open_begun(folder)) is not None and not found.outdated(source):
+        if (found := read_folder_status(folder)) is not None and not found.source_changed(source):
             return folder, found
     return folders[0], None
 
@@ -413,7 +432,10 @@ def describe_intake(rows: Intake) -> str:
 
 
 def make_dataset(intake: Intake, schema: Schema, test_share: float) -> Dataset:
-    """Return the split data set of a table; every row must fit the schema."""
+    """Return the data set of a table, split into training and test rows.
+
+    Every row must fit the schema.
+    """
     if intake.dataset is not None:
         schema.encode(intake.dataset.train_sample)
         schema.encode(intake.dataset.test_sample)

@@ -43,6 +43,7 @@ class Job(Thread):
     """A thread of work, and the error with which it failed, if any."""
 
     def __init__(self, title: str, work: Work, visit: housekeeping.Visit, others: int = 0) -> None:
+        """Prepare a thread of `work` for a visitor who has `others` pieces of work running."""
         super().__init__(name=title, daemon=True)
         self.work, self.visit, self.others = work, visit, others
         self.fraction, self.note, self.canceled = 0.0, "", Event()
@@ -50,6 +51,7 @@ class Job(Thread):
         self.charge_note = ""  # the charge of canceled work, in words
 
     def run(self) -> None:
+        """Do the work in this thread when the server's queue admits it, and store its error."""
         try:
             hosting.admit(self.others)
             with use_language(ENGLISH), TURNS.hold_turn(self, self.check):  # results outlive the screen
@@ -62,7 +64,7 @@ class Job(Thread):
 
     @property
     def status(self) -> str:
-        """Title and present step of the work, translated."""
+        """Title and present step of the work, in the language of the screen."""
         if self.canceled.is_set():
             return say("{title}: stopping", title=retold(self.name))
         parts = {"title": retold(self.name), "note": retold(self.note)}
@@ -93,7 +95,10 @@ class Job(Thread):
 
 
 def find_job(name: str) -> Job | None:
-    """Return the work of this name that runs, or ended and was not looked at since; else None."""
+    """Return the background work of this name, running or ended, or None.
+
+    Ended work is removed by `finish`.
+    """
     found = session.jobs().get(name)
     return found if isinstance(found, Job) else None
 
@@ -116,7 +121,7 @@ def request_button(label: str, name: str, what: str, **style: Any) -> None:
 
 
 def run_button(label: str, name: str, what: str, container: Container = None, **style: Any) -> None:
-    """Draw a button that requests the work of this name, disabled while it waits or runs.
+    """Draw a button that requests the work of this name; disabled while the work waits or runs.
 
     The error of the last run is drawn below in the whole width.
     """
@@ -127,9 +132,9 @@ def run_button(label: str, name: str, what: str, container: Container = None, **
 
 
 def show_start(container: Any, name: str, title: str) -> None:
-    """Draw at once, in place of the button, that the requested work starts.
+    """Draw a disabled button, in place of the pressed one: the requested work starts.
 
-    It is a disabled button and no progress bar, whose script a browser would have to fetch first.
+    A progress bar would appear later, as a browser has to fetch its script first.
     """
     if name in session.waiting_runs():
         style: Any = {"icon": ":material/hourglass_top:", "width": "stretch", "disabled": True}
@@ -137,7 +142,7 @@ def show_start(container: Any, name: str, title: str) -> None:
 
 
 def run(title: str, name: str, work: Work, *, now: bool = False, area: Any = st) -> bool:
-    """Start work that was requested, or is wanted `now`; return whether it runs.
+    """Start background work that was requested, or is wanted `now`; return whether it runs.
 
     The work's progress is drawn in `area`. The page reruns after the start by a press and at the
     end, so that its button is disabled or enabled again.
@@ -171,7 +176,7 @@ def run(title: str, name: str, work: Work, *, now: bool = False, area: Any = st)
 
 
 def finish_in_page(name: str) -> None:
-    """Draw in the whole width why the last run failed, or what a canceled run was charged."""
+    """Draw the error of the last run, or a canceled run's charge, in the page's whole width."""
     with st.container(), mendable():  # drawn even if empty: else what is below appears twice
         finish(name)
 
@@ -282,7 +287,7 @@ def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], V
 
     Returns None while the background work runs.
     """
-    if shown.data.held:
+    if shown.data.in_memory:
         return remember(shown, key, compute)
 
     def work(progress: Progress) -> Value:

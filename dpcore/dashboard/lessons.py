@@ -143,10 +143,10 @@ def draw_buttons(progress: LessonProgress, here: bool) -> None:
         draw_button(say("End the lesson"), "leave", "close", end_lesson)
 
 
-def draw_button(label: str, key: str, icon: str, call: Any, *given: Any, **look: Any) -> None:
+def draw_button(label: str, key: str, icon: str, call: Any, *given: Any, **style: Any) -> None:
     """Draw one button of the lesson card; on a phone only the main button shows its label."""
-    look = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | look
-    st.button(label, on_click=call, args=given, **look)
+    style = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | style
+    st.button(label, on_click=call, args=given, **style)
 
 
 def guide_script(progress: LessonProgress, here: bool) -> str:

@@ -36,7 +36,10 @@ def preset_controls(page: str, settings: Settings) -> None:
 
 
 def pending_settings(page: str) -> dict[str, Any]:
-    """Return a page's requested settings whose controls have not been drawn since, by name."""
+    """Return the requested values of controls that are not drawn yet, by name.
+
+    A link, a file or a lesson requested them.
+    """
     return session.keep_once(f"dpcore.presets:{page}", dict[str, Any])
 
 
@@ -118,12 +121,15 @@ def make_link(page: str, settings: Settings, target: str | None) -> str:
 
 
 def link_text(value: Any) -> str:
-    """Return a value as text in a link: JSON, or a text as it is if it cannot be read as JSON."""
+    """Return the text of a setting's value in a link.
+
+    It is JSON, or the text itself if that cannot be read as JSON.
+    """
     return value if isinstance(value, str) and link_value(value) == value else json.dumps(value, ensure_ascii=False)
 
 
 def link_value(text: str) -> Any:
-    """Return the value of a text in a link."""
+    """Return the value of a setting from its text in a link."""
     with suppress(DataError):
         if is_plain(value := json_value(text, DataError, "This value of a link is not JSON", "")):
             return value

@@ -31,10 +31,10 @@ def is_needed(raw: bytes) -> bool:
 
 
 def hide_private_paths(raw: bytes) -> bytes:
-    """Return a message to a page without private paths, and with an error for uploads without room.
+    """Return a server's message to a page, with the script's name in place of its path.
 
-    The script's path is replaced by its name. A page that sends a file without such an error shows
-    only a number when the file is refused.
+    A page that asks where to upload a file gets an error if the session has no room. Otherwise it
+    would show only a number when the file is refused.
     """
     if b"app.py" not in raw and b"/_stcore/upload_file/" not in raw:
         return raw

@@ -54,7 +54,7 @@ class ShownRelease:
 
 
 def keep_once(key: str, make: Callable[[], Value]) -> Value:
-    """Return the session's value under a key; call `make` if there is none yet."""
+    """Return the value under a key of the session, made by `make()` if there is none yet."""
     keys_of_kind(THINGS).add(key)
     if key not in st.session_state:
         st.session_state[key] = make()
@@ -90,9 +90,9 @@ def drop(prefix: str) -> None:
 
 
 def set_session_aside() -> None:
-    """Set the session's state aside for a lesson, which starts with the sample and its own ledger.
+    """Store the session's state away for a lesson, which starts with the sample and its own ledger.
 
-    `restore_session` restores it.
+    `restore_session` brings the state back.
     """
     restore_session()
     restore_controls()
@@ -102,12 +102,12 @@ def set_session_aside() -> None:
 
 
 def is_set_aside() -> bool:
-    """Return whether the session's own state is set aside, as it is during a lesson."""
+    """Return whether the session's own state is stored away, as it is during a lesson."""
     return ASIDE in st.session_state
 
 
 def restore_session() -> None:
-    """Restore the state that was set aside: values now, controls before they are drawn again."""
+    """Bring back the state that was stored away: values now, controls by `restore_controls`."""
     if is_set_aside():
         pop_kind(THINGS)
         things, st.session_state[BACK] = st.session_state.pop(ASIDE)
@@ -115,7 +115,7 @@ def restore_session() -> None:
 
 
 def restore_controls() -> None:
-    """Restore the controls that were set aside; call this before any of them is drawn."""
+    """Bring back the controls that were stored away; call this before any of them is drawn."""
     if BACK in st.session_state:
         pop_kind(CONTROLS)
         st.session_state.update(st.session_state.pop(BACK))
@@ -152,7 +152,7 @@ def own_data_kind() -> str:
     """
     aside = st.session_state[ASIDE][0].get("dpcore.data") if is_set_aside() else None
     own = [data for data in (dataset(), aside) if data is not None and data.reading is not None]
-    return "" if not own else "1" if any(data.held for data in own) else "folder"
+    return "" if not own else "1" if any(data.in_memory for data in own) else "folder"
 
 
 def waiting_runs() -> dict[str, str]:
@@ -166,7 +166,7 @@ def jobs() -> dict[str, Thread]:
 
 
 def tickets() -> dict[str, int]:
-    """Return how many runs of each name have started."""
+    """Return how many runs of each name have started; the number is the ticket of the next run."""
     return keep_once("dpcore.tickets", dict[str, int])
 
 
@@ -183,7 +183,11 @@ def has_ended(name: str) -> bool:
 
 
 def request(name: str, what: str = "run", ticket: int | None = None) -> None:
-    """Request a run; a button's callback. A ticket requests one run, however often it is used."""
+    """Request a run; a button's callback.
+
+    `what` is the button. A `ticket` that is not the present one of `tickets` requests nothing, so
+    that a late press cannot start a second run.
+    """
     if ticket in (None, tickets().get(name, 0)) and not is_waiting(name):
         waiting_runs()[name] = what
 
@@ -262,7 +266,7 @@ def remember(release: ShownRelease, key: str, compute: Callable[[], Value]) -> V
 
 
 def ledger_store() -> LedgerStore:
-    """Return the store of the session's ledger: a file of the user's, or the session's memory.
+    """Return the ledger store of the session: a file of the user's, or the session's memory.
 
     `$DPCORE_LEDGER` names the file. The value "session" keeps nothing, for demonstrations with many
     visitors.
@@ -271,7 +275,7 @@ def ledger_store() -> LedgerStore:
 
 
 def is_ledger_temporary() -> bool:
-    """Return whether ledgers are kept only as long as the session, by the operator's choice."""
+    """Return whether ledgers last only as long as the session, by the operator's choice."""
     return is_hosted() or ledger_path() is None
 
 
@@ -315,5 +319,5 @@ class Spending:
         return self.ledgers.setdefault(key, Ledger(Relation.parse(relation), name=data.name, delta=delta))
 
     def open_run(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> OpenRun:
-        """Open a new run in the ledger store."""
+        """Open a new run of these data in the ledger store, and return it."""
         return self.store.open_run(data, relation, purpose, delta)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dpcore import dashboard
-from dpcore.accounting.store import Line, file_of, price
+from dpcore.accounting.store import StoredTotals, cross_account_loss, dataset_key
 from dpcore.dashboard import FOLDER, assets, hosting, housekeeping, lessons, links, session
 from dpcore.dashboard.assets import read_asset
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.errors import BookError, DataError, DPCoreError
+from dpcore.errors import DataError, DPCoreError, LedgerError
 from dpcore.language import ENGLISH, LANGUAGES, ask, current_language, phrase, plural, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import limit, number
@@ -164,7 +164,7 @@ def draw_server_full() -> None:
 
 
 def drop_waiting_runs(left: str) -> None:
-    """Drop a page's requested runs that have not started, so that they do not start on return."""
+    """Drop the requested runs of the page `left`, so that they do not start on return."""
     wishes = session.waiting_runs()
     for name in [name for name in wishes if name.startswith(left)]:
         del wishes[name]
@@ -278,7 +278,10 @@ def warn_of_lost_data() -> None:
 
 @st.fragment(run_every=2.0)
 def draw_running_work() -> None:
-    """Draw the running work and the present spending, every two seconds; record the visit."""
+    """Draw the running work and the present spending, and mark the visitor as present.
+
+    This is drawn again every two seconds.
+    """
     housekeeping.presence()
     names = [job.name for job in session.jobs().values() if job.is_alive()]
     if not names:
@@ -292,8 +295,8 @@ def draw_spending() -> None:
     data, unit = session.dataset(), session.dataset().schema.unit
     try:
         key = session.ledger_store().key(data)
-        accounts = [line for line in session.ledger_store().accounts() if line.file == file_of(key)]
-    except BookError:
+        accounts = [line for line in session.ledger_store().accounts() if line.dataset_key == dataset_key(key)]
+    except LedgerError:
         caption(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
         return
     used = [line for line in accounts if line.looks or line.cap is not None]
@@ -303,7 +306,7 @@ def draw_spending() -> None:
         if line.cap is None:
             totals.append(f"{format_spent(line)}{relation}{person_clause(line, unit)}")
         else:
-            costs = [price(other, line) for other in accounts if other.relation is line.relation]
+            costs = [cross_account_loss(other, line) for other in accounts if other.relation is line.relation]
             total, cap = line.measure.epsilon(sum(costs)), float(line.cap)  # counted like the cap
             shown = say("Spent at most: {spent} of {cap}", spent=format_spent(line, total), cap=number(cap))
             text = f":small[{shown}{relation}{person_clause(line, unit)}]"
@@ -313,13 +316,16 @@ def draw_spending() -> None:
         own = phrase("Spent at most: {spent} · no cap set") if totals else phrase("Spent: {spent}")
         shown = "; ".join(totals) or say("nothing yet")
         st.caption(say(lesson if session.is_set_aside() else own, spent=shown))
-    if difference := sum(line.apart for line in accounts):
+    if difference := sum(line.void_looks for line in accounts):
         shown = plural("{n:,} release without a guarantee", "{n:,} releases without a guarantee", difference)
         st.caption(f":red[:material/gpp_bad: {shown}]")
 
 
-def person_clause(line: Line, unit: PrivacyUnit | None) -> str:
-    """Return a phrase with the epsilon of a person who has the most rows; "" if not needed."""
+def person_clause(line: StoredTotals, unit: PrivacyUnit | None) -> str:
+    """Return a phrase: the epsilon of a person who has the most rows, if runs protect single rows.
+
+    Returns "" if it is not needed.
+    """
     if unit is None or unit.id_column is not None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""  # with an id column, no bound on a person's rows is known
     from dpcore.export import protection  # imported late: Start needs no releases
@@ -327,7 +333,7 @@ def person_clause(line: Line, unit: PrivacyUnit | None) -> str:
     return f", {protection.for_person(unit, line.epsilon_bound, line.delta)}"
 
 
-def format_spent(line: Line, epsilon: float | None = None) -> str:
+def format_spent(line: StoredTotals, epsilon: float | None = None) -> str:
     """Return a ledger line's epsilon, or the given one, as text with its delta."""
     shown = say("epsilon {epsilon}", epsilon=limit(line.epsilon_bound if epsilon is None else epsilon))
     return say("{epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}") if line.delta else shown
@@ -340,7 +346,10 @@ def check_page(name: str) -> None:
 
 
 def open_page(name: str) -> None:
-    """Go to another page, with a complete address: a later change would add a step back."""
+    """Go to another page of the menu.
+
+    The address gets all its parameters at once: a later change would add a step to the history.
+    """
     address = {links.OWN: session.own_data_kind(), links.CLASS: "1" if is_class_size() else ""}
     st.switch_page(find_page(name), query_params={key: value for key, value in address.items() if value})
 

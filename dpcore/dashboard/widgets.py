@@ -34,14 +34,26 @@ def caption(message: str, /, **values: Any) -> None:
 
 
 def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual: Any = UNSAID, **style: Any) -> Any:
-    """Draw a Streamlit control whose value lasts as long as the session, and return its value.
+    """Draw a Streamlit control that keeps its value for the whole session; return the value.
 
-    Values that the control could not have are dropped. `usual` is the value until the user chooses
-    one; it may depend on other controls. `bounds` are the control's options, or its ends and
-    default.
+    Parameters
+    ----------
+    draw
+        Streamlit's function for the control.
+    label, key
+        Label and key of the control.
+    bounds
+        Options of the control, or its ends and its default.
+    usual
+        Value until the user chooses one; it may depend on other controls.
+    style
+        Further arguments of `draw`.
+
+    Returns
+    -------
+    The value. Values from links or earlier runs that the control cannot have are dropped.
     """
-    now, state = links.drawing(), st.session_state
-    untouched = session.keep_once("dpcore.untouched", dict[str, Any])
+    now, state, untouched = links.drawing(), st.session_state, session.keep_once("dpcore.untouched", dict[str, Any])
     now.labels[key] = label
     session.keys_of_kind(session.CONTROLS).add(key)
     several = draw is st.multiselect or style.get("selection_mode") == "multi"
@@ -81,7 +93,7 @@ def is_allowed(value: Any, bounds: Sequence[Any], *, several: bool = False, type
 
 
 def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **style: Any) -> Any:
-    """Draw a lasting choice among options with names to translate, and return the chosen option."""
+    """Draw a control with options whose names are translated; return the chosen option."""
     return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **style)
 
 
@@ -94,7 +106,7 @@ def segmented_choice(label: str, key: str, names: Mapping[Any, str], area: Any =
 
 
 def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **style: Any) -> Any:
-    """Draw a lasting choice among numbers, and return the chosen one."""
+    """Draw a control with numbers as options, and return the chosen number."""
     return lasting(draw, label, key, options, format_func="{:g}".format, **style)
 
 
@@ -110,8 +122,8 @@ def seed_button(key: str, label: str) -> int:
 def settings_drawer() -> Any:
     """Return the expander *Advanced*, for settings that are not needed at first.
 
-    It is not a popover. Of a closed popover, the browser keeps what its controls said, and would
-    send that in place of what a link, a lesson or another control has set since.
+    It is not a popover. A browser keeps the controls' values of a closed popover, and would send
+    them in place of values that a link, a lesson or another control has set since.
     """
     return st.expander(say("Advanced"))
 
@@ -133,7 +145,7 @@ def note_outdated() -> None:
 
 
 def figures(shown: Mapping[str, str], *, horizontal: bool = True, **style: Any) -> None:
-    """Draw figures by their labels, beside each other or in a column."""
+    """Draw numbers in frames with their labels, in a row or in a column."""
     cells: Sequence[Any] = st.columns(len(shown)) if horizontal else [st] * len(shown)
     style |= {"height": "stretch"} if horizontal else {}
     for cell, (label, value) in zip(cells, shown.items(), strict=True):

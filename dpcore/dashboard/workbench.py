@@ -20,7 +20,7 @@ from dpcore.dashboard.session import ShownRelease
 from dpcore.dashboard.widgets import MADE, focus, note_outdated, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
-from dpcore.errors import BookError
+from dpcore.errors import LedgerError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import facts, protection
 from dpcore.export.artifacts import SyntheticRows
@@ -35,7 +35,7 @@ Parts = Mapping[str, Callable[[], None]]
 
 
 def no_parts(_: ShownRelease, __: Dataset) -> Parts:
-    """Return no parts of a tab."""
+    """Return an empty dict: a tab without parts."""
     return {}
 
 
@@ -75,7 +75,7 @@ class Workbench:
     remark: str = ""
 
     def draw(self) -> None:
-        """Draw the page."""
+        """Draw the whole page: settings, Run button, progress, and the tabs of the release."""
         area = shell.draw_frame(say(self.title), describe_data(session.dataset())).empty()
         data = session.dataset()
         title = phrase("Learning privately")
@@ -99,7 +99,7 @@ class Workbench:
         self.drawers(data)
 
     def tabs(self, shown: ShownRelease, data: Dataset) -> Parts:
-        """Return the tabs that show a release."""
+        """Return the tabs that show a release, as {title: function that draws the tab}."""
         page, model = self.page, self.model(shown, data)
         variation = self.redraws or paper.draw_redraws
         of_paper: dict[str, Callable[[], None]] = {
@@ -122,10 +122,10 @@ class Workbench:
         return found
 
     def release(self, data: Dataset) -> jobs.Work:
-        """Return the work of a run: fit the chosen method, and show its release on the page.
+        """Return the function that makes the release of the chosen run, for a background thread.
 
-        A synthesizer also makes its rows. The charges are in the ledger. If the work fails, the
-        earlier release stays.
+        It fits the method, samples synthetic rows if it makes them, and puts the release on the
+        page. The charges are in the ledger. If it fails, the earlier release stays.
         """
         name, given, *rows = chosen_run = st.session_state[f"{self.page}.chosen"]
         page, shelf, spending = self.page, session.shown_releases(), session.spending()
@@ -142,7 +142,7 @@ class Workbench:
                 raise jobs.CanceledError(describe_spent(ledger)) from stopped
             copy = [method.sample(rows[0] or default_rows(method, data.schema))] if rows else []
             made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
-            writes = method if copy and not data.held else None
+            writes = method if copy and not data.in_memory else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
             before = comparable_release(shelf.get(page), made, data)
             shelf[page] = ShownRelease(made, data, chosen_run, method=writes, previous=before)
@@ -158,7 +158,7 @@ class Workbench:
                 name, preset = controls.choose_method(page)
             method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
             before, advanced = st.container(), settings_drawer()
-            given, rows = self.choose_parameters(method, data, strength, advanced)
+            given, rows = self.draw_controls(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
             given |= method.implied_parameters(rows)
             made = (name, given, rows) if isinstance(method, Synthesizer) else (name, given)
@@ -189,9 +189,7 @@ class Workbench:
             with advanced:
                 forecast.draw_forecast(page, method, own, data.schema, known, rows)
 
-    def choose_parameters(
-        self, method: Any, data: Dataset, area: Any, advanced: Any
-    ) -> tuple[dict[str, Any], int | None]:
+    def draw_controls(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int | None]:
         """Draw the method's controls; return the chosen parameters and the number of rows.
 
         The values are also set on `method`.
@@ -220,14 +218,18 @@ class Workbench:
 
 
 def default_rows(method: Synthesizer, schema: Schema) -> int:
-    """Return the release's own number of rows, within what can be made: its charge is not lost."""
+    """Return the release's own number of rows, at most as many as can be made.
+
+    A larger number is no error, so that the charged release is not lost.
+    """
     return min(method.estimated_rows(), controls.MOST_ROWS, max_rows_in_memory(schema))
 
 
 def comparable_release(before: ShownRelease | None, made: export.Release, data: Dataset) -> ShownRelease | None:
     """Return the previous release if it can be compared with the new one, else None.
 
-    Both must be synthetic rows of the same data and schema. The previous release drops its own one.
+    Both must be synthetic rows of the same data and schema. The previous release forgets the one
+    before it.
     """
     if before is None or before.data.token != data.token or before.release.schema != made.schema:
         return None
@@ -244,13 +246,13 @@ def describe_data(data: Dataset) -> str:
 
 
 def require_room(run: PrivateEstimator, data: Dataset) -> None:
-    """Raise `BudgetError` if a cap would stop a run before its end.
+    """Raise `BudgetError` if a cap of the ledger would stop a run before its end.
 
-    A run whose loss is not known before is not checked: one as published, or without a guarantee.
+    A run whose privacy loss is not known before it starts is not checked.
     """
     if run.mode == "published" or parameters.void_reason(run, data.schema):
         return  # its loss may be smaller than claimed, or unknown
-    with suppress(BookError):  # the run reports why it cannot be charged
+    with suppress(LedgerError):  # the run reports why it cannot be charged
         session.ledger_store().require_room(data, run.relation, run.epsilon, run.delta)
 
 

@@ -1,8 +1,8 @@
-"""Data sets, each split before any fit: a person's own file, the bundled sample, two published, two simulated ones.
+"""Data sets, each split into training and test rows: files, a bundled sample, published, simulated.
 
-The published ones are found in `$DPCORE_DATA`, then in the user's cache (`$XDG_CACHE_HOME/dpcore`
-or `~/.cache/dpcore`), and are checked against a sum, so that their declared schemas are true of
-them. Nothing is fetched from the network unless the caller asks.
+Published data sets are looked for in `$DPCORE_DATA`, then in the user's cache
+(`$XDG_CACHE_HOME/dpcore` or `~/.cache/dpcore`). Their checksums are compared, so that their
+declared schemas describe them. Nothing is fetched from the network unless the caller requests it.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from dpcore.arguments import check_public
+from dpcore.datasets.catalog import BANK_CARDS, TABLES, adult_schema, big5_schema, declared_schema, load_rows
 from dpcore.datasets.proposals import propose_schema
-from dpcore.datasets.published import BANK_CARDS, TABLES, adult_schema, big5_schema, declared_schema, known_rows
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
 from dpcore.domain.cells import parse_columns
 from dpcore.domain.schema import Schema, join_flags
@@ -33,24 +33,24 @@ __all__ = [
 ]  # fmt: skip
 
 DATASETS = ("sample", "adult", "big5", *BANK_CARDS)
-SKIPPED = ("skip_first", "skip_last")  # of a file, how many rows are left out
+SKIPPED = ("skip_first", "skip_last")  # arguments: numbers of rows left out at the ends of a file
 
 
-# The split of a published table is part of what is published: its training rows are the private table.
+# Public test share and seed for published data sets; their training rows are the private data.
 PUBLISHED_SPLIT = (0.3, 0)
 
 
 class Content:
-    """What tells rows from other rows, for the holder of a secret key and for no one else.
+    """Hash of private rows, by which a holder of the secret key recognizes them again.
 
-    A plain checksum of private rows is a query about them that no noise answered: a person who
-    knows all rows but one can test every guess of that one against it. So the sum stays in here,
-    and what leaves is its HMAC.
+    A plain checksum of private rows would be a query without noise: a person who knows all rows but
+    one could test every guess of that row against the checksum. The SHA-256 therefore stays inside
+    this object, and only its HMAC under a secret key leaves.
 
     Parameters
     ----------
     *parts : bytes
-        What is summed up (SHA-256), as one.
+        The content, hashed as one sequence of bytes (SHA-256).
     """
 
     __slots__ = ("_sum",)
@@ -62,43 +62,43 @@ class Content:
         return "Content()"
 
     @classmethod
-    def of_rows(cls, *tables: pd.DataFrame) -> Self:
-        """Sum up data sets, in order, no matter what they were read from.
+    def from_rows(cls, *tables: pd.DataFrame) -> Self:
+        """Hash the rows of data sets, in order, independent of the files that the rows came from.
 
         Parameters
         ----------
         *tables : DataFrame
-            Their rows.
+            The data sets.
 
         Returns
         -------
         Content
-            The sum.
+            The hash of all rows.
         """
         hashes = (pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes() for table in tables)
         return cls(*(len(part).to_bytes(8, "big") + part for part in hashes))
 
     @classmethod
-    def of_files(cls, sums: Iterable[str]) -> Self:
-        """Sum up files by their SHA-256, in any order: a single one as its bytes.
+    def from_files(cls, sums: Iterable[str]) -> Self:
+        """Hash a set of files by their SHA-256 values; the order of the files does not matter.
 
         Parameters
         ----------
         sums : iterable of str
-            The files' SHA-256, as hexadecimal text.
+            The SHA-256 of each file, as hexadecimal text.
 
         Returns
         -------
         Content
-            The sum.
+            The hash; for one file the same as `Content` of its bytes.
         """
         found = cls.__new__(cls)
         each = sorted(bytes.fromhex(one) for one in sums)
         found._sum = each[0] if len(each) == 1 else hashlib.sha256(b"".join(each)).digest()
         return found
 
-    def keyed(self, secret: bytes) -> str:
-        """Return a name for the content that tells nothing without the secret.
+    def keyed_hash(self, secret: bytes) -> str:
+        """Return the HMAC of the content, which reveals nothing to anyone without the secret.
 
         Parameters
         ----------
@@ -108,13 +108,13 @@ class Content:
         Returns
         -------
         str
-            The HMAC (SHA-256), as hexadecimal text: the same for the same content and secret.
+            The HMAC (SHA-256), as hexadecimal text; equal content and secret give equal text.
         """
         return hmac.digest(secret, self._sum, "sha256").hex()
 
 
 def new_token() -> str:
-    """Return a name for rows that were just read: random, so that it tells nothing of them.
+    """Return a random name for rows that were just read; it reveals nothing about them.
 
     Returns
     -------
@@ -126,29 +126,28 @@ def new_token() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows to fit on, rows to evaluate on, and what is public about both.
+    """Training rows, test rows, and the public schema of both.
 
     Parameters
     ----------
     name : str
-        For people.
+        A name to show to people.
     train, test : DataFrame, or Folder
         Disjoint rows; methods see `train` only.
     schema : Schema
         The public description of both.
     token : str, optional
-        Names these rows in widgets and caches: random for every reading, fixed for the data sets of
-        `load`.
+        Name of these rows in widgets and caches: random for every reading, fixed for the data sets
+        of `load`.
     note : str, optional
-        Where the rows come from, how they were split, and what speaks against the way they were
-        read.
+        Where the rows come from, how they were split, and warnings about how the file was read.
     reading : mapping, optional
-        Arguments of `read` that divide these rows again, for exports, and how many at the ends of the
-        file are none. Nothing of how the file is written: one row may decide whether a person has to
-        declare that.
+        Arguments of `read` that repeat the split, for exports, and how many rows at the ends of the
+        file were left out. Delimiter, encoding and the like are not in it: whether a person has to
+        declare those may depend on one private row.
     content : Content, optional
-        By what the ledger's file knows these rows whenever they are read again; by default the rows
-        themselves.
+        Hash by which a persistent ledger recognizes these rows when they are read again; by default
+        that of the rows themselves.
     """
 
     name: str
@@ -157,11 +156,11 @@ class Dataset:
     schema: Schema
     token: str = field(default_factory=new_token)
     note: str = ""
-    reading: Mapping[str, Any] | None = field(default=None, repr=False)  # with the seed of the lots
+    reading: Mapping[str, Any] | None = field(default=None, repr=False)  # has the split's seed
     content: Content | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.schema!r})"  # no rows, and not how many
+        return f"{type(self).__name__}({self.name!r}, {self.schema!r})"  # not the rows
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", writable(self.name))
@@ -169,31 +168,31 @@ class Dataset:
 
     @property
     def target(self) -> str | None:
-        """The class column, if the schema names one."""
+        """Name of the column to predict, if the schema has one."""
         return self.schema.target
 
     @property
     def train_sample(self) -> pd.DataFrame:
-        """Training rows that are in memory: all of them, or a uniform sample if the rows are in a folder."""
+        """Training rows in memory: all of them, or a uniform sample if the rows are in a folder."""
         return cast(pd.DataFrame, self.train)
 
     @property
     def test_sample(self) -> pd.DataFrame:
-        """Test rows that are in memory, in the same way."""
+        """Test rows in memory: all of them, or a uniform sample if the rows are in a folder."""
         return cast(pd.DataFrame, self.test)
 
     @property
-    def held(self) -> bool:
-        """Whether all rows are in memory."""
+    def in_memory(self) -> bool:
+        """Whether all rows are in memory, and not in a folder of encoded rows."""
         return self.train is self.train_sample
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The numbers of training and of test rows in memory."""
+        """Numbers of training rows and of test rows."""
         return len(self.train_sample), len(self.test_sample)
 
     def key(self, secret: bytes) -> str:
-        """Return the name of these rows for the holder of a secret: the same for the same file.
+        """Return a keyed hash of all rows; the same rows and secret give the same text.
 
         Parameters
         ----------
@@ -203,18 +202,18 @@ class Dataset:
         Returns
         -------
         str
-            As of `Content.keyed`.
+            The HMAC, as `Content.keyed_hash` returns it.
         """
-        return (self.content or Content.of_rows(self.train_sample, self.test_sample)).keyed(secret)
+        return (self.content or Content.from_rows(self.train_sample, self.test_sample)).keyed_hash(secret)
 
 
 def load(name: str, *, download: bool = False) -> Dataset:
-    """Load a data set that this package knows: bundled, published, or simulated on the spot.
+    """Load a data set that this package knows: bundled, published, or simulated.
 
     Parameters
     ----------
     name : {"sample", "adult", "big5", "bank cards", "bank cards, dependent"}
-        Which one.
+        Name of the data set.
     download : bool, default=False
         Whether a missing file may be fetched from its public source into the user's cache.
 
@@ -228,7 +227,7 @@ def load(name: str, *, download: bool = False) -> Dataset:
     ParameterError
         If there is no data set of that name.
     DataError
-        If the files are not there, cannot be fetched, or are not the published ones.
+        If the files are missing, cannot be fetched, or differ from the published files.
 
     Examples
     --------
@@ -241,7 +240,7 @@ def load(name: str, *, download: bool = False) -> Dataset:
         known = ", ".join(map(repr, DATASETS))  # in quotes: one of the names has a comma
         remedy = f"Choose one of {known}; or read your own: dp.datasets.read({name!r}, schema=schema)."
         raise ParameterError(f"There is no data set {name!r}.", remedy)
-    frames, parts = known_rows(name, download)
+    frames, parts = load_rows(name, download)
     train, test = frames if len(frames) == 2 else split(frames[0], *PUBLISHED_SPLIT)
     token = name.replace(", ", "-").replace(" ", "-")
     return Dataset(name, train, test, declared_schema(name), token, TABLES["notes"][name], content=Content(*parts))
@@ -258,29 +257,27 @@ def read(
     max_bytes: int = MAX_BYTES,
     **reading: Any,
 ) -> Dataset:
-    r"""Read a person's own file, and split its rows into training and test rows.
+    r"""Read a file of private rows, and split its rows into training and test rows.
 
     Parameters
     ----------
     source : path or bytes
-        The file: csv, tsv or txt (also packed as gz, zip, bz2 or xz), Parquet or xlsx; or its
-        bytes.
+        The file, or its bytes: csv, tsv or txt (also packed as gz, zip, bz2 or xz), Parquet, xlsx.
     name : str, optional
-        The file name that tells the format; needed for bytes other than csv.
+        The file name, whose extension gives the format; needed for bytes other than csv.
     schema : Schema, optional
-        What is public. If none is given it is inferred from all rows, and the guarantee is void.
+        The public schema. Without it one is inferred from all rows, and the guarantee is void.
     target : str, optional
-        The class column; default the schema's own.
+        The column to predict; by default the schema's target.
     test_share : float, default=0.3
         The probability of each row to be a test row, in [0, 1); see `split`.
     split_seed : int, optional
-        The seed of `split`; by default a fresh secret, kept in `reading` for replays of teaching
-        runs.
+        The seed of `split`; by default a fresh secret, kept in `reading` to replay teaching runs.
     max_bytes : int
         Largest file accepted; default 50 MiB.
     **reading
-        How the file is written: `delimiter`, `encoding`, `decimal`, `missing` and all else of
-        `datasets.reading.read_frame`.
+        How the file is written: `delimiter`, `encoding`, `decimal`, `missing` and the other
+        arguments of `datasets.reading.read_frame`.
 
     Returns
     -------
@@ -322,13 +319,13 @@ def read(
     seed = secret_seed() if split_seed is None else split_seed
     train, test = split(frame, test_share, seed, persons=schema.persons)
     shares = f"{1 - test_share:.0%} of the rows for training, {test_share:.0%} for testing."
-    note = " ".join([shares, "Test rows were chosen by lot before any fit.", *doubts])
+    note = " ".join([shares, "Test rows were chosen at random before any fit.", *doubts])
     again = {"test_share": test_share, "split_seed": seed} | {end: reading[end] for end in SKIPPED if end in reading}
     return Dataset(name or "data", train, test, schema, note=note, reading=again, content=Content(raw))
 
 
 def secret_seed() -> int:
-    """Return a seed for `split` from the operating system's entropy.
+    """Return a fresh random seed for `split`, from the operating system's entropy.
 
     Returns
     -------
@@ -341,18 +338,17 @@ def secret_seed() -> int:
 def split(
     frame: pd.DataFrame, test_share: float = 0.3, seed: int | None = None, *, persons: PrivacyUnit | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Split rows into training and test rows at random; the draw never looks at values.
+    """Split rows into training and test rows at random, independent of the values in the rows.
 
-    Both parts keep the order of the rows. Every row draws its own number. While the seed is secret
-    these numbers are independent of the rows, and those of two files that differ by one row,
-    wherever it stands, can be coupled so that all other rows draw alike: the split is 1-stable, and
-    a method's epsilon holds for the whole file. With a public seed it holds for the training rows
-    as they stand, but not for the file: a person who knows the order could tell a missing row by
-    the numbers of all rows after it.
+    Both parts keep the order of the rows. Every row draws its own random number. While the seed is
+    secret, the draws of two files that differ by one row can be coupled: all other rows draw alike,
+    wherever that row stands. The split is then 1-stable, and a method's epsilon holds for the whole
+    file. With a public seed, epsilon holds for the training rows only: a person who knows the order
+    could detect a missing row by the draws of all rows after it.
 
-    With `persons`, every person draws one number for all rows, and the same holds for files that
-    differ by one person. Numbers of rows would not do: whether a person is among the training rows
-    would hang on how many rows they have.
+    With `persons`, each person draws one number for all of their rows, and the same argument holds
+    for files that differ by one person. One number per row would not do: the chance that a person
+    is among the training rows would then depend on how many rows that person has.
 
     Parameters
     ----------
@@ -363,7 +359,7 @@ def split(
     seed : int, optional
         The same seed gives the same split; by default a fresh secret one.
     persons : PrivacyUnit, optional
-        With the column that says whose row it is.
+        Names the column that identifies the person of each row.
 
     Returns
     -------
@@ -375,7 +371,7 @@ def split(
     ParameterError
         If the share or the seed is out of range.
     DataError
-        If the frame lacks the persons' column, or a person is missing in it.
+        If the frame lacks the column of persons, or that column has a missing cell.
 
     Examples
     --------
@@ -387,7 +383,7 @@ def split(
     (812, 188)
     """
     if not 0 <= test_share < 1:
-        raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try test_share=0.3.")
+        raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try 0.3.")
     if seed is not None and seed < 0:
         raise ParameterError(f"`seed` must be 0 or more; got {seed}.", "Leave it out, or use 1.")
     owners = np.arange(len(frame)) if persons is None else persons.persons(frame)

@@ -1,6 +1,6 @@
-"""A file's bytes to an Arrow table: which format it is, unpacked where it is packed, handed to that format's reader.
+"""Format of a file, unpacking, and dispatch to the parser of that format: bytes to an Arrow table.
 
-Pure functions of bytes, with few imports: they run where files that nobody trusts are parsed.
+Pure functions of bytes, with few imports: they run in the process that parses untrusted files.
 """
 
 import bz2
@@ -18,22 +18,23 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.datasets.delimited import text_table, too_large
+from dpcore.datasets.delimited_text import text_table, too_large_error
 from dpcore.datasets.doubts import doubts_of_ends
 from dpcore.datasets.parquet import parquet_table
 from dpcore.datasets.workbooks import workbook_table
 from dpcore.errors import DataError
 
 TEXT_FORMATS = ("csv", "tsv", "txt")
-# What unpacking documents for damaged files; zipfile has RuntimeError for passwords, and its child for odd packings.
+# Errors that unpacking raises on damaged files. zipfile has RuntimeError for passwords, and its
+# subclass NotImplementedError for unsupported compression.
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError)
 OPENERS: dict[str, Callable[..., Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 PACKED = (*OPENERS, "zip")
 READERS = {"parquet": parquet_table, "xlsx": workbook_table}
-UNPACKED = (*TEXT_FORMATS, *READERS)
-FORMATS = (*UNPACKED, *(f"csv.{packed}" for packed in PACKED))
+TABLE_FORMATS = (*TEXT_FORMATS, *READERS)
+FORMATS = (*TABLE_FORMATS, *(f"csv.{packed}" for packed in PACKED))
 
-# What files are called something that they are not; a workbook is a zip archive of its own kind.
+# First bytes of files that may have the wrong extension. A workbook is a zip archive as well.
 SIGNATURES = {
     b"PK\x03\x04": "a zip archive or a workbook",
     b"PAR1": "Parquet",
@@ -48,21 +49,24 @@ SIGNATURES = {
     b"<html": "an HTML page",
     b"<?xml": "an XML document",
 }
-SAMPLE = 10_000
-SMALL = 2**23  # bytes of all texts, cell by cell, up to which they are stored so
-OFTEN = 4  # times that a text is there on average where it is stored once
+SAMPLE = 10_000  # bytes that are searched for a signature
+SMALL = 2**23  # bytes of all texts of a column up to which each cell stores its own text
+REPEATS = 4  # average occurrences of a text from which on it is stored once
 RECORDS = re.compile(
     rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*("([^"\\]|\\.)*"\s*:|\})|(\xef\xbb\xbf)?\s*\[\s*\['
-)  # JSON's beginning
-OWN = {"parquet": b"PAR1", "xlsx": b"PK\x03\x04", "gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ", "zip": b"PK"}
+)  # the beginning of JSON
+MAGIC = {"parquet": b"PAR1", "xlsx": b"PK\x03\x04", "gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ", "zip": b"PK"}
 
 
-def format_of(name: str) -> tuple[str, str]:
-    """Format and packing that a file name tells; a zip archive's format is its member's."""
+def format_from_name(name: str) -> tuple[str, str]:
+    """Return the format and the packing (or "") of a file, by the extension of its name.
+
+    The format of a zip archive is that of the file in it.
+    """
     *_, inner, last = ["", "", *name.lower().split(".")]
     if last == "zip" or (last in PACKED and inner in TEXT_FORMATS):
         return inner, last
-    if last in UNPACKED:
+    if last in TABLE_FORMATS:
         return last, ""
     raise DataError(
         f"The extension of {PurePath(name).name!r} is not that of a format that dpcore reads.",
@@ -70,7 +74,7 @@ def format_of(name: str) -> tuple[str, str]:
     )
 
 
-def table_of(
+def parse_table(
     raw: bytes,
     name: str,
     *,
@@ -80,12 +84,14 @@ def table_of(
     skip: Sequence[int] = (0, 0),
     **written: str | None,
 ) -> tuple[pa.Table, dict[str, str]]:
-    """One table, and how it was read. DataError with cause and remedy.
+    """Parse the bytes of a file into one Arrow table; return the table and how it was read.
 
-    `limit` is of its bytes when unpacked, and of its texts; `skip` says how many rows to leave out
-    at the start and at the end; how a text is `written` is for `text_table`.
+    `limit` bounds the unpacked bytes and the bytes of all texts. `max_shape` is the largest allowed
+    number of rows and of columns. `skip` says how many rows to leave out at the start and the end.
+    `written` is what is declared of a text, as for `text_table`. DataError has a cause and a
+    remedy.
     """
-    kind, packing = format_of(name)
+    kind, packing = format_from_name(name)
     if packing:
         check_signature(raw, packing)
         kind, raw = unpack(raw, packing, kind, limit)
@@ -96,7 +102,7 @@ def table_of(
         most = f"this server takes {max_shape[0]:,} and {max_shape[1]:,} at most."
         raise DataError(
             f"The table has too many rows or columns; {most}",
-            "Upload fewer of them, or run dpcore on your own computer.",
+            "Upload fewer rows or columns, or run dpcore on your own computer.",
             f"The table has {table.num_rows:,} rows and {table.num_columns:,} columns; {most}",
         )
     first, last = skip
@@ -109,63 +115,69 @@ def table_of(
 
 
 def store_texts(table: pa.Table, limit: int) -> pa.Table:
-    """The table with its dictionaries of text as texts, one per cell, but where these would take much more memory."""
-    size, columns = sum(map(text_bytes, table.columns)), []
+    """Return a table whose texts are stored cell by cell, or once each if that saves memory.
+
+    DataError if all texts together have more than `limit` bytes.
+    """
+    size, columns = sum(map(total_text_bytes, table.columns)), []
     if size > limit:
-        raise too_large(limit)
+        raise too_large_error(limit)
     for column in table.columns:
         if pa.types.is_dictionary(column.type):
             cells = column.chunk(0)
-            often = OFTEN * len(cells.dictionary) < len(cells)
-            column = distinct(cells) if size > SMALL and often else cells.dictionary_decode()
+            repeated = REPEATS * len(cells.dictionary) < len(cells)
+            column = deduplicate(cells) if size > SMALL and repeated else cells.dictionary_decode()
         columns.append(column)
     return pa.Table.from_arrays(columns, table.column_names)
 
 
-def text_bytes(column: pa.ChunkedArray) -> int:
-    """How many bytes the texts of all cells have."""
+def total_text_bytes(column: pa.ChunkedArray) -> int:
+    """Return the number of bytes of the texts of all cells in a column."""
     if pa.types.is_dictionary(column.type):
         lengths = pc.binary_length(column.chunk(0).dictionary).take(column.chunk(0).indices)
         return pc.sum(lengths).as_py() or 0
     return pc.sum(pc.binary_length(column)).as_py() or 0 if pa.types.is_string(column.type) else 0
 
 
-def distinct(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    """The same cells with each text once in their dictionary, and none that is missing."""
+def deduplicate(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return the same cells with a dictionary that contains each text once, and no null."""
     words = column.dictionary.dictionary_encode()
     return pa.DictionaryArray.from_arrays(words.indices.take(column.indices), words.dictionary)
 
 
 def check_signature(raw: bytes, kind: str) -> None:
-    """Refuse a file that is plainly something else than it is called."""
+    """Raise DataError if the first bytes of a file contradict its extension."""
     head = raw[:SAMPLE].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if kind in OWN:
-        if raw.startswith(OWN[kind]) or len(raw) < len(OWN[kind]):
+    if kind in MAGIC:
+        if raw.startswith(MAGIC[kind]) or len(raw) < len(MAGIC[kind]):
             return
     elif RECORDS.match(raw[:SAMPLE]):
         raise DataError(f"The file is JSON, although it is called {kind}.", "Save the table as CSV, xlsx or Parquet.")
     for signature, text in SIGNATURES.items():
         if head.startswith(signature) or (signature[:1] == b"<" and head.lower().startswith(signature)):
             raise DataError(
-                f"The file is {text}, although it is called {kind}.", "Give it its own extension, or save it as CSV."
+                f"The file is {text}, although it is called {kind}.", "Correct the file's extension, or save it as CSV."
             )
 
 
 def unpack(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, bytes]:
-    """Format and unpacked bytes. Reads one byte more than the limit at most: a small file may unpack to terabytes."""
-    with opened_text(io.BytesIO(raw), packing) as file:
+    """Return the format and the unpacked bytes of a packed file.
+
+    At most one byte more than `limit` is read, because a small file may unpack to terabytes.
+    """
+    with open_text(io.BytesIO(raw), packing) as file:
         text = file.read(limit + 1)
-        kind = format_of(str(file.name))[0] if packing == "zip" else kind
+        kind = format_from_name(str(file.name))[0] if packing == "zip" else kind
     if len(text) > limit:
-        raise too_large(limit)
+        raise too_large_error(limit)
     if not text.strip():
         raise DataError("The packed file is empty.", "Choose a file with a header line and rows.")
     return kind, text
 
 
 @contextmanager
-def opened_text(source: Path | BinaryIO, packing: str) -> Iterator[BinaryIO]:
-    """The bytes of a text table, unpacked while they are read; DataError if they cannot be."""
+def open_text(source: Path | BinaryIO, packing: str) -> Iterator[BinaryIO]:
+    """Open a text file and yield its bytes, unpacked while reading; DataError if that fails."""
     try:
         with ExitStack() as stack:
             if packing == "zip":
@@ -185,11 +197,11 @@ def opened_text(source: Path | BinaryIO, packing: str) -> Iterator[BinaryIO]:
 
 
 def only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    """An archive's only file, if that is a text table."""
-    members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+    """Return the only file in a zip archive; DataError unless it is a single text table."""
+    members = [m for m in archive.infolist() if not (m.is_dir() or m.filename.startswith("__MACOSX/"))]
     if len(members) != 1:
         raise DataError(f"The zip file holds {len(members):,} files.", "Pack exactly one table.")
-    kind, packing = format_of(members[0].filename)
+    kind, packing = format_from_name(members[0].filename)
     if packing or kind not in TEXT_FORMATS:
-        raise DataError("The zip file holds no text table.", f"Pack one of {', '.join(TEXT_FORMATS)}.")
+        raise DataError("The zip file has no text table.", f"Pack one of {', '.join(TEXT_FORMATS)}.")
     return members[0]

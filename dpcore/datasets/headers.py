@@ -1,7 +1,7 @@
-"""What a column's header says of it: that it names people, reaches them, numbers rows, holds codes, texts or the class.
+"""Hints in a column's header: that it names people, numbers rows, holds codes, texts or the class.
 
-A header is public, or as public as the file's first line; it is only ever a hint, which cells have
-to bear out.
+A header is as public as the first line of its file. It is only a hint, which the cells have to
+confirm.
 """
 
 import re
@@ -18,18 +18,21 @@ LAST, ANY, SIGNS, WORDS = (
 HOLDERS, NUMBERED = LAST["holder"], LAST["numbered"]
 NUMBER_OF = "(s|n|en|in|innen)?(id|no|nr|nbr|num|number|nummer|key|code)"
 GLUED = re.compile(f"({'|'.join(HOLDERS + WORDS['owned'])}){NUMBER_OF}|id({'|'.join(HOLDERS)}|hous|hh)")
-LEAST_COVERED = 0.5  # of the range
+MIN_COVERED = 0.5  # share of a known range that numbers must cover
 
 
-def parts(header: str) -> list[str]:
-    """The words of a header, in lower case and without accents: `patientID` and `Patient Id` have the same."""
+def header_words(header: str) -> list[str]:
+    """Return the words of a header in lower case, without accents.
+
+    `patientID` and `Patient Id` give the same words.
+    """
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", header) if not unicodedata.combining(sign))
     return [part.lower() for part in PART.findall(plain)]
 
 
 def kinds_of_header(header: str) -> set[str]:
-    """What a header says: some of the kinds in `headers.toml`."""
-    said = parts(header)
+    """Return the kinds of column that a header suggests; `headers.toml` lists them."""
+    said = header_words(header)
     last = {word.removesuffix("s") for word in said[-1:]} | {*said[-1:]}
     found = {kind for kind, signs in SIGNS.items() if any(sign in header for sign in signs)}
     found |= {kind for kind, words in ANY.items() if not {*said}.isdisjoint(words)}
@@ -43,44 +46,51 @@ def kinds_of_header(header: str) -> set[str]:
     return found | {kind for kind, so in also.items() if so}
 
 
-def of_people(header: str) -> bool:
-    """Whether a header has a word for people."""
-    words = {word.removesuffix("s") for word in parts(header)}
+def has_person_word(header: str) -> bool:
+    """Return whether a header contains a word for people, such as "patient"."""
+    words = {word.removesuffix("s") for word in header_words(header)}
     return not words.isdisjoint(HOLDERS) or "holder" in kinds_of_header(header)
 
 
 def is_name(header: str) -> bool:
-    """Whether a header says that its values are names, which several people can share."""
-    said = {*parts(header)}
+    """Return whether a header announces names of people, which several people can share."""
+    said = {*header_words(header)}
     return ("name" in said and said.isdisjoint(WORDS["things"])) or "person" in kinds_of_header(header)
 
 
 def is_person_key(header: str) -> bool:
-    """Whether a header says that its values reach or number people, and nothing else."""
-    return "contact" in kinds_of_header(header) or {*parts(header)}.issubset([*HOLDERS, *NUMBERED, *ANY["identifier"]])
+    """Return whether a header announces only numbers or contact data of people ("patient no")."""
+    return "contact" in kinds_of_header(header) or {*header_words(header)} <= {*HOLDERS, *NUMBERED, *ANY["identifier"]}
 
 
-def tells_people(header: str) -> bool:
-    """Whether a header says that a value can be a person: an id, a name, a patient, a customer's number."""
-    numbered = of_people(header) and not {*parts(header)[-1:]}.isdisjoint(NUMBERED + ANY["code"])
+def may_identify_people(header: str) -> bool:
+    """Return whether a header suggests that its values identify people: ids, names or numbers."""
+    numbered = has_person_word(header) and not {*header_words(header)[-1:]}.isdisjoint(NUMBERED + ANY["code"])
     return numbered or is_name(header) or not kinds_of_header(header).isdisjoint(("holder", "identifier"))
 
 
 def class_rank(header: str, values: int) -> tuple[bool, bool, int]:
-    """How likely a column is the class, the lowest first: by a whole header, with two values."""
-    known, said = ANY["class"], parts(header)
+    """Return a sort key of a column as the class; the likeliest class has the lowest key.
+
+    A whole header comes before a header with other words, then a column of two values before
+    others.
+    """
+    known, said = ANY["class"], header_words(header)
     return len(said) > 1, values > 2, min((known.index(word) for word in said if word in known), default=len(known))
 
 
-def limits(header: str) -> tuple[float, float, int] | None:
-    """The limits that everyone knows of what a header names, the widest of several, and a number of bins."""
-    said = {*parts(header)}
+def known_limits(header: str) -> tuple[float, float, int] | None:
+    """Return the commonly known limits of a quantity that a header names, and a number of bins.
+
+    Of several quantities the widest counts; None if the header names none. 0 bins mean no proposal.
+    """
+    said = {*header_words(header)}
     found = [(*known,) for words, known in TABLES["ranges"].items() if not said.isdisjoint(words.split())]
     return max(found, key=lambda known: known[1] - known[0], default=None)
 
 
 def public_range(header: str, low: float, high: float) -> tuple[float, float, int] | None:
-    """The limits of what a header names, and a number of bins, if numbers between two ends fill half of them."""
-    first, last, bins = limits(header) or (0, 0, 0)
-    fills = bins and first <= low and high <= last and (high - low) / (last - first) >= LEAST_COVERED
-    return (float(first), float(last), bins) if fills else None
+    """Return a header's known limits and bins, if `low` to `high` covers half of the range."""
+    first, last, bins = known_limits(header) or (0, 0, 0)
+    covered = bins and first <= low and high <= last and (high - low) / (last - first) >= MIN_COVERED
+    return (float(first), float(last), bins) if covered else None

@@ -1,10 +1,10 @@
-"""A file to a DataFrame: what a person uploads, read without guessing silently and without trusting it.
+"""Read an uploaded file into a DataFrame, without silent guesses and without trusting the file.
 
-A text's delimiter, encoding and decimal mark are declared, or follow from its header and from
-rules, never from its rows (`delimited`); what was used stands in `frame.attrs["read_as"]`. Files
-are hostile until read: `worker` parses them in a process with limits. Nothing is unpickled or
-computed, and no error repeats a cell, because errors reach screens and logs; but they do name
-columns, which are the first line.
+Delimiter, encoding and decimal mark of a text are declared, or follow from its header and from
+rules, never from its rows (`delimited_text`). `frame.attrs["read_as"]` records what was used. Files
+are treated as hostile: `worker` parses them in a process with limits. Nothing is unpickled or
+computed. No error repeats a cell, because errors reach screens and logs; errors do name columns,
+which are the first line.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from typing import Any
 import pandas as pd
 
 from dpcore.arguments import is_whole
-from dpcore.datasets.delimited import MISSING_CELLS
-from dpcore.datasets.formats import format_of, table_of
-from dpcore.datasets.worker import table_from
+from dpcore.datasets.delimited_text import MISSING_CELLS
+from dpcore.datasets.formats import format_from_name, parse_table
+from dpcore.datasets.worker import parse_in_worker
 from dpcore.errors import DataError
 
 MAX_BYTES = 50 * 2**20
-UNPACKED = 5  # a file may unpack to this many times the limit; beyond it is a mistake or an attack
+UNPACK_FACTOR = 5  # how many times the limit of bytes a file may have when it is unpacked
 
 
 def read_frame(
@@ -39,36 +39,38 @@ def read_frame(
     max_shape: tuple[float, float] = (inf, inf),
     trusted: bool = False,
 ) -> pd.DataFrame:
-    """One table from a file or its bytes.
+    """Read one table from a file or its bytes.
 
     Parameters
     ----------
     source : path or bytes
-        csv, tsv or txt (also packed as gz, zip with one member, bz2 or xz), parquet, or xlsx (first visible sheet;
-        formula cells give the value that was last computed).
+        csv, tsv or txt (also packed as gz, zip with one member, bz2 or xz), parquet, or xlsx (first
+        visible sheet; formula cells give the value that was last computed).
     name : str
-        The file's name, whose extension tells the format; needed for bytes other than csv.
+        The file's name, whose extension gives the format; needed for bytes other than csv.
     delimiter, encoding, decimal : str, optional
-        How a text file is written. By default the delimiter that divides the header into most parts, UTF-8 (or what a
-        byte order mark says), and a decimal comma beside semicolons.
+        How a text file is written. By default: the delimiter that divides the header into most
+        parts; UTF-8, or the encoding of a byte order mark; and a decimal comma if the delimiter is
+        a semicolon.
     missing : sequence of str
         Text cells that mean "missing", compared after surrounding spaces are removed.
     skip_first, skip_last : int, default=0
-        How many rows below the header, and at the end, are left out: units, sums, notes.
+        How many rows to leave out below the header and at the end: units, sums, notes.
     max_bytes : int
-        Largest file accepted; unpacked, it may have five times as much, and so may all its texts, cell by cell.
+        Largest file accepted. Unpacked, the file may have five times as much, and so may all its
+        texts.
     max_shape : (float, float)
-        Most rows and columns of the table, such as a server takes from a visitor.
+        Largest number of rows and of columns, such as a server accepts from a visitor.
     trusted : bool, default=False
-        Parse in this process, without limits of time and memory: for files that are part of this package, or whose
-        checksum was compared.
+        Parse in this process, without limits of time and memory: for files that are part of this
+        package, or whose checksum was compared.
 
     Returns
     -------
     DataFrame
-        Columns of text; of what the file says in Parquet, which has types. Where texts repeat and would take many
-        megabytes, they are categories: codes and exports are the same. `attrs["read_as"]` says how it was read, and
-        under "doubts", a line each, what speaks against it.
+        Columns of text; columns of Parquet have the file's types. Where texts repeat and would take
+        many megabytes, they are categories: codes and exports are the same. `attrs["read_as"]`
+        records how the file was read, with warnings in the entry "doubts", one per line.
 
     Raises
     ------
@@ -76,7 +78,7 @@ def read_frame(
         With a cause and a remedy; never with a cell's value.
     """
     name = name or ("data.csv" if isinstance(source, bytes) else Path(fspath(source)).name)
-    format_of(name)  # before any reading: the remedy for a wrong extension needs no bytes
+    format_from_name(name)  # a wrong extension is refused before reading
     if not all(is_whole(many, 0) for many in (skip_first, skip_last)):
         raise DataError("`skip_first` and `skip_last` must be whole numbers of 0 or more.", "Use skip_last=1, or 0.")
     raw = source_bytes(source, max_bytes)
@@ -88,17 +90,17 @@ def read_frame(
         "decimal": decimal,
         "missing": list(missing),
         "skip": [skip_first, skip_last],
-        "limit": max_bytes * UNPACKED,
+        "limit": max_bytes * UNPACK_FACTOR,
         "max_shape": list(max_shape),
     }
-    table, read_as = table_of(raw, name, **request) if trusted else table_from(raw, name, request)
-    frame: pd.DataFrame = table.to_pandas(self_destruct=True)  # no column is there twice
+    table, read_as = parse_table(raw, name, **request) if trusted else parse_in_worker(raw, name, request)
+    frame: pd.DataFrame = table.to_pandas(self_destruct=True)  # frees each column of Arrow
     frame.attrs["read_as"] = read_as
     return frame
 
 
 def source_bytes(source: str | PathLike[str] | bytes, max_bytes: int = MAX_BYTES) -> bytes:
-    """The bytes of a file that is not larger than the limit."""
+    """Return the bytes of a file, or the given bytes; DataError if they exceed `max_bytes`."""
     if isinstance(source, bytes):
         size, raw = len(source), source
     else:

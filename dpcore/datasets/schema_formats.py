@@ -1,13 +1,14 @@
-"""Schemas as documents of this and other programs: what they can say of a data set, and what is lost on the way.
+"""Schemas as documents of this and other programs: reading, writing, and what each format loses.
 
-| name | document | what it cannot say |
+| name | document | properties it cannot state |
 | --- | --- | --- |
 | `dpcore` | `Schema.to_json` | |
-| `frictionless` | Frictionless Table Schema | bins, taxonomies, the class, how many rows, whose they are, rules |
-| `sdv` | SDV's `Metadata` of one table, of SDV 2.0 (V2) and before it (V1: types and orders alone) | descriptions too |
-| `private-pgm` | `domain.json` | all but how many codes a column has: cells of its tables are codes, 0 to n - 1 |
+| `frictionless` | Frictionless Table Schema | bins, taxonomies, target, rows, privacy unit, rules |
+| `sdv` | SDV's `Metadata` of one table, SDV 2.0 (V2) or older (V1) | the same, and descriptions |
+| `private-pgm` | `domain.json` | all but the number of codes of a column, 0 to n - 1 |
 
-What a document does not say is asked for, of whoever has it. It is never read off rows.
+SDV's version V1 has only types and orders. What a document does not state has to be declared by the
+user. It is never read from rows.
 """
 
 import json
@@ -33,7 +34,7 @@ from dpcore.text import NUMBER, read_toml
 __all__ = ["FORMATS", "Fields", "Format", "PartialSchema", "read", "write"]
 
 MOST_TEXT = 5_000_000
-NAMED = 5  # columns, in a line of what is lost
+SHOWN = 5  # columns, in a line of what is lost
 REMEDY = "Give a schema of dpcore, a Frictionless Table Schema, SDV metadata or domain.json."
 Fields = dict[str, Any]
 """Arguments of `Column`, as far as they are known: `name` and `kind` at least."""
@@ -44,16 +45,16 @@ WORDS: Mapping[str, str] = TABLES["words"]
 
 @dataclass(frozen=True)
 class PartialSchema:
-    """What a document says of a data set's columns, gaps included.
+    """The schema that a document describes, with gaps that still have to be declared.
 
     Parameters
     ----------
     outline : Schema
-        The schema, with one category in place of all that a gap leaves open.
+        The schema, with a single category "?" for each column that has a gap.
     incomplete : sequence of dict, optional
-        Of each column that has a gap what the document does say.
+        For each column with a gap, what the document states.
     remarks : sequence of str, optional
-        What it says that a schema cannot hold, or cannot hold as it is said.
+        What the document states that a schema cannot hold, or not in the same way.
     """
 
     outline: Schema
@@ -62,11 +63,11 @@ class PartialSchema:
 
     @property
     def gaps(self) -> dict[str, str]:
-        """What still has to be declared, by the names of the columns that lack it."""
-        return {fields["name"]: gap(fields) for fields in self.incomplete}
+        """What still has to be declared, in words, by the name of the column."""
+        return {fields["name"]: missing_part(fields) for fields in self.incomplete}
 
     def schema(self) -> Schema:
-        """Return the schema.
+        """Return the complete schema of the document.
 
         Raises
         ------
@@ -74,30 +75,30 @@ class PartialSchema:
             If there are gaps; the message names the first.
         """
         for name, lacking in self.gaps.items():
-            more = f", and {len(self.gaps) - 1:,} columns more have gaps" if len(self.gaps) > 1 else ""
+            more = f", and {len(self.gaps) - 1:,} more columns have gaps" if len(self.gaps) > 1 else ""
             raise SchemaError(
-                f"The document does not say of column {name!r}: {lacking}{more}.",
-                "Declare it from what is public, on the page Data or in Python; it is never read off rows.",
+                f"Column {name!r}: the document does not state {lacking}{more}.",
+                "Declare all gaps from public knowledge, on the page Data or in Python; never from rows.",
             )
         return self.outline
 
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of document that a schema is read from and written to.
+    """A kind of document from which a schema is read and to which it is written.
 
     Parameters
     ----------
     title : str
         Its name, for people.
     file : str
-        The file name as which it is saved.
+        The name of the file that is saved.
     says : collection of str
-        Those of `WORDS` that it can say.
+        The properties (keys of `WORDS`) that it can state.
     read : callable
-        From a JSON document to what it says, a `PartialSchema`.
+        Turns a JSON document into a `PartialSchema`.
     write : callable
-        From a schema to a JSON-ready document that says what it can of it.
+        Turns a schema into a JSON-ready document.
     """
 
     title: str
@@ -108,7 +109,7 @@ class Format:
 
 
 def read(text: str | bytes) -> tuple[PartialSchema, tuple[str, ...]]:
-    """Read what a document of this or another program says of a data set's columns.
+    """Read the schema in a document of this or another program.
 
     Parameters
     ----------
@@ -118,9 +119,9 @@ def read(text: str | bytes) -> tuple[PartialSchema, tuple[str, ...]]:
     Returns
     -------
     known : PartialSchema
-        What it says; `known.schema()` is the schema, if nothing is lacking.
+        What the document states; `known.schema()` is the schema, if nothing is missing.
     gaps : tuple of str
-        What it does not say, in sentences.
+        Sentences about what the document does not state.
 
     Raises
     ------
@@ -137,12 +138,12 @@ def read(text: str | bytes) -> tuple[PartialSchema, tuple[str, ...]]:
     titles = ", ".join(kind.title for kind in FORMATS.values())
     remedy = f"Save the schema in one of the formats that are read ({titles}); YAML is not one."
     cause = "The schema file cannot be read"
-    found = mapping(json_value(text, SchemaError, cause, remedy, most=MOST_TEXT, unique=True), "it")
+    found = require_object(json_value(text, SchemaError, cause, remedy, most=MOST_TEXT, unique=True), "it")
     kind = FORMATS[recognize_format(found)]
     known = kind.read(found)
     gaps = (f"Column {column!r}: {lacking} must be declared." for column, lacking in known.gaps.items())
     never = [word for what, word in WORDS.items() if what not in kind.says]
-    general = [f"It cannot say: {', '.join(never)}, and whether any of it was read off rows."] if never else []
+    general = [f"{kind.title} cannot state: {', '.join(never)}, nor what was inferred from rows."] if never else []
     return known, (*gaps, *known.remarks, *general)
 
 
@@ -161,14 +162,14 @@ def write(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
     document : str
         The text to save.
     lost : tuple of str
-        What of the schema the format cannot say.
+        The properties of the schema that the format cannot state.
 
     Raises
     ------
     SchemaError
-        If the schema was read off rows and the format cannot say so: a reader of the document would
-        take it for declared, and believe in a guarantee that is void. Also if a name is in the
-        format's way.
+        If the schema was inferred from rows and the format cannot state that: readers of the
+        document would take the schema for declared, and believe in a guarantee that is void. Also
+        if the format does not allow a name.
     ParameterError
         If there is no format of that name.
     """
@@ -180,25 +181,25 @@ def write(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
             f"This schema was inferred from rows, and the format {kind.title} cannot record that.",
             "Declare its lines first, or save it in the format dpcore.",
         )
-    stated = stated_facts(schema)
+    stated = stated_properties(schema)
     return json.dumps(kind.write(schema), indent=2, ensure_ascii=False), tuple(
-        f"{WORDS[what]} ({', '.join(names[:NAMED])}{f', and {len(names) - NAMED:,} more' if names[NAMED:] else ''})"
+        f"{WORDS[what]} ({', '.join(names[:SHOWN])}{f', and {len(names) - SHOWN:,} more' if names[SHOWN:] else ''})"
         for what in WORDS
         if what not in kind.says and (names := stated[what])
     )
 
 
 def recognize_format(found: dict[str, Any]) -> str:
-    """Which format a document has, by what only that one has in it."""
+    """Return the name of a document's format, by a key that only this format has."""
     if isinstance(found.get("format"), str):
         return "dpcore"
     if isinstance(found.get("fields"), list):
         return "frictionless"
-    return "sdv" if SPEC in found else "private-pgm"
+    return "sdv" if VERSION_KEY in found else "private-pgm"
 
 
-def stated_facts(schema: Schema) -> dict[str, list[str]]:
-    """What a schema does say, of `WORDS`: of which columns, or of the table."""
+def stated_properties(schema: Schema) -> dict[str, list[str]]:
+    """Return the columns (or values) of a schema for each property in `WORDS` that it states."""
     of_kinds, of_table = (
         TABLES["of_kinds"],
         {
@@ -217,45 +218,52 @@ def stated_facts(schema: Schema) -> dict[str, list[str]]:
 
 
 def partial_schema(columns: Sequence[Fields], remarks: Sequence[str], source: Any = "declared") -> PartialSchema:
-    """What a document of another program says; it is taken for declared, unless it can say that it was not."""
+    """Return a partial schema of columns' fields; columns with a gap get a single category "?".
+
+    Columns count as declared unless `source` says "inferred".
+    """
     made = tuple(
         Column(fields["name"], "categorical", categories=("?",), origin="document")
-        if gap(fields)
+        if missing_part(fields)
         else Column(origin="document", **{name: value for name, value in fields.items() if value is not None})
         for fields in columns
     )
-    return PartialSchema(Schema(made, source=source), tuple(filter(gap, columns)), tuple(remarks))
+    return PartialSchema(Schema(made, source=source), tuple(filter(missing_part, columns)), tuple(remarks))
 
 
-def gap(fields: Fields) -> str:
-    """What a column lacks to be declared; empty if nothing."""
+def missing_part(fields: Fields) -> str:
+    """Return in words what a column lacks to be declared, its categories or bounds, else ""."""
     if fields["kind"] in ("categorical", "ordered"):
         return "" if fields.get("categories") else "its categories"
     lacking = [word for end, word in (("lower", "lowest"), ("upper", "highest")) if fields.get(end) is None]
     return f"its {' and '.join(lacking)} value" if lacking else ""
 
 
-def mapping(value: Any, what: str) -> dict[str, Any]:
-    """An object out of a document; SchemaError if it is none. `what` names it."""
+def require_object(value: Any, what: str) -> dict[str, Any]:
+    """Return a JSON object of a document; SchemaError if the value is anything else.
+
+    `what` names the value in the message.
+    """
     if not isinstance(value, dict):
-        raise SchemaError(f"The schema file cannot be read: {what} is no object with names and values.", REMEDY)
+        raise SchemaError(f"The schema file cannot be read: {what} is not a JSON object.", REMEDY)
     return value
 
 
-FORMS = {strftime_format(form): form for form in DATE_FORMS if "MON" not in form}
-YEAR_FIRST = re.compile("%Y([-/.]?)%m\\1%d|default$|any$")  # what dates are read by, whatever their declared form
+FORM_OF_PATTERN = {strftime_format(form): form for form in DATE_FORMS if "MON" not in form}
+YEAR_FIRST = re.compile("%Y([-/.]?)%m\\1%d|default$|any$")  # read without a declaration
 
 
 def add_bounds(fields: Fields, limits: dict[str, Any], ends: Sequence[str], shown: Any, remarks: list[str]) -> Fields:
-    """The fields of a column with its bounds, which stand under two names, and the form of its dates, if it has some.
+    """Return the fields of a column with the bounds that a document gives under two keys, `ends`.
 
-    A form that is none of ours is a remark.
+    Dates also get the form in which they are written, from the pattern `shown`. A pattern that
+    dpcore does not know is added to the remarks.
     """
     name, kind, form = fields["name"], fields["kind"], str(shown)
     if kind == "date":
-        if form not in FORMS and not YEAR_FIRST.match(form):
+        if form not in FORM_OF_PATTERN and not YEAR_FIRST.match(form):
             remarks.append(f"Column {name!r}: say how its dates are written.")
-        fields["number_format"] = FORMS.get(form, "")
+        fields["number_format"] = FORM_OF_PATTERN.get(form, "")
     for bound, end in zip(("lower", "upper"), ends if kind not in KINDS[:2] else (), strict=False):
         fields[bound] = value = limits.get(end)
         if value is not None and kind == "date":
@@ -272,40 +280,40 @@ def add_bounds(fields: Fields, limits: dict[str, Any], ends: Sequence[str], show
 
 
 def write_bounds(column: Column, ends: Sequence[str]) -> dict[str, Any]:
-    """The bounds of a column of numbers or dates, as documents write them under two names."""
+    """Return the bounds of a column of numbers or dates, under the two keys of a document."""
     values = cast(tuple[float, float], (column.lower, column.upper))
     if column.kind == "date":
-        return {end: format_day(value, column.number_format) for end, value in zip(ends, values, strict=True)}
-    return {end: int(value) if value == math.floor(value) else value for end, value in zip(ends, values, strict=True)}
+        return {end: format_day(one, column.number_format) for end, one in zip(ends, values, strict=True)}
+    return {end: int(one) if one == math.floor(one) else one for end, one in zip(ends, values, strict=True)}
 
 
 def categories_of(listed: Any, name: str) -> tuple[str, ...]:
-    """A list of categories, which may have labels."""
+    """Return a document's list of categories as texts; each is a value, perhaps with a label."""
     if not isinstance(listed, list) or not listed:
-        raise SchemaError(f"Column {name!r}: its categories are not a list.", "List every value that may occur.")
+        raise SchemaError(f"Column {name!r}: its categories are not a list.", "List every possible value.")
     values = [one.get("value") if isinstance(one, dict) else one for one in listed if one is not None]
     if not all(isinstance(value, str | int | float) for value in values):
-        raise SchemaError(f"Column {name!r}: a category is no text or number.", "List every value that may occur.")
+        raise SchemaError(f"Column {name!r}: a category is not a text or number.", "List every possible value.")
     return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)
 
 
-# Frictionless: a list of `fields`, each with a type and constraints.
+# Frictionless Table Schema: a list of `fields`, each with a type and constraints.
 
 FIELD_ENDS = TABLES["frictionless"]["ends"]
 
 
 def read_frictionless(found: dict[str, Any]) -> PartialSchema:
-    """What a Table Schema says; SchemaError if it is none."""
+    """Read a Frictionless Table Schema; SchemaError if it is malformed."""
     if not (fields := found["fields"]):
         raise SchemaError("This Table Schema has no list of fields.", REMEDY)
     check_width(fields)
     keys = found.get("primaryKey", [])
     columns, remarks = list[Fields](), list[str]()
     for raw in fields:
-        field = mapping(raw, "a field")
+        field = require_object(raw, "a field")
         if not isinstance(name := field.get("name"), str):
             raise SchemaError("A field of the Table Schema has no name.", "Give every field one.")
-        if keys in (name, [name]):  # one column that tells rows apart is a name of them
+        if keys in (name, [name]):  # a key of one column identifies rows
             remarks.append(f"Column {name!r} is the key of rows, and is left out.")
         else:
             columns.append(read_field(field, remarks))
@@ -313,11 +321,11 @@ def read_frictionless(found: dict[str, Any]) -> PartialSchema:
 
 
 def read_field(field: dict[str, Any], remarks: list[str]) -> Fields:
-    """A field as a column; what of it cannot be taken over is added to the remarks."""
-    name, type_, said = field["name"], field.get("type", "any"), field.get("description")
-    limits = mapping(field.get("constraints", {}), f"the constraints of {name!r}")
+    """Return the fields of a column from a Table Schema field; add what is unclear to `remarks`."""
+    name, type_, description = field["name"], field.get("type", "any"), field.get("description")
+    limits = require_object(field.get("constraints", {}), f"the constraints of {name!r}")
     fields: Fields = {"name": name, "missing": limits.get("required") is not True}
-    fields["description"] = said if isinstance(said, str) else ""
+    fields["description"] = description if isinstance(description, str) else ""
     if any(field.get(what) not in (None, plain) for what, plain in (("decimalChar", "."), ("groupChar", ""))):
         remarks.append(f"Column {name!r}: say how its numbers are written.")
     listed = limits.get("enum", field.get("categories"))
@@ -329,7 +337,7 @@ def read_field(field: dict[str, Any], remarks: list[str]) -> Fields:
 
 
 def write_field(column: Column) -> dict[str, Any]:
-    """A column as a field."""
+    """Return a column as a field of a Table Schema."""
     types = {"integer": "integer", "continuous": "number", "date": "date"}
     field: dict[str, Any] = {"name": column.name, "type": types.get(column.kind, "string")}
     field |= {"description": column.description} if column.description else {}
@@ -344,41 +352,41 @@ def write_field(column: Column) -> dict[str, Any]:
     return field | {"constraints": limits}
 
 
-# SDV: types of columns and, from SDV 2.0 on, what may occur.
+# SDV: types of columns and, from SDV 2.0 on, their categories and bounds.
 
-SPEC, VERSIONS = "METADATA_SPEC_VERSION", ("V2", "V1")
-TABLE = "table"  # as SDV names it
+VERSION_KEY, VERSIONS = "METADATA_SPEC_VERSION", ("V2", "V1")
+TABLE = "table"  # SDV's name for a single table
 SDV_KINDS, SDV_ENDS = TABLES["sdv"]["kinds"], TABLES["sdv"]["ends"]
-PROPOSED = "SDV may have detected these ranges from the rows, so they count as read off them until they are declared."
+PROPOSED = "SDV may have detected these ranges from the rows, so they count as inferred until declared."
 
 
 def read_sdv(found: dict[str, Any]) -> PartialSchema:
-    """What metadata of one table say; SchemaError if they are none."""
-    if found.get(SPEC) not in VERSIONS:
+    """Read SDV metadata of one table; SchemaError if they are malformed."""
+    if found.get(VERSION_KEY) not in VERSIONS:
         raise SchemaError(
-            "These SDV metadata are of a version that SDV's class Metadata does not write.",
-            "Load them by Metadata.load_from_json of SDV and save them again, or declare the columns on the page.",
+            "This SDV metadata file has a version that SDV's class Metadata does not write.",
+            "Load it by Metadata.load_from_json of SDV and save it again, or declare its columns on the page Data.",
         )
-    tables = mapping(found.get("tables"), "the list of tables")
+    tables = require_object(found.get("tables"), "the list of tables")
     if len(tables) != 1:
-        raise SchemaError(f"These metadata describe {len(tables):,} tables.", "Keep the one of these data.")
-    found = mapping(next(iter(tables.values())), "the table")
+        raise SchemaError(f"The metadata describe {len(tables):,} tables.", "Keep the table of your data set.")
+    found = require_object(next(iter(tables.values())), "the table")
     columns, remarks = list[Fields](), list[str]()
-    check_width(listed := mapping(found.get("columns"), "the list of columns"))
+    check_width(listed := require_object(found.get("columns"), "the list of columns"))
     for name, raw in listed.items():
-        fields = read_sdtype(name, mapping(raw, f"the column {name!r}"), remarks)
+        fields = read_sdtype(name, require_object(raw, f"the column {name!r}"), remarks)
         if found.get("sequence_key") == name:
-            remarks.append(f"Column {name!r} says whose row it is: say how many rows one person may have at most.")
+            remarks.append(f"Column {name!r} identifies persons: declare their max contributions.")
         elif fields is None or found.get("primary_key") == name:
-            remarks.append(f"Column {name!r} names persons or rows, and is left out.")
+            remarks.append(f"Column {name!r} identifies persons or rows, and is left out.")
         else:
             columns.append(fields)
-    ranged = any({*SDV_ENDS, "range_values"} & {*raw} for raw in listed.values())  # and so mappings
+    ranged = any({*SDV_ENDS, "range_values"} & {*raw} for raw in listed.values())  # checked above
     return partial_schema(columns, [PROPOSED, *remarks] if ranged else remarks, "inferred" if ranged else "declared")
 
 
 def read_sdtype(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | None:
-    """A column; None if it holds names, addresses or keys."""
+    """Return a column's fields from SDV metadata; None if it holds names, addresses or keys."""
     if not isinstance(sdtype := raw.get("sdtype"), str):
         raise SchemaError(f"Column {name!r} has no sdtype.", REMEDY)
     if sdtype not in SDV_KINDS:
@@ -387,7 +395,7 @@ def read_sdtype(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | 
     fields: Fields = {"name": name, "kind": kind, "missing": raw.get("range_is_nullable") is True}
     if kind in ("categorical", "ordered"):
         fields["kind"] = "ordered" if raw.get("order") else kind
-        if listed is None or sdtype == "boolean":  # whose words hang on the program that writes the table
+        if listed is None or sdtype == "boolean":  # programs write booleans with different words
             return fields
         return fields | {"categories": categories_of(listed, name)}
     whole = raw.get("decimal_places") == 0 or "int" in str(raw.get("computer_representation")).lower()
@@ -396,15 +404,15 @@ def read_sdtype(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | 
 
 
 def write_sdv(schema: Schema) -> dict[str, Any]:
-    """What metadata can say of a schema."""
+    """Return a schema as SDV metadata."""
     columns = {column.name: write_sdtype(column) for column in schema}
     if schema.persons is not None and schema.persons.id_column is not None:
         columns[schema.persons.id_column] = {"sdtype": "id"}
-    return {SPEC: VERSIONS[0], "tables": {TABLE: {"columns": columns}}, "relationships": []}
+    return {VERSION_KEY: VERSIONS[0], "tables": {TABLE: {"columns": columns}}, "relationships": []}
 
 
 def write_sdtype(column: Column) -> dict[str, Any]:
-    """The type of a column, and what may occur in it."""
+    """Return a column as SDV metadata: its type, and its categories or bounds."""
     limits: dict[str, Any] = {"range_is_nullable": column.missing}
     if not column.numeric:
         kind = "ordinal" if column.kind == "ordered" else "categorical"
@@ -415,39 +423,39 @@ def write_sdtype(column: Column) -> dict[str, Any]:
     return {"sdtype": "numerical"} | ({"decimal_places": 0} if column.whole else {}) | limits
 
 
-# private-pgm: how many codes every column has; categories or bins, and one for missing cells if there may be some.
+# private-pgm: the number of codes of every column: categories or bins, and one for missing cells.
 
 
 def read_domain(found: dict[str, Any]) -> PartialSchema:
-    """Columns whose values are the codes, as categories or, where there are too many, as whole numbers."""
+    """Read a private-pgm domain: columns of codes, as categories or (if many) whole numbers."""
     check_width(found)
     if not found or not all(is_whole(size, 1, MOST_EXACT - 1) for size in found.values()):
-        raise SchemaError("A domain must give each column name a whole number of 1 or more; this one does not.", REMEDY)
+        raise SchemaError("A domain must give each column a whole number of 1 or more.", REMEDY)
     columns: list[Fields] = [
         {"name": name, "kind": "integer", "lower": 0, "upper": size - 1}
         if size > MAX_CATEGORIES
         else {"name": name, "kind": "categorical", "categories": tuple(map(str, range(size)))}
         for name, size in found.items()
     ]
-    return partial_schema(columns, ["Values are codes, 0 to n - 1: it describes tables whose cells are such numbers."])
+    return partial_schema(columns, ["A domain describes encoded data: every value is a code, 0 to n - 1."])
 
 
 def write_frictionless(schema: Schema) -> dict[str, Any]:
-    """What a Table Schema can say of a schema."""
+    """Return a schema as a Frictionless Table Schema."""
     return {"fields": [write_field(column) for column in schema]}
 
 
 def write_domain(schema: Schema) -> dict[str, Any]:
-    """The number of codes by column."""
+    """Return the number of codes of each column."""
     return dict(zip(schema.names, schema.sizes, strict=True))
 
 
-OTHERS = TABLES["formats"]
+FILE_FORMATS = TABLES["formats"]
 FORMATS = {
     "dpcore": Format(
         "dpcore", "schema.json", [*WORDS], lambda found: PartialSchema(Schema.from_document(found)), Schema.to_document
     ),
-    "frictionless": Format(**OTHERS["frictionless"], read=read_frictionless, write=write_frictionless),
-    "sdv": Format(**OTHERS["sdv"], read=read_sdv, write=write_sdv),
-    "private-pgm": Format(**OTHERS["private-pgm"], read=read_domain, write=write_domain),
+    "frictionless": Format(**FILE_FORMATS["frictionless"], read=read_frictionless, write=write_frictionless),
+    "sdv": Format(**FILE_FORMATS["sdv"], read=read_sdv, write=write_sdv),
+    "private-pgm": Format(**FILE_FORMATS["private-pgm"], read=read_domain, write=write_domain),
 }

@@ -1,9 +1,8 @@
-"""Workbooks to columns: the first sheet that can be seen, each cell as text by a rule for that cell alone.
+"""Excel workbooks (xlsx) to columns: the first visible sheet, each cell as text.
 
-Formulas give the value that was last computed; cells with an error (#N/A, #DIV/0!) and the covered
-cells of merged ones are missing. A row is a row even where all its cells are empty, as long as a
-row below it has a cell: what a person emptied at the very end is not in the file, and nobody can
-count it.
+Formulas give their last computed value. Cells with an error (#N/A, #DIV/0!) and the covered cells
+of merged ones are missing. A row counts even if all its cells are empty, as long as a row below has
+a cell. Rows that a person cleared at the very end are not in the file, so they cannot be counted.
 """
 
 import io
@@ -14,17 +13,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpcore.datasets.delimited import check_width, clean, header_names, too_large
+from dpcore.datasets.delimited_text import check_width, clean_cells, header_names, too_large_error
 from dpcore.datasets.doubts import doubts_of_names
 from dpcore.errors import DataError
 from dpcore.extras import need
 from dpcore.text import as_text
 
-MOST_ROWS = 2**20  # what a sheet can hold
+MOST_ROWS = 2**20  # of a sheet
 ROWS_AT_ONCE = 4_096
-MEND = "Save it again as xlsx, or as CSV."
-NO_ROWS = "The first sheet that can be seen has no rows below its header."
-OTHERS = {  # a member of the archive that tells another kind of document
+RESAVE = "Save it again as xlsx, or as CSV."
+NO_ROWS = "The first visible sheet has no rows below its header."
+OTHER_DOCUMENTS = {  # by a file in the archive: other kinds of document
     "xl/workbook.bin": "a binary workbook (xlsb)",
     "content.xml": "an OpenDocument file (ods)",
     "Index/Document.iwa": "a Numbers document",
@@ -35,57 +34,57 @@ OTHERS = {  # a member of the archive that tells another kind of document
 
 
 def workbook_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Table, dict[str, str]]:
-    """The first visible sheet's table, and which sheets were there."""
+    """Parse a workbook; return the table on its first visible sheet, and how it was read."""
     need("python_calamine", "Reading an Excel file", DataError)
     import python_calamine as calamine  # seldom needed
 
     check_archive(raw, limit)
     try:
-        book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(raw))
-        sheets = [m for m in book.sheets_metadata if m.typ == calamine.SheetTypeEnum.WorkSheet]
+        workbook = calamine.CalamineWorkbook.from_filelike(io.BytesIO(raw))
+        sheets = [m for m in workbook.sheets_metadata if m.typ == calamine.SheetTypeEnum.WorkSheet]
         visible = [m.name for m in sheets if m.visible == calamine.SheetVisibleEnum.Visible]
         if not visible:
-            raise DataError("The workbook has no sheet that can be seen.", "Unhide the sheet with the table.")
-        sheet = book.get_sheet_by_name(visible[0])
-        headers, columns = cells_of(sheet, limit)
-        doubts = list(doubts_of_names(headers))
+            raise DataError("The workbook has no visible sheet.", "Unhide the sheet with the table.")
+        sheet = workbook.get_sheet_by_name(visible[0])
+        headers, columns = sheet_columns(sheet, limit)
+        warnings = list(doubts_of_names(headers))
         if visible[0] != sheets[0].name:
-            doubts.append("The first sheet is hidden: the first one that can be seen was read.")
+            warnings.append("The first sheet is hidden: the first visible one was read.")
         if sheet.merged_cell_ranges:
-            doubts.append("The sheet has merged cells: their value is in the first of them, the others are missing.")
+            warnings.append("The sheet has merged cells: only the first of them has a value.")
     except calamine.PasswordError:
-        raise DataError("The workbook is protected by a password.", "Save it without one.") from None
+        raise DataError("The workbook is protected by a password.", "Save it without a password.") from None
     except (calamine.CalamineError, OSError):
-        raise DataError("The workbook is cut short or damaged.", MEND) from None
-    read_as = {"sheet": visible[0], "doubts": "\n".join(doubts)}
+        raise DataError("The workbook is cut short or damaged.", RESAVE) from None
+    read_as = {"sheet": visible[0], "doubts": "\n".join(warnings)}
     if others := len(sheets) - 1:
         hidden = len(sheets) - len(visible)
         read_as["other sheets"] = f"{others:,} not read" + (f", {hidden:,} of them hidden" if hidden else "")
-    return pa.Table.from_arrays([clean(column, missing, ".") for column in columns], headers), read_as
+    return pa.Table.from_arrays([clean_cells(column, missing, ".") for column in columns], headers), read_as
 
 
 def check_archive(raw: bytes, limit: int) -> None:
-    """Refuse what is no workbook of this kind, or says itself that it is too large."""
+    """Raise DataError if the file is not an xlsx workbook, or declares more than `limit` bytes."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             members = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):  # a name that is no text; a version newer than Python
-        raise DataError("The workbook is cut short or damaged.", MEND) from None
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):  # a bad name; a newer zip version
+        raise DataError("The workbook is cut short or damaged.", RESAVE) from None
     names = {member.filename for member in members}
-    for name, text in OTHERS.items():
+    for name, text in OTHER_DOCUMENTS.items():
         if name in names:
-            raise DataError(f"The file is {text}, although it is called xlsx.", "Save it as xlsx or CSV.")
+            raise DataError(f"The file is {text}, not xlsx.", "Save it as xlsx or CSV.")
     if sum(member.file_size for member in members) > limit:
-        raise too_large(limit)
+        raise too_large_error(limit)
 
 
-def cells_of(sheet: Any, limit: int) -> tuple[list[str], list[pa.ChunkedArray]]:
-    """Headers and columns of text. The header is the first row that has text."""
+def sheet_columns(sheet: Any, limit: int) -> tuple[list[str], list[pa.ChunkedArray]]:
+    """Return the headers of a sheet, its first row with text, and its columns as text."""
     if sheet.end is None:
         raise DataError(NO_ROWS, "Put the table on the first sheet.")
     (top, left), (bottom, right) = sheet.start, sheet.end
     if not 0 <= top <= bottom < MOST_ROWS:
-        raise DataError("The sheet has cells below the last row that a sheet can have.", MEND)
+        raise DataError(f"The sheet has cells below the last row ({MOST_ROWS:,}).", RESAVE)
     check_width(right - left + 1)
     rows = enumerate(sheet.iter_rows(), start=1)
     first: list[Any] = next((row for _, row in rows if any(cell != "" for cell in row)), [])
@@ -98,13 +97,13 @@ def cells_of(sheet: Any, limit: int) -> tuple[list[str], list[pa.ChunkedArray]]:
             if any(cell != "" for cell in row[width:]):
                 raise DataError(
                     "A row has a cell beyond the last header.",
-                    "Give every column a header, or clear that cell.",
+                    "Give every column a header, or clear the cell.",
                     f"Row {line:,} has a cell beyond the last header.",
                 )
-        texts = [[text_of(row[j]) for _, row in block] for j in range(width)]
+        texts = [[cell_text(row[j]) for _, row in block] for j in range(width)]
         size += sum(8 + len(cell or "") for column in texts for cell in column)
         if size > limit:
-            raise too_large(limit)
+            raise too_large_error(limit)
         for part, column in zip(parts, texts, strict=True):
             part.append(pa.array(column, pa.string()).dictionary_encode())
     if not parts or not parts[0]:
@@ -112,6 +111,6 @@ def cells_of(sheet: Any, limit: int) -> tuple[list[str], list[pa.ChunkedArray]]:
     return headers, [pa.chunked_array(part) for part in parts]
 
 
-def text_of(cell: Any) -> str | None:
-    """A cell's text; dates, times and whole numbers as people write them, whatever else is in the column."""
+def cell_text(cell: Any) -> str | None:
+    """Return a cell as text, or None if it is empty; numbers and dates as people write them."""
     return (cell or None) if isinstance(cell, str) else as_text(cell)

@@ -34,7 +34,7 @@ from dpcore.text import as_text
 
 NUMBER = r"^([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity))$"
 WHOLE = r"^[+-]?[0-9]+$"
-# A number with leading zeros (a postal code), or more digits than a float holds (an account).
+# Leading zeros (a postal code), or more digits than a float holds (an account), make a name.
 NAME = r"^[+-]?(0[0-9].*|[0-9]{16,}|(?i:inf.*))$"
 BLOCK = 1 << 16  # texts that are parsed together
 FORM = re.compile(r"(\D{0,4})1([ ,.'’\u00a0\u202f]?)234(?:([.,])(50{0,7}))?(\D{0,4})")
@@ -79,7 +79,7 @@ def factorize_texts(values: pd.Series[Any], *, unused: bool = False) -> tuple[In
 
 
 def _read_categories(read: Callable[..., tuple[Ints, Any]], values: pd.Series[Any]) -> tuple[Ints, Any]:
-    """Apply `read` to the categories that occur, in the order of their first cells.
+    """Apply `read` to the categories of a categorical column that occur, in order of occurrence.
 
     Returns for each cell the index of its text (-1: missing), and the texts that `read` returns.
     """
@@ -142,7 +142,10 @@ def factorize_trimmed(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
 
 
 def _trim(indices: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
-    """Strip spaces around distinct texts, merge texts that become equal, and renumber the cells."""
+    """Strip spaces around distinct texts, merge texts that become equal, and renumber cells.
+
+    `indices` has the text of each cell, -1 for a missing one. Returns the new indices and texts.
+    """
     if all(pc.utf8_trim_whitespace(block).equals(block) for block in _blocks(words)):
         return indices, words
     again = pc.utf8_trim_whitespace(words).dictionary_encode()
@@ -165,12 +168,12 @@ def _factorize(column: pa.Array) -> tuple[Ints, pa.Array]:
 
 
 def _blocks(words: pa.Array) -> Iterator[pa.Array]:
-    """Yield the texts in blocks of at most `BLOCK`."""
+    """Yield consecutive blocks of texts, each with at most `BLOCK` texts."""
     return (words[i : i + BLOCK] for i in range(0, len(words), BLOCK))
 
 
 def in_blocks(read: Reader[More]) -> Reader[More]:
-    """Decorate a function on texts so that it runs block by block, which bounds its memory."""
+    """Decorate a function from texts to numbers so that it runs block by block, to bound memory."""
 
     @wraps(read)
     def read_all(words: pa.Array, /, *more: More.args, **named: More.kwargs) -> Floats:
@@ -202,7 +205,7 @@ class NumberFormat:
 
     @classmethod
     def from_example(cls, text: str) -> Self | None:
-        """Return the format in which `text` is 1234 or 1234.5; None if `text` is neither."""
+        """Return the number format in which `text` is 1234 or 1234.5; None if `text` is neither."""
         found = FORM.fullmatch(text)
         if not found:
             return None
@@ -224,21 +227,24 @@ class NumberFormat:
         return self == NumberFormat(decimals=self.decimals)
 
     def write(self, number: float) -> str:
-        """Return a number as text in this format."""
+        """Return a number as text in this number format."""
         plain = f"{abs(number):,.{self.decimals}f}"
         marks = str.maketrans({",": self.thousands, ".": self.mark})
         return f"{'-' if number < 0 else ''}{self.prefix}{plain.translate(marks)}{self.suffix}"
 
     @cached_property
     def pattern(self) -> str:
-        """Regular expression of texts in this format, with affixes and thousands marks optional."""
+        """Regular expression of texts in this number format; affixes and marks are optional."""
         before, after = (f"(?:{re.escape(part.strip())})?" for part in (self.prefix, self.suffix))
         whole = f"[1-9][0-9]{{0,2}}(?:{re.escape(self.thousands)}[0-9]{{3}})+|[0-9]+" if self.thousands else "[0-9]+"
         fraction = rf"(?:{re.escape(self.mark)}(?P<f>[0-9]*))?"
         return rf"^(?P<s>[+-]?){before}\s*(?P<t>[+-]?)(?P<w>{whole}){fraction}\s*{after}$"
 
     def numbers(self, values: pd.Series[Any]) -> Floats:
-        """Return the cells as numbers, shape (n,); NaN where a cell is missing or not a number."""
+        """Return the cells as numbers, shape (n,), read by this format; NaN where not a number.
+
+        NaN also where a cell is missing. Cells that are numbers already are returned unchanged.
+        """
         if pd.api.types.is_any_real_numeric_dtype(values.dtype):
             return as_numbers(values)
         if isinstance(values.dtype, pd.CategoricalDtype):

@@ -144,14 +144,7 @@ class Column:
     if TYPE_CHECKING:  # bounds of dates may be given as texts
 
         def __init__(
-            self,
-            name: str,
-            kind: Kind,
-            *,
-            lower: Bound = None,
-            upper: Bound = None,
-            bins: BinEdges = ...,
-            **fields: Any,
+            self, name: str, kind: Kind, *, lower: Bound = None, upper: Bound = None, bins: BinEdges = ..., **more: Any
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -197,7 +190,7 @@ class Column:
         for name, days in map_bounds(vars(self), as_day).items() if self.kind == "date" else ():
             if days is None or (isinstance(days, tuple) and None in days):
                 cause = f"Column {self.name!r}: a bound or cut point is no date."
-                raise SchemaError(cause, "Write 2021-03-05.")
+                raise SchemaError(cause, "Write dates like 2021-03-05.")
             object.__setattr__(self, name, days)
         points, marks = self.bins if isinstance(self.bins, tuple) else (), self.missing_values
         bounds = [bound for bound in (self.lower, self.upper) if bound is not None]
@@ -215,7 +208,7 @@ class Column:
         object.__setattr__(self, "categories", tuple(map(as_text, self.categories)))
 
     def _check_categories(self, fail: Fail) -> None:
-        """Call `fail` with a cause and a remedy if the categories contradict the declaration."""
+        """Call `fail` with a cause and a remedy if the declared categories are not usable."""
         if not self.categories:
             fail("it has no categories.", "List every value that may occur.")
         if len({*map(canonical, self.categories)}) != len(self.categories) or "" in self.categories:
@@ -231,7 +224,7 @@ class Column:
             fail("clip needs a code for unknown categories.", "Use missing=True, or choose refuse.")
 
     def _check_numbers(self, fail: Fail) -> None:
-        """Call `fail` with a cause and a remedy if bounds, bins, format or step are not usable."""
+        """Call `fail` with a cause and a remedy if the declared bounds or bins are not usable."""
         low, high, remedy = self.lower, self.upper, "Give the lowest and highest possible value."
         if low is None or high is None:
             fail("its bounds are not declared.", remedy)
@@ -272,7 +265,7 @@ class Column:
 
     @cached_property
     def _scale(self) -> Reals:
-        """The rule by which a numeric column reads, bins, draws and writes its numbers."""
+        """The scale of a numeric column: it reads, bins, draws and writes the column's numbers."""
         low, high = cast(tuple[float, float], (self.lower, self.upper))
         return SCALES[self.kind](low, high, self.bins, self.number_format, self.step)
 
@@ -360,7 +353,7 @@ class Column:
 
     @cached_property
     def _codes(self) -> dict[str, int]:
-        """Code of each category, by the category's canonical text."""
+        """Mapping from the canonical text of each category to its code."""
         return {canonical(category): code for code, category in enumerate(self.categories)}
 
     def encode(self, values: pd.Series[Any]) -> Codes:
@@ -403,7 +396,7 @@ class Column:
             The codes, the numbers (None for categories), and the number of misfits by reason.
         """
         if self.numeric:
-            return self.coded_numbers(self._scale.read(values), values.isna().to_numpy(dtype=bool), times)
+            return self.encode_numbers(self._scale.read(values), values.isna().to_numpy(dtype=bool), times)
         indices, texts = factorize_texts(values, unused=True)
         known = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
         codes, absent = np.append(known, self.size - 1)[indices], indices < 0
@@ -431,7 +424,7 @@ class Column:
         numeric = pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type)
         if numeric and self.numeric and self.kind != "date":
             numbers = cells.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-            return self.coded_numbers(numbers, np.isnan(numbers))
+            return self.encode_numbers(numbers, np.isnan(numbers))
         if not pa.types.is_dictionary(cells.type):
             cells = cells.dictionary_encode()
         words = cells.dictionary
@@ -441,7 +434,7 @@ class Column:
         numbers = None if found.numbers is None else found.numbers[indices]
         return CodedColumn(found.codes[indices], numbers, found.misfits)
 
-    def coded_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> CodedColumn:
+    def encode_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> CodedColumn:
         """Encode numbers of a numeric column, and count those that do not fit.
 
         Parameters
@@ -496,8 +489,8 @@ class Column:
     def _clip_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> tuple[Floats, Counter[str]]:
         """Return numbers clipped into the bounds, shape (n,), and counts of misfits by reason.
 
-        Misfits are counted only if `outside` is "refuse". Whole numbers are rounded down; NaN
-        becomes `lower` unless "missing" is declared.
+        Misfits are counted only if `outside` is "refuse". Numbers of integer and date columns are
+        rounded down; NaN becomes `lower` unless "missing" is declared.
         """
         low, high, misfits = cast(float, self.lower), cast(float, self.upper), Counter[str]()
         if self.missing_values:
@@ -670,7 +663,7 @@ class Column:
 
 
 def map_bounds(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return a column's bounds, cut points and missing values, each converted by `change`.
+    """Apply `change` to a column's bounds, bin edges and missing values; return them by name.
 
     Fields that are None or absent are left out, and so are bins that are not a list of points.
     """

@@ -76,12 +76,12 @@ def as_day(value: Any) -> float | None:
 
 
 def iso(day: float) -> str:
-    """Return a day as ISO text, such as 2021-03-05."""
+    """Return a day, counted from 1970-01-01, as ISO text such as 2021-03-05."""
     return str(np.datetime64(math.floor(day), "D"))
 
 
 def format_day(day: float, form: str) -> str:
-    """Return a day as text in a date format of `DATE_FORMS`, such as "d/m/y"; ISO text for "".
+    """Return a day, counted from 1970-01-01, in a date format such as "d/m/y"; ISO text for "".
 
     Day and month have two digits, or the month its English name.
     """
@@ -97,9 +97,9 @@ def strftime_format(form: str) -> str:
 
 
 def detect_date_format(words: pa.Array, order: str) -> str:
-    """Return the date format that all texts have; `order` if the texts differ in format.
+    """Return the date format that all texts share; `order` if their formats differ.
 
-    Texts are dates whose day, month and year are in `order`.
+    The texts are dates whose day, month and year are in `order`, such as "d/m/y".
     """
     for form in (form for form in DATE_FORMS if form and DATE_FORMS[form] == order):
         shape = PART.sub(lambda part: SHAPE.get(part[0], "[0-9]{1,2}"), form).replace(".", "[.]")
@@ -179,7 +179,7 @@ def parse_days(words: pa.Array, form: str = "") -> Floats:
 
 
 def _read_part(parts: pa.StructArray, name: str) -> Floats:
-    """Return year, month or day (`name`: "y", "m", "d") of matched texts as numbers, shape (n,).
+    """Return the year, month or day ("y", "m", "d") of parsed dates as numbers, shape (n,).
 
     English month names become 1 to 12, other words 0.
     """
@@ -192,7 +192,7 @@ def _read_part(parts: pa.StructArray, name: str) -> Floats:
 
 
 def _calendar_days(year: Floats, month: Floats, day: Floats) -> Floats:
-    """Return days since 1970-01-01, shape (n,); NaN where the calendar has no such date."""
+    """Return dates as days since 1970-01-01, shape (n,); NaN where there is no such date."""
     there: Flags = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
     months = np.where(there, (year - 1970) * 12 + month - 1, 0).astype(np.int64)
     first, after = ((months + more).astype("datetime64[M]").astype("datetime64[D]").astype(int) for more in (0, 1))

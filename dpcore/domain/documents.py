@@ -56,7 +56,7 @@ def json_value(
         refuse(f"{word} is not a JSON number")
 
     def require_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        return found if len(found := dict(pairs)) == len(pairs) else refuse("a name occurs twice")
+        return found if len(found := dict(pairs)) == len(pairs) else refuse("an object has a name twice")
 
     if len(text) > most:
         refuse(f"the document has more than {most / 2**20:,.1f} MiB")

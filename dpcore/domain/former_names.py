@@ -52,7 +52,7 @@ def renamed_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return `given` with its keys replaced by `names`; TypeError if two keys become one."""
+    """Return a mapping with its keys renamed by `names`; TypeError if two keys become one."""
     found = {names.get(name, name): value for name, value in given.items()}
     if len(found) < len(given):
         raise TypeError("a name is given in its former and in its current form")

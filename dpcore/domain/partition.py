@@ -32,7 +32,7 @@ Recoding = tuple[Schema, list[tuple[str, Ints]]]
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """The codes of one column, divided into blocks."""
+    """The codes of one column, divided into disjoint blocks."""
 
     blocks: Ints  # block of each code; every block has a code
     names: tuple[str, ...]  # of the blocks
@@ -48,11 +48,14 @@ class Axis:
         return np.argsort(self.blocks, kind="stable")
 
     def shares(self, inside: Flags) -> Floats:
-        """Return the share of each block's codes that are marked: shape (codes,) to (blocks,)."""
+        """Return which share of each block's codes is marked in `inside`, shape (blocks,).
+
+        `inside` is a mask over the column's codes.
+        """
         return np.bincount(self.blocks, weights=inside, minlength=len(self.names)) / self.sizes
 
     def draw(self, blocks: Ints, rng: np.random.Generator) -> Ints:
-        """Return one code of each given block, drawn uniformly, shape (n,)."""
+        """Return one code of each given block of the column, drawn uniformly, shape (n,)."""
         first = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         offsets = np.floor(rng.random(len(blocks)) * self.sizes[blocks]).astype(np.intp)
         return np.asarray(self.codes_by_block[first[blocks] + offsets])
@@ -70,7 +73,7 @@ class Partition:
 
     @classmethod
     def whole(cls, schema: Schema) -> Partition:
-        """Return the partition whose only cell is the whole domain."""
+        """Return the coarsest partition of a schema's domain: one cell that contains everything."""
         return cls(schema, tuple(Axis(np.zeros(size, dtype=np.intp), (ANY,)) for size in schema.sizes))
 
     def refine(self, column: str, blocks: Ints, names: Sequence[str]) -> Partition:
@@ -84,21 +87,24 @@ class Partition:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of blocks per column."""
+        """Number of blocks that each column is divided into."""
         return tuple(len(axis.names) for axis in self.axes)
 
     @property
     def size(self) -> int:
-        """Number of cells."""
+        """Number of cells of the partition."""
         return prod(self.shape)
 
     @property
     def divided_columns(self) -> tuple[str, ...]:
-        """Names of the columns that have more than one block."""
+        """Names of the columns that the partition divides into more than one block."""
         return tuple(name for name, n in zip(self.schema.names, self.shape, strict=True) if n > 1)
 
     def parents(self, coarser: Partition) -> Ints:
-        """Return for each cell the cell of a coarser partition that contains it, shape (size,)."""
+        """Return for each cell the index of the cell of a coarser partition that contains it.
+
+        The result has the shape (cells,).
+        """
         index = np.zeros(1, dtype=np.intp)
         for fine, coarse in zip(self.axes, coarser.axes, strict=True):  # flat: arrays have 64 axes at most
             above = np.empty(len(fine.names), dtype=np.intp)
@@ -107,10 +113,10 @@ class Partition:
         return index
 
     def weights(self, masks: dict[str, Flags]) -> Floats:
-        """Return the share of each cell that a product of code sets covers, shape (size,).
+        """Return the share of each cell that a range query covers, shape (cells,).
 
-        `masks` has a mask over codes per column; a column without one is unrestricted. Values are
-        taken as uniform within a cell.
+        `masks` has the query's mask over codes per column; a column without one is unrestricted.
+        Values are taken as uniform within a cell.
         """
         shares = np.ones(1)
         for name, axis in zip(self.schema.names, self.axes, strict=True):
@@ -119,7 +125,7 @@ class Partition:
         return shares
 
     def blocks(self, cells: Ints) -> list[Ints]:
-        """Return the blocks of the given cells: one array of shape (n,) per column."""
+        """Return the block of each given cell in every column, one array of shape (n,) each."""
         found: list[Ints] = []
         for size in reversed(self.shape):
             cells, block = np.divmod(cells, size)
@@ -174,7 +180,10 @@ class Binarization:
 
     @property
     def rules(self) -> list[tuple[str, NDArray[np.int64]]]:
-        """Per bit its source column, and the bit of each of that column's codes."""
+        """Rules of `PrivateTable.recode` from codes to bits: per bit its source column and values.
+
+        The values are the bit of each of the source column's codes.
+        """
         return [
             (column.name, np.arange(column.size) >> shift & 1)
             for column, group in zip(self.source, self.groups, strict=True)

@@ -30,7 +30,7 @@ class RangeQuery:
 
     @classmethod
     def of(cls, codes: Mapping[str, Sequence[int]], name: str = "") -> RangeQuery:
-        """Return the query with these codes per column; repeated codes are dropped."""
+        """Return the range query for a mapping from columns to codes; duplicates are dropped."""
         return cls(tuple((column, tuple(sorted({*map(int, own)}))) for column, own in codes.items()), name)
 
     def code_masks(self, schema: Schema) -> dict[str, Flags]:
@@ -43,9 +43,9 @@ class RangeQuery:
 
 
 def code_mask(column: Column, chosen: Sequence[int]) -> Flags:
-    """Return the mask of the chosen codes of a column; ParameterError for undeclared codes.
+    """Return the mask of the chosen codes of a column, shape (codes,).
 
-    `chosen` must be in increasing order.
+    `chosen` must be in increasing order. ParameterError if it is empty or has undeclared codes.
     """
     inside = np.zeros(column.size, dtype=bool)
     if not chosen or chosen[-1] >= len(inside) or chosen[0] < 0:

@@ -21,7 +21,8 @@ from dpcore.text import is_writable
 ORDER, NEVER, NO_CODE = "<=", ", never ", -1
 MOST_RULES = 500
 HOW = phrase(
-    "Two columns of numbers or of dates: “start <= end”. Two listed values: “age = 0-17, never status = married”."
+    "Write an order of two numeric or date columns: “start <= end”; "
+    "or an impossible pair of values: “age = 0-17, never status = married”."
 )
 ColumnCode = tuple[int, int]
 RuleEnds = tuple[ColumnCode, ColumnCode]
@@ -29,7 +30,7 @@ RuleEnds = tuple[ColumnCode, ColumnCode]
 
 
 def check_texts(texts: Any) -> list[str]:
-    """Return the rules stripped of spaces; SchemaError if they are no texts or too many."""
+    """Return the rules of a schema, stripped of spaces; SchemaError if they are not texts."""
     known = isinstance(texts, list | tuple) and len(texts) <= MOST_RULES
     if not known or not all(isinstance(text, str) and is_writable(text) for text in texts):
         raise SchemaError(f"The rules must be a list of at most {MOST_RULES:,} texts.", HOW)
@@ -66,7 +67,7 @@ def parse_rules(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnd
         ends = [known[side] for side in sides if side in known]
         kinds = {columns[j].kind == "date" for j, _ in ends}
         if not len(sides) == len(ends) == len({j for j, _ in ends}) == 2 or len(kinds) != 1:
-            raise SchemaError(f"The rule {text!r} does not fit the columns.", HOW)
+            raise SchemaError(f"The rule {text!r} cannot be read, or does not fit the columns.", HOW)
         found.append((ends[0], ends[1]))
     roles = {(j, code == NO_CODE) for ends in found for j, code in ends}
     if both := [columns[j].name for j, order in roles if order and (j, False) in roles]:

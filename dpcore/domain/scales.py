@@ -48,13 +48,13 @@ class Reals:
         self.any = not self.whole and self.written is None and step is None  # any number may occur
 
     def check(self, fail: Fail) -> None:
-        """Call `fail` with a cause and a remedy if the declaration contradicts itself."""
+        """Call `fail` with a cause and a remedy if a numeric column's declaration is unusable."""
         if self.form and self.written is None:
             fail("its number_format is unknown.", "Write 1234.5 in that format: 1234.50, or $1,234.50.")
         step = self.step
         number = is_number(step) and 0 < step < math.inf and not (self.whole and step % 1)
         if step is not None and not (number and self._from_ticks(1.0) == step):
-            fail("its step is not positive, or finer than its decimals.", "Write 5, or 1000.")
+            fail("its step is not positive, or finer than its decimals.", "Use a step such as 5.")
         self._check_bounds(fail)
         if isinstance(self.bins, tuple):
             if len(self.bins) >= MAX_BINS:
@@ -74,7 +74,7 @@ class Reals:
         self._check_fine("bounds", (self.low, self.high), fail)
 
     def _check_fine(self, what: str, numbers: tuple[float, ...], fail: Fail) -> None:
-        """Call `fail` if a number is fractional in an integer column, or off the column's grid."""
+        """Call `fail` if one of the numbers is not on the column's grid of steps or decimals."""
         if self.whole and any(number != math.floor(number) for number in numbers):
             cause = f"an integer column has fractional {what}."
             fail(cause, "Use whole numbers or the type continuous.")
@@ -82,11 +82,11 @@ class Reals:
             fail("a bound or cut point is finer than its step or decimals.", "Round that number.")
 
     def _to_ticks(self, number: Any) -> Any:
-        """Return numbers in units of the step or of the last decimal, rounded to whole units."""
+        """Return numbers in units of the column's step or last decimal, rounded to whole units."""
         return self.rounding(number / self.step if self.step else number * self.steps_per_unit)
 
     def _from_ticks(self, tick: Any) -> Any:
-        """Return the numbers that are `tick` steps, or `tick` units of the last decimal."""
+        """Return the numbers at whole multiples of the column's step or last decimal."""
         if self.step:
             decimals = 0 if self.whole else self.written.decimals if self.written else MOST_DECIMALS
             return np.round(tick * self.step, decimals)
@@ -94,11 +94,11 @@ class Reals:
 
     @property
     def end(self) -> float:
-        """Right edge of the last bin."""
+        """Right edge of the numeric column's last bin."""
         return self.high
 
     def round_outward(self) -> tuple[float, float, Bins]:
-        """Return the bounds rounded outward to bins of one round width, and these bins.
+        """Return a numeric column's bounds rounded outward to a round bin width, and its bins.
 
         The width is 1, 2 or 5 times a power of ten, the smallest that makes at most `MOST_ROUND`
         bins; at most one bin at each end can be empty. Bounds are never rounded across 0. Whole
@@ -122,7 +122,7 @@ class Reals:
 
     @cached_property
     def edges(self) -> Floats:
-        """Boundaries of the bins, shape (bins + 1,)."""
+        """Boundaries of a numeric column's bins, shape (bins + 1,)."""
         if isinstance(self.bins, tuple):
             return np.array([self.low, *self.bins, self.end], dtype=float)
         count = int(self.bins)
@@ -141,24 +141,24 @@ class Reals:
 
     @cached_property
     def count(self) -> int:
-        """Number of bins."""
+        """Number of bins of a numeric column."""
         return len(self.edges) - 1
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
-        """Texts of the bins' lower ends, and of their upper ends."""
+        """Texts of the lower ends of a numeric column's bins, and texts of their upper ends."""
         edges = self.edges.tolist()
         texts = distinct_texts(edges) if self.written is None else [self.written.write(edge) for edge in edges]
         return texts[:-1], texts[1:]
 
     def interval(self, first: int, end: int) -> str:
-        """Return the text of the bins `first` to `end - 1` as one interval."""
+        """Return the bins `first` to `end - 1` of a numeric column as the text of one interval."""
         low, high = self.ends[0][first], self.ends[1][end - 1]
         return low if low == high and self.whole else f"{low}{self.between}{high}"
 
     @property
     def text(self) -> str:
-        """Bounds, bins and step as text for readers."""
+        """Bounds, bins and step of a numeric column as text for readers."""
         bins = f"by {self.bins}" if isinstance(self.bins, str) else f"{self.count} bins"
         if isinstance(self.bins, tuple):
             bins = f"cut at {', '.join(map(self.plain, self.bins))}"
@@ -170,7 +170,7 @@ class Reals:
         return f"{self.plain(self.low)} to {self.plain(self.high)}, {bins}{step}"
 
     def write(self, number: float) -> str:
-        """Return a number in the number format, or without one as short text."""
+        """Return a number in the column's number format; without a format, as short text."""
         return short(number) if self.written is None else self.written.write(number)
 
     describe = write  # for readers
@@ -180,7 +180,7 @@ class Reals:
         return as_numbers(values) if self.written is None else self.written.numbers(values)
 
     def draw(self, bins: Ints, rng: np.random.Generator) -> Floats:
-        """Return a number from each given bin, drawn uniformly, shape (n,)."""
+        """Return a number from each given bin of a numeric column, drawn uniformly, shape (n,)."""
         edges = self.edges
         low, high = edges[bins], edges[bins + 1]
         if self.any:
@@ -193,7 +193,7 @@ class Reals:
         return np.asarray(self._from_ticks(drawn), dtype=float)
 
     def cells(self, numbers: Any) -> pd.Series[Any]:
-        """Return numbers as cells: numbers in a plain format, else text in the number format."""
+        """Return numbers as cells of a column: as text, or as numbers if the format is plain."""
         if self.is_plain:
             return pd.Series(numbers)
         different, inverse = np.unique(numbers, return_inverse=True)
@@ -209,19 +209,19 @@ class Wholes(Reals):
     def _check_bounds(self, fail: Fail) -> None:
         """Call `fail` if integers have decimals or are too large; else check like `Reals`."""
         if self.written is not None and self.written.decimals:
-            fail("an integer column is written with decimals.", "Write 1234, or use continuous.")
+            fail("an integer column has a number_format with decimals.", "Write 1234, or use continuous.")
         if max(abs(self.low), abs(self.high)) >= MOST_EXACT:
             fail("its bounds are too large to count in whole numbers.", "Use the type continuous.")
         super()._check_bounds(fail)
 
     @property
     def end(self) -> float:
-        """Right edge of the last bin: one step above the upper bound."""
+        """Right edge of an integer column's last bin: one step above the upper bound."""
         return self.high + (self.step or 1)
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
-        """Texts of the lowest and of the highest integer of each bin."""
+        """Texts of the lowest integers of the bins, and texts of the highest integers."""
         whole = np.ceil(self.edges).astype(int)
         tell = str if self.written is None else self.written.write
         last = whole[1:] - int(self.step or 1)
@@ -260,36 +260,36 @@ class Days(Wholes):
 
     @cached_property
     def _unit_starts(self) -> tuple[Floats, Ints]:
-        """The first days of the column's calendar unit, and how many lie before each bin edge."""
+        """First days of the column's calendar unit, and their number before each bin edge."""
         days = dates.unit_starts(self.low - 1, self.high, self.unit)
         return days, np.searchsorted(days, self.edges)
 
     @property
     def text(self) -> str:
-        """Bounds, bins and step as text for readers, with ISO dates."""
+        """Bounds, bins and step of a date column as text for readers, with ISO dates."""
         return super().text + (f", first of {self.unit}" if self.unit else "")
 
     def round_outward(self) -> tuple[float, float, Bins]:
-        """Return the bounds rounded outward to whole calendar units, and the name of that unit."""
+        """Return a date column's bounds rounded outward to whole calendar units, and that unit."""
         unit = dates.default_unit(self.low, self.high, self.unit)
         after = dates.unit_starts(self.low, self.high + 400, unit)
         return dates.unit_start(self.low, unit), float(after[after > self.high][0]) - 1, unit
 
     @cached_property
     def edges(self) -> Floats:
-        """First days of the bins, and the day after the last bin, shape (bins + 1,)."""
+        """First day of each bin of a date column, and the day after the last, shape (bins + 1,)."""
         if isinstance(self.bins, str):
             return np.array([self.low, *dates.unit_starts(self.low, self.high, self.bins), self.end])
         return np.ceil(super().edges)
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
-        """Names of the calendar units in which bins begin, and of those in which bins end."""
+        """Names of the calendar units in which a date column's bins begin, and in which end."""
         edges, unit = self.edges.tolist(), self.bins if isinstance(self.bins, str) else "day"
         return [dates.unit_name(day, unit) for day in edges[:-1]], [dates.unit_name(day - 1, unit) for day in edges[1:]]
 
     def describe(self, number: float) -> str:
-        """Return a day as ISO text for readers."""
+        """Return a day, counted from 1970-01-01, as ISO text for readers."""
         return dates.iso(number)
 
     def read(self, values: pd.Series[Any]) -> Floats:
@@ -297,14 +297,17 @@ class Days(Wholes):
         return dates.as_days(values, self.order)
 
     def draw(self, bins: Ints, rng: np.random.Generator) -> Floats:
-        """Return a day from each given bin, drawn uniformly; with a step, a unit's first day."""
+        """Return a day from each given bin of a date column, drawn uniformly, shape (n,).
+
+        With a step, such as "month", only first days of that unit are drawn.
+        """
         if self.unit is None:
             return super().draw(bins, rng)
         days, before = self._unit_starts
         return np.asarray(days[rng.integers(before[bins], before[bins + 1])], dtype=float)
 
     def write(self, number: float) -> str:
-        """Return a day in the column's date format."""
+        """Return a day, counted from 1970-01-01, as text in the column's date format."""
         return dates.format_day(number, self.order)
 
 

@@ -123,7 +123,7 @@ class Schema:
         if len(set(names)) != len(names):
             raise SchemaError("Two columns have the same name.", "Rename one of them.")
         if self.target is not None and self.target not in names:
-            raise SchemaError(f"The target {self.target!r} is not a column of the schema.", "Choose one.")
+            raise SchemaError(f"The target {self.target!r} is not a column of the schema.", "Name a column.")
         if self.source not in ("declared", "inferred"):
             raise SchemaError("The schema's `source` is unknown.", "Use declared or inferred.")
         if self.max_rows is not None and not is_whole(self.max_rows, 1, MOST_EXACT - 1):
@@ -182,7 +182,7 @@ class Schema:
 
     @property
     def origins(self) -> dict[Origin, int]:
-        """Number of columns per origin of their declaration (`Column.origin`)."""
+        """Number of columns declared by a person, by a document, by a proposal or by a change."""
         return dict(Counter(sorted((one.origin for one in self), key=get_args(Origin).index)))
 
     def index(self, name: str) -> int:
@@ -314,7 +314,7 @@ class Schema:
         return json.dumps(self.to_document(), indent=2, ensure_ascii=False)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the document of `to_json` as JSON-ready values."""
+        """Return the schema as JSON-ready values, which `from_document` reads."""
         usual = ("origin", self.source)  # the default, which is not written
         return {
             "format": "dpcore schema 1",

@@ -39,37 +39,42 @@ class Attribute(ABC):
         self.column, self.start = column, start
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        """Return the number of children that nodes of these ranges would have, shape (nodes,).
+        """Return how many children each tree node has if split by this column, shape (nodes,).
 
-        Below 2 a node cannot be split.
+        `low` and `high` are the ends of the column's range in each node. Below 2 a node cannot be
+        split.
         """
         return np.where(high - low >= 2, 2, 0)
 
     @abstractmethod
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return the child that each row goes to, shape (n,).
+        """Return the index of the child node that each row goes to, shape (n,).
 
-        `values` are codes or ticks; `points` and `low` are the split point and the lower end of the
-        range of each row's node.
+        `values` are the rows' codes or ticks in this column. `points` and `low` are the split point
+        and the lower end of the range in each row's node.
         """
 
     def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """Return the ranges of children, from the ranges and split points of their parents.
+        """Return the ranges of child nodes in this column, as arrays of lower and of upper ends.
 
-        All arrays have shape (n,); `child` is 0 for left children and 1 for right ones.
+        Arguments have shape (n,): the range and split point of each child's parent node, and
+        `child`, which is 0 for a left child and 1 for a right one.
         """
         return np.where(child == 0, low, points), np.where(child == 0, points, high)
 
     def snap_points(self, points: Floats) -> Floats:
-        """Return split points as they are released.
+        """Return split points rounded for release, so that equivalent ones become equal.
 
-        Points that divide the values that trees learn from in the same way become equal.
+        Split points are equivalent if they divide the values that trees learn from in the same way.
         """
         return points
 
     @abstractmethod
     def text(self, low: float, point: float, child: int) -> str:
-        """Return the condition of one child in words, such as "< 30"."""
+        """Return the condition of one child of a split in words, such as "< 30".
+
+        `low` is the lower end of the node's range, `point` the split point.
+        """
 
 
 class Groups(Attribute):
@@ -77,33 +82,37 @@ class Groups(Attribute):
 
     def __init__(self, column: Column, tree: Hierarchy) -> None:
         super().__init__(column, (0.0, 0.0))
-        indices = len(tree.nodes)
+        n = len(tree.nodes)
         self.names = [node.name for node in tree.nodes]
-        self.children = [
-            [tree.branching_node(c) for c in tree.children[tree.branching_node(i)]] for i in range(indices)
-        ]
+        self.children = [[tree.branching_node(c) for c in tree.children[tree.branching_node(i)]] for i in range(n)]
         self.fans = np.array([len(found) for found in self.children], dtype=np.intp)
-        self.below = np.full((indices, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
-        self.child_of = np.full((indices, tree.size), -1, dtype=np.intp)
+        self.below = np.full((n, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
+        self.child_of = np.full((n, tree.size), -1, dtype=np.intp)
         for index, found in enumerate(self.children):
             self.below[index, : len(found)] = found
             for i, child in enumerate(found):
                 self.child_of[index, list(tree.nodes[child].codes)] = i
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        """Return the number of groups below each node's place in the tree, shape (nodes,)."""
+        """Return how many child groups each tree node's group has, shape (nodes,).
+
+        `low` has the group of each tree node, as an index of the hierarchy.
+        """
         return np.asarray(self.fans[low.astype(np.intp)])
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return the group of each row's code, shape (n,)."""
+        """Return the child group that each row's code is in, shape (n,).
+
+        `low` has the group of each row's tree node, as an index of the hierarchy.
+        """
         return np.asarray(self.child_of[low.astype(np.intp), values])
 
     def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """Return the children's places in the tree as lower ends; upper ends are not used."""
+        """Return the groups of child nodes, as indices of the hierarchy, and `high` unchanged."""
         return self.below[low.astype(np.intp), child].astype(float), high
 
     def text(self, low: float, point: float, child: int) -> str:
-        """Return the name of a child's group."""
+        """Return the name of the group of values that goes to a child."""
         return self.names[self.children[int(low)][child]]
 
 
@@ -117,15 +126,18 @@ class OneValue(Attribute):
         super().__init__(column, (0.0, float(column.size)))
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return 0 for rows with the separated code and 1 for others, shape (n,)."""
+        """Return the child of each row: 0 if it has the separated code, else 1, shape (n,).
+
+        `points` has the code that each row's tree node separates.
+        """
         return np.asarray(values != points, dtype=np.intp)
 
     def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """Return the ranges of children: the separated code alone, or the parent's range."""
+        """Return the ranges of child nodes: the separated code alone, or the parent's range."""
         return np.where(child == 0, points, low), np.where(child == 0, points + 1, high)
 
     def text(self, low: float, point: float, child: int) -> str:
-        """Return the separated value, or "not" and that value."""
+        """Return the condition of a child: the separated value's name, or "not" and that name."""
         return f"{'not ' if child else ''}{self.column.labels[int(point)]}"
 
 
@@ -136,11 +148,14 @@ class CodeSplit(Attribute):
         super().__init__(column, (0.0, float(column.size - column.missing)))
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return 0 for codes below the split point and 1 for others, shape (n,)."""
+        """Return the child of each row: 0 (left) for codes below the split point, else 1.
+
+        The result has the shape (n,).
+        """
         return (values >= points).astype(np.intp)
 
     def text(self, low: float, point: float, child: int) -> str:
-        """Return "< 30", "≥ 30", "below B" or "B or above"."""
+        """Return the condition of a child, such as "< 30", "≥ 30", "below B" or "B or above"."""
         if self.column.numeric:
             return f"{'≥' if child else '<'} {self.column.format_value(self.column.edges[int(point)])}"
         return f"{self.column.labels[int(point)]} or above" if child else f"below {self.column.labels[int(point)]}"
@@ -167,25 +182,34 @@ class NumberSplit(Attribute):
         self._ticks = np.linspace(0.0, GRID, len(self._edges))
 
     def ticks(self, numbers: Floats) -> Floats:
-        """Return numbers as ticks of the grid, clipped to the bounds, shape (n,); NaN stays NaN."""
+        """Return numbers as ticks of the column's public grid, clipped to its bounds.
+
+        NaN stays NaN; the shape is that of `numbers`.
+        """
         with np.errstate(over="ignore"):  # the slope of a narrow bin can overflow
             found = np.minimum(np.ceil(np.interp(numbers, self._edges, self._ticks)), GRID)
         return np.where(np.isnan(numbers), np.nan, found)
 
     def steps(self, numbers: Floats) -> Floats:
-        """Return ticks rounded up to multiples of `STEP`, which trees learn from, shape (n,)."""
+        """Return numbers as ticks of the public grid, rounded up to multiples of `STEP`.
+
+        Trees learn from these values.
+        """
         return np.asarray(np.ceil(self.ticks(numbers) / STEP) * STEP)
 
     def snap_points(self, points: Floats) -> Floats:
-        """Return split points rounded down to multiples of `STEP`."""
+        """Return split points, as ticks of the public grid, rounded down to multiples of `STEP`."""
         return np.asarray(np.maximum(np.floor(points / STEP) * STEP, self.start[0]))
 
     def to_numbers(self, ticks: Floats) -> Floats:
-        """Return the numbers at some ticks, for readers, shape (n,)."""
+        """Return the numbers at some ticks of the column's grid, for readers, shape (n,)."""
         return np.asarray(np.interp(ticks, self._ticks, self._edges), dtype=float)
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        """Return 2 for nodes that can be split, else 0; integers need two values in the range."""
+        """Return 2 for tree nodes that can be split by this column, else 0, shape (nodes,).
+
+        A range of integers must contain two of them.
+        """
         found = super().fanout(low, high)
         if self.column.whole:
             first = np.where(low < 0, self._edges[0], self._whole(low) + 1)
@@ -193,17 +217,23 @@ class NumberSplit(Attribute):
         return found
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return 0 for ticks up to the split point, 1 for larger ticks and NaN, shape (n,)."""
+        """Return the child of each row: 0 (left) for ticks up to the split point, else 1.
+
+        Rows with a missing number (NaN) get 1. The result has the shape (n,).
+        """
         return (~(values <= points)).astype(np.intp)  # NaN goes right
 
     def text(self, low: float, point: float, child: int) -> str:
-        """Return "≤" or ">" and the number at the split point."""
+        """Return the condition of a child, such as "≤ 30" or "> 30"."""
         tick = np.array([point])
         at = self._whole(tick) if self.column.whole else self.to_numbers(tick)
         return f"{'>' if child else '≤'} {self.column.format_value(float(at[0]))}"
 
     def _whole(self, ticks: Floats) -> Floats:
-        """Return the largest integer that goes left at each tick; the lowest one if none does."""
+        """Return the largest integer at or below each split point, given as ticks of the grid.
+
+        The result is the lowest integer of the column where none lies at or below.
+        """
         found = np.minimum(np.ceil(self.to_numbers(ticks)) + ROUNDING, self._edges[-1])
         for _ in range(2 * ROUNDING + 1):
             found = np.where(self.ticks(found) > ticks, found - 1, found)
@@ -224,29 +254,32 @@ class Blocks(Attribute):
         super().__init__(column, (0.0, float(self.many)))
 
     def side(self, values: NDArray[Any], points: Floats, low: Floats) -> Ints:
-        """Return 1 for rows whose group goes right, else 0, shape (n,)."""
+        """Return the child of each row: 0 if its released group goes left, else 1, shape (n,)."""
         groups = self.blocks[values]
         return np.asarray(groups >= points if self.ordered else groups == points, dtype=np.intp)
 
     def ranges(self, low: Floats, high: Floats, points: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """Return the ranges of children, in numbers of groups."""
+        """Return the ranges of child nodes, as lower and upper indices of released groups."""
         if self.ordered:
             return super().ranges(low, high, points, child)
         return np.where(child == 0, low, points), np.where(child == 0, high, points + 1)
 
     def left_groups(self, point: float) -> list[int]:
-        """Return the groups that go left at a split point."""
+        """Return the released groups that go left at a split point."""
         return [*range(int(point))] if self.ordered else [g for g in range(self.many) if g != point]
 
     def split_point(self, left: Collection[int]) -> float:
-        """Return the split point at which exactly `left` go left; ValueError if there is none."""
+        """Return the split point at which exactly `left` go left; ValueError if there is none.
+
+        `left` has released groups of the column's codes.
+        """
         found = len(left) if self.ordered else min({*range(self.many)}.difference(left), default=-1)
         if self.left_groups(found) != sorted(left):
             raise ValueError
         return float(found)
 
     def text(self, low: float, point: float, child: int) -> str:
-        """Return the names of a child's groups in a few words."""
+        """Return the names of the groups that go to a child, shortened to a few words."""
         left = self.left_groups(point)
         groups = [group for group in range(self.many) if group not in left] if child else left
         names = [self._named([group]) for group in groups]
@@ -305,9 +338,10 @@ def flat_hierarchy(column: Column) -> Hierarchy:
 
 
 def ticks_of_frame(frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
-    """Return the ticks of a frame's numbers, by column position; NaN if missing.
+    """Return, by column position, a frame's numbers as ticks for trees; NaN if missing.
 
-    Numbers outside the declaration are clipped or refused as in `Schema.encode`.
+    Only columns that are split anywhere are included. Numbers outside the declaration are clipped
+    or refused as in `Schema.encode`.
     """
     splits = {j: one for j, one in attributes.items() if isinstance(one, NumberSplit)}
     return {j: one.ticks(one.column.numbers(frame[one.column.name])) for j, one in splits.items()}

@@ -62,9 +62,9 @@ class Taxonomy:
                     raise _error(row, text + _quote(parent[child]), "Keep one parent per node.")
 
     def _check(self, row: int, path: tuple[str, ...], first: dict[str, int]) -> None:
-        """Raise SchemaError if one path is too long, has unusable names, or contradicts the others.
+        """Raise SchemaError if a path is too long, has unusable names, or contradicts others.
 
-        `first` has the row of each leaf.
+        `row` is the number of the path, and `first` has the row of each leaf.
         """
         if len(path) > MAX_LEVELS:
             raise _error(row, f"has {len(path):,} levels; at most {MAX_LEVELS} are allowed", "Remove levels.")
@@ -129,7 +129,7 @@ class Taxonomy:
 
     @classmethod
     def from_csv(cls, content: str | bytes) -> Self:
-        r"""Read a CSV file with one row per leaf, leaf first and root last.
+        r"""Read a taxonomy from CSV text with one row per leaf, leaf first and root last.
 
         Shorter rows may be padded with empty cells. The delimiter may be a comma, semicolon or tab;
         spaces around names are stripped.
@@ -192,17 +192,17 @@ class Taxonomy:
 
     @property
     def root(self) -> str:
-        """Name of the root."""
+        """Name of the node above all others."""
         return self.paths[0][-1]
 
     @property
     def leaves(self) -> tuple[str, ...]:
-        """The categories or bins, in row order."""
+        """The categories or bins at the leaves, in row order."""
         return tuple(path[0] for path in self.paths)
 
 
 def _error(row: int, cause: str, remedy: str) -> SchemaError:
-    """Return the error that a row of a taxonomy is wrong."""
+    """Return a SchemaError that names the wrong row of a taxonomy, its cause and a remedy."""
     return SchemaError(f"Taxonomy row {row:,} {cause}.", remedy)
 
 
@@ -227,7 +227,7 @@ def _decode_text(content: str | bytes) -> str:
 
 
 def _parse_rows(text: str, delimiter: str) -> list[tuple[str, ...]]:
-    """Return the rows of a delimited text without trailing empty cells and rows.
+    """Return the rows of delimited text without trailing empty cells and rows.
 
     The result is empty if the quotes do not fit the delimiter.
     """
@@ -246,7 +246,7 @@ def _parse_rows(text: str, delimiter: str) -> list[tuple[str, ...]]:
 
 
 def _path_score(table: list[tuple[str, ...]]) -> tuple[int, int]:
-    """Return how much a table looks like paths to one root, as a key to compare delimiters.
+    """Return a sort key for how much a table looks like taxonomy paths with one root.
 
     The key is the number of rows that end like the first row, then the number of cells.
     """

@@ -59,10 +59,10 @@ class Hierarchy:
 
     @classmethod
     def of(cls, column: Column, fanout: int = 2) -> Hierarchy:
-        """Return a column's hierarchy, from its taxonomy, intervals of bins, or list of categories.
+        """Return a column's hierarchy: from its taxonomy, its bins, or its list of categories.
 
-        A column without a taxonomy gets nested intervals with `fanout` parts each if it is numeric,
-        else one level of categories. "Missing" is a child of the root.
+        A numeric column without a taxonomy gets nested intervals with `fanout` parts each, a
+        categorical one a single level. "Missing" is a child of the root.
         """
         values = column.labels[:-1] if column.missing else column.labels
         if column.taxonomy is not None:
@@ -89,11 +89,14 @@ class Hierarchy:
 
     @property
     def levels(self) -> range:
-        """Depths of all levels below the root."""
+        """Depths of all levels of the hierarchy below the root."""
         return range(1, self.depth + 1)
 
     def level(self, depth: int) -> tuple[int, ...]:
-        """Return the nodes at a depth in the order of their codes, with leaves of lesser depth."""
+        """Return the indices of the nodes at a depth, in the order of their codes.
+
+        A leaf above that depth is included, so that the nodes contain every code.
+        """
         found = [
             i
             for i, node in enumerate(self.nodes)
@@ -162,5 +165,5 @@ def split_in_halves(column: Column) -> Hierarchy:
 
 
 def shorten_list(names: Sequence[str]) -> str:
-    """Return names as a list, shortened to the first two and the last if there are many."""
+    """Return names as one text, shortened to the first two and the last if there are many."""
     return ", ".join(names) if len(names) <= FEW else f"{names[0]}, {names[1]}, … {names[-1]}"

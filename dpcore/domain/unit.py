@@ -66,8 +66,8 @@ class PrivacyUnit:
         object.__setattr__(self, "id_column", plain(self.id_column))
         if not is_whole(self.max_contributions, 1, MOST_ROWS):
             raise SchemaError(
-                "`max_contributions` must be a whole number of 1 or more, and not far too large.",
-                f"Give a whole number from 1 to {MOST_ROWS:,}.",
+                f"`max_contributions` must be a whole number from 1 to {MOST_ROWS:,}.",
+                "Give the most rows that one person may have.",
             )
         if self.id_column is not None and not (
             isinstance(self.id_column, str) and self.id_column and is_writable(self.id_column)

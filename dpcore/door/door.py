@@ -18,7 +18,7 @@ from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.scores import Bounds, Score, Shape
 
 Answer = TypeVar("Answer")
-Question = Literal["counts", "choose", "histograms", "noisy_scores", "randomize", "unprotected"]
+QueryKind = Literal["counts", "choose", "histograms", "noisy_scores", "randomize", "unprotected"]
 
 
 class Door:
@@ -48,10 +48,10 @@ class Door:
         self.ledger, self.noise, self.rows, self.unprotected_allowed = ledger, noise, rows, unprotected_allowed
 
     def with_ledger(self, ledger: Ledger) -> Door:
-        """Return a door with the same noise and bound on rows, but another ledger."""
+        """Return a door with the same noise and bound on the number of rows, but another ledger."""
         return Door(ledger, self.noise, rows=self.rows, unprotected_allowed=self.unprotected_allowed)
 
-    def answer(self, question: Question, entries: Sequence[Entry], draw: Callable[[], Answer]) -> Answer:
+    def answer(self, query: QueryKind, entries: Sequence[Entry], draw: Callable[[], Answer]) -> Answer:
         """Charge the entries to the ledger, then return what `draw` returns.
 
         Every answer leaves through this function; replay tests replace it by recorded answers.
@@ -62,7 +62,7 @@ class Door:
     def noisy_counts(self, tables: Sequence[Counts], scales: Sequence[float]) -> list[Floats]:
         """Return marginals with noise of the given scales, one array per marginal.
 
-        An infinite scale (epsilon 0) gives zeros, whatever the rows.
+        A marginal whose scale is infinite (epsilon 0) is returned as zeros, whatever the rows.
         """
         found = [np.zeros(table.shape) for table in tables]
         finite = [i for i, scale in enumerate(scales) if np.isfinite(scale)]
@@ -75,34 +75,37 @@ class Door:
     def read_unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
         """Return what `look` reads from the rows without noise, at infinite privacy loss.
 
-        Published mode only; a ParameterError otherwise.
+        ParameterError in corrected mode: only a published mode may read unprotected rows.
         """
         if not self.unprotected_allowed or self.ledger.delta:
             raise ParameterError("Corrected mode cannot read unprotected rows.", "Send the door a query.")
         return self.answer("unprotected", [unprotected_entry(name, reason, claimed)], look)
 
     def bounds(self, score: Score, shapes: Sequence[Shape]) -> Bounds:
-        """Return the sensitivity, loss and rounding of a score of marginals of these shapes.
+        """Return the sensitivity, privacy loss factor and rounding of a score.
 
-        Public: the bounds follow from the score, the relation and the bound on rows. No query.
+        `shapes` has the shape of each candidate's marginal. Public: the result follows from the
+        score, the relation and the bound on rows, so nothing is charged.
         """
         return score.bounds(shapes, self.ledger.relation, self.rows)
 
     def claim(self, **claimed: Unpack[ClaimedValues]) -> QueryClaim:
-        """Return what a source claims about a query; ParameterError in a run with delta.
+        """Return a source's claim about a query; ParameterError in a run with delta.
 
         Claims are in pure epsilon, so a run that counts rho has none.
         """
         if self.ledger.delta and {*map(claimed.get, ("claimed_epsilon", "claimed_sensitivity"))} != {None}:
-            raise ParameterError("A source's claims are in pure epsilon.", "Set delta=0, or drop the claim.")
+            raise ParameterError("A source's claim needs a run in pure epsilon.", "Set delta=0, or drop it.")
         return QueryClaim(**claimed, measure=self.ledger.measure)
 
     def selection_entry(
         self, score: Score, shapes: Sequence[Shape], epsilon: PrivacyLoss, claim: QueryClaim, *, draws: int = 1
     ) -> tuple[Entry, float]:
-        """Return the ledger entry of `draws` selections, and the factor of scores in the exponent.
+        """Return the ledger entry of exponential mechanisms, and the factor of their scores.
 
-        `shapes` has the shape of each candidate's marginal. No query: nothing is charged or drawn.
+        The probability of a candidate is proportional to exp(factor * score). `shapes` has the
+        shape of each candidate's marginal, `draws` the number of mechanisms. Nothing is charged or
+        drawn.
         """
         bounds, exactly = self.bounds(score, shapes), self.noise.exactly_sampled
         return selection_entry(score.name, bounds, exact(epsilon), draws, claim, exactly=exactly)

@@ -47,15 +47,15 @@ class Records:
 
     @cached_property
     def occurring(self) -> dict[int, tuple[Floats, NDArray[np.int32]]]:
-        """Per column: the steps that occur, ascending, and the rank of every step of the grid.
+        """Per numeric column: the grid steps that occur in the rows, and the rank of every step.
 
-        The last entry is the rank of NaN.
+        Steps that occur are ascending. The last rank is that of NaN.
         """
-        positions = sorted(self.rows.numbered)
+        positions = sorted(self.rows.number_columns)
         there = np.zeros((len(positions), STEPS + 1), dtype=bool)
         for block in self.rows.blocks((), positions):
             for position, own, numbers in zip(positions, there, block, strict=True):
-                own[step_indices(self.rows.made(position, numbers))] = True
+                own[step_indices(self.rows.transform_numbers(position, numbers))] = True
         there[:, -1] = False
         return {
             position: (
@@ -67,21 +67,21 @@ class Records:
 
     @cached_property
     def in_memory(self) -> HeldRows | None:
-        """The rows with ranks instead of numbers, if they are in memory; else None."""
+        """The rows with ranks instead of numbers, if all rows are in memory; else None."""
         if not isinstance(self.rows, HeldRows):
             return None
         found: dict[int, Any] = {j: own[step_indices(self.rows.numbers(j))] for j, (_, own) in self.occurring.items()}
         return HeldRows(self.rows.codes, self.rows.sizes, found)
 
     def ranks(self, position: int, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the ranks of a block's values of a numeric column."""
+        """Return the ranks of a block's values in a numeric column, among all values that occur."""
         if self.in_memory is not None:
             return values
-        return self.occurring[position][1][step_indices(self.rows.made(position, values))]
+        return self.occurring[position][1][step_indices(self.rows.transform_numbers(position, values))]
 
 
 def step_indices(steps: Floats) -> NDArray[np.int32]:
-    """Return the index of each step on the grid; NaN has one more than the last index."""
+    """Return the index of each number on the grid of steps; NaN has the index after the last."""
     return np.fmin(steps / STEP, STEPS).astype(np.int32)
 
 
@@ -100,7 +100,7 @@ class KeyCounts:
         self._many = 0
 
     def add(self, keys: Ints) -> None:
-        """Add keys to the counts."""
+        """Add integer keys to the counter."""
         if self._counts is None:
             self._keys[self._many : self._many + len(keys)] = keys
             self._many += len(keys)
@@ -111,7 +111,7 @@ class KeyCounts:
                 self.end()
 
     def end(self) -> None:
-        """Finish counting; must be called after the last `add` and before `counts_between`."""
+        """Finish counting: call after the last `add` and before `counts_between`."""
         if self._counts is None:
             self._keys = self._keys[: self._many]
             self._keys.sort()
@@ -189,13 +189,13 @@ class NodeRows:
         return counts.reshape(self.size, classes)
 
     def select(self, keep: Ints) -> Self:
-        """Return some of the nodes, by ascending numbers; they are renumbered in that order."""
+        """Return the tree nodes `keep`, an ascending array; they are renumbered in that order."""
         found = replace(self, number=renumber(self.number, self.size, keep), size=len(keep), piles={})
         found.__dict__["classes"] = self.classes[keep]
         return found
 
     def split_nodes(self, column: Ints, points: Floats, low: Floats, first: Ints, size: int) -> Self:
-        """Return the next level, of `size` nodes.
+        """Return the next level of the trees, of `size` nodes.
 
         Arrays have one entry per node of this level: position of the column, split point, lower end
         of the column's range, and number of the first child.
@@ -218,7 +218,7 @@ class NodeRows:
         return found
 
     def batches(self, offered: Flags, known: Flags, points: Floats, low: Floats) -> Iterator[tuple[int, int, Self]]:
-        """Yield batches of nodes whose candidates are counted together: first, end, and counts.
+        """Yield batches of tree nodes: first node, end, and the counts of split candidates.
 
         Arrays are those of `PrivateNodes.choose`; `known` marks columns whose split points are
         given. A batch must be used before the next is taken. Its nodes are counted in one pass, and
@@ -255,9 +255,9 @@ class NodeRows:
                 del piles[position]  # its batches were used
 
     def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
-        """Return counts of a column's codes by class, shape (nodes, codes, classes).
+        """Return noiseless counts of a column's codes by class in tree nodes.
 
-        Without `by_class` the shape is (nodes, codes).
+        The shape is (nodes, codes, classes), or (nodes, codes) without `by_class`.
         """
         found = self._count_table(self._value_query(position, nodes))
         return found if by_class else found.sum(axis=2)
@@ -265,10 +265,10 @@ class NodeRows:
     def candidates(
         self, position: int, nodes: Ints, low: Floats, high: Floats, split_points: Floats | None = None
     ) -> Iterator[SplitPoints]:
-        """Yield all split candidates of some nodes by one column, in several batches for groups.
+        """Yield all split candidates of some tree nodes by one column, with noiseless counts.
 
         `low` and `high` are the nodes' ranges. If `split_points` are given, they are the only
-        candidates.
+        candidates. Columns that are split by groups give several batches.
         """
         attribute = self.records.attributes[position]
         if split_points is not None:
@@ -284,7 +284,7 @@ class NodeRows:
             yield self._interval_candidates(position, nodes, low, high)
 
     def _group_candidates(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[SplitPoints]:
-        """Yield one candidate per node, which has a child per group of codes."""
+        """Yield split candidates of tree nodes by groups: one per node, a child per group."""
         tables = self.tables(position, nodes)
         indices = low.astype(np.intp)
         for index in np.unique(indices).tolist():
@@ -294,7 +294,11 @@ class NodeRows:
             yield SplitPoints(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
 
     def _code_candidates(self, position: int, nodes: Ints, low: Floats, high: Floats, *, one: bool) -> SplitPoints:
-        """Return candidates of one code against others (`one`), or of codes below a split point."""
+        """Return split candidates of tree nodes by a column's codes, with noiseless counts.
+
+        With `one` a candidate separates one code from the others, else codes below a split point
+        from the rest.
+        """
         tables = self.tables(position, nodes)
         lefts = tables if one else np.cumsum(tables, axis=1)  # codes below the range have no rows
         ends = (0 * low, 0 * low + lefts.shape[1]) if one else (low, high - 1)
@@ -306,9 +310,11 @@ class NodeRows:
         return SplitPoints(nodes[number], np.stack([left.T, (self.classes[nodes][number] - left).T]), point, point)
 
     def _interval_candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> SplitPoints:
-        """Return the intervals between numbers that occur, with both ends, as candidates.
+        """Return split candidates of tree nodes by a numeric column: intervals between numbers.
 
-        A node without rows has one interval, its whole range.
+        All split points between two neighboring numbers of a node have equal counts, so they are
+        one candidate. Both ends of the range are included. A node without rows has one interval,
+        its whole range.
         """
         many, tick, counts = self._occurring_steps(position, nodes)
         m, wide = len(nodes), many + 1  # one more: all rows go right
@@ -343,14 +349,14 @@ class NodeRows:
         return many, self.records.occurring[position][0][group - np.repeat(start, many)], counts
 
     def _count_table(self, query: CountQuery) -> NDArray[np.int64]:
-        """Return counts by node, rank and class, shape (nodes, ranks, classes)."""
+        """Return noiseless counts of rows, shape (nodes, ranks, classes)."""
         keys, times = self._key_counts(query)
         table = np.zeros((len(query.nodes), query.size, self.records.classes), dtype=np.int64)
         table.reshape(-1)[keys] = times
         return table
 
     def _key_counts(self, query: CountQuery) -> tuple[Ints, NDArray[Any]]:
-        """Return the keys that occur, and how many rows have each.
+        """Return the distinct (node, rank, class) keys of a query, and the number of rows of each.
 
         A key encodes node, rank and class as one integer.
         """
@@ -359,7 +365,7 @@ class NodeRows:
         return pile.counts_between(first * wide, (first + len(query.nodes)) * wide)
 
     def _value_query(self, position: int, nodes: Ints) -> CountQuery:
-        """Return the query that counts a column's codes, or the occurring steps of its numbers."""
+        """Return the query that counts a column's codes, or ranks of its numbers, in tree nodes."""
         if not isinstance(attribute := self.records.attributes[position], NumberSplit):
             return CountQuery(position, nodes, attribute.column.size, identity_rank)
 
@@ -369,9 +375,9 @@ class NodeRows:
         return CountQuery(position, nodes, len(self.records.occurring[position][0]), rank, numeric=True)
 
     def _side_query(self, position: int, nodes: Ints, points: Floats, low: Floats) -> CountQuery:
-        """Return the query that counts the child that each row goes to, given split points."""
+        """Return the query that counts the rows of each child, given split points of tree nodes."""
         records, attribute = self.records, self.records.attributes[position]
-        numbered = position in records.rows.numbered
+        numbered = position in records.rows.number_columns
         if numbered:  # the largest rank of a step at or below each point; -1 if there is none
             points = np.asarray(np.searchsorted(records.occurring[position][0], points, side="right") - 1.0)
 
@@ -381,7 +387,7 @@ class NodeRows:
         return CountQuery(position, nodes, 2, rank, numbered)
 
     def _count_keys(self, queries: list[CountQuery]) -> list[tuple[CountQuery, KeyCounts]]:
-        """Count queries over all rows in one pass; return each query with its finished counts."""
+        """Count the rows of several queries in one pass; return each query with its counts."""
         classes, records = self.records.classes, self.classes.sum(axis=1)
         piles = {one: KeyCounts(len(one.nodes) * one.size * classes, int(records[one.nodes].sum())) for one in queries}
         for one, _, node, rank, label in self._visit_records(queries):
@@ -397,7 +403,7 @@ class NodeRows:
     def _visit_records(
         self, queries: list[CountQuery]
     ) -> Iterator[tuple[CountQuery, Any, Ints, NDArray[Any], NDArray[Any]]]:
-        """Yield, per block of rows and query, the rows in the query's nodes.
+        """Yield, per block of rows and query, the rows in the tree nodes of the query.
 
         Each item has the query, the rows' block and indices in it, and per row the index of its
         node in the query, its rank and its class.
@@ -426,7 +432,7 @@ class NodeRows:
             start += rows
 
     def _sort_by_node(self, block: tuple[slice, slice]) -> tuple[NDArray[np.int32], int, Ints]:
-        """Return the indices of a block's rows sorted by node, and where each node's rows start.
+        """Return the indices of a block's rows sorted by tree node, and the start of each node.
 
         Returns the indices, the first node, and the starts from that node on.
         """
@@ -445,17 +451,17 @@ class NodeRows:
 
 
 def identity_rank(values: NDArray[Any], _: Ints) -> NDArray[Any]:
-    """Return codes unchanged, as the rank of a query by codes."""
+    """Return codes unchanged: the rank function of a query that counts codes."""
     return values
 
 
 def identity_numbers(size: int) -> Ints:
-    """Return the numbering that keeps `size` nodes as they are, with `NOWHERE` at the end."""
+    """Return the numbers of `size` tree nodes, unchanged, with `NOWHERE` at the end."""
     return np.append(np.arange(size), NOWHERE)
 
 
 def renumber(number: Ints, size: int, keep: Ints) -> Ints:
-    """Return the numbering after only the nodes `keep` are kept."""
+    """Return the tree nodes' numbers after only `keep` are kept; `NOWHERE` for all others."""
     new = np.full(size + 1, NOWHERE)
     new[keep] = np.arange(len(keep))
     return np.asarray(new[number], dtype=np.int32)
@@ -464,9 +470,10 @@ def renumber(number: Ints, size: int, keep: Ints) -> Ints:
 def batch_spans(
     first: int, end: int, offered: Flags, records: Ints, cells: Ints, most: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield ranges of nodes, each with at most `most` counted cells, or with one node.
+    """Yield ranges of tree nodes that need at most `most` counted cells, or of one node.
 
-    A node's cells are those of its offered columns, but per column at most its number of rows.
+    `cells` is the number of cells per offered column, and `records` the number of rows per node. A
+    node's column needs at most as many cells as the node has rows.
     """
     while first < end:
         here = offered[first:end]
@@ -478,10 +485,10 @@ def batch_spans(
 
 
 def root_nodes(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
-    """Return the root node of each tree over its sample of rows.
+    """Return the root nodes of trees, each with its sample of rows.
 
-    The sampling rate is rounded down to a multiple of 2^-53, as random draws are, so that the true
-    rate is never higher.
+    `resample` is "disjoint", "poisson", "full" or "bootstrap". The sampling rate is rounded down to
+    a multiple of 2^-53, as random draws are, so that the true rate is never higher.
     """
     n, rate, kind = len(records.rows), floor(rate * 2.0**53) / 2.0**53, np.min_scalar_type(-trees)
     if resample == "disjoint":
@@ -501,8 +508,8 @@ def root_nodes(records: Records, noise: Noise, trees: int, resample: str, rate: 
 
 
 def uniform_blocks(noise: Noise, rows: int) -> Iterator[tuple[slice, Floats]]:
-    """Yield a uniform random number for every row, block by block, with the rows' slice."""
+    """Yield uniform random numbers for all rows: the slice of each block, and its numbers."""
     start = 0
-    for draws in noise.lots_by_blocks(rows):
+    for draws in noise.uniform_blocks(rows):
         yield slice(start, start + len(draws)), draws
         start += len(draws)

@@ -46,7 +46,7 @@ class CandidateBlock:
     cached_weight: tuple[float, float] = (-1.0, 0.0)
 
     def weight(self, factor: float) -> float:
-        """Return the log of the sum of exp(factor * score) over the block, cached per factor."""
+        """Return the log of the sum of exp(factor * score) over a block of candidate families."""
         if self.cached_weight[0] != factor:
             exponents = factor * self.scores
             highest = exponents.max()
@@ -92,12 +92,12 @@ class FamilySearch:
         self._parent_sets = [np.zeros((comb(d, j), j), dtype=np.intp) for j in range(most)]
         self._with = [np.zeros((d, comb(d, j)), dtype=np.int32) for j in range(most)]
         self._among = [np.zeros(comb(d, j), dtype=np.int32) for j in range(most)]
-        self._with[0][:, 0] = bits.ones(np.array(columns, dtype=np.intp)[:, None])
+        self._with[0][:, 0] = bits.count_ones(np.array(columns, dtype=np.intp)[:, None])
         self._among[0][0] = bits.rows
         self.blocks = {column: [self._single(column, [])] for column in columns}
 
     def add_column(self, column: int) -> None:
-        """Move a column into the network, and score the families that have it as a parent."""
+        """Add a column to the network, and score the families in which it is a parent."""
         placed, at, most = self._placed, len(self._placed), self._most
         row = self._row[column]
         del self.blocks[column]
@@ -128,24 +128,29 @@ class FamilySearch:
         placed.append(column)
 
     def _single(self, child: int, parents: list[int]) -> CandidateBlock:
-        """Return the only candidate of a child that may take all of at most l parents."""
-        tables = self._bits.tables(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
-        return CandidateBlock(np.array([parents], dtype=np.intp), self.score.of_many(tables, self._relation))
+        """Return the block of one candidate family, the child with all given parents, scored.
+
+        It is the child's only candidate while it may have all network columns as parents.
+        """
+        tables = self._bits.marginals(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
+        return CandidateBlock(np.array([parents], dtype=np.intp), self.score.score_tables(tables, self._relation))
 
     def _products(self, column: int, rest: Ints) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
-        """Yield, in slices, the rows that are 1 in the new column and in each of some subsets of V.
+        """Yield slices of `rest`, each with the rows that are 1 in all columns of a candidate.
 
-        `rest` has the positions in V of each subset's columns.
+        `rest` has sets of columns, as positions in the network. A candidate's columns are one of
+        these sets and the new `column`. Rows are packed as bits.
         """
         columns = np.array(self._placed, dtype=np.intp)[rest]
-        for part in self._bits.chunks(len(rest)):
+        for part in self._bits.slices(len(rest)):
             holders = np.insert(columns[part], 0, column, axis=1)
             yield part, self._bits.products(holders)
 
     def _extend(self, column: int, rest: Ints, wanted: dict[int, Ints]) -> None:
-        """Score the families whose parents are the new column and a subset of V, for each child.
+        """Score, for each child, the families whose parents are the new column and an older set.
 
-        `wanted` has, per child, the indices of its subsets in `rest`.
+        `rest` has sets of older columns, as positions in the network; `wanted` has, per child, the
+        indices of its sets in `rest`.
         """
         parents = np.insert(np.array(self._placed, dtype=np.intp)[rest], 0, column, axis=1)
         counts = {child: np.empty(len(sets), dtype=np.int64) for child, sets in wanted.items()}
@@ -166,16 +171,17 @@ class FamilySearch:
             for start in range(0, len(parent_sets), SCORED):
                 some = slice(start, start + SCORED)
                 tables = self._tables(child, column, rest, parent_sets[some], counts[child][some])
-                scores[some] = self.score.of_many(tables, self._relation)
+                scores[some] = self.score.score_tables(tables, self._relation)
             self.blocks[child].append(CandidateBlock(parents[parent_sets], scores))
 
     def _tables(
         self, child: int, column: int, rest: Ints, parent_sets: Ints, counts: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return the marginals of families with the new column, shape (2, 2^l, m).
+        """Return the marginals of families of 0/1 columns, shape (2, 2^parents, families).
 
-        Axes are the child's value, the parents' values, and the m subsets of V. `counts` has the
-        rows that are 1 in all columns of a family.
+        Axes are the child's value, the parents' values, and the families. The parents are the new
+        `column` and a set of older columns in `rest`; `parent_sets` has the index of each family's
+        set. `counts` has the number of rows that are 1 in all columns of each family.
         """
         at, most = len(self._placed), self._most
         row, new_row = self._row[child], self._row[column]
@@ -207,7 +213,7 @@ class NetworkGrowth:
         self.open = list(columns)
 
     def add_column(self, name: str) -> None:
-        """Add a column to the network by a public rule or an earlier answer, without a query."""
+        """Add a column to a growing network without a query, by a public rule or earlier answer."""
         if name not in self.open:
             raise ParameterError(f"The column {name!r} is not in `open`.", "Add each column of `open` once.")
         self.open.remove(name)
@@ -237,9 +243,8 @@ class NetworkGrowth:
         return family
 
     def _draw(self, factor: float) -> Family:
-        """Draw a family with probability proportional to exp(factor * score)."""
+        """Draw a family of columns with probability proportional to exp(factor * score)."""
         blocks = [(child, block) for child, blocks in self._search.blocks.items() for block in blocks]
         chosen, index = self._door.noise.select_among([block for _, block in blocks], factor)
         child, block = blocks[chosen]
-        names = self._schema.names
-        return (names[child], *(names[parent] for parent in block.parents[index]))
+        return tuple(self._schema.names[column] for column in (child, *block.parents[index]))

@@ -75,9 +75,10 @@ class SplitCandidates:
     high: Floats
 
     def weights(self, lengths: Floats) -> tuple[Ints, Ints]:
-        """Return the weight of each candidate as numerators and denominators, shape (m,) each.
+        """Return the prior weight of each split candidate as numerators and denominators.
 
-        `lengths` has the lengths of the nodes' ranges, shape (nodes, columns).
+        `lengths` has the lengths of the nodes' ranges, shape (nodes, columns). The results have the
+        shape (candidates,).
         """
         if self.by_length:
             return (self.high - self.low).astype(np.int64), lengths[self.nodes, self.position].astype(np.int64)
@@ -96,15 +97,15 @@ class PrivateNodes:
         self.size, self.classes = rows.size, rows.records.classes
 
     def count_variance(self, epsilon: Epsilon) -> float:
-        """Return the variance of the noise in a count that costs `epsilon`; public, no query."""
+        """Return the variance of the noise in a count that costs `epsilon`; nothing is charged."""
         return self._door.noise.variance(1 / float(epsilon)) if float(epsilon) else np.inf
 
     def sensitivity(self, score: SplitScore) -> float:
-        """Return the sensitivity of a split score to one row; public, no query."""
+        """Return the sensitivity of a split score to one row; public, nothing is charged."""
         return self._door.bounds(score, [(2, self.classes)]).sensitivity
 
     def partition(self, chosen: Mapping[str, Ints]) -> list[PrivateNodes]:
-        """Return disjoint sets of nodes, each with a ledger of its own: they compose in parallel.
+        """Return disjoint sets of tree nodes, whose ledgers compose in parallel.
 
         `chosen` has the nodes of each set by its name, which the ledger shows.
         """
@@ -113,29 +114,35 @@ class PrivateNodes:
         return [PrivateNodes(doors[name], self._rows.select(own)) for name, own in chosen.items()]
 
     def drop_records(self) -> None:
-        """Free the memory of the rows; only the ledger can be used from then on."""
+        """Free the memory of the rows in these tree nodes; only the ledger can be used then."""
         del self._rows
 
     def select(self, indices: Ints) -> PrivateNodes:
-        """Return some of the nodes, with the same ledger."""
+        """Return the tree nodes at some indices, with the same ledger."""
         return PrivateNodes(self._door, self._rows.select(indices))
 
     def divide(self, split: Split, low: Floats, first: Ints, size: int) -> PrivateNodes:
-        """Return the children of split nodes; no query.
+        """Return the children of tree nodes by the given splits; nothing is charged.
 
         Children of node i are numbered from `first[i]`; there are `size` in all. `low` has the
-        lower ends of ranges, shape (nodes, columns).
+        lower ends of the columns' ranges, shape (nodes, columns).
         """
         own = low[np.arange(self.size), split.column]
         rows = self._rows.split_nodes(split.column, split.point, own, first, size)
         return PrivateNodes(self._door, rows)
 
     def counts(self, name: str, *, epsilon: Epsilon) -> Floats:
-        """Return the noisy number of rows in each node, shape (nodes,)."""
+        """Return the noisy number of rows in each tree node, shape (nodes,).
+
+        `name` is the entry's name in the ledger, `epsilon` its privacy loss.
+        """
         return self._noisy_counts(name, epsilon, 1, lambda: self._rows.classes.sum(axis=1))
 
     def class_counts(self, name: str, *, epsilon: Epsilon) -> Floats:
-        """Return the noisy number of rows of each class in each node, shape (nodes, classes)."""
+        """Return the noisy number of rows by class in each tree node, shape (nodes, classes).
+
+        `name` is the entry's name in the ledger, `epsilon` its privacy loss.
+        """
         return self._noisy_counts(name, epsilon, 1, lambda: self._rows.classes)
 
     def tables(
@@ -192,45 +199,51 @@ class PrivateNodes:
             What the source claims about the choice (`privacy_costs.ClaimedValues`).
         """
         if offered.shape != (self.size, low.shape[1]) or not offered.any(axis=1).all():
-            raise ParameterError("A node has no column to split by.", "Offer each node a column or more.")
+            raise ParameterError("A tree node has no column to split by.", "Offer each node a column or more.")
         entry, factor = self._selection_entry(score, epsilon, QueryClaim(**claimed))
         named = replace(entry, name=f"{name}, by {score.name}")
         draw = partial(self._draw_splits, score, offered, low, high, points, factor)
         return self._door.answer("choose", [named], draw)
 
     def selection_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
-        """Return the proven epsilon that `choose` would record; public, no query."""
+        """Return the proven epsilon that `choose` would record for a split; nothing is charged."""
         entry, _ = self._selection_entry(score, epsilon, QueryClaim(claimed_sensitivity=claimed_sensitivity))
         return entry.epsilon_nominal
 
     def charge_unused(self, name: str, claimed: Epsilon, bound: Epsilon) -> None:
-        """Charge queries that other rows would have caused.
+        """Charge the ledger for queries that this run did not make, but other rows would need.
 
         The guarantee holds for all data sets, so the ledger must not depend on the rows.
         """
         self.ledger.charge(privacy_costs.unused_entry(name, claimed, bound))
 
     def find_pure(self, reason: str) -> Flags:
-        """Return which nodes have rows of at most one class, noiselessly; published mode only."""
+        """Return which tree nodes have rows of at most one class, shape (nodes,), without noise.
+
+        Published mode only: the privacy loss is infinite.
+        """
         return self._door.read_unprotected(
             "purity of nodes", reason, 0, lambda: (self._rows.classes > 0).sum(axis=1) <= 1
         )
 
     def _noisy_counts(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:
-        """Charge and return noisy counts of disjoint nodes, in the shape that `count` returns."""
+        """Charge and return noisy counts of rows in tree nodes, in the shape of `count()`."""
         mechanism, relation = self._door.noise.on_counts, self.ledger.relation
         entry = privacy_costs.count_entry(name, relation, mechanism, epsilon, one_by_one=one_by_one)
         return self._door.answer("counts", [entry], lambda: self._door.noisy_counts([count()], [entry.scale])[0])
 
     def _selection_entry(self, score: SplitScore, epsilon: Epsilon, claim: QueryClaim) -> tuple[Entry, float]:
-        """Return the entry of a choice and its exponent's factor, for any number of children."""
+        """Return the ledger entry of choosing splits, and the factor of scores in the exponent.
+
+        The bound holds for any number of children that a column allows.
+        """
         most = max([2, *(attribute.column.size for attribute in self._records.attributes.values())])
         return self._door.selection_entry(score, [(most, self.classes)], epsilon, claim)
 
     def _draw_splits(
         self, score: SplitScore, offered: Flags, low: Floats, high: Floats, points: Floats | None, factor: float
     ) -> Split:
-        """Draw a split of every node, with weight * exp(factor * score) as relative probability."""
+        """Draw a split of every tree node, in proportion to weight * exp(factor * score)."""
         given = np.full(low.shape, np.nan) if points is None else points
         known = np.asarray(~(offered & np.isnan(given)).any(axis=0))
         chosen = []
@@ -241,7 +254,7 @@ class PrivateNodes:
                 fixed = given[at, position] if known[position] else None
                 by_length = fixed is None and isinstance(self._records.attributes[position], NumberSplit)
                 for batch in rows.candidates(position, at, low[at, position], high[at, position], fixed):
-                    values = score.of_many(batch.tables, Relation.ADD_REMOVE)
+                    values = score.score_tables(batch.tables, Relation.ADD_REMOVE)
                     found.append(SplitCandidates(position, by_length, batch.nodes, values, batch.low, batch.high))
             chosen.append(self._select_per_node(found, high - low, factor, start, stop))
         column, lows, highs = (np.concatenate(each) for each in zip(*chosen, strict=True))
@@ -253,7 +266,7 @@ class PrivateNodes:
     def _select_per_node(
         self, offers: list[SplitCandidates], lengths: Floats, factor: float, first: int, end: int
     ) -> tuple[Ints, Floats, Floats]:
-        """Draw a candidate for each of the nodes `first` to `end - 1`.
+        """Draw a split candidate for each of the tree nodes `first` to `end - 1`.
 
         Returns the candidates' columns, and the lower and upper ends of their intervals of split
         points.
@@ -270,7 +283,7 @@ class PrivateNodes:
         weights = None if alike and part[0] else Weights(part[order], whole[order])
         best = self._door.noise.select_grouped(values[order], nodes[order], factor or 1.0, weights)
         if len(best) != end - first:
-            raise ParameterError("All splits of a node have the weight 0.", "Offer another column.")
+            raise ParameterError("All splits of a tree node have the weight 0.", "Offer another column.")
         chosen = order[best]
         columns = np.repeat([one.position for one in offers], [len(one.nodes) for one in offers])
         return columns[chosen].astype(np.intp), low[chosen], high[chosen]
@@ -279,7 +292,10 @@ class PrivateNodes:
 def tree_ledger(
     ledger: Ledger, trees: int, epsilon: Epsilon, resample: str, rate: float, rows: int
 ) -> tuple[Ledger, Epsilon]:
-    """Return the ledger of each tree, and its epsilon, such that all trees cost `epsilon`."""
+    """Return the ledger of each tree, and its epsilon, such that all trees cost `epsilon`.
+
+    `resample` is the way in which trees sample rows, as in `PrivateTable.trees`.
+    """
     if resample == "disjoint" and trees > 1:
         return ledger.parallel(f"{trees} trees on disjoint rows", by="label").part(""), epsilon
     each = ledger.self_composed(f"{trees} trees, each", trees) if trees > 1 else ledger.child("one tree")

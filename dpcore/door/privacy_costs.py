@@ -43,7 +43,7 @@ class ClaimedValues(TypedDict, total=False):
     claimed_epsilon: Epsilon | None
     """For all answers of the query together; by default the budget that is spent on them."""
     claimed_sensitivity: float | None
-    """Noise is scaled to this value: selection is then by exp(epsilon q / (2 claimed_sensitivity))."""
+    """The noise is scaled to this; selection is by exp(epsilon q / (2 claimed_sensitivity))."""
     reason: str
     """Why the claim and the proven bound differ, in words."""
 
@@ -58,12 +58,12 @@ class QueryClaim:
     measure: PrivacyMeasure = PURE
 
     def scaled_to(self, sensitivity: float) -> float:
-        """Return the sensitivity to which noise is scaled: the claimed one, else `sensitivity`."""
+        """Return the sensitivity that scales the noise: the claimed one, or else `sensitivity`."""
         if self.claimed_sensitivity is None:
             return sensitivity
         if not 0 < self.claimed_sensitivity < np.inf:
             raise ParameterError(
-                "`claimed_sensitivity` must be positive and finite.", "Call `unprotected` to read without noise."
+                "`claimed_sensitivity` must be positive and finite.", "Call `read_unprotected` to read without noise."
             )
         return self.claimed_sensitivity
 
@@ -91,15 +91,15 @@ class QueryClaim:
 
 
 def scale_bound(epsilon: Epsilon, sensitivity: float, scaled_to: float) -> Epsilon:
-    """Return the proven epsilon of noise that gives `epsilon` at the sensitivity `scaled_to`.
+    """Return the proven epsilon of noise that is scaled to a claimed sensitivity.
 
-    The true sensitivity is `sensitivity`; the bound grows in proportion.
+    The noise would give `epsilon` at the sensitivity `scaled_to`; the true one is `sensitivity`.
     """
     return epsilon if scaled_to == sensitivity else epsilon * exact(sensitivity / scaled_to)
 
 
 def marginal_entries(
-    families: Sequence[Names],
+    cliques: Sequence[Names],
     relation: Relation,
     mechanism: str,
     epsilon: Epsilon,
@@ -108,17 +108,17 @@ def marginal_entries(
 ) -> list[Entry]:
     """Return one ledger entry per noisy marginal; `scale` of an entry is that of its noise.
 
-    `families` has the columns of each marginal. The marginals share `epsilon` in proportion to
+    `cliques` has the columns of each marginal. The marginals share `epsilon` in proportion to
     `weights`, by default equally.
     """
-    sensitivity = claim.measure.histogram(relation)
+    sensitivity = claim.measure.histogram_sensitivity(relation)
     scaled_to = claim.scaled_to(sensitivity)
-    parts = len(families) if weights is None else weights
+    parts = len(cliques) if weights is None else weights
     shares = shares_of(epsilon, parts)
     claimed = shares if claim.claimed_epsilon is None else shares_of(claim.claimed_epsilon, parts)
     entries = []
-    for family, share, claimed_share in zip(families, shares, claimed, strict=True):
-        name = f"counts of {' × '.join(family)}" if family else "number of rows"
+    for clique, share, claimed_share in zip(cliques, shares, claimed, strict=True):
+        name = f"counts of {' × '.join(clique)}" if clique else "number of rows"
         scale = claim.measure.scale(share, scaled_to)
         bound = scale_bound(share, sensitivity, scaled_to)
         own = replace(claim, claimed_epsilon=claimed_share)
@@ -126,9 +126,9 @@ def marginal_entries(
     return entries
 
 
-def histogram_entry(families: Sequence[Names], relation: Relation, epsilon: Epsilon) -> Entry:
+def histogram_entry(cliques: Sequence[Names], relation: Relation, epsilon: Epsilon) -> Entry:
     """Return the ledger entry of marginals that are released at once by the K-norm mechanism."""
-    names = [" × ".join(family) for family in families]
+    names = [" × ".join(clique) for clique in cliques]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return count_entry(f"histograms of {', '.join(names[:NAMED])}{more}", relation, "k-norm", epsilon)
 
@@ -155,7 +155,7 @@ def selection_entry(
     """
     sensitivity, loss, rounding = bounds
     divisor = loss if claim.claimed_sensitivity is None else 2 * claim.scaled_to(sensitivity)
-    factor = claim.measure.exponent(per_draw) / divisor if divisor else 0.0
+    factor = claim.measure.selection_exponent(per_draw) / divisor if divisor else 0.0
     bound = draws * (per_draw if divisor == loss else exact(factor * loss))
     if exactly and loss:
         factor /= 1 + 2 * rounding / loss
@@ -183,10 +183,10 @@ def score_entry(
 
 
 def unused_entry(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
-    """Return the entry of queries that a run may make, but that its rows did not need."""
+    """Return the ledger entry of queries that a run may make, but that its rows did not need."""
     return QueryClaim().entry(name, "none", 0.0, 0.0, spent=exact(claimed_epsilon), bound=exact(bound), draws=0)
 
 
 def unprotected_entry(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
-    """Return the entry of noiseless answers, whose privacy loss is infinite."""
+    """Return the ledger entry of noiseless answers about rows: the proven epsilon is infinite."""
     return replace(unused_entry(name, claimed_epsilon, np.inf), sensitivity=np.inf, draws=1, reason=reason)

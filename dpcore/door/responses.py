@@ -42,43 +42,46 @@ def check_questionnaire(
     """
     if relation is not Relation.REPLACE:
         raise ParameterError("Randomized answers do not hide who takes part.", "Use the relation replace.")
-    for family, channel in questions.channels.items():
-        name, sizes = describe_family(family), [schema[column].size for column in family]
+    for clique, channel in questions.channels.items():
+        name, sizes = describe_clique(clique), [schema[column].size for column in clique]
         if isinstance(channel, CategoryChannel) and channel.size != np.prod(sizes):
-            raise ParameterError(f"The randomizer of {name} has another number of values.", "Match its column.")
+            raise ParameterError(f"The randomizer of {name} has another number of values.", "Match the columns.")
         if not isinstance(channel, CategoryChannel | TRR):
-            raise ParameterError(f"The randomizer of {name} has no known type.", "Use one of this package.")
-        if isinstance(channel, TRR) and (len(family) != 1 or schema.index(family[0]) not in numbered):
-            raise ParameterError(f"The column {name} is not read as a number.", "Randomize its values or bins.")
+            raise ParameterError(f"The randomizer of {name} is unknown.", "Use one of dpcore.mechanisms.")
+        if isinstance(channel, TRR) and (len(clique) != 1 or schema.index(clique[0]) not in numbered):
+            raise ParameterError(f"{name} is not read as a number.", "Randomize the column's values or bins.")
 
 
 def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[Item, str]) -> list[Entry]:
-    """Return the ledger entries of the reports of one row.
+    """Return the ledger entries for the randomized reports of one row.
 
-    `claimed` is the epsilon that the source claims per report, `reasons` why that differs, by
-    column set.
+    `claimed` is the epsilon that the source claims per report. `reasons` say, by set of columns,
+    why the claim differs from the bound.
     """
     channels, optional = questions.channels, questions.optional
     tied = [group for group in questions.together if len(group) > 1]
-    listed = {*optional, *(family for group in tied for family in group)}
+    listed = {*optional, *(clique for group in tied for clique in group)}
     found = [
-        report_entry(describe_family(own), [one], exact(one.epsilon), claimed, reasons.get(own, ""))
+        report_entry(describe_clique(own), [one], exact(one.epsilon), claimed, reasons.get(own, ""))
         for own, one in channels.items()
         if own not in listed
     ]
     for group in tied:
-        name = ", ".join(map(describe_family, group)) + ", kept or changed together"
-        reason = " ".join(dict.fromkeys(reasons.get(family, "") for family in group))
+        name = ", ".join(map(describe_clique, group)) + ", kept or changed together"
+        reason = " ".join(dict.fromkeys(reasons.get(clique, "") for clique in group))
         found.append(report_entry(name, [channels[one] for one in group], inf, claimed, reason))
     if optional:
-        own, name = [channels[one] for one in optional], f"{questions.asked} of {len(optional)} answers, by lot"
-        largest = sorted((exact(one.epsilon) for one in own), reverse=True)[: questions.asked]
+        own, name = [channels[one] for one in optional], f"{questions.n_optional} of {len(optional)} answers, by lot"
+        largest = sorted((exact(one.epsilon) for one in own), reverse=True)[: questions.n_optional]
         found.append(report_entry(name, own, sum(largest, exact(0)), claimed, ""))
     return found
 
 
 def report_entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsilon | None, reason: str) -> Entry:
-    """Return the ledger entry of one report, or of several reports that are charged together."""
+    """Return the ledger entry for one randomized report, or for several with one charge.
+
+    `bound` is the proven epsilon, `claimed` the source's.
+    """
     only = channels[0] if len(channels) == 1 else None
     width = only.upper - only.lower if isinstance(only, TRR) else 1.0
     mechanism = " and ".join(dict.fromkeys(channel.mechanism for channel in channels))
@@ -88,34 +91,34 @@ def report_entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed
     return claim.entry(f"report of {name}", mechanism, width, scale, spent=bound, bound=bound, draws=1)
 
 
-def describe_family(family: Item) -> str:
-    """Return the names of a set of columns as one text."""
-    return " × ".join(family)
+def describe_clique(clique: Item) -> str:
+    """Return the names of a set of columns as one text, such as "age × sex"."""
+    return " × ".join(clique)
 
 
 def draw_reports(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) -> Reports:
     """Return the randomized reports of all rows.
 
-    Each row answers `questions.asked` of the optional queries, chosen at random, and all others.
+    Each row answers `questions.n_optional` of the optional queries, chosen at random, and all others.
     """
     people, optional = len(rows), questions.optional
     chosen: dict[Item, Ints] = {}
     if optional:
-        draws = noise.lots(people * len(optional)).reshape(people, len(optional))
-        drawn = np.argpartition(draws, questions.asked - 1, axis=1)[:, : questions.asked]
+        draws = noise.uniforms(people * len(optional)).reshape(people, len(optional))
+        drawn = np.argpartition(draws, questions.n_optional - 1, axis=1)[:, : questions.n_optional]
         chosen = {own: np.flatnonzero((drawn == i).any(axis=1)) for i, own in enumerate(optional)}
     shared: dict[Item, UniformDraws] = {}
     for group in questions.together:
-        shared |= dict.fromkeys(group, fixed_draws(noise.lots(people)))
+        shared |= dict.fromkeys(group, fixed_draws(noise.uniforms(people)))
     values: dict[Item, NDArray[Any]] = {}
-    for family, channel in questions.channels.items():
-        at: Any = chosen.get(family, slice(None))
-        positions = [schema.index(name) for name in family]
+    for clique, channel in questions.channels.items():
+        at: Any = chosen.get(clique, slice(None))
+        positions = [schema.index(name) for name in clique]
         if isinstance(channel, TRR):
-            values[family] = channel.report(rows.numbers(positions[0])[at], noise.lots, noise.reals)
+            values[clique] = channel.report(rows.numbers(positions[0])[at], noise.uniforms, noise.reals)
         elif isinstance(channel, CategoryChannel):
-            own = rows.cells(positions)[at]
-            values[family] = channel.report(own, shared.get(family, noise.lots))
+            own = rows.flat_indices(positions)[at]
+            values[clique] = channel.report(own, shared.get(clique, noise.uniforms))
     return Reports(schema, people, questions.channels, values, chosen, questions.together)
 
 

@@ -50,7 +50,7 @@ class PrivateTable:
     noise : Noise
         The source of noise.
     unprotected_allowed : bool, default=False
-        Whether `unprotected` may be called (published mode).
+        Whether `read_unprotected` may be called (published mode).
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class PrivateTable:
 
     @property
     def relation(self) -> Relation:
-        """The ledger's neighboring relation."""
+        """The neighboring relation of the ledger: add_remove or replace."""
         return self.ledger.relation
 
     @property
@@ -86,7 +86,7 @@ class PrivateTable:
         The rule works row by row, so it costs nothing.
         """
         if rule.shape != self._marginal_shape(sources) or rule.min() < 0 or rule.max() >= column.size:
-            raise ParameterError("`rule` does not fit its sources or `column`.", "Give one code per source cell.")
+            raise ParameterError("`rule` does not fit `sources` or `column`.", "Give a code per source value.")
         schema = Schema(**{**vars(self.schema), "columns": (*self.schema.columns, column)})
         added = [self.schema.index(name) for name in sources], rule
         rows = self._rows.look_up(schema.sizes, [*range(len(self.schema)), added])
@@ -100,8 +100,8 @@ class PrivateTable:
         """
         for (source, rule), size in zip(rules, schema.sizes, strict=True):
             if rule.shape != self._marginal_shape([source]) or rule.min() < 0 or rule.max() >= size:
-                raise ParameterError(f"A rule does not fit {source!r} or its new column.", "Give one code per code.")
-        rows = self._rows.recoded(schema.sizes, [(self.schema.index(name), rule) for name, rule in rules])
+                raise ParameterError(f"The rule for {source!r} does not fit.", "Give a new code per code of it.")
+        rows = self._rows.recode(schema.sizes, [(self.schema.index(name), rule) for name, rule in rules])
         made = self._derived_table(rows, schema, self.ledger)
         made._sources = {name: self._sources.get(own, own) for name, (own, _) in zip(schema.names, rules, strict=True)}
         return made
@@ -118,15 +118,15 @@ class PrivateTable:
             part._strata += (self._sources.get(by, by),)
         return made
 
-    def prefetch(self, families: Sequence[Names]) -> None:
-        """Count marginals that later queries need, in one pass over the rows; return nothing."""
-        self._rows.expect([self.schema.index(name) for name in family] for family in families)
+    def prefetch(self, cliques: Sequence[Names]) -> None:
+        """Count marginals for later queries in one pass over the rows; nothing is returned."""
+        self._rows.prefetch([self.schema.index(name) for name in clique] for clique in cliques)
 
     # Queries
 
     def counts(
         self,
-        families: Sequence[Names],
+        cliques: Sequence[Names],
         *,
         epsilon: PrivacyLoss,
         weights: list[float] | None = None,
@@ -136,7 +136,7 @@ class PrivateTable:
 
         Parameters
         ----------
-        families : sequence of sequences of column names
+        cliques : sequence of sequences of column names
             The columns of each marginal. An empty one stands for the number of rows.
         epsilon : float or Fraction
             The privacy loss of all marginals together. A marginal's noise has the scale sensitivity
@@ -148,67 +148,73 @@ class PrivateTable:
             What the source claims about the query (`privacy_costs.ClaimedValues`).
         """
         claim, mechanism = self._door.claim(**claimed), self._door.noise.on_counts
-        charged = privacy_costs.marginal_entries(families, self.relation, mechanism, epsilon, weights, claim)
-        entries = [self._add_tables(entry, [family]) for entry, family in zip(charged, families, strict=True)]
+        charged = privacy_costs.marginal_entries(cliques, self.relation, mechanism, epsilon, weights, claim)
+        entries = [self._add_tables(entry, [clique]) for entry, clique in zip(charged, cliques, strict=True)]
         scales = [entry.scale for entry in entries]
         return self._door.answer(
-            "counts", entries, lambda: self._door.noisy_counts(self._count_marginals(families), scales)
+            "counts", entries, lambda: self._door.noisy_counts(self._count_marginals(cliques), scales)
         )
 
-    def histograms(self, families: Sequence[Names], *, epsilon: Epsilon) -> list[Floats]:
+    def histograms(self, cliques: Sequence[Names], *, epsilon: Epsilon) -> list[Floats]:
         """Return noisy marginals by the K-norm mechanism, one noise for all of them together.
 
         This is more accurate than `counts` if the marginals have similar sizes. In pure epsilon
         only. All results have one total, under replace the public number of rows. An epsilon whose
         scale would exceed `WIDEST` gives no information. See `mechanisms.noise.histograms`.
         """
-        entry, factor = self._histogram_entry(families, epsilon)
+        entry, factor = self._histogram_entry(cliques, epsilon)
 
         def draw() -> list[Floats]:
             if not factor:
-                return [np.zeros(self._marginal_shape(family)) for family in families]
-            return self._door.noise.histograms(self._count_marginals(families), factor, public_total=self._public_total)
+                return [np.zeros(self._marginal_shape(clique)) for clique in cliques]
+            return self._door.noise.histograms(self._count_marginals(cliques), factor, public_total=self._public_total)
 
         return self._door.answer("histograms", [entry], draw)
 
-    def histogram_spreads(self, families: Sequence[Names], epsilon: Epsilon) -> list[Spread]:
-        """Return the approximate size of the noise of each marginal of `histograms`; no query."""
-        _, factor = self._histogram_entry(families, epsilon)
-        sizes = [prod(self._marginal_shape(family)) for family in families]
+    def histogram_spreads(self, cliques: Sequence[Names], epsilon: Epsilon) -> list[Spread]:
+        """Return the approximate noise of each marginal of `histograms`; nothing is charged."""
+        _, factor = self._histogram_entry(cliques, epsilon)
+        sizes = [prod(self._marginal_shape(clique)) for clique in cliques]
         found = self._door.noise.histogram_spreads(sizes, factor, public_total=self._public_total)
         return [found[size] for size in sizes]
 
-    def _histogram_entry(self, families: Sequence[Names], epsilon: Epsilon) -> tuple[Entry, float]:
+    def _histogram_entry(self, cliques: Sequence[Names], epsilon: Epsilon) -> tuple[Entry, float]:
         """Return the ledger entry of `histograms`, and the factor of its noise's exponent.
 
         With the factor 0 nothing is drawn.
         """
         self._require_pure("K-norm histograms")
-        entry = self._add_tables(privacy_costs.histogram_entry(families, self.relation, epsilon), families)
+        entry = self._add_tables(privacy_costs.histogram_entry(cliques, self.relation, epsilon), cliques)
         return entry, 0.0 if entry.scale > WIDEST else 1 / entry.scale if entry.scale else np.inf
 
     @property
     def _public_total(self) -> bool:
-        """Whether the number of rows is public: under replace, and not in parts by value."""
+        """Whether the number of rows is public: under replace, except in parts by value."""
         return self.relation is Relation.REPLACE
 
     def cell_variance(self, epsilon: PrivacyLoss) -> float:
-        """Return the variance of the noise in each cell of a marginal for `epsilon`; no query."""
+        """Return the variance of the noise in each cell of a marginal that costs `epsilon`.
+
+        Public: nothing is charged.
+        """
         scale = self._cell_scale(epsilon)
         return self._door.noise.variance(scale) if np.isfinite(scale) else np.inf
 
     def cell_error(self, epsilon: PrivacyLoss) -> float:
-        """Return the approximate mean absolute error of such a cell; public, no query."""
-        return self.ledger.measure.error(self._cell_scale(epsilon))
+        """Return the approximate mean absolute noise in a marginal's cell that costs `epsilon`.
+
+        Public: nothing is charged.
+        """
+        return self.ledger.measure.mean_abs_error(self._cell_scale(epsilon))
 
     def _cell_scale(self, epsilon: PrivacyLoss) -> float:
         """Return the scale of the noise in each cell of a marginal for `epsilon`."""
         measure = self.ledger.measure
-        return measure.scale(epsilon, measure.histogram(self.relation))
+        return measure.scale(epsilon, measure.histogram_sensitivity(self.relation))
 
     @property
     def whole_noise(self) -> bool:
-        """Whether noisy counts are whole numbers; public."""
+        """Whether noisy counts of this table are whole numbers; public."""
         return self._door.noise.on_counts not in ("laplace", "gaussian")
 
     def choose(
@@ -237,14 +243,14 @@ class PrivateTable:
             Number of independent choices that the score makes at once (its leading axes, which are
             the shape of the result). They compose sequentially.
         """
-        shapes = [self._marginal_shape(family) for family in candidates]
+        shapes = [self._marginal_shape(clique) for clique in candidates]
         noise, claim = self._door.noise, self._door.claim(**claimed)
         entry, factor = self._door.selection_entry(score, shapes, epsilon, claim, draws=draws)
 
         def draw() -> Ints:
             values = score.values(self._count_marginals, candidates, self.relation)
             if values[..., 0].size != draws:
-                raise ParameterError(f"The score makes more or fewer choices than {draws}.", "Pass draws=.")
+                raise ParameterError(f"`draws` is {draws}; the score makes more or fewer choices.", "Pass draws=.")
             rated, weights = values if factor else np.zeros_like(values), score.weights
             if weights is None:
                 return noise.select(rated, factor or 1.0)
@@ -265,7 +271,7 @@ class PrivateTable:
         """
         if not candidates:
             raise ParameterError("`candidates` is empty.", "Give one candidate or more.")
-        shapes = [self._marginal_shape(family) for family in candidates]
+        shapes = [self._marginal_shape(clique) for clique in candidates]
         noise, bounds = self._door.noise, self._door.bounds(score, shapes)
         entry, grid = privacy_costs.score_entry(
             score.name, bounds, len(shapes), epsilon, self._door.claim(**claimed), exactly=noise.exactly_sampled
@@ -274,7 +280,7 @@ class PrivateTable:
         def draw() -> Floats:
             values = score.values(self._count_marginals, candidates, self.relation)
             if values.shape != (len(candidates),):
-                raise ParameterError("The score has not one value per candidate.", "Use a score of candidates.")
+                raise ParameterError("The score does not give one value per candidate.", "Use another score.")
             if not np.isfinite(entry.scale):
                 return np.zeros(len(candidates))
             return noise.reals(values, entry.scale, grid=grid)
@@ -284,7 +290,7 @@ class PrivateTable:
     def grow_network(
         self, score: TableScore, columns: Names, *, max_parents: int, related: Flags | None = None
     ) -> NetworkGrowth:
-        """Return a growing network of 0/1 columns, whose families are chosen privately one by one.
+        """Return a growing network of 0/1 columns; exponential mechanisms choose its families.
 
         Parameters
         ----------
@@ -319,7 +325,7 @@ class PrivateTable:
         it differs from the bound.
         """
         self._require_pure("Randomized answers")
-        responses.check_questionnaire(questions, self.schema, self._rows.numbered, self.relation)
+        responses.check_questionnaire(questions, self.schema, self._rows.number_columns, self.relation)
         entries = responses.report_entries(questions, claimed_epsilon, reasons)
         if not self._door.unprotected_allowed and any(entry.epsilon_nominal == np.inf for entry in entries):
             raise ParameterError("A randomizer has no finite epsilon.", "Use another, or published mode.")
@@ -327,9 +333,9 @@ class PrivateTable:
             "randomize", entries, lambda: responses.draw_reports(questions, self._rows, self.schema, self._door.noise)
         )
 
-    def unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
+    def read_unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
         """Return the raw codes, at infinite privacy loss; published mode only."""
-        return self._door.read_unprotected("raw rows", reason, claimed_epsilon, self._rows.held)
+        return self._door.read_unprotected("raw rows", reason, claimed_epsilon, self._rows.all_codes)
 
     def noiseless(self, reason: str, *, claimed_epsilon: Epsilon, random_ties: bool = False) -> PrivateTable:
         """Return the same rows with noiseless answers and their own ledger; published mode only.
@@ -360,7 +366,8 @@ class PrivateTable:
     ) -> tuple[nodes.PrivateNodes, Epsilon]:
         """Return the root nodes of trees over random samples of rows, and the budget of each path.
 
-        No query. The budget is the privacy loss that one row's path through one tree may have.
+        The budget is the privacy loss that one row's path through one tree may have. Nothing is
+        charged yet.
 
         Parameters
         ----------
@@ -395,27 +402,27 @@ class PrivateTable:
         if self.ledger.delta:
             raise ParameterError(f"{what} have their privacy loss in pure epsilon only.", "Use delta=0.")
 
-    def _count_marginals(self, families: Sequence[Names]) -> list[Counts]:
-        """Return the noiseless marginals of these columns; private."""
+    def _count_marginals(self, cliques: Sequence[Names]) -> list[Counts]:
+        """Return the noiseless marginals of some sets of columns, one axis per column; private."""
         position = {name: j for j, name in enumerate(self.schema.names)}
-        return self._rows.tables([[position[name] for name in family] for family in families])
+        return self._rows.marginals([[position[name] for name in clique] for clique in cliques])
 
-    def _add_tables(self, entry: Entry, families: Sequence[Names]) -> Entry:
-        """Return the entry with the columns and sizes of its marginals.
+    def _add_tables(self, entry: Entry, cliques: Sequence[Names]) -> Entry:
+        """Return the ledger entry with the columns and sizes of the marginals that it is about.
 
         SchemaError for unknown columns, before anything is charged.
         """
-        named = [zip(family, self._marginal_shape(family), strict=True) for family in families]
+        named = [zip(clique, self._marginal_shape(clique), strict=True) for clique in cliques]
         tables = [tuple((self._sources.get(name, name), size) for name, size in table) for table in named]
         return replace(entry, tables=tuple(tables), strata=self._strata)
 
-    def _marginal_shape(self, family: Names) -> tuple[int, ...]:
+    def _marginal_shape(self, clique: Names) -> tuple[int, ...]:
         """Return the shape of a marginal: the number of codes of each column."""
         sizes = self._sizes  # the schema raises for an unknown name
-        return tuple(sizes[name] if name in sizes else self.schema[name].size for name in family)
+        return tuple(sizes[name] if name in sizes else self.schema[name].size for name in clique)
 
     def _derived_table(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
-        """Return a table of other rows or columns with the same noise and bound on rows."""
+        """Return a table of other rows or columns, with this table's noise and bound on rows."""
         made = type(self)(rows, schema, ledger, self._door.noise)
         made._door = self._door.with_ledger(ledger)  # keeps the public bound on rows
         made._sources, made._strata = self._sources, self._strata

@@ -245,7 +245,7 @@ def in_out_advantage(
     differences = twos[:, 0] - twos[:, 1]
     found, error = differences.mean(), differences.std(ddof=1) / np.sqrt(len(twos))
     half = student.ppf((1 + confidence) / 2, len(twos) - 1) * error
-    of_noise = float(max(ledger.totals.of_noise for ledger in ledgers))
+    of_noise = float(max(ledger.totals.nominal for ledger in ledgers))
     columns = {
         "correct_in": twos[:, 0].mean(),
         "correct_out": twos[:, 1].mean(),

@@ -113,7 +113,7 @@ def _columns_or_bits(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[S
         return tables, schema
     binary = Binarization(schema)
     rules = [(schema.index(name), rule) for name, rule in binary.rules]
-    return [rows.recoded(binary.schema.sizes, rules) for rows in tables], binary.schema
+    return [rows.recode(binary.schema.sizes, rules) for rows in tables], binary.schema
 
 
 def _by_clique(schema: Schema, chosen: Sequence[ColumnSet], avd: Sequence[float]) -> pd.DataFrame:
@@ -294,7 +294,7 @@ def _shares(real: TableLike | Rows, synthetic: TableLike, schema: Schema, names:
     for table in (real, synthetic):
         family = [schema.index(name) for name in names] if isinstance(table, Rows) else range(len(names))
         rows = as_rows(table, schema, names)
-        shares.append(rows.tables([family])[0].ravel() / len(rows))
+        shares.append(rows.marginals([family])[0].ravel() / len(rows))
     return shares
 
 
@@ -335,7 +335,7 @@ def tables(chosen: Sequence[ColumnSet], *data: Rows) -> Iterator[tuple[NDArray[n
     """Yield each subset's counts in one or two data sets; of large tables, occupied cells only."""
     for batch in batches(data[0].sizes, chosen):
         if prod(data[0].sizes[j] for j in batch[0]) <= MAX_CELLS:
-            yield from zip(*(rows.tables(batch) for rows in data), strict=True)
+            yield from zip(*(rows.marginals(batch) for rows in data), strict=True)
         else:
             yield occupied_counts(data[0], data[-1], batch[0])[: len(data)]
 

@@ -158,7 +158,7 @@ class Evaluator:
     def rows(self) -> Rows:
         """All training rows as a source of counts, in memory or in a folder."""
         data, schema = self.data, self.data.schema
-        return HeldRows(self.train, schema.sizes) if data.held else as_rows(data.train, schema)
+        return HeldRows(self.train, schema.sizes) if data.in_memory else as_rows(data.train, schema)
 
     def first_rows(self, names: Sequence[str], most: int) -> pd.DataFrame:
         """Return some columns of the first training rows. Only for the screen of the rows' owner."""
@@ -282,7 +282,7 @@ class Evaluator:
         if metric in AVDS:
             return float(self.floors(*AVDS[metric], repeats=FRESH)["avd"].mean())
         rng, n = np.random.default_rng(0), len(self.rows)
-        if not self.data.held:  # by how often a sample holds what a query asks for
+        if not self.data.in_memory:  # by how often a sample holds what a query asks for
             return float(off_by_chance(self._queries[1], n).mean())
         return float(np.mean([self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(FRESH)]))
 

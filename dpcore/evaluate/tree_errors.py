@@ -17,8 +17,8 @@ from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.reconstruction import normal_shares
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.postprocess.count_tree import ReleasedTree, level_names
-from dpcore.postprocess.forest import Forest, with_counts
-from dpcore.postprocess.forest_frames import side_of
+from dpcore.postprocess.forest import Forest, replace_leaf_counts
+from dpcore.postprocess.forest_frames import branch_texts
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.rows import Rows
 
@@ -52,7 +52,7 @@ def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> Statistics:
     """
     rows = []
     for level, (divides, true) in enumerate(zip(level_names(tree), truth, strict=True)):
-        counts = {"noisy": tree.noisy[level]} if tree.measured[level] else {}
+        counts = {"noisy": tree.noisy[level]} if tree.measured_levels[level] else {}
         counts["consistent"] = tree.consistent.counts[level]
         rows += [
             {"level": level, "divides": divides, "nodes": len(true), "which": which, "error": np.abs(c - true).mean()}
@@ -84,7 +84,7 @@ def with_true_counts(forest: Forest, train: pd.DataFrame) -> Forest:
     flat = np.zeros(size * width)
     for leaves in forest.apply(train).T:
         flat += np.bincount(leaves * width + truth, minlength=size * width)
-    return with_counts(forest, flat.reshape(size, width))
+    return replace_leaf_counts(forest, flat.reshape(size, width))
 
 
 def model_marginals(model: Forest | Bayes, data: Dataset) -> Statistics:
@@ -130,7 +130,7 @@ def split_shares(forest: Forest, data: Dataset) -> ColumnShares:
             continue  # no row, real or released, reaches it, so it has no shares
         shares = [counts / total for counts, total in zip(both, totals, strict=True)]
         name, rows = forest.schema.names[column], int(totals[0])
-        sides = [side_of(forest, node)[0] for node in children.tolist()]
+        sides = [branch_texts(forest, node)[0] for node in children.tolist()]
         found += [(name, side, p, q, rows) for side, p, q in zip(sides, *shares, strict=True)]
     return found
 

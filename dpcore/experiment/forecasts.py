@@ -501,7 +501,8 @@ class Stage:
         method = clone(self.method).set_params(noise="laplace", random_state=self.seed + index)
         noiseless = epsilon == NO_NOISE  # of the sizes that it has at an epsilon of 1
         # noise is as large beside this share of the rows as it is beside all of them
-        method.set_params(epsilon=PrivacyMeasure.of(method.delta).for_rows(1.0 if noiseless else epsilon, 1 / share))
+        at_share = PrivacyMeasure.of(method.delta).group_epsilon(1.0 if noiseless else epsilon, 1 / share)
+        method.set_params(epsilon=at_share)
         method = method.with_epsilon(NO_NOISE) if noiseless else method
         method.set_params(**method.implied_parameters(count))
         frame = bound.decode(codes, self.rng(4, index))

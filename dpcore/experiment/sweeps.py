@@ -32,7 +32,7 @@ import pandas as pd
 
 from dpcore.accounting.ledger import EPSILONS, Entry
 from dpcore.accounting.relation import exact
-from dpcore.accounting.store.file import kept_secret
+from dpcore.accounting.store.file import folder_secret
 from dpcore.arguments import Progress, is_number, is_whole, no_progress
 from dpcore.datasets import Content, Dataset
 from dpcore.domain.documents import json_ready, json_value
@@ -335,10 +335,10 @@ def yardstick_of(config: Config, data: Dataset, location: Location) -> str:
     data's token stands for them, because no one else reads it.
     """
     document, rows = config.to_dict(data), data.token
-    if isinstance(location, Path) and data.held:
-        rows = Content.of_rows(data.train_sample, data.test_sample).keyed(kept_secret(location))
+    if isinstance(location, Path) and data.in_memory:
+        rows = Content.from_rows(data.train_sample, data.test_sample).keyed_hash(folder_secret(location))
     elif isinstance(location, Path):  # rows in a folder; how they are split is another secret for each reading
-        rows = digest([data.token, data.sizes, data.key(kept_secret(location))])
+        rows = digest([data.token, data.sizes, data.key(folder_secret(location))])
     kept = ("dpcore", "schema", "measures", "models", "label", "rows", "skip")
     return digest({**{name: document[name] for name in kept}, "data": rows})
 

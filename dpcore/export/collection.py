@@ -75,7 +75,7 @@ class Collection:
             draw.
         """
         made = self.reports
-        if any(len(group) > 1 for group in made.together) or not math.isfinite(made.price()):
+        if any(len(group) > 1 for group in made.together) or not math.isfinite(made.largest_epsilon()):
             raise ParameterError("These reports have no finite epsilon.", "Keep them secret: they hold true answers.")
         document = {
             "format": FORMAT,
@@ -128,7 +128,7 @@ class Collection:
         found = fill_reports(reports, read_reports(table, name, header_of(reports), **limits))
         if [len(own) for own in found.values.values()] != many:
             raise DataError("The reports in the table do not belong to these rules.", MEND)
-        epsilon = found.price() * rows_per_person(found.source)
+        epsilon = found.largest_epsilon() * rows_per_person(found.source)
         if epsilon > origin["epsilon_bound"] * (1 + ROUNDING):
             text = f"By these rules a person's answers can cost epsilon {number(epsilon)}"
             raise SchemaError(f"{text}, and the file says less.", REMEDY)

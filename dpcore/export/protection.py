@@ -40,7 +40,7 @@ def of_one(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0
     """Return a run's epsilon for one person; with rho, k rows cost k^2 as much."""
     if declared is None or declared.id_column is not None:
         return epsilon
-    return PrivacyMeasure.of(delta).for_rows(epsilon, declared.max_contributions)
+    return PrivacyMeasure.of(delta).group_epsilon(epsilon, declared.max_contributions)
 
 
 def log_odds_gained(declared: unit.PrivacyUnit | None, measure: PrivacyMeasure, budget: PrivacyLoss) -> float:
@@ -49,7 +49,7 @@ def log_odds_gained(declared: unit.PrivacyUnit | None, measure: PrivacyMeasure, 
     Events of probability delta are excepted.
     """
     rows = 1 if declared is None or declared.id_column is not None else declared.max_contributions
-    return measure.log_odds_gained(budget * measure.rows(rows))
+    return measure.log_odds_gained(budget * measure.group_factor(rows))
 
 
 def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> str:

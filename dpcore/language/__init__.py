@@ -1,9 +1,8 @@
-"""The language of screens: English, as the code says it, or that of a catalog beside this file.
+"""Languages of the screens: English, as in the code, or a translation catalog beside this file.
 
-Data, files and ledgers are English everywhere, as they outlive a screen: what they keep is
-translated where it is shown. So `say` is called where something is drawn, and nowhere before; a
-text that is written down earlier, such as a constant, is marked as a `phrase` there.
-`scripts/words.py` collects both.
+Data, files and ledgers are always English and are translated when they are shown. So `say` is
+called where a screen is drawn. A text that is fixed earlier, such as a constant, is marked by
+`phrase`. `scripts/words.py` collects both.
 """
 
 import gettext
@@ -18,29 +17,29 @@ from typing import Any
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "zh": "中文"}
-FIELD = re.compile(r"\{(\w+)[^}]*\}")  # a value in a message, and how it is written
+FIELD = re.compile(r"\{(\w+)[^}]*\}")  # a value in a message, with its format
 FOLDER = Path(__file__).parent
 LONGEST = 2_000  # characters
-SAID = {"mode", "why", "score"}  # values that are phrases; others may be names of columns
+SAID = {"mode", "why", "score"}  # values that are translated; others may be names of columns
 _forced: ContextVar[str | None] = ContextVar("_forced", default=None)
-_forms: set[str] = set()  # phrases with values
-_wanted: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - replaced by whoever has screens
+_forms: set[str] = set()  # phrases with values in braces
+_wanted: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - the dashboard replaces it
 
 
 def ask(wanted: Callable[[], str]) -> None:
-    """Find out by this function, from now on, which language a screen is in."""
+    """Set the function that returns the language of the current screen, a key of `LANGUAGES`."""
     global _wanted
     _wanted = wanted
 
 
 def current_language() -> str:
-    """The language, a key of `LANGUAGES`."""
+    """Return the language of the current screen, a key of `LANGUAGES`."""
     return _forced.get() or _wanted()
 
 
 @contextmanager
 def use_language(language: str) -> Iterator[None]:
-    """Another language for a while: files that are made on a screen are English."""
+    """Use another language inside a `with` block: files that are made on a screen are English."""
     token = _forced.set(language)
     try:
         yield
@@ -49,39 +48,41 @@ def use_language(language: str) -> Iterator[None]:
 
 
 def phrase(text: str) -> str:
-    """The same text, which `say` is given later; or `retold`, with its values in it."""
+    """Mark a constant text for translation by `say` or `retold`, and return it unchanged."""
     if "{" in text:
         _forms.add(text)
     return text
 
 
 def say(message: str, /, **values: Any) -> str:
-    """A message in the language that is spoken, with values in place of its braces, as `str.format` puts them.
+    """Return a message in the current language, with `values` in its braces as `str.format` does.
 
     >>> say("{share:.0%} of all", share=0.5)
     '50% of all'
     """
-    text = _catalog(current_language()).gettext(message) if message else ""  # the empty one is a catalog's heading
+    text = _catalog(current_language()).gettext(message) if message else ""  # "": catalog's heading
     return text.format(**values) if values else text
 
 
 def plural(one: str, many: str, n: int, /, **values: Any) -> str:
-    """The same of a message that has another form for one; both may name the number `n`."""
+    """Return the message `one` or `many`, by the number `n`, as `say` does; both may have {n}."""
     return _catalog(current_language()).ngettext(one, many, n).format(n=n, **values)
 
 
 def retold(text: str) -> str:
-    """A text that was written down in English, of a `phrase` and maybe its values, in the language that is spoken.
+    """Translate an English text that was stored earlier: a `phrase`, with or without values.
 
-    What was not written by this program, such as words in a file, stays as it is, and so does what
-    is longer than ours.
+    A text that is no phrase of this program, or longer than `LONGEST`, is returned unchanged.
     """
     return text if len(text) > LONGEST else _retold(text, current_language(), len(_forms))
 
 
 @lru_cache(maxsize=4096)
 def _retold(text: str, language: str, _: int) -> str:
-    """The same; of all phrases with values that one of which the text has the most."""
+    """Translate a stored text by the longest phrase that fits; the cached part of `retold`.
+
+    The third argument only makes the cache forget results when a phrase is added.
+    """
     words = _catalog(language).gettext(text) if text else ""
     if words != text or language == ENGLISH:
         return words
@@ -97,7 +98,7 @@ def _retold(text: str, language: str, _: int) -> str:
 
 @cache
 def _pattern(form: str) -> str:
-    """What a phrase looks like with values; those that have a format are numbers."""
+    """Return a regular expression for a phrase with any values; formatted values are numbers."""
     pattern, known = "", set()
     for literal, name, how, _ in Formatter().parse(form):
         pattern += re.escape(literal)
@@ -109,7 +110,7 @@ def _pattern(form: str) -> str:
 
 @cache
 def _catalog(language: str) -> gettext.NullTranslations:
-    """What is known of a language; of English, what the code says."""
+    """Return the translations into a language; for English, those that change nothing."""
     if language == ENGLISH:
         return gettext.NullTranslations()
     return gettext.translation("dpcore", FOLDER, [language])

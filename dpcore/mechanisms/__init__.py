@@ -1,1 +1,1 @@
-"""What draws: noise, randomizers, and the scores that choices are made by."""
+"""Randomized mechanisms: sources of noise, randomizers of local DP, and scores for selection."""

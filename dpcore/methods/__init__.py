@@ -13,10 +13,12 @@ __all__ = ["METHODS", *sorted(METHODS.classes)]
 
 
 def __getattr__(name: str) -> Any:
+    """Import and return the method class of this name when it is first used."""
     if name not in METHODS.classes:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return load(METHODS.classes[name])
 
 
 def __dir__() -> list[str]:
+    """Return the names of all method classes."""
     return __all__

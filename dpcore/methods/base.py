@@ -38,7 +38,7 @@ from dpcore.domain.schema import Schema, require_schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
-from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, generator, make_noise
+from dpcore.mechanisms.noise import SAMPLING_STREAM, SEEDED, NoNoise, generator, make_noise
 from dpcore.mechanisms.scores import Score
 from dpcore.methods.parameters import (
     INFERRED,
@@ -123,9 +123,7 @@ def count_rows(table: PrivateTable, share: PrivacyLoss) -> tuple[float, PrivacyL
     The number is noisy, at a loss of `share`, unless it is public; then the loss is 0.
     """
     public = public_total(table)
-    if public is not None:
-        return float(public), 0
-    return float(table.counts([()], epsilon=share)[0]), share
+    return (float(table.counts([()], epsilon=share)[0]), share) if public is None else (float(public), 0)
 
 
 def delta_note(method: Any, _: Schema) -> str:
@@ -210,6 +208,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
     exactly_sampled_: bool = fitted_field()
 
     def __init_subclass__(cls, **how: Any) -> None:
+        """Set the class's `modes` and `title` from its parameters and the registry."""
         super().__init_subclass__(**how)
         cls.modes = cast(Choice, cls.parameters()["mode"]).options
         cls.title = vars(cls).get("title") or METHODS.name_of(cls.__name__, cls.__name__)
@@ -270,9 +269,8 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         source = make_noise(self.noise, self.random_state, 0, measure.distribution)
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
-                cause = "The schema protects persons, whom a folder of rows does not identify."
-                raise DataError(cause, "Fit on a DataFrame, or use a schema without `unit`.")
-            draws = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
+                raise DataError("A folder of rows does not identify persons.", "Fit on a DataFrame instead.")
+            draws = make_noise(self.noise, self.random_state, SAMPLING_STREAM).uniforms(len(rows))
             rows = rows.at(unit.bound_contributions(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
@@ -296,7 +294,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         if unit is not None:
             many = unit.max_contributions
             method = self.with_row_budget(many)
-            account = run.group(many, plan=None if plan is None else plan / measure.rows(many))
+            account = run.group(many, plan=None if plan is None else plan / measure.group_factor(many))
         # the door protects rows: the schema that it sees declares no persons
         known = schema if schema.unit is None else replace(schema, unit=None)
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._published)
@@ -311,8 +309,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         self.noise_label_ = source.label if "corrected" in self.modes else no_noise
         try:
             method._fit(table, progress)
-            learned = {name: found for name, found in vars(method).items() if is_learned(name)}
-            self.__dict__.update(learned)
+            self.__dict__.update({name: found for name, found in vars(method).items() if is_learned(name)})
             progress(1.0, phrase("Done"))
         except BaseException:
             run.close(finished=False)
@@ -353,10 +350,9 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         PrivateEstimator
             The copy.
         """
-        measure, share = PrivacyMeasure.of(self.delta), exact(self.epsilon) / rows
-        if self.delta:
-            share = measure.epsilon(measure.loss_of(self.epsilon) / measure.rows(rows))
-        copy: Self = clone(self).set_params(epsilon=share)
+        measure = PrivacyMeasure.of(self.delta)
+        share = measure.epsilon(measure.loss_of(self.epsilon) / measure.group_factor(rows)) if self.delta else None
+        copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
         return copy
 
     def set_params(self, **parameters: Any) -> Self:
@@ -382,9 +378,11 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         return len(self.feature_names_in_)
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling, with this process if it runs a `dp.spending` block."""
         return {**super().__getstate__(), "_sender": this_process() if OPEN else None}
 
     def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy that remembers which process sent it."""
         copy: Self = super().__sklearn_clone__()
         copy.__dict__["_sender"] = self._sender
         return copy
@@ -401,9 +399,9 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             raise AttributeError(cause, name=name, obj=self)
 
     def _check_fitted(self) -> None:
+        """Raise ParameterError if the method is not fitted yet."""
         if not self.__sklearn_is_fitted__():
-            words = f"This {type(self).__name__} is not fitted yet."
-            raise ParameterError(words, "Call fit(frame, schema=…) first.")
+            raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether a fit finished; a fit that failed or was stopped sets `ledger_` only."""
@@ -437,8 +435,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             words = f"{self.title}{' as published' * self._published} is not defined under {relation}."
             raise ParameterError(words, f"Use the relation {' or '.join(known)}.")
         if self._published and self.delta:
-            words = f"{self.title} as published has no delta."
-            raise ParameterError(words, "Use delta=0, or mode='corrected'.")
+            raise ParameterError(f"{self.title} as published has no delta.", "Use delta=0, or mode='corrected'.")
         PrivacyMeasure.of(self.delta)
         self._check(schema)
         return relation
@@ -480,11 +477,9 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         """
         target = schema.target if chosen is None else chosen
         if target is None:
-            words = f"{self.title} needs a class column."
-            raise ParameterError(words, "Set target=, or declare a target in the schema.")
+            raise ParameterError(f"{self.title} needs a class column.", "Set target=, or declare one in the schema.")
         if schema[target].numeric:
-            words = f"The target {target!r} is a numeric column."
-            raise ParameterError(words, "Choose a categorical column, or declare the column as one.")
+            raise ParameterError(f"The target {target!r} is a numeric column.", "Choose a categorical column.")
         return target
 
     def _class_index(self, schema: Schema, most: float = inf) -> int:
@@ -493,9 +488,8 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         The class column is the `target` parameter. Without it, it is the schema's target if that is
         categorical and has at most `most` values.
         """
-        own = schema.target and schema[schema.target]
-        fits = own and not own.numeric and own.size <= most
-        name = getattr(self, "target", None) or (schema.target if fits else None)
+        own = schema.target and not schema[schema.target].numeric and schema[schema.target].size <= most
+        name = getattr(self, "target", None) or (schema.target if own else None)
         return schema.index(name) if name else -1
 
     def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
@@ -751,12 +745,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         predicted = self.predict_proba(frame).argmax(axis=1)
         column = self.schema_[self.target_]
         if y is None and column.name not in frame.columns:
-            words = f"The frame lacks the class column {column.name!r}."
-            raise DataError(words, "Pass the classes as y, or in the frame.")
+            raise DataError(f"The frame lacks the class column {column.name!r}.", "Pass the classes as y.")
         truth = column.encode(pd.Series(frame[column.name] if y is None else one_per_row(y, frame)))
         return float(np.average(predicted == truth, weights=sample_weight))
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if there is no categorical target."""
         self._target(schema, self.target)
 
 
@@ -810,8 +804,7 @@ class Synthesizer(PrivateEstimator):
         if rows > (most := max_rows_in_memory(self.schema_)):
             noise = " The number comes from the release, and is mostly noise." if n is None else ""
             words = f"{rows:,} rows do not fit into {MEMORY / 1e9:g} GB, but {most:,} rows do.{noise}"
-            remedy = f"Pass n={most:_} or less, or write the rows to a file: sample_to(path, n)."
-            raise ParameterError(words, remedy)
+            raise ParameterError(words, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
         rng = generator(self.random_state, 2)
         return decode_with_rules(self.schema_, self._sample(rows, rng), rng)
 
@@ -857,6 +850,7 @@ class Synthesizer(PrivateEstimator):
         location, rng = output_path(path, replace=replace), generator(self.random_state, 2)
 
         def frames() -> Iterator[pd.DataFrame]:
+            """Yield the rows of one block after the other."""
             made = 0
             for codes in self._sample_blocks(block_sizes(n, self.schema_), rng):
                 progress(made / n, phrase("{rows:,} rows written").format(rows=made))
@@ -868,9 +862,9 @@ class Synthesizer(PrivateEstimator):
         return location
 
     def _check_rows(self, n: object) -> None:
+        """Raise ParameterError if `n` is not a whole number of 1 or more."""
         if not is_whole(n, 1):
-            words = "The number of rows to sample must be a whole number of 1 or more."
-            raise ParameterError(words, "Try n=10_000.")
+            raise ParameterError("The number of rows to sample must be a whole number of 1 or more.", "Try n=10_000.")
 
     def _sample_blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
         """Yield the codes of blocks of rows, one per size, each from its own random stream."""
@@ -893,10 +887,9 @@ class Synthesizer(PrivateEstimator):
         """
         self._check_fitted()
         # under replace every person has `max_contributions` rows
-        schema, bounded = self.schema_, self.relation == Relation.REPLACE
-        many = schema.persons.max_contributions if bounded and schema.persons else 1
-        rows = max(round(self._row_estimate / many), 1)
-        return rows if bounded or schema.max_rows is None else min(rows, schema.max_rows)
+        unit, bounded = self.schema_.persons, self.relation == Relation.REPLACE
+        rows = max(round(self._row_estimate / (unit.max_contributions if bounded and unit else 1)), 1)
+        return rows if bounded or self.schema_.max_rows is None else min(rows, self.schema_.max_rows)
 
     @abstractmethod
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:

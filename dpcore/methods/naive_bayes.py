@@ -53,7 +53,6 @@ based on naive Bayes (in Chinese), Computer Science 42(1), 2015.
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -121,7 +120,7 @@ class NaiveBayesSynthesizer(Synthesizer):
     Attributes
     ----------
     tables_ : list of arrays of shape (n_classes, size)
-        C1: the noisy counts after step 2.
+        C1: the noisy marginals of the class with each column, with equal class totals.
     class_totals_ : array of shape (n_classes,)
         C1: estimated rows per class.
     released_codes_ : array of shape (S, d)
@@ -162,19 +161,17 @@ class NaiveBayesSynthesizer(Synthesizer):
         return {} if self._variant == "C1" else {"rows": rows}
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the variant contradicts other parameters or the schema."""
         if self._variant not in VARIANTS[self.mode]:
             allowed = " or ".join(VARIANTS[self.mode])
-            words = f"The variant {self.variant!r} does not exist in {self.mode} mode."
-            raise ParameterError(words, f"Use {allowed}.")
+            raise ParameterError(f"The variant {self.variant!r} does not exist in {self.mode} mode.", f"Use {allowed}.")
         if self.prior == "frequency" and self.mode == "corrected":
-            words = "The prior 'frequency' has no finite epsilon, which corrected mode requires."
-            raise ParameterError(words, "Use prior='smoothed', the default.")
+            raise ParameterError("The prior 'frequency' has no finite epsilon.", "Use prior='smoothed', the default.")
         self._target(schema, self.target)
         if self._variant == "C1":
             return
         if self.x_source == "model":
-            words = f"The variant {self._variant} does not allow x_source='model'."
-            raise ParameterError(words, "Use variant='C1', or x_source='uniform'.")
+            raise ParameterError(f"The variant {self._variant} has no x_source='model'.", "Use x_source='uniform'.")
         labeled = self.rows or (schema.max_rows if self.relation == Relation.ADD_REMOVE else 1)
         if labeled is None:
             raise ParameterError(
@@ -186,6 +183,7 @@ class NaiveBayesSynthesizer(Synthesizer):
             raise ParameterError(words, f"Pass rows={most:_}.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Learn the model of variant C1, or release labeled rows in the other variants."""
         schema = table.schema
         self.target_ = self._target(schema, self.target)
         self.features_ = tuple(name for name in schema.names if name != self.target_)
@@ -198,36 +196,33 @@ class NaiveBayesSynthesizer(Synthesizer):
     # C1: noisy marginals; all later steps are post-processing
 
     def _fit_tables(self, table: PrivateTable) -> None:
-        """Measure the marginals of variant C1, and make their class totals consistent."""
-        target = self.target_
-        cliques: list[tuple[str, ...]] = [(target, name) for name in self.features_] or [(target,)]
-        noisy = [t.reshape(len(t), -1) for t in table.counts(cliques, epsilon=self._budget(table))]
+        """Measure the marginals of the class with each column, and make their totals agree."""
+        families: list[tuple[str, ...]] = [(self.target_, feature) for feature in self.features_] or [(self.target_,)]
+        noisy = [t.reshape(len(t), -1) for t in table.counts(families, epsilon=self._budget(table))]
         totals = combine_row_sums(noisy)
         self.class_totals_ = totals = project(totals, public_total(table, totals.sum()))
-        moved = [spread_difference(t, totals) for t in noisy] if self.features_ else []
-        self.tables_ = [project_rows(t, totals) for t in moved]
+        self.tables_ = [project_rows(spread_difference(t, totals), totals) for t in noisy] if self.features_ else []
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return the marginals of the class with each column; none if rows are labeled in fit."""
         if self._variant != "C1":
             return []
         schema, by_model = table.schema, self.x_source == "model"
         label = schema.index(self._target(schema, self.target))
         others = [j for j in range(len(schema)) if j != label]
         variance = table.cell_variance(self._budget(table) / max(len(others), 1))
-        make = partial(clique_measurement, schema.sizes, variance=variance, for_columns=by_model)
-        found = [make((label, j)) for j in others]
+        found = [clique_measurement(schema.sizes, (label, j), variance, for_columns=by_model) for j in others]
         return [one._replace(spread=self.smoothing * one.cells) for one in found]
 
     def _label_exponent(self) -> float:
-        """Return the factor of the score in the label probabilities of variant C1."""
+        """Return the factor of the score when labels are drawn from the released model."""
         size = max(float(self.class_totals_.sum()), 1.0)
-        published = self.epsilon / (2 * self._paper_sensitivity(size))
-        return 1.0 if self.kappa == "posterior" else published
+        return 1.0 if self.kappa == "posterior" else self.epsilon / (2 * self._paper_sensitivity(size))
 
     # Published mode and C2: S labels, each an answer of the door
 
     def _fit_labels(self, table: PrivateTable) -> None:
-        """Sample `rows` uniform rows, and label them through the door (variants Alg1, Alg2, C2)."""
+        """Sample uniform rows, and label each by an answer of the door (Alg1, Alg2, C2)."""
         schema, public_rows = table.schema, table.public_rows
         size = self.rows or public_rows or 1  # `_check` refuses where neither is known
         queries = self._uniform_rows(schema, size, generator(self.random_state, 1))
@@ -235,15 +230,12 @@ class NaiveBayesSynthesizer(Synthesizer):
         # the score is computed in nats: q in nats is q in a base times the base's logarithm
         sensitivity = LOG_BASES[self.log_base] * self._paper_sensitivity(public_rows or size)
         if self._variant == "C2":
-            share = self._budget(table) * Fraction(1, size)
-            labels = table.choose(score, [], epsilon=share, draws=size)
+            labels = table.choose(score, [], epsilon=self._budget(table) * Fraction(1, size), draws=size)
         elif self._variant == "Alg1":
             labels = self._noiseless_scores(table, queries, ALGORITHM_1, math.inf).argmax(axis=1)
         elif self.prior == "frequency":
-            scores = self._noiseless_scores(table, queries, FREQUENCY, self.epsilon)
-            scores *= self.epsilon / (2 * sensitivity)
-            gumbel = generator(self.random_state, 2).gumbel(size=scores.shape)
-            labels = (scores + gumbel).argmax(axis=1)
+            scores = self.epsilon / (2 * sensitivity) * self._noiseless_scores(table, queries, FREQUENCY, self.epsilon)
+            labels = (scores + generator(self.random_state, 2).gumbel(size=scores.shape)).argmax(axis=1)
         else:
             claim: ClaimedValues = {"reason": LABELS.format(size=size)}
             claim |= {"claimed_epsilon": self.epsilon, "claimed_sensitivity": sensitivity}
@@ -255,7 +247,7 @@ class NaiveBayesSynthesizer(Synthesizer):
 
         Minus infinity is replaced by a finite number that is low enough.
         """
-        codes, schema = table.unprotected(reason, claimed_epsilon=claimed), table.schema
+        codes, schema = table.read_unprotected(reason, claimed_epsilon=claimed), table.schema
         target = schema.index(self.target_)
         cliques = [(target,), *((target, schema.index(feature)) for feature in self.features_)]
         totals, *tables = joint_counts(codes, schema.sizes, cliques)
@@ -270,9 +262,11 @@ class NaiveBayesSynthesizer(Synthesizer):
     # Sampling
 
     def estimated_rows(self) -> int:
+        """Return the number of rows to sample by default: estimated, or all released rows."""
         return super().estimated_rows() if self._variant == "C1" else len(self.released_codes_)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Return the codes of `n` rows: sampled from the model (C1), or the first released rows."""
         if self._variant != "C1":
             released = len(self.released_codes_)
             if n > released:
@@ -292,6 +286,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         return self._assemble(self.schema_, rows, labels)
 
     def _sample_blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
+        """Yield the codes of blocks of rows; released rows are divided, none occurs twice."""
         if self._variant == "C1":
             return super()._sample_blocks(sizes, rng)
         many = list(sizes)  # blocks of the released rows: no row may be written twice

@@ -48,7 +48,6 @@ WIDTH = 110
 SECTION = re.compile(r"\n\n(?:Parameters|Attributes)\n-+\n")
 ITEMS = re.compile(r"^(\w+)(?: : (.*))?((?:\n .*)+)", re.MULTILINE)
 LOST = phrase("There is no column {column}. Choose among the columns of the schema.")
-MISFIT = "is not a list of allowed numbers, one for each"
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,7 @@ def controls_of(table: Mapping[str, Any], **more: Mapping[str, Any]) -> tuple[Co
     """
 
     def by_mode(value: Any) -> Any:
+        """Return a function that picks the value of the method's mode; other values unchanged."""
         modes = isinstance(value, dict) and {*value} <= {"corrected", "published"}
         return (lambda method, _: value.get(method.mode)) if modes else value
 
@@ -120,10 +120,9 @@ class Parameter(ABC):
         """Type of the values, as a docstring states it."""
 
     def check(self, name: str, value: Any, method: Any = None, schema: Any = None) -> None:
-        """Raise ParameterError unless a method and a schema allow this value of the parameter."""
+        """Raise ParameterError unless the value is allowed, for a method and a schema if given."""
         if value is None:
-            remedy = f"Use the default, {self.default!r}."
-            found = None if self.optional else ("must not be None", remedy)
+            found = None if self.optional else ("must not be None", f"Use the default, {self.default!r}.")
         elif isinstance(value, str) and self.words:
             remedy = f"Use {' or '.join(self.words)}, or a number."
             found = None if value in self.words else (f"cannot be {value!r}", remedy)
@@ -144,15 +143,14 @@ class Whole(Parameter):
     most: float = inf
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
+        """Return why a value is no allowed whole number, and a remedy; None if it is one."""
         if not is_whole(value, self.least):
-            words = f"must be a whole number of {self.least} or more; got {value!r}"
-            return words, f"Try {max(self.least, 3)}."
-        if value > self.most:
-            return f"must be at most {self.most:,}; got {value!r}", f"Use at most {self.most:,}."
-        return None
+            return f"must be a whole number of {self.least} or more; got {value!r}", f"Try {max(self.least, 3)}."
+        return (f"must be at most {self.most:,}; got {value!r}", "Use a smaller number.") if value > self.most else None
 
     @property
     def kind(self) -> str:
+        """Type of the values, as a docstring states it."""
         return f"int or {in_braces(self.words)}" if self.words else "int"
 
 
@@ -168,23 +166,22 @@ class Number(Parameter):
         """Return whether a value is a number in the range."""
         if not (is_number(value) and self.least <= value <= self.most and isfinite(value)):
             return False
-        lowest, highest = value == self.least, value == self.most
-        return not ("(" in self.open and lowest) and not (")" in self.open and highest)
+        return not ("(" in self.open and value == self.least) and not (")" in self.open and value == self.most)
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
+        """Return why a value is no number in the range, and a remedy; None if it is one."""
         hint = 0.5 if self.default is None else self.default
-        words = f"must be in {self.range}; got {value!r}"
-        return None if self.holds(value) else (words, f"Try {name}={hint}.")
+        return None if self.holds(value) else (f"must be in {self.range}; got {value!r}", f"Try {name}={hint}.")
 
     @property
     def range(self) -> str:
         """The allowed range as an interval, such as "(0, 1]"."""
-        low = "(" if "(" in self.open else "["
-        high = ")" if ")" in self.open or self.most == inf else "]"
+        low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open or self.most == inf else "]"
         return f"{low}{self.least:g}, {self.most:g}{high}"
 
     @property
     def kind(self) -> str:
+        """Type of the values, as a docstring states it."""
         return "float"
 
 
@@ -202,13 +199,15 @@ class NumberList(Number):
     fit: Callable[[Sequence[float]], bool] = lambda _: True
 
     def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
+        """Return why a value is no fitting list of numbers, and a remedy; None if it is one."""
         found = [value] if self.one_for_all and is_number(value) else value
         right = isinstance(found, list | tuple) and all(map(self.holds, found))
-        if schema is None:
-            return None if right else (MISFIT, f"Use the default, {self.default!r}.")
-        lengths = (len(self.things(method, schema)), 1 if self.one_for_all else -1)
-        right = right and len(found) in lengths and self.fit(found)
-        return None if right else (MISFIT, self.remedy(method, schema))
+        remedy = f"Use the default, {self.default!r}."
+        if schema is not None:
+            lengths = (len(self.things(method, schema)), 1 if self.one_for_all else -1)
+            right = right and len(found) in lengths and self.fit(found)
+            remedy = self.remedy(method, schema)
+        return None if right else ("is not a valid list of numbers", remedy)
 
     def remedy(self, method: Any, schema: Any) -> str:
         """Return a sentence on which numbers to pass, for a method and a schema."""
@@ -217,6 +216,7 @@ class NumberList(Number):
 
     @property
     def kind(self) -> str:
+        """Type of the values, as a docstring states it."""
         single = [in_braces(self.words)] if self.words else ["float"] if self.one_for_all else []
         return " or ".join([*single, "sequence of float"])
 
@@ -235,10 +235,10 @@ class PairList(Parameter):
     kind = "sequence of pairs of str"
 
     def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
+        """Return why a value is no list of pairs of columns, and a remedy; None if it is one."""
         if not isinstance(value, list | tuple) or not value or not all(map(self.holds, value)):
             return f"is not a {self.kind}", phrase("Name pairs of two different columns.")
-        known = None if schema is None else schema.names
-        lost = [name for pair in value for name in pair if known is not None and name not in known]
+        lost = [name for pair in value for name in pair if schema is not None and name not in schema.names]
         return ("names an unknown column", LOST.format(column=lost[0])) if lost else None
 
     def holds(self, names: Any) -> bool:
@@ -254,12 +254,13 @@ class Choice(Parameter):
     options: Collection[str]
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
+        """Return why a value is none of the options, and a remedy; None if it is one."""
         known = isinstance(value, str) and value in self.options
-        remedy = f"Choose one of {', '.join(self.options)}."
-        return None if known else (f"cannot be {value!r}", remedy)
+        return None if known else (f"cannot be {value!r}", f"Choose one of {', '.join(self.options)}.")
 
     @property
     def kind(self) -> str:
+        """Type of the values, as a docstring states it: the options in braces."""
         return in_braces(self.options)
 
 
@@ -270,8 +271,8 @@ class Flag(Parameter):
     kind = "bool"
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
-        words = "is neither True nor False"
-        return None if isinstance(value, bool) else (words, "Use True or False.")
+        """Return why a value is no truth value, and a remedy; None if it is one."""
+        return None if isinstance(value, bool) else ("is neither True nor False", "Use True or False.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,6 +282,7 @@ class UncheckedValue(Parameter):
     kind: str = "str"
 
     def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
+        """Return None, because the method checks the value itself."""
         return None
 
 
@@ -296,8 +298,8 @@ def field_declarer(kind: Callable[..., Parameter]) -> Callable[..., Any]:
     """
 
     def declare(**given: Any) -> Any:
-        names = {"options", "words"} & {*given}
-        lists: dict[str, Any] = {name: tuple(given[name]) for name in names}
+        """Return a dataclass field that is a parameter of this kind."""
+        lists: dict[str, Any] = {name: tuple(given[name]) for name in ("options", "words") if name in given}
         known = {"optional": given["default"] is None} | given | lists
         return field(default=given["default"], metadata={"parameter": kind(**known)})
 
@@ -333,11 +335,11 @@ class ParameterClass:
     _own: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     def __init_subclass__(cls, **how: Any) -> None:
+        """Make the subclass a dataclass, and complete its docstring from its fields."""
         super().__init_subclass__(**how)
         dataclass(cls, kw_only=True, eq=False, repr=False)
         summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
-        items = ITEMS.findall(summary)
-        cls._own = {name: (kind, " ".join(about.split())) for name, kind, about in items}
+        cls._own = {name: (kind, " ".join(about.split())) for name, kind, about in ITEMS.findall(summary)}
         cls._check_names_of(cls.__init__)
         for each in fields(cls):
             if each.init and "parameter" not in each.metadata:
@@ -348,9 +350,8 @@ class ParameterClass:
             usual = "optional" if parameter.default is None else f"default={parameter.default!r}"
             kinds[name] = f"{parameter.kind}, {usual}"
         learns = {each.name: said[each.name][0] for each in fields(cls) if not each.init}
-        lines = [SECTION.split(summary)[0].rstrip(), *docstring_section("Parameters", kinds, said)]
-        lines += [*docstring_section("Attributes", learns, said), title + examples]
-        cls.__doc__ = "\n".join(lines).rstrip()
+        sections = [*docstring_section("Parameters", kinds, said), *docstring_section("Attributes", learns, said)]
+        cls.__doc__ = "\n".join([SECTION.split(summary)[0].rstrip(), *sections, title + examples]).rstrip()
 
     @classmethod
     def _check_names_of(cls, make: Callable[..., None]) -> None:
@@ -361,6 +362,7 @@ class ParameterClass:
 
         @wraps(make)
         def make_checked(self: Any, /, *words: Any, **given: Any) -> None:
+            """Construct the object from named parameters; ParameterError for others."""
             if words:
                 remedy = f"Write {cls.__name__}(epsilon=1.0).fit(frame, schema=schema)."
                 raise ParameterError(f"{cls.__name__} takes its parameters by name.", remedy)
@@ -390,8 +392,7 @@ class ParameterClass:
         Each is a pair: the kind (empty if the docstring does not state it) and the text. A class's
         own description replaces that of its base classes.
         """
-        kinds = reversed(cls.__mro__)
-        above = [item for kind in kinds for item in vars(kind).get("_own", {}).items()]
+        above = [item for kind in reversed(cls.__mro__) for item in vars(kind).get("_own", {}).items()]
         return defaultdict(lambda: ("", ""), above)
 
     @classmethod
@@ -400,9 +401,8 @@ class ParameterClass:
 
         A class's own control replaces that of its base classes.
         """
-        parameters, kinds = cls.parameters(), reversed(cls.__mro__)
-        above = [control for kind in kinds for control in vars(kind).get("controls", ())]
-        return {control.name: control for control in above if control.name in parameters}
+        above = [control for kind in reversed(cls.__mro__) for control in vars(kind).get("controls", ())]
+        return {control.name: control for control in above if control.name in cls.parameters()}
 
 
 def docstring_section(title: str, kinds: Mapping[str, str], texts: Mapping[str, tuple[str, str]]) -> list[str]:
@@ -454,9 +454,10 @@ def void_reason(method: Any, schema: Schema) -> str:
         return phrase("no guarantee: the schema was inferred from the private rows.")
     if method.random_state is not None:
         return phrase("no guarantee: anyone who knows the seed can subtract the noise.")
-    right = [preset for preset in method.presets if preset.proof_holds]
-    if method.mode == "published" and not any(matches_preset(method, one) for one in right):
-        return phrase("not the published claim: the ledger will show what can be proven.")
+    if method.mode == "published" and not any(
+        one.proof_holds and matches_preset(method, one) for one in method.presets
+    ):
+        return phrase("no proof of the published claim: the ledger will show what can be proven.")
     return ""
 
 
@@ -477,7 +478,7 @@ def describe_noise_quality(noiseless: bool, sampled: bool, mode: str) -> str:
     if noiseless:
         return phrase("no noise at all. This release must never be published.")
     if not sampled:
-        return phrase("for teaching only. Use exactly sampled noise before you publish.")
+        return phrase("noise for teaching only. Use exactly sampled noise before you publish.")
     if mode == "published":
         return phrase("exactly sampled noise, except where the published algorithm draws its own.")
     return phrase("exactly sampled noise.")

@@ -45,31 +45,36 @@ class Registry(Mapping[str, Kind]):
     """
 
     def __init__(self, locations: Mapping[str, str]) -> None:
+        """Store the location of each class, "module:Class" relative to `dpcore`, by title."""
         self._locations = dict(locations)  # "module:Class", relative to `dpcore`, by title
-        classes = [location.partition(":")[2] for location in locations.values()]
-        self.classes = dict(zip(classes, locations.values(), strict=True))
-        self._titles = dict(zip(classes, locations, strict=True))
+        # locations by the names of the classes
+        self.classes = {location.partition(":")[2]: location for location in self._locations.values()}
 
     def name_of(self, kind: str, otherwise: str) -> str:
         """Return the title of the method whose class is named `kind`; `otherwise` if unknown."""
-        return self._titles.get(kind, otherwise)
+        return next((name for name, one in self._locations.items() if one.partition(":")[2] == kind), otherwise)
 
     def __getitem__(self, name: str) -> Kind:
+        """Import and return the class of a title; KeyError with advice if it is unknown."""
         if name not in self._locations:
             raise KeyError(f"There is no method {name!r}.{advise(str(name), '', self)}")
         found: Kind = load(self._locations[name])
         return found
 
     def __iter__(self) -> Iterator[str]:
+        """Return an iterator over the titles."""
         return iter(self._locations)
 
     def __len__(self) -> int:
+        """Return the number of methods."""
         return len(self._locations)
 
     def __contains__(self, name: object) -> bool:
+        """Return whether a method has this title."""
         return name in self._locations
 
     def __repr__(self) -> str:
+        """Return the titles and locations as a text."""
         return f"Registry({self._locations})"
 
 

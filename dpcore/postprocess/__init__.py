@@ -1,1 +1,1 @@
-"""What noisy answers are made into. Nothing here sees a row, so all of it is free."""
+"""Post-processing of noisy answers: nothing here reads a private row or adds privacy loss."""

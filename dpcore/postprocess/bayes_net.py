@@ -1,8 +1,8 @@
-"""Bayesian networks from noisy tables: conditionals, and rows sampled from parents to children. No private input.
+"""Bayesian networks from noisy marginals: conditionals, and rows sampled from parents to children.
 
-A family is a child with its parents, as column names, the child first; a network is a list of
-families in which every parent is the child of an earlier one. The table of a family has one axis
-per name, in that order.
+Post-processing: no private input. A family is a child with its parents, as column names, the child
+first. A network is a list of families in which every parent is the child of an earlier family. The
+marginal of a family has one axis per name, in that order.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,30 +16,30 @@ from dpcore.domain.partition import Binarization
 from dpcore.postprocess.simplex import draw_given, rows_to_one
 
 Family = tuple[str, ...]
-ROUNDS = 50  # rejections of a row before the tables are smoothed
-RETRIES = 5  # times that the smoothing is doubled
-FEWEST = 100  # rows drawn together
-FIRST_SMOOTHING = 0.01  # rows, as a share of all, spread over a table's cells
+ROUNDS = 50  # tries of a row before the tables are smoothed
+RETRIES = 5  # smoothings, each twice as strong as the one before
+FEWEST = 100  # least number of rows drawn together
+FIRST_SMOOTHING = 0.01  # share of all rows that is spread over a table's cells
 
 
 def conditional(table: Floats, smoothing: float = 0.0) -> Floats:
-    """p(child | parents), shape (parents' cells, child's values), of a table of shape (child, *parents).
+    """Return p(child | parents) from a family's marginal; shape (parents' cells, child's values).
 
-    Negative cells count as 0, and `smoothing` rows are spread evenly over all cells first. Parents'
-    values without rows get the child's distribution over all of them, and that is uniform if there
-    is none.
+    `table` has the shape (child, *parents). Negative cells count as 0, and `smoothing` rows are
+    spread evenly over all cells first. Parents' values without rows get the child's distribution
+    over all rows, which is uniform if there are none.
     """
     cells = np.maximum(table, 0.0).reshape(len(table), -1).T + smoothing / table.size
     return rows_to_one(cells, rows_to_one(cells.sum(axis=0, keepdims=True), 1 / len(table)))
 
 
 def is_contained(family: Family, other: Family) -> bool:
-    """Whether a family's table is a margin of another's."""
+    """Return whether the columns of a family are all in another family."""
     return set(family) <= set(other)
 
 
 def marginal_of(table: Floats, of: tuple[Any, ...], wanted: tuple[Any, ...]) -> Floats:
-    """The table of some columns from a table that holds them, axes in the wanted order."""
+    """Return the marginal of the `wanted` columns, in that order, from a table of more columns."""
     summed = table.sum(axis=tuple(i for i, name in enumerate(of) if name not in wanted))
     left = [name for name in of if name in wanted]
     return np.transpose(summed, [left.index(name) for name in wanted])
@@ -53,7 +53,11 @@ def sample_network(
     rng: np.random.Generator,
     smoothing: float = 0.0,
 ) -> Codes:
-    """n rows of the columns in this order, parents first; counts of a child given its parents are rounded."""
+    """Sample `n` rows from a Bayesian network, parents first; codes of shape (n, columns).
+
+    The columns are in the order of `names`. Counts of a child given its parents are the expected
+    ones, rounded (`draw_given`).
+    """
     axis = {name: j for j, name in enumerate(names)}
     largest = max(len(table) for table in tables)
     codes: Codes = np.empty((n, len(names)), dtype=code_dtype(largest), order="F")
@@ -66,7 +70,7 @@ def sample_network(
 
 
 def uniform_codes(sizes: Sequence[int], n: int, rng: np.random.Generator) -> Codes:
-    """n rows of columns of these sizes, each value as probable as any other, column by column."""
+    """Return `n` rows of uniform random codes for columns with these numbers of values."""
     codes: Codes = np.empty((n, len(sizes)), dtype=code_dtype(max(sizes, default=1)), order="F")
     for j, size in enumerate(sizes):
         codes[:, j] = rng.integers(size, size=n)
@@ -76,14 +80,13 @@ def uniform_codes(sizes: Sequence[int], n: int, rng: np.random.Generator) -> Cod
 def sample_binarized(
     binarization: Binarization, draw: Callable[[int, float], Codes], n: int, rng: np.random.Generator
 ) -> Codes:
-    """n rows of codes from a sampler of bits. Rows with a bit pattern that stands for no code are drawn again.
+    """Sample `n` rows of codes from a sampler of bits, without invalid bit patterns.
 
-    A row is given up to 50 tries. Then the tables are smoothed by 1% of the rows, and by twice as
-    much at each further retry, as PrivBayes's authors do. Where that is of no use (with many
-    columns hardly any row is free of such patterns), a column without a code takes one of the codes
-    that the sampler gave it elsewhere.
-
-    `draw` makes so many rows of bits, with tables smoothed by a share of all rows.
+    `draw(m, share)` returns m rows of bits, from tables smoothed by that share of all rows. Rows
+    with a bit pattern that stands for no code are drawn again, up to 50 times. Then the tables are
+    smoothed by 1% of the rows, and by twice as much at each further retry, as PrivBayes's authors
+    do. With many columns hardly any row is valid. Then a column without a code takes one of the
+    codes that the sampler gave it in other rows.
     """
     kept: list[Codes] = []
     missing, smoothing = n, 0.0
@@ -95,7 +98,7 @@ def sample_binarized(
             missing -= len(kept[-1])
             if not missing:
                 return np.concatenate(kept)
-            if whole.mean() < 1 / ROUNDS:  # most rows would need more tries than they have
+            if whole.mean() < 1 / ROUNDS:  # most rows would need more tries than are left
                 break
         smoothing = FIRST_SMOOTHING * 2**retry
     for j, size in enumerate(binarization.source.sizes):

@@ -1,4 +1,4 @@
-"""Clusters of columns from a noisy matrix of similarities. Post-processing: no private input, no cost."""
+"""Clusters of columns from a noisy matrix of similarities. Post-processing: no private input."""
 
 import warnings
 
@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from dpcore.arguments import Flags, Floats
 
 Clusters = list[list[int]]
-STARTS = 10  # of k-means
-# exponents of the repaired affinity are cut there: noise can make a score as large as it likes
+STARTS = 10  # initializations of k-means
+# bound on exponents of the corrected affinity, because noise can make scores arbitrarily large
 STEEPEST = 50.0
 
 
@@ -23,16 +23,19 @@ def spectral_clusters(
     sigma: float = 1.0,
     k1: int | None = None,
 ) -> Clusters:
-    """Normalized spectral clustering of d columns into k clusters or fewer.
+    """Cluster d columns by normalized spectral clustering; return k clusters of indices, or fewer.
 
-    Of L = 1 - B^-1/2 W B^-1/2, B the sums of W's rows, the eigenvectors of the `k1` smallest
-    eigenvalues (k, unless said) are taken, their rows made as long as 1, and parted by k-means++.
+    Let W be the affinities, B the sums of W's rows, and L = 1 - B^-1/2 W B^-1/2. The eigenvectors
+    of the `k1` smallest eigenvalues of L (`k` by default) are taken, their rows normalized, and
+    clustered by k-means++.
 
-    "published": as Algorithms 1 and 3 of paper 001 print it, W_ij = exp(-s_ij / (2 sigma^2)) of the
-    similarities s, with s_ii = 0. "fixed": as Ng, Jordan and Weiss (2001) have it, of the distances
-    1 - s (s clipped to [0, 1]), with W_ii = 0, and with the median of all distances for sigma^2.
+    `affinity` "published": W_ij = exp(-s_ij / (2 sigma^2)) of the similarities s, with s_ii = 0, as
+    Algorithms 1 and 3 of paper 001 print it. "fixed": W is of the distances 1 - s (s clipped to [0,
+    1]), with W_ii = 0, and with the median of all distances for sigma^2, as Ng, Jordan and Weiss
+    (2001).
 
-    Similarities, shape (d, d), are symmetric and noisy, so any numbers; the diagonal is not used.
+    `similarity`, shape (d, d), is symmetric and noisy, so it may have any numbers. Its diagonal is
+    not used.
     """
     d = len(similarity)
     if k <= 1 or d <= k:
@@ -45,12 +48,12 @@ def spectral_clusters(
         width = max(float(np.median(distance[np.triu_indices(d, 1)])), 1e-3)
         exponents = np.maximum(-distance / (2 * width), -STEEPEST)
         np.fill_diagonal(exponents, -np.inf)
-    sums = np.logaddexp.reduce(exponents, axis=1)  # of logarithms: no exponent is too large
+    sums = np.logaddexp.reduce(exponents, axis=1)  # in logarithms, so no exponent overflows
     laplacian = np.eye(d) - np.exp(exponents - (sums[:, None] + sums) / 2)
     vectors = np.linalg.eigh(laplacian)[1][:, : k1 or k]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     seed = int(rng.integers(2**31))
-    # fewer than k different points give fewer clusters, which is fine
+    # fewer than k distinct points give fewer clusters, which is allowed
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels = KMeans(k, n_init=STARTS, random_state=seed).fit_predict(vectors / np.where(lengths > 0, lengths, 1))
@@ -58,7 +61,10 @@ def spectral_clusters(
 
 
 def contiguous_clusters(groups: list[range], k: int) -> Clusters:
-    """Groups of columns in their order, in k clusters or fewer of about as many columns; no group is divided."""
+    """Split groups of columns in order into at most `k` clusters with similar numbers of columns.
+
+    No group is divided.
+    """
     total = groups[-1].stop if groups else 0
     clusters: dict[int, list[int]] = {}
     for group in groups:
@@ -68,10 +74,10 @@ def contiguous_clusters(groups: list[range], k: int) -> Clusters:
 
 
 def related_columns(similarity: Floats, eta: float) -> Flags:
-    """Which column may take which as a parent (paper 001, eq. 9), from the noisy similarities of a cluster.
+    """Return which column may have which as a parent, bool array (d, d) (paper 001, eq. 9).
 
-    Not those whose similarity is at most `eta` times the best that either of the two has with any
-    column.
+    `similarity` has the noisy similarities of a cluster. A pair is excluded if its similarity is at
+    most `eta` times the best similarity of either column.
     """
     if len(similarity) < 2:
         return np.ones(similarity.shape, dtype=bool)

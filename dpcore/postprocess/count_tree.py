@@ -1,8 +1,7 @@
-"""A released tree of counts over a schema's domain: noisy counts of nested partitions, and what follows from them.
+"""Released trees of counts: noisy counts of nested partitions of a schema's domain, and estimates.
 
-Everything here is post-processing of answers that were paid for: consistent counts, range queries
-with the interval that the noise alone explains, generalized rows. Values inside a cell count as
-uniform.
+Everything here is post-processing of noisy answers: consistent counts, range queries with 95%
+intervals of their noise, generalized rows. Values inside a cell count as uniform.
 """
 
 from __future__ import annotations
@@ -22,25 +21,25 @@ from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.postprocess.forest import ReleasedDocument, require
-from dpcore.postprocess.least_squares import Consistent, TreeLeastSquares
+from dpcore.postprocess.least_squares import ConsistentCounts, TreeLeastSquares
 from dpcore.postprocess.simplex import project
 
-MOST = 2.0**53  # from here on a float does not hold every whole number
+MOST = 2.0**53  # from here on a float does not represent every integer
 
 ALL = "all rows"
-MOST_COLUMNS = 4  # of a query
-HUGE = 1e100  # stands for the variance of noise that says nothing, where a number is needed
-# Half the width of a 95% interval, in standard deviations, of one Laplace variable; of sums, which are nearer to
-# normal, it covers more.
+MOST_COLUMNS = 4  # most columns of a query
+HUGE = 1e100  # finite variance of noise that leaves no information
+# Half the width of a 95% interval, in standard deviations, of one Laplace variable. Sums are nearer
+# to normal, and the interval covers more of them.
 SURE = log(20) / sqrt(2)
 
 
 class ReleasedTree(ReleasedDocument):
     """Noisy counts of partitions that refine each other, from coarse to fine.
 
-    By level: `noisy` are the counts of its cells, an empty array where nothing was measured;
-    `variances` those of a cell's noise, 0 if the counts are public, infinite if nothing was
-    measured. With `whole_noise` it is whole numbers.
+    By level: `noisy` are the counts of its cells, or an empty array if the level was not measured.
+    `variances` are the variances of the noise on one count: 0 if counts are public, infinite if the
+    level was not measured. With `whole_noise` the noise is integers.
     """
 
     title = "tree of counts"
@@ -54,77 +53,82 @@ class ReleasedTree(ReleasedDocument):
         whole_noise: bool = False,
     ) -> None:
         self.partitions, self.noisy = tuple(partitions), list(noisy)
-        # counts that were bought for nothing say nothing, and are there all the same
+        # counts measured with no epsilon have an infinite variance, but exist
         self.variances = [min(v, HUGE) if len(n) else v for v, n in zip(variances, noisy, strict=True)]
         self.whole_noise = whole_noise
         self.tree = TreeLeastSquares([fine.parents(coarse) for coarse, fine in pairwise(partitions)])
 
     @property
     def schema(self) -> Schema:
-        """The schema whose domain is divided."""
+        """Schema whose domain is partitioned."""
         return self.partitions[0].schema
 
     @property
     def leaves(self) -> Partition:
-        """The finest partition."""
+        """Finest partition."""
         return self.partitions[-1]
 
     @property
-    def measured(self) -> list[bool]:
-        """Per level, whether it was measured or is public."""
+    def measured_levels(self) -> list[bool]:
+        """Whether each level was measured, or is public."""
         return [variance < np.inf for variance in self.variances]
 
     @cached_property
-    def consistent(self) -> Consistent:
-        """The best linear unbiased estimate of all counts, parents equal to the sums of their children."""
+    def consistent(self) -> ConsistentCounts:
+        """Best linear unbiased estimate of all counts; children sum to their parents."""
         values = [n if len(n) else np.zeros(size) for n, size in zip(self.noisy, self.tree.sizes, strict=True)]
         return self.tree.fit(values, self.variances)
 
-    def _weights(self, queries: Sequence[RangeQuery]) -> Iterator[Floats]:
-        """How much of each leaf each query covers."""
+    def _leaf_weights(self, queries: Sequence[RangeQuery]) -> Iterator[Floats]:
+        """Yield, for each query, the share of every leaf that the query covers."""
         return (self.leaves.weights(query.code_masks(self.schema)) for query in queries)
 
     def answers(self, queries: Sequence[RangeQuery], leaves: Floats | None = None) -> Floats:
-        """Sums of leaves, the consistent ones by default; a leaf that is covered in part counts in part."""
+        """Return the answers to range queries from counts of `leaves`.
+
+        The default counts are the consistent ones. A leaf that a query covers in part counts in
+        part.
+        """
         counts = self.consistent.counts[-1] if leaves is None else leaves
-        # BLAS threads make small products slower
-        return np.array([(share * counts).sum() for share in self._weights(queries)])
+        # a sum, because BLAS threads make small products slower
+        return np.array([(share * counts).sum() for share in self._leaf_weights(queries)])
 
-    def margin(self, variance: Floats | float) -> Floats:
-        """Half the width of a 95% interval around an estimate of that variance.
+    def half_width(self, variance: Floats | float) -> Floats:
+        """Return half the width of a 95% interval around an estimate with this variance.
 
-        Noise on whole numbers has steps, so that an interval may end just before the one that
-        matters. One row more makes up for it: for a single count, P(|z| > m + 1) <= 2q / (1+q)
-        exp(-m / scale), below .05 at every scale.
+        Noise on integers has steps, so an interval may end just before the decisive integer. One
+        row more covers it: for a single count, P(|z| > m + 1) <= 2q / (1+q) exp(-m / scale), below
+        .05 at every scale.
         """
         variance = np.maximum(variance, 0.0)
         return np.where(variance > 0, SURE * np.sqrt(variance) + self.whole_noise, 0.0)
 
-    def margins(self, queries: Sequence[RangeQuery]) -> Floats:
-        """Half the widths of the 95% intervals of `answers`, from the noise alone.
+    def half_widths(self, queries: Sequence[RangeQuery]) -> Floats:
+        """Return half the widths of the 95% intervals of `answers`, from the noise alone.
 
-        Not in it: that values inside a leaf are no more uniform than they are, and what a later
-        projection moves.
+        They do not cover that values inside a leaf may not be uniform, nor the change by a later
+        projection.
         """
-        return self.margin(np.array(list(map(self.consistent.query_variance, self._weights(queries)))))
+        return self.half_width(np.array(list(map(self.consistent.query_variance, self._leaf_weights(queries)))))
 
     def noisy_answers(self, queries: Sequence[RangeQuery]) -> tuple[Floats, Floats]:
-        """Answers without consistency, and half the widths of their 95% intervals.
+        """Return answers from inconsistent counts, and half the widths of their 95% intervals.
 
-        A query is the sum of the fewest measured nodes that lie inside it, from the top, and of
+        An answer is the sum of the fewest measured nodes inside the query, from the top, and of
         shares of leaves.
         """
         found = [self._noisy_answer(query) for query in queries]
         estimates, variances = np.array(found).reshape(-1, 2).T
-        return estimates, self.margin(variances)
+        return estimates, self.half_width(variances)
 
     def _noisy_answer(self, query: RangeQuery) -> tuple[float, float]:
+        """Return the answer to one query from inconsistent counts, and its variance."""
         sets, estimate, variance = query.code_masks(self.schema), 0.0, 0.0
-        wanted = np.ones(1, dtype=bool)  # nodes of the level of which nothing has been counted yet
+        wanted = np.ones(1, dtype=bool)  # nodes of the level that no measured ancestor covers yet
         for level, partition in enumerate(self.partitions):
             if level:
                 wanted = wanted[self.tree.parents[level - 1]]
-            if self.measured[level]:
+            if self.measured_levels[level]:
                 share = partition.weights(sets)
                 last = level == len(self.partitions) - 1
                 taken = wanted & ((share > 0) if last else (share == 1))
@@ -134,10 +138,13 @@ class ReleasedTree(ReleasedDocument):
         return estimate, variance
 
     def rows(self, leaf_counts: Floats) -> pd.DataFrame:
-        """The generalized rows that a release publishes: a name per divided column, and how many rows, rounded."""
+        """Return the generalized rows that a release publishes.
+
+        They have one column of group names per partitioned column, and the rounded number of rows.
+        """
         if not leaf_counts.sum() < MOST:
-            raise ParameterError("These counts are too large to round: they are mostly noise.", "Spend more epsilon.")
-        counts = self.tree.whole_numbers(project(leaf_counts, leaf_counts.sum()))[-1]
+            raise ParameterError("The counts sum to 2^53 or more: they are mostly noise.", "Spend more epsilon.")
+        counts = self.tree.round_to_integers(project(leaf_counts, leaf_counts.sum()))[-1]
         cells = np.flatnonzero(counts)
         indices = self.leaves.blocks(cells)
         named = {
@@ -145,16 +152,19 @@ class ReleasedTree(ReleasedDocument):
             for name, axis, blocks in zip(self.schema.names, self.leaves.axes, indices, strict=True)
             if len(axis.names) > 1
         }
-        counted = "(rows)"  # no other column's name
+        counted = "(rows)"  # made different from all other names
         while counted in named:
             counted += "'"
         return pd.DataFrame({**named, counted: counts[cells]})
 
     def to_dict(self) -> dict[str, Any]:
-        """The tree as JSON-ready values; a level lists the columns that it divides anew."""
+        """Return the tree as JSON-ready values.
+
+        Each level lists the columns that it splits further than the level above.
+        """
         levels, before = [], Partition.whole(self.schema)
         for partition, noisy, variance in zip(self.partitions, self.noisy, self.variances, strict=True):
-            new = [(self.schema.names[j], partition.axes[j]) for j in _changed(before, partition)]
+            new = [(self.schema.names[j], partition.axes[j]) for j in _changed_columns(before, partition)]
             divides = [{"column": name, "blocks": own.blocks.tolist(), "names": list(own.names)} for name, own in new]
             measured = variance < np.inf
             levels.append({"divides": divides, "variance": variance if measured else None, "noisy": noisy.tolist()})
@@ -163,6 +173,7 @@ class ReleasedTree(ReleasedDocument):
 
     @classmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """Read a tree of counts from a document; any exception means that it is damaged."""
         partition, partitions, noisy, variances = Partition.whole(schema), [], [], []
         for level in document["levels"]:
             for change in level["divides"]:
@@ -184,20 +195,22 @@ class ReleasedTree(ReleasedDocument):
 
 
 def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) -> pd.DataFrame:
-    """A node of a tree and what is below it: as many whole levels as have `most` nodes at most.
+    """Return a table of a node and the nodes below it, as many whole levels as have `most` nodes.
 
-    `at` is the upper node's level, and its place there. One row per node, level by level, and in a
-    level as a walk meets them, so that children are adjacent and below their parent: `level`,
-    `row_of` (the partition's cell), `parent` (its place; -1 for the upper node), `left` and `right`
-    (the leaves below it, counted from the left), `divides` (the columns that its level divides),
-    `label` (its part of those), `name` (all that is said of it), `measured`, `noisy` (NaN if not
-    measured), `consistent`, and half the widths of their 95% intervals, `..._margin`.
+    `at` is the upper node's level and its position in that level. There is one row per node, level
+    by level. Within a level, children are adjacent and below their parent.
+
+    Columns: `level`, `place` (the cell of the partition), `parent` (its position; -1 for the upper
+    node), `left` and `right` (the range of leaves below it, from the left), `divides` (the columns
+    that its level splits further), `label` (its groups in those columns), `name` (its groups in all
+    columns), `measured`, `noisy` (NaN if not measured), `consistent`, and half the widths of their
+    95% intervals, `noisy_margin` and `consistent_margin`.
     """
     level, top = at
     if not 0 <= level < len(tree.partitions) or not 0 <= top < tree.partitions[level].size:
-        raise ParameterError("The tree has no such node.", "Choose a level and a place in it.")
+        raise ParameterError(f"The tree has no node {top} on level {level}.", "Choose another node.")
     if most < 1:
-        raise ParameterError("There is room for no node.", "Allow 1 or more.")
+        raise ParameterError(f"`most` must be 1 or more; got {most}.", "Allow more nodes.")
     leaves = [sums.astype(int) for sums in tree.tree.sums(np.ones(tree.leaves.size))]
     shown, above = np.array([top]), np.array([-1])
     left = np.zeros(1, dtype=int)
@@ -222,9 +235,12 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
 
 
 def _rows(tree: ReleasedTree, level: int, indices: Ints, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Names and counts of some nodes of a level, and where they are drawn."""
+    """Return the table rows of some nodes of one level.
+
+    `where` has the columns that place the nodes in a drawing.
+    """
     partition, fitted = tree.partitions[level], tree.consistent
-    new = set(_changed(tree.partitions[level - 1] if level else partition, partition))
+    new = set(_changed_columns(tree.partitions[level - 1] if level else partition, partition))
     divided = [j for j, size in enumerate(partition.shape) if size > 1]
     blocks = partition.blocks(indices)
     labels, names = [], []
@@ -232,7 +248,7 @@ def _rows(tree: ReleasedTree, level: int, indices: Ints, where: Mapping[str, Any
         parts = {j: partition.axes[j].names[blocks[j][i]] for j in divided}
         names.append(", ".join(f"{partition.schema.names[j]} {part}" for j, part in parts.items()) or ALL)
         labels.append(", ".join(part for j, part in parts.items() if j in new) or names[-1])
-    measured = tree.measured[level]
+    measured = tree.measured_levels[level]
     return pd.DataFrame(
         {
             "level": level,
@@ -242,36 +258,37 @@ def _rows(tree: ReleasedTree, level: int, indices: Ints, where: Mapping[str, Any
             "name": names,
             "measured": measured,
             "noisy": tree.noisy[level][indices] if measured else np.nan,
-            "noisy_margin": tree.margin(tree.variances[level]) if measured else np.nan,
+            "noisy_margin": tree.half_width(tree.variances[level]) if measured else np.nan,
             "consistent": fitted.counts[level][indices],
-            "consistent_margin": tree.margin(fitted.variances[level][indices]),
+            "consistent_margin": tree.half_width(fitted.variances[level][indices]),
         }
     )
 
 
 def level_names(tree: ReleasedTree) -> list[str]:
-    """Per level the columns that it divides anew."""
+    """Return, for each level, the names of the columns that it splits further."""
     names = tree.schema.names
-    return [ALL, *(", ".join(names[j] for j in _changed(*pair)) for pair in pairwise(tree.partitions))]
+    return [ALL, *(", ".join(names[j] for j in _changed_columns(*pair)) for pair in pairwise(tree.partitions))]
 
 
-def _changed(before: Partition, after: Partition) -> list[int]:
-    """The columns that are divided in another way than before."""
+def _changed_columns(before: Partition, after: Partition) -> list[int]:
+    """Return the positions of the columns that two partitions divide differently."""
     pairs = enumerate(zip(before.axes, after.axes, strict=True))
     return [j for j, (old, new) in pairs if old is not new and old.names != new.names]
 
 
 def group_queries(tree: ReleasedTree, count: int, *, seed: int = 0) -> list[RangeQuery]:
-    """A public workload of the release's own groups: 1 to 4 divided columns, in each a block of a level.
+    """Return a random public workload of range queries on the release's own groups.
 
-    Such ranges are sums of whole leaves, so that their errors are noise alone.
+    Each query has 1 to 4 partitioned columns, and in each one block of a level. Such ranges are
+    sums of whole leaves, so their errors are noise alone.
     """
     if count < 1:
-        raise ParameterError("A workload needs queries.", "Give a number of 1 or more.")
+        raise ParameterError(f"`count` must be 1 or more; got {count}.", "Ask for more queries.")
     rng = np.random.default_rng(seed)
     names = tree.leaves.divided_columns
     if not names:
-        raise ParameterError("This release split no column.", "Ask for ranges of the schema instead.")
+        raise ParameterError("This release has no groups: it split no column.", "Use ranges of the schema.")
     groups: list[list[tuple[int, ...]]] = []
     for name in names:
         axes = [partition.axes[tree.schema.index(name)] for partition in tree.partitions]

@@ -1,28 +1,30 @@
-"""Rows that exchange values, so that tables come closer to what is expected, and so that a schema's rules hold.
+"""Exchanges of values between synthetic rows, toward expected marginals and the schema's rules.
 
-Post-processing of rows that were drawn from what a method released: the schema, its rules and fresh
-random numbers are all that is read besides, never a row of the data. No cost.
+Post-processing of rows that were drawn from a release. Only the schema, its rules and fresh random
+numbers are read besides, never a row of the data set. There is no privacy loss.
 
-Tables (`exchange`)
--------------------
-Rows that are drawn from a distribution have its tables up to chance, and with few rows that is a good part of their
-distance from it. Two rows that exchange their values in one column leave every column by itself as it is, and change
-the tables of that column with all others. Rows meet in pairs at random, once per column, and exchange where that lowers
-the sum of (count - expected)² / (expected + `EASE`) over all tables: Pearson's statistic, but for `EASE`. So no row
-comes to a combination of values that hardly occurs, only because others are better off.
+Marginals (`exchange`)
+----------------------
+Rows drawn from a distribution have its marginals up to sampling error. With few rows, this error is
+a large part of their distance from the distribution. Two rows that exchange their values in one
+column leave the marginal of every column unchanged, and change the marginals of that column with
+all other columns. Rows meet in random pairs, once per column. They exchange where this lowers the
+sum of (count - expected)² / (expected + `EASE`) over all marginals: Pearson's statistic, but for
+`EASE`. So no row gets a combination of values that hardly occurs just because other cells improve.
 
 Rules (`decode_with_rules`)
 ---------------------------
-For every outcome of the method the distribution of the rows is fixed, so that the bound of the method holds for them.
+For every outcome of the method the distribution of the rows is fixed, so the method's privacy bound
+holds for them.
 
-Values are drawn inside their bins until they are in order, which leaves every bin as it was. Where
-that cannot be, rows exchange values, so that each column keeps its values, and with them its
-marginal. For an order, as few rows as can do take part, and of all ways to give out their values
-that keep the order one is drawn, each with the same probability. Drawing such rows again would
-instead draw from the model *given* the rule: where a model has lost the relation of two dates, the
-earlier one then becomes too early and the later one too late, by months. What is left moves up to
-the next value that its column has, or takes the values of another of these rows, or public ones; so
-do rare impossible pairs, for which other rows need not change.
+Values are redrawn inside their bins until they are in order, which leaves every bin unchanged.
+Where this is impossible, rows exchange values, so that each column keeps its marginal. For an
+order, as few rows as possible take part. Of all ways to assign their values that keep the order,
+one is drawn with equal probability. Drawing such rows again would instead draw from the model
+*given* the rule. Where a model has lost the relation of two dates, the earlier date would become
+too early and the later one too late, by months. A value that still breaks a rule moves up to the
+next value that its column has, or takes the values of another unbroken row, or public values. So do
+rare impossible pairs, for which other rows need not change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,33 +40,37 @@ from dpcore.domain.rules import NO_CODE, RuleEnds, lowest_values, parse_rules, p
 from dpcore.domain.schema import Schema
 from dpcore.postprocess.junction_tree import Edge
 
-EASE = 0.1  # rows: without it a cell in which nobody is expected would shut all others out
-MOST = 500_000  # rows times columns: a few seconds at most; with more rows chance hardly matters
-FEWEST_AT_ONCE, MOST_AT_ONCE = 8, 256  # meetings, which do not see each other's exchanges
-COMES = np.array([-1.0, -1.0, 1.0, 1.0])  # two cells lose a row each, and two get one
-ROUNDS = 20  # draws inside the bins of rows that break a rule
-# share of rows that have an impossible pair: so few take the values of other rows at once
+EASE = 0.1  # rows; without it, a cell with 0 expected rows would outweigh all other cells
+MOST = 500_000  # rows times columns, a few seconds; more rows have little sampling error
+FEWEST_AT_ONCE, MOST_AT_ONCE = 8, 256  # pairs of rows that are compared with the same cells
+COMES = np.array([-1.0, -1.0, 1.0, 1.0])  # two cells lose a row each, two gain one
+ROUNDS = 20  # redraws inside the bins of rows that break a rule
+# up to this share of rows with an impossible pair, these rows take the values of other rows
 RARE = 0.005
-FEW = 0.02  # of the rows that break an order, which may be left when rows have exchanged values: fewer then take part
+FEW = 0.02  # share of rows that may still break an order after exchanges, so that fewer take part
 RuleColumns = Mapping[int, Any]
-"""Per column with a rule its numbers, NaN where one is missing, or its codes; by the column's position."""
+"""By position of each column with a rule: its numbers (NaN where missing), or its codes."""
 
 
-def worthwhile(rows: int, sizes: tuple[int, ...]) -> bool:
-    """Whether rows are few enough for the time that it takes, and not fewer than the cells of a table, in the mean."""
+def is_worthwhile(rows: int, sizes: tuple[int, ...]) -> bool:
+    """Return whether `exchange` would help these rows in a few seconds at most.
+
+    `sizes` are the columns' numbers of values. Rows must be at least as many as the mean number of
+    cells of a pair marginal.
+    """
     cells = [a * b for a, b in combinations(sizes, 2)]
     return bool(cells and np.mean(cells) <= rows <= MOST // len(sizes))
 
 
 def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Generator) -> None:
-    """Let rows exchange values, in place; `codes` has the shape (rows, columns).
+    """Exchange values between rows, in place, toward the expected pair marginals.
 
-    `expected` has for every pair of columns its table, of shape (values, values), whose cells sum
-    to the rows.
+    `codes` has the shape (rows, columns). `expected` has, for every pair of columns, its marginal
+    of shape (values, values), whose cells sum to the number of rows.
     """
     rows, columns = codes.shape
-    tables, own = _Tables(codes, expected), np.ascontiguousarray(codes)
-    # So few that they seldom change the same cells.
+    tables, own = _PairTables(codes, expected), np.ascontiguousarray(codes)
+    # Few enough that pairs seldom change the same cells.
     at_once = int(np.clip(len(tables.over) / len(expected) / 2, FEWEST_AT_ONCE, MOST_AT_ONCE))
     for j in rng.permutation(columns):
         meeting = rng.permutation(rows)[: rows // 2 * 2].reshape(2, -1)
@@ -77,8 +83,8 @@ def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Gener
     codes[:] = own
 
 
-class _Tables:
-    """All cells of the tables of pairs, on one line: how far over what is expected they are, and what that weighs."""
+class _PairTables:
+    """Cells of all pair marginals in one array: counts minus expected counts, and their weights."""
 
     def __init__(self, codes: Codes, expected: Mapping[Edge, Floats]) -> None:
         columns, start = codes.shape[1], 0
@@ -90,15 +96,19 @@ class _Tables:
             over.append(cells - table.ravel())
             weights.append(1 / (table.ravel() + EASE))
             self.starts[a, b] = self.starts[b, a] = start
-            # of a step along a's values, and along b's
+            # distances between cells of successive values of a, and of b
             self.strides[a, b], self.strides[b, a] = table.shape[1], 1
             start += table.size
         self.over, self.weights = np.concatenate(over), np.concatenate(weights)
 
     def exchange(self, j: int, first: Codes, second: Codes) -> Ints:
-        """Positions of those pairs of rows that had better exchange their values in a column, as they now have."""
+        """Exchange values of column `j` within pairs of rows where Pearson's statistic falls.
+
+        Pair i consists of the rows first[i] and second[i], given by all their codes. Only the cells
+        are updated; the return value has the positions of the pairs whose rows are to be exchanged.
+        """
         others = np.flatnonzero(np.arange(len(self.starts)) != j)
-        # where tables of it with others start, and steps along these
+        # starts of the column's tables with all others, and strides of both columns there
         starts, along, own = self.starts[j, others], self.strides[others, j], self.strides[j, others]
         here, there = starts + first[:, others] * along, starts + second[:, others] * along
         value, other = first[:, j, None] * own, second[:, j, None] * own
@@ -112,21 +122,21 @@ class _Tables:
 
 
 def decode_with_rules(schema: Schema, codes: Codes, rng: np.random.Generator) -> pd.DataFrame:
-    """Return rows for codes, in which the schema's rules hold.
+    """Decode codes to rows in which the schema's rules hold.
 
     Parameters
     ----------
     schema : Schema
         The schema.
     codes : int array of shape (n, d)
-        The codes, which stay as they are.
+        The codes, which are not changed.
     rng : numpy.random.Generator
-        What draws.
+        Source of random numbers.
 
     Returns
     -------
     DataFrame of n rows
-        Without rules as of `Schema.decode`.
+        The rows; as from `Schema.decode` if the schema has no rules.
     """
     if not schema.rules:
         return schema.decode(codes, rng)
@@ -137,29 +147,30 @@ def decode_with_rules(schema: Schema, codes: Codes, rng: np.random.Generator) ->
     codes, rows = np.array(codes, order="F"), np.arange(len(codes))
 
     def draw(rows: Ints) -> dict[int, Any]:
+        """Draw values of some rows inside their bins, for the columns that an order rule bounds."""
         return {j: columns[j].draw(codes[rows, j], rng) for j in least}
 
     cells = draw(rows) | {j: codes[:, j] for j in possible}
     for _ in range(ROUNDS if orders else 0):
-        rows = rows[breaks({j: cells[j][rows] for j in least}, orders)]
+        rows = rows[breaks_rules({j: cells[j][rows] for j in least}, orders)]
         for j, found in draw(rows).items():
             cells[j][rows] = found
     for some in (orders, *[pairs] * ROUNDS):
-        before = breaks(cells, some) if some else None
+        before = breaks_rules(cells, some) if some else None
         for ends in some if before is not None and before.any() else ():
-            lower, upper = compare(cells, ends)
+            lower, upper = rule_sides(cells, ends)
             if (lower > upper).mean() > (0 if some is orders else RARE):
                 cells[ends[1][0]][:] = cells[ends[1][0]][exchange_in_order(lower, upper, rng)]
-    for lower, upper in (compare(cells, ends) for ends in orders):
-        known = np.unique(upper[~np.isnan(upper)])  # which the column can write
+    for lower, upper in (rule_sides(cells, ends) for ends in orders):
+        known = np.unique(upper[~np.isnan(upper)])  # values that the column has
         low = np.flatnonzero((lower > upper) & (lower <= known.max(initial=-np.inf)))
         upper[low] = known[np.searchsorted(known, lower[low])]
-    broken = breaks(cells, rules)
+    broken = breaks_rules(cells, rules)
     others = np.flatnonzero(~broken & ~np.isnan(np.sum([*cells.values()], axis=0)))
     chosen = rng.choice(others, int(broken.sum())) if len(others) else None
     for j, found in cells.items():
         fresh = (possible | least)[j] if chosen is None else found[chosen]
-        # what is missing stays so
+        # missing values stay missing
         found[broken] = np.where(np.isnan(found[broken]), found[broken], fresh)
     frame = schema.decode(codes, rng)
     for j in least:
@@ -167,11 +178,12 @@ def decode_with_rules(schema: Schema, codes: Codes, rng: np.random.Generator) ->
     return frame
 
 
-def compare(cells: RuleColumns, ends: RuleEnds) -> tuple[Floats, Floats]:
-    """Two numbers per row, of which the first is above the second where the row breaks a rule.
+def rule_sides(cells: RuleColumns, ends: RuleEnds) -> tuple[Floats, Floats]:
+    """Return two numbers per row; a row breaks the rule where the first exceeds the second.
 
-    Of an order they are those of the columns; of an impossible pair, whether the first value is
-    there, and whether the second is not.
+    `ends` is one rule of the schema. For an order they are the values of the two columns. For an
+    impossible pair they are 1 or 0: whether the first value is present, and whether the second is
+    absent.
     """
     (first, code), (second, other) = ends
     if code == NO_CODE:
@@ -179,25 +191,25 @@ def compare(cells: RuleColumns, ends: RuleEnds) -> tuple[Floats, Floats]:
     return (cells[first] == code) * 1.0, (cells[second] != other) * 1.0
 
 
-def breaks(cells: RuleColumns, rules: Sequence[RuleEnds]) -> Flags:
-    """Which rows break one of some rules."""
-    return np.asarray(np.any([np.greater(*compare(cells, ends)) for ends in rules], axis=0))
+def breaks_rules(cells: RuleColumns, rules: Sequence[RuleEnds]) -> Flags:
+    """Return which rows break any of the rules, bool array of shape (rows,)."""
+    return np.asarray(np.any([np.greater(*rule_sides(cells, ends)) for ends in rules], axis=0))
 
 
 def exchange_in_order(least: Floats, numbers: Floats, rng: np.random.Generator) -> Ints:
-    """Exchange numbers between rows so that each is at least the row's `least`, where that can be.
+    """Exchange numbers between rows so that each is at least the row's `least`, where possible.
 
-    The rows that break it take part, and as many others as that takes. From the largest `least`
-    down, each row gets one of the numbers left that are large enough, uniformly. How many these are
-    does not depend on what was drawn before (all that are large enough, less the rows before), so
-    all ways to give them out are equally probable.
+    The rows that break this order take part, and as many others as needed. From the largest `least`
+    down, each row gets one of the remaining numbers that are large enough, uniformly. The number of
+    these does not depend on earlier draws (all that are large enough, minus the rows before). So
+    all possible assignments are equally probable.
 
     Parameters
     ----------
     least, numbers : float array of shape (n,)
-        NaN where one is missing; such rows take no part.
+        NaN where a value is missing; such rows take no part.
     rng : numpy.random.Generator
-        What draws.
+        Source of random numbers.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""A released forest: public trees with noisy counts, what they predict, and their JSON. Everything here is free.
+"""Released forests: public trees with noisy counts, their predictions, and their JSON.
 
-All trees stand in one table of nodes, level by level: the roots first, parents before their
-children, the children of a node side by side.
+Everything here is post-processing and has no privacy loss. All trees stand in one table of nodes,
+level by level: the roots first, parents before their children, the children of a node side by side.
 
-`prune_forest` is C4.5's pruning, on released counts.
+`prune_forest` prunes as C4.5 does, on released counts.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from dpcore.domain.splits import Attribute, Blocks, CodeSplit, Groups, NumberSpl
 from dpcore.errors import SchemaError
 from dpcore.postprocess.simplex import rows_to_one
 
-NOTHING = 1e-3  # records that count as none
+NOTHING = 1e-3  # a count up to this is taken as 0 records
 FORMAT, TIE = "dpcore forest 1", 1e-5
-MOST = 1 << 31  # no place has a larger number
-CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probability")
+MOST = 1 << 31  # bound on integers in a file
+NUMERIC_SPLITS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probability")
 CHILDREN = ("grouped", "values", "one_vs_rest", "halves")
 
 
 class ReleasedDocument(ABC):
-    """Base of what is released as JSON-ready values beside a schema, and read back from them."""
+    """Base class of releases that are written as JSON-ready values next to a schema."""
 
-    title: ClassVar[str]  # in errors
+    title: ClassVar[str]  # name of the kind of release, in errors
 
     @classmethod
     def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` gave.
+        """Read a release from the values that `to_dict` returned.
 
         Parameters
         ----------
         schema : Schema
-            The schema that it was learned with.
+            The schema that the release was learned with.
         document : mapping
             The values.
 
         Returns
         -------
         Document
-            An equal one.
+            An equal release.
 
         Raises
         ------
@@ -65,59 +65,62 @@ class ReleasedDocument(ABC):
             found = cls._read(schema, document)
             found._check()
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError, SchemaError):
-            texts = f"This is no {cls.title} of this schema."
-            raise SchemaError(texts, "Choose a file that this program exported.") from None
+            text = f"The document is not a {cls.title} of this schema, or it is damaged."
+            raise SchemaError(text, "Choose a file that this program exported.") from None
         return found
 
     @classmethod
     @abstractmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
-        """What a document says; any error if it is damaged."""
+        """Read a release from JSON-ready values; any exception means that they are damaged."""
 
-    def _check(self) -> None:  # noqa: B027 - nothing to add where reading says all
-        """Raise ValueError unless all fits together, and the schema."""
+    def _check(self) -> None:  # noqa: B027 - a subclass may have nothing to check
+        """Raise ValueError unless all parts fit each other and the schema."""
 
 
 class Predictor(ReleasedDocument):
-    """Base of what predicts the class of rows."""
+    """Base class of released models that predict the class of rows."""
 
     schema: Schema
     target: str
 
     def _encode(self, frame: pd.DataFrame) -> dict[str, Codes]:
-        """The codes of rows, by column, but for the class; DataError if they do not fit."""
+        """Return the codes of rows by column, except the target.
+
+        Raises DataError if the rows do not fit the schema.
+        """
         names = [name for name in self.schema.names if name != self.target]
         return dict(zip(names, self.schema.select(names).encode(frame).T, strict=True)) if names else {}
 
 
 @dataclass(frozen=True, eq=False)
 class Forest(Predictor):
-    """Decision trees and what they predict. All arrays have one entry per node.
+    """Decision trees and their predictions. All arrays have one entry per node.
 
     Attributes
     ----------
     schema, target, cuts, children
         As for `attributes_of`.
     vote : {"majority", "probability"}
-        Whether a tree gives its leaf's most probable class one vote, or its classes their
-        probabilities.
+        Whether a tree gives one vote to its leaf's most probable class, or votes with the
+        probabilities of the leaf's classes.
     tree, level, parent, column, first, fanout : int arrays
         Number of the tree; depth; the parent's position (-1 for roots); the position of the column
         that splits the node (-1 for leaves); the position of the first child; the number of
         children.
     cut, low : float arrays
-        Where numbers are split (NaN otherwise), and the lower end of the node's range in that
-        column.
+        The split point of a numeric column (NaN otherwise), and the lower end of the node's range
+        in that column.
     noisy, counts : float arrays
         The noisy number of records (NaN if it was not measured), and the consistent one, 0 or more.
     classes : float array of shape (nodes, classes)
         Consistent noisy counts by class, 0 or more.
     probabilities : float array of shape (nodes, classes)
-        The classes' shares in every node, as leaves vote them.
+        The shares of the classes in every node, as leaves vote them.
     spent : float array
-        The epsilon that a record in the node has cost on its way from the root to here, this node's
-        queries included: in the ledger of one tree, where adding or removing a record counts. What
-        it comes to with all trees, samples and replaced records is in the ledger.
+        The epsilon that a record in the node has cost on its path from the root, the node's own
+        queries included. It is the loss in the ledger of one tree, for adding or removing a record.
+        The ledger of the run has the loss of all trees, samples and replaced records.
     """
 
     schema: Schema
@@ -140,7 +143,7 @@ class Forest(Predictor):
     spent: Floats
 
     title: ClassVar[str] = "forest"
-    deepest: ClassVar[int] = 100  # no node of a file has more levels above it
+    deepest: ClassVar[int] = 100  # largest level of a node in a file
 
     @classmethod
     def from_parents(cls, parent: Ints, *, classes: Floats, **texts: Any) -> Self:
@@ -152,8 +155,8 @@ class Forest(Predictor):
             The position of each node's parent; -1 for the roots, which come first.
         classes : float array of shape (nodes, classes)
             Consistent noisy counts by class, 0 or more.
-        **told
-            All other fields of the forest but those that follow from these two.
+        **texts
+            All other fields of the forest, except those that follow from these two.
 
         Returns
         -------
@@ -163,7 +166,7 @@ class Forest(Predictor):
         Raises
         ------
         ValueError
-            If one is too deep.
+            If a tree is too deep.
         """
         roots, nothing = int((parent < 0).sum()), np.full(len(parent), np.nan)
         fanout = np.bincount(parent[roots:], minlength=len(parent))
@@ -182,38 +185,38 @@ class Forest(Predictor):
         return found
 
     def _rebuild(self, **changes: Any) -> Self:
-        """The forest with other nodes: what follows from them is worked out anew."""
+        """Return a forest with changed fields; fields that follow from them are computed again."""
         return self.from_parents(**{name: part for name, part in vars(self).items() if name not in DERIVED} | changes)
 
     @property
     def trees(self) -> int:
-        """How many trees there are."""
+        """Number of trees."""
         return int((self.level == 0).sum())
 
     @property
     def levels(self) -> list[Ints]:
-        """The positions of the nodes of every level, roots first."""
+        """Positions of the nodes of every level, roots first."""
         return np.split(np.arange(len(self.level)), np.flatnonzero(np.diff(self.level)) + 1)
 
     @property
     def attributes(self) -> Mapping[int, Attribute]:
-        """What trees split by, by the column's position."""
+        """Columns that trees may split by, prepared for splitting, by the column's position."""
         return attributes_of(self.schema, self.target, cuts=self.cuts, children=self.children)
 
     @property
     def leaf(self) -> Flags:
-        """Which nodes are leaves."""
+        """Whether each node is a leaf, bool array of shape (nodes,)."""
         return self.column < 0
 
     @property
     def votes(self) -> Floats:
-        """What every node would add to each class, shape (nodes, classes)."""
-        shares = self.probabilities
+        """Vote of every node for each class, shape (nodes, classes)."""
+        class_shares = self.probabilities
         if self.vote == "probability":
-            return shares
-        # Shares that are equal but for their last digits tie, and the first class wins.
-        won = np.argmax(shares >= shares.max(axis=1, keepdims=True) - TIE, axis=1)
-        return np.asarray(np.eye(shares.shape[1])[won])
+            return class_shares
+        # Shares that differ in their last digits only are tied, and the first class wins.
+        won = np.argmax(class_shares >= class_shares.max(axis=1, keepdims=True) - TIE, axis=1)
+        return np.asarray(np.eye(class_shares.shape[1])[won])
 
     def apply(self, frame: pd.DataFrame) -> Ints:
         """Return the leaf of every row in every tree.
@@ -221,7 +224,7 @@ class Forest(Predictor):
         Parameters
         ----------
         frame : DataFrame of n rows
-            The rows, which need no class.
+            The rows; the target column may be missing.
 
         Returns
         -------
@@ -253,17 +256,17 @@ class Forest(Predictor):
         return flat_at.reshape(at.shape)
 
     def probability(self, frame: pd.DataFrame) -> Floats:
-        """Return the shares of the trees' votes.
+        """Return each row's shares of the trees' votes by class.
 
         Parameters
         ----------
         frame : DataFrame of n rows
-            The rows, which need no class.
+            The rows; the target column may be missing.
 
         Returns
         -------
         float array of shape (n, classes)
-            The shares, which sum to 1.
+            The shares; each row sums to 1.
 
         Raises
         ------
@@ -277,11 +280,12 @@ class Forest(Predictor):
         return np.asarray(total / max(leaves.shape[1], 1), dtype=float)
 
     def importance(self) -> pd.Series[float]:
-        """Return how much each column lowers the trees' impurity, as a Series of shares by column.
+        """Return the feature importance of each column, a Series of shares by column.
 
-        From noisy counts, so at no privacy loss. Per split: the node's count times its Gini
-        impurity, less that of its children. Shares of all columns that trees may split by sum to 1,
-        or are all 0 if nothing was split to any effect.
+        Importance is the share of impurity reduction. It uses noisy counts, so it adds no privacy
+        loss. A split reduces impurity by the node's count times its Gini impurity, minus that of
+        its children. The shares of all columns that trees may split by sum to 1, or are all 0 if no
+        split reduced impurity.
         """
         weight = self.counts * (1 - (self.probabilities**2).sum(axis=1))
         inner, child = ~self.leaf, self.parent >= 0
@@ -293,31 +297,31 @@ class Forest(Predictor):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forest without its schema as JSON-ready values."""
-        texts = {name: getattr(self, name) for name in TEXTS}
+        texts = {name: getattr(self, name) for name in TEXT_FIELDS}
         return {"format": FORMAT, **texts, "nodes": {name: encode_list(getattr(self, name)) for name in ARRAYS}}
 
     @classmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """Read a forest from a document; any exception means that it is damaged."""
         require(document["format"] == FORMAT)
-        given: dict[str, Any] = {name: str(document[name]) for name in TEXTS}
+        given: dict[str, Any] = {name: str(document[name]) for name in TEXT_FIELDS}
         given["children"] = VALUES["categorical_splits"].get(given["children"], given["children"])
-        return cls(
-            schema=schema, **given | {name: decode_list(document["nodes"][name], ARRAYS[name]) for name in ARRAYS}
-        )
+        given |= {name: decode_list(document["nodes"][name], ARRAYS[name]) for name in ARRAYS}
+        return cls(schema=schema, **given)
 
     def to_json(self) -> str:
-        """Return the forest with its schema, as text that `from_json` reads back."""
+        """Return the forest and its schema as JSON text that `from_json` reads."""
         document = {"format": FORMAT, "schema": json.loads(self.schema.to_json()), "forest": self.to_dict()}
         return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a forest with its schema.
+        """Read a forest and its schema from JSON text.
 
         Parameters
         ----------
         text : str or bytes
-            What `to_json` wrote; bytes are UTF-8.
+            The text from `to_json`; bytes are UTF-8.
 
         Returns
         -------
@@ -327,9 +331,9 @@ class Forest(Predictor):
         Raises
         ------
         SchemaError
-            If the text is none.
+            If the text is not a forest.
         """
-        cause, remedy = "This is not a forest file", "Choose a file that this program exported."
+        cause, remedy = "The file is not a forest", "Choose a file that this program exported."
         document = json_value(text, SchemaError, cause, remedy)
         try:
             schema, forest = json.dumps(document["schema"]), document["forest"]
@@ -338,10 +342,13 @@ class Forest(Predictor):
         return cls.from_dict(Schema.from_json(schema), forest)
 
     def _check(self) -> None:
-        """Raise ValueError unless every walk from a root ends at a leaf of its own tree, and all numbers fit."""
+        """Raise ValueError unless every walk from a root ends at a leaf of its own tree.
+
+        All numbers must fit each other and the schema.
+        """
         n, d, target = len(self.tree), len(self.schema), self.schema.index(self.target)
         wide = n, self.schema.columns[target].size
-        require(self.vote in VOTES and self.cuts in CUTS and self.children in CHILDREN)
+        require(self.vote in VOTES and self.cuts in NUMERIC_SPLITS and self.children in CHILDREN)
         require(n > 0 and all(getattr(self, name).shape == (wide if name in BY_CLASS else (n,)) for name in ARRAYS))
         require(((self.column >= -1) & (self.column < d) & (self.column != target)).all())
         # Nodes stand level by level, and children side by side in their parents' order.
@@ -352,7 +359,7 @@ class Forest(Predictor):
         for attribute, here, low, high in found.ranges():
             require((self.fanout[here] == attribute.fanout(low, high)).all())
             require((self.low[here] == low).all())
-            require(fits(attribute, self.cut[here], low, high))
+            require(are_valid_splits(attribute, self.cut[here], low, high))
         require((self.classes >= 0).all() and (self.probabilities >= 0).all() and not (self.spent < 0).any())
         with np.errstate(over="ignore"):
             totals = self.classes.sum(axis=1)
@@ -360,16 +367,16 @@ class Forest(Predictor):
         require(np.allclose(self.probabilities.sum(axis=1), 1.0, atol=1e-6))
 
     def ranges(self) -> Iterator[tuple[Attribute, Ints, Floats, Floats]]:
-        """Yield what is left of a column's range where trees split by it, column by column.
+        """Yield the ranges that are left of each column at the nodes that split by it.
 
         Yields
         ------
         attribute : Attribute
             The column.
         nodes : int array of shape (k,)
-            The nodes that split by it.
+            The nodes that split by the column.
         low, high : float arrays of shape (k,)
-            What their ancestors left of its range.
+            The range of the column that the nodes' ancestors left.
         """
         levels, attributes = self.levels[1:], self.attributes
         for position in np.unique(self.column[~self.leaf]).tolist():
@@ -387,22 +394,22 @@ class Forest(Predictor):
 
 
 def require(holds: bool | np.bool_) -> None:
-    """Raise ValueError if something does not hold."""
+    """Raise ValueError unless `holds` is true."""
     if not holds:
         raise ValueError
 
 
-def fits(attribute: Attribute, cut: Floats, low: Floats, high: Floats) -> bool:
-    """Whether divisions of some ranges are such as trees make."""
+def are_valid_splits(attribute: Attribute, points: Floats, low: Floats, high: Floats) -> bool:
+    """Return whether the split points are ones that a tree can have for ranges [low, high)."""
     if isinstance(attribute, Groups):
-        return bool(np.isnan(cut).all())
+        return bool(np.isnan(points).all())
     start, end = (low, high) if isinstance(attribute, NumberSplit | Blocks) else (0, attribute.column.size)
     if isinstance(attribute, CodeSplit) or (isinstance(attribute, Blocks) and attribute.ordered):
         start, end = low + 1, high
-    return bool(((start <= cut) & (cut < end) & (cut == np.floor(cut))).all())
+    return bool(((start <= points) & (points < end) & (points == np.floor(points))).all())
 
 
-TEXTS = ("target", "cuts", "children", "vote")
+TEXT_FIELDS = ("target", "cuts", "children", "vote")
 BY_CLASS = ("classes", "probabilities")
 DERIVED = ("tree", "level", "first", "fanout", "low", "counts")
 ARRAYS: dict[str, Any] = {
@@ -412,14 +419,17 @@ ARRAYS: dict[str, Any] = {
 
 
 def encode_list(values: NDArray[Any]) -> list[Any]:
-    """A list for JSON; NaN becomes null."""
+    """Return an array as a list for JSON, with NaN as null."""
     if values.dtype.kind != "f" or values.ndim > 1:
         return [*values.tolist()]
     return [None if np.isnan(v) else v for v in values.tolist()]
 
 
 def decode_list(values: Any, kind: Any) -> NDArray[Any]:
-    """The inverse of `encode_list`; ValueError if a value is no finite number of that kind."""
+    """Return the array that `encode_list` wrote.
+
+    Raises ValueError if a value is not a finite number of the type `kind`.
+    """
     rows = [v for row in values for v in row] if isinstance(values[0], list) else values
     if kind is float:
         require(all(type(v) in (int, float, type(None)) for v in rows))
@@ -430,10 +440,11 @@ def decode_list(values: Any, kind: Any) -> NDArray[Any]:
     return np.array(values, dtype=kind)
 
 
-def with_counts(forest: Forest, cells: Floats, shown: Floats | None = None) -> Forest:
-    """The same trees with other counts of classes in their leaves, shape (nodes, classes).
+def replace_leaf_counts(forest: Forest, cells: Floats, shown: Floats | None = None) -> Forest:
+    """Return the same trees with new counts of classes in their leaves.
 
-    Counts, classes and probabilities of all nodes follow; `shown` is what is shown, if it differs.
+    `cells` has the counts that leaves vote by, shape (nodes, classes). `shown` has the counts to
+    display, if they differ. Counts, classes and probabilities of all nodes follow.
     """
     parent, leaf = forest.parent, forest.leaf[:, None]
     classes = np.where(leaf, np.maximum(cells if shown is None else shown, 0.0), 0.0)
@@ -441,16 +452,19 @@ def with_counts(forest: Forest, cells: Floats, shown: Floats | None = None) -> F
     for below in reversed(levels):
         np.add.at(classes, parent[below], classes[below])
     said = np.where(leaf, cells, classes)
-    probabilities = shares(said)
-    # from the top, so that a chain of empty nodes takes after the last one that is not
+    probabilities = class_shares(said)
+    # from the top, so that empty nodes get the shares of their nearest ancestor that is not empty
     for below in levels:
         empty = below[(np.abs(said[below]) <= NOTHING).all(axis=1)]
         probabilities[empty] = probabilities[parent[empty]]
     return replace(forest, counts=classes.sum(axis=1), classes=classes, probabilities=probabilities)
 
 
-def shares(counts: Floats) -> Floats:
-    """Counts moved to 0 or more, as shares. Where none is more, the largest has all, and equal ones the same."""
+def class_shares(counts: Floats) -> Floats:
+    """Turn rows of counts into shares of classes that sum to 1; negative counts count as 0.
+
+    Where no count is positive, the largest one gets the whole share, equally split among ties.
+    """
     clipped = np.maximum(counts, 0.0)
     lost = clipped.sum(axis=1) <= NOTHING
     clipped[lost] = counts[lost] >= counts[lost].max(axis=1, keepdims=True, initial=-np.inf) - NOTHING
@@ -460,11 +474,11 @@ def shares(counts: Floats) -> Floats:
 CONFIDENCE = 0.25  # C4.5's default
 
 
-def pessimistic(counts: Floats, errors: Floats) -> Floats:
-    """The number of errors that `counts` records may turn out to hold: their upper confidence limit.
+def pessimistic_errors(counts: Floats, errors: Floats) -> Floats:
+    """Return the upper confidence limit of the number of errors among `counts` records.
 
-    N times the p at which E or fewer errors among N have probability 1/4 (Clopper and Pearson;
-    Quinlan 1993, section 4.2). Counts may be fractions; 0 records have no errors.
+    It is N times the p at which E or fewer errors among N have probability 1/4 (Clopper and
+    Pearson; Quinlan 1993, section 4.2). Counts may be fractions; 0 records have no errors.
     """
     from scipy.stats import beta  # slow, and needed nowhere else here
 
@@ -474,9 +488,12 @@ def pessimistic(counts: Floats, errors: Floats) -> Floats:
 
 
 def prune_forest(forest: Forest) -> Forest:
-    """The forest with every subtree made a leaf that has no fewer pessimistic errors than a leaf in its place."""
+    """Return a forest in which subtrees that do not reduce pessimistic errors are leaves.
+
+    A subtree becomes a leaf if the leaf would have no more pessimistic errors.
+    """
     counts = forest.classes.sum(axis=1)
-    own = pessimistic(counts, counts - forest.classes.max(axis=1))
+    own = pessimistic_errors(counts, counts - forest.classes.max(axis=1))
     column, errors = forest.column.copy(), own.copy()
     for at, below in reversed(list(pairwise(forest.levels))):
         at = at[~forest.leaf[at]]

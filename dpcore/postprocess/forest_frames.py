@@ -1,4 +1,4 @@
-"""A released tree as a table of nodes to be drawn, and where its epsilon went, level by level. Post-processing."""
+"""Tables of a released tree's nodes, for charts, and of the tree's privacy loss level by level."""
 
 import math
 import re
@@ -17,32 +17,33 @@ PURPOSES = ("counts of records", "choices", "classes in leaves", "other")
 NO_LEVEL = -1
 REST = "levels that no tree reached"
 LEVEL = re.compile(r"level (\d+): (records|division|classes in leaves)?")
-ASKED = dict(zip(("records", "division", "classes in leaves"), PURPOSES, strict=False))
+PURPOSE_OF = dict(zip(("records", "division", "classes in leaves"), PURPOSES, strict=False))
 LossByLevel = dict[tuple[int, str], Epsilon]
 
 
 def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
-    """One tree, from 0, as many whole levels from the root as have at most `most` nodes together.
+    """Return a table of one tree's nodes, as many whole levels from the root as have `most` nodes.
 
-    Where not even the root's children are so few, the largest of them are kept. One row per node,
-    level by level, children side by side: `index` and `parent`
-    (numbers in the forest; -1 above the root), `level`, `text` (the column that divides it; empty
-    for leaves), `side` (the branch that leads here, such as "≤ 37") and `edge` ("age ≤ 37"),
-    `noisy` (NaN if not asked) and consistent `counts`, the most probable `class` and its `share`,
-    `spent` (the epsilon that a record has cost on its way, this node's questions included), `leaf`,
-    and `count_folded` (how many nodes below it are not kept).
+    `tree` is a number from 0. If the root has too many children, the largest ones are kept. There
+    is one row per node, level by level, children side by side.
+
+    Columns: `place` and `parent` (positions in the forest; -1 above the root), `level`, `text` (the
+    column that splits the node; empty for leaves), `side` (the branch that leads to the node, such
+    as "≤ 37"), `edge` ("age ≤ 37"), `noisy` (NaN if not measured) and consistent `counts`, the most
+    probable `class` and its `share`, `spent` (the epsilon that a record has cost on its path, this
+    node's queries included), `leaf`, and `folded` (the number of nodes below that are left out).
     """
     if not 0 <= tree < forest.trees:
-        raise ParameterError("The forest has no such tree.", f"Choose a number from 0 to {forest.trees - 1}.")
+        raise ParameterError(f"The forest has no tree {tree}.", f"Choose 0 to {forest.trees - 1}.")
     if most < 1:
-        raise ParameterError("There is room for no node.", "Allow 1 or more.")
+        raise ParameterError(f"`most` must be 1 or more; got {most}.", "Allow more nodes.")
     every = np.flatnonzero(forest.tree == tree)  # level by level
-    kept = every[np.isin(every, upper(every, forest.level, forest.counts, most))]
+    kept = every[np.isin(every, top_nodes(every, forest.level, forest.counts, most))]
     shares = forest.probabilities[kept]
     best = shares.argmax(axis=1)
     labels = forest.schema[forest.target].labels
     names = forest.schema.names
-    sides = [side_of(forest, index) for index in kept.tolist()]
+    sides = [branch_texts(forest, index) for index in kept.tolist()]
     return pd.DataFrame(
         {
             "place": kept,
@@ -62,8 +63,8 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
     )
 
 
-def upper(every: Ints, level: Ints, counts: Floats, most: int) -> Ints:
-    """The nodes of a tree that are kept."""
+def top_nodes(every: Ints, level: Ints, counts: Floats, most: int) -> Ints:
+    """Return the positions of a tree's nodes to keep: whole levels, or the largest children."""
     depth = level[every]
     up_to = np.cumsum(np.bincount(depth))
     levels = int((up_to <= most).sum())
@@ -75,7 +76,7 @@ def upper(every: Ints, level: Ints, counts: Floats, most: int) -> Ints:
 
 
 def count_folded(parent: Ints, every: Ints, kept: Ints) -> Ints:
-    """How many nodes below each kept node are not kept."""
+    """Count the nodes below each kept node that are not kept."""
     below = np.zeros(len(parent), dtype=np.intp)
     below[np.setdiff1d(every, kept)] = 1
     for index in every[:0:-1].tolist():  # children before their parents, and not the root
@@ -83,8 +84,8 @@ def count_folded(parent: Ints, every: Ints, kept: Ints) -> Ints:
     return below[kept]
 
 
-def side_of(forest: Forest, index: int) -> tuple[str, str]:
-    """The branch that leads to a node, without and with the column's name."""
+def branch_texts(forest: Forest, index: int) -> tuple[str, str]:
+    """Return the branch that leads to a node as text, without and with the name of the column."""
     above = int(forest.parent[index])
     if above < 0:
         return "", ""
@@ -96,26 +97,25 @@ def side_of(forest: Forest, index: int) -> tuple[str, str]:
 
 
 def budget(ledger: Ledger) -> pd.DataFrame:
-    """What the dearest way from a root to a leaf costs, by level and purpose.
+    """Return the largest privacy loss of a path from a root to a leaf, by level and purpose.
 
-    Questions about disjoint records cost the dearest of them, so a record pays for one way down; of
-    ways that cost the same, the longest is told. A leaf that stops early may have spent on its
-    classes what a longer way pays later. The epsilons are those of the account that questions are
-    charged to: one record's way through one tree, in the sample of rows that this tree sees. They
-    sum to what that account was charged.
+    By parallel composition, queries about disjoint records cost as much as the largest of them, so
+    a record's loss is that of one path. Among paths with the same loss, the longest is taken. A
+    leaf that stops early may have spent on its classes what a longer path spends later. The
+    epsilons are those in the ledger that charges the queries: one record's path through one tree,
+    in the sample of rows that this tree is trained on. They sum to the loss of that ledger.
 
-    Columns: `level` (-1 for what belongs to none), `purpose`, `epsilon_claimed` and
-    `epsilon_nominal` (of the way that is dearest by the claim, and by what its noise costs),
-    `account` (what they are of), `per_tree` (whether that is one of several trees, or one sample of
-    rows, so that the whole run costs another sum), and `void` (whether what the noise costs is no
-    bound, because something else gives the rows away). A person with several rows pays that for
-    each.
+    Columns: `level` (-1 for entries of no level), `purpose`, `epsilon_claimed` and
+    `epsilon_nominal` (of the path with the largest claimed, or nominal, epsilon), `account` (the
+    ledger's name), `per_tree` (whether the ledger is of one of several trees or one sample of rows,
+    so that the run's sum differs), and `void` (whether the nominal epsilon is no bound, because the
+    guarantee is void). A person with several rows has this loss for each row.
     """
-    way = inward(ledger)
-    # of rows, of which a person has several
-    ledger = way[1] if ledger.unit_column and len(way) > 1 else ledger
-    at, names = way[-1], [part.name for part in way[1:] if part.name]
-    claimed, spent = largest_loss(at, "epsilon_claimed", NO_LEVEL), largest_loss(at, "epsilon_nominal", NO_LEVEL)
+    path = path_to_entries(ledger)
+    # the ledger of rows, if a person has several
+    ledger = path[1] if ledger.unit_column and len(path) > 1 else ledger
+    at, names = path[-1], [part.name for part in path[1:] if part.name]
+    claimed, spent = (largest_loss(at, f"epsilon_{kind}", NO_LEVEL) for kind in ("claimed", "nominal"))
     part = (at.epsilon_claimed, at.epsilon_nominal) != (ledger.epsilon_claimed, ledger.epsilon_nominal)
     keys = sorted({**claimed, **spent}, key=lambda key: (key[0] if key[0] >= 0 else math.inf, PURPOSES.index(key[1])))
     rows = [
@@ -126,40 +126,49 @@ def budget(ledger: Ledger) -> pd.DataFrame:
     return frame.assign(account=": ".join(names) or "the whole run", per_tree=part, void=bool(ledger.guarantee_void))
 
 
-def inward(ledger: Ledger) -> list[Ledger]:
-    """From an account down to the part that holds all of its questions, each part of the one before."""
-    way = [ledger]
-    while len(way[-1].children) == 1 and not way[-1].own_entries:
-        way += way[-1].children
-    return way
+def path_to_entries(ledger: Ledger) -> list[Ledger]:
+    """Return the chain of nested ledgers, from `ledger` down to the one with the queries.
+
+    The chain follows single children, and ends at the first ledger with entries or several
+    children.
+    """
+    path = [ledger]
+    while len(path[-1].children) == 1 and not path[-1].own_entries:
+        path += path[-1].children
+    return path
 
 
 def largest_loss(ledger: Ledger, field: str, level: int) -> LossByLevel:
-    """What the dearest way through an account costs; `level` is where its questions begin."""
+    """Return the losses, by level and purpose, of the path with the largest loss through a ledger.
+
+    `level` is the level of entries that do not name one. `field` is the name of the epsilon to add
+    up.
+    """
     spent: LossByLevel = {}
 
     def add(more: LossByLevel) -> None:
+        """Add the losses of another part to `spent`, by level and purpose."""
         for key, epsilon in more.items():
             spent[key] = spent.get(key, exact(0)) + epsilon
 
     for entry in ledger.own_entries:
         level, purpose = level_and_purpose(entry, level)
         add({(NO_LEVEL if entry.name == REST else level, purpose): getattr(entry, field)})
-    ways = [largest_loss(child, field, level) for child in ledger.children]
-    # Parts of a group hold disjoint records: a record is in one of them. Other children add up.
-    for way in [max(ways, key=rank)] if ways and ledger.in_parallel else ways:
-        add(way)
+    paths = [largest_loss(child, field, level) for child in ledger.children]
+    # Parts in parallel hold disjoint records: a record is in one part. Other children add up.
+    for path in [max(paths, key=loss_and_depth)] if paths and ledger.in_parallel else paths:
+        add(path)
     return spent
 
 
-def rank(way: LossByLevel) -> tuple[Epsilon, int]:
-    """By what a way costs, then by how far it goes down."""
-    return sum(way.values(), start=exact(0)), max((level for level, _ in way), default=NO_LEVEL)
+def loss_and_depth(path: LossByLevel) -> tuple[Epsilon, int]:
+    """Return a path's total loss and its deepest level, by which paths are compared."""
+    return sum(path.values(), start=exact(0)), max((level for level, _ in path), default=NO_LEVEL)
 
 
 def level_and_purpose(entry: Entry, level: int) -> tuple[int, str]:
-    """A question's level and purpose; one that does not say its level belongs to the last one that did."""
+    """Return the level and purpose of an entry; an entry that names no level has the given one."""
     found = LEVEL.match(entry.name)
     if found is None:
         return level, PURPOSES[-1]
-    return int(found[1]), ASKED.get(found[2], PURPOSES[-1])
+    return int(found[1]), PURPOSE_OF.get(found[2], PURPOSES[-1])

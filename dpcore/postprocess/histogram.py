@@ -1,17 +1,20 @@
-r"""A histogram from noisy counts that says more than each count by itself: a total, no negative counts, smoothness.
+"""Histograms estimated from noisy counts with a known total, without negative counts, and smooth.
 
-Half of it, or less where noise is larger than the mean count, is the nearest histogram of that
-total (`simplex.project`), which is best where noise is small. The rest is what is likely where
-noise is large. Before anybody looks, a group of neighboring values has equal counts, of a Gamma
-distribution of shape a around the mean count; in every group of two values or more, halves share
-that count or have groups of their own with even odds (context-tree weighting: Willems, Shtarkov and
-Tjalkens 1995); and shapes are equally likely. Categories are not neighbors of each other. Then,
-with Laplace or Gaussian noise and a factor exp(-t x) for every count x that makes the expected
-counts sum to the total, each count has a distribution, exact but for the grid. All counts are then
-the same quantile of theirs, that at which they sum to the total: no other counts with this total
-have a smaller expected sum of absolute errors.
+Half of the estimate, or less where noise is larger than the mean count, is the nearest histogram of
+that total (`simplex.project`), which is best where noise is small. The rest is a posterior
+estimate, which is best where noise is large.
 
-Post-processing: no private input, no cost.
+Prior: a group of neighboring values has equal counts, with a Gamma distribution of shape a around
+the mean count. In every group of two values or more, both halves share that count, or have groups
+of their own, with equal probability (context-tree weighting: Willems, Shtarkov and Tjalkens 1995).
+The shapes are equally likely. Categories are not neighbors of each other.
+
+Likelihood: Laplace or Gaussian noise, and a factor exp(-t x) for every count x that makes the
+expected counts sum to the total. Each count then has a posterior distribution, exact but for the
+grid. All counts are the same quantile of their distributions, the one at which they sum to the
+total: no other counts with this total have a smaller expected sum of absolute errors.
+
+Post-processing: no private input, no privacy loss.
 """
 
 from math import sqrt
@@ -24,37 +27,46 @@ from dpcore.arguments import Floats
 from dpcore.postprocess.simplex import TRACE, project
 
 SHAPES = (0.3, 1.0)
-# grid: that many scales at 1/3 of one, then so many points in geometric progression
+# the grid: STEPS points per scale up to NEAR scales, then FAR points in geometric progression
 NEAR, STEPS, FAR = 10.0, 3, 25
 STEP = 0.4
-AROUND = np.arange(-4.0, 4.01, STEP)  # scales around each noisy count
-MANY = 50  # values; beyond, the grid has multiples of a step only
-# values times grid; beyond, as with all but no noise on very many values, the nearest is taken
+AROUND = np.arange(-4.0, 4.01, STEP)  # grid around each noisy count, in scales
+MANY = 50  # with more values, grid points around counts are multiples of a step
+# values times grid points; above (tiny noise on many values) the nearest histogram is returned
 MOST_CELLS = 1_000_000
-HALVINGS = 25  # of intervals in which a root is looked for
+HALVINGS = 25  # bisection steps
 
 
 def likely_histogram(
     noisy: Floats, scale: float, total: float, *, neighbors: int = 0, distribution: NoiseKind = "laplace"
 ) -> Floats:
-    """Positive counts of shape (values,) with that positive sum; the first `neighbors` values are in order."""
+    """Estimate a histogram from noisy counts and its total: positive counts of shape (values,).
+
+    `noisy` are counts with noise of this scale and distribution, and `total` is positive. The first
+    `neighbors` values are in order; others are categories.
+    """
     nearest = project(noisy, total)
     if len(noisy) > 1 and np.isfinite(scale) and scale > 0:
         ends = _grid(noisy, scale)
         if len(ends) * len(noisy) <= MOST_CELLS:
             noise = scale * (sqrt(2) if distribution == "laplace" else 1)
             share = max(noise / (noise + total / len(noisy)), 0.5)
-            nearest = (1 - share) * nearest + share * _likely(noisy, ends, scale, total, neighbors, distribution)
+            nearest = (1 - share) * nearest
+            nearest += share * _quantile_counts(noisy, ends, scale, total, neighbors, distribution)
     found: Floats = nearest + TRACE
     found *= total / found.sum()
     return found
 
 
-def _likely(
+def _quantile_counts(
     noisy: Floats, ends: Floats, scale: float, total: float, neighbors: int, distribution: NoiseKind = "laplace"
 ) -> Floats:
+    """Return posterior counts that sum to `total`, shape (values,).
+
+    They are one and the same quantile of every count's posterior distribution.
+    """
     counts = (ends[1:] + ends[:-1]) / 2
-    groups = [*_halves(0, neighbors), *((j, j + 1) for j in range(neighbors, len(noisy)))]
+    groups = [*_nested_halves(0, neighbors), *((j, j + 1) for j in range(neighbors, len(noisy)))]
     off = np.abs(noisy[:, None] - counts) / scale
     logs_of_noise = -off if distribution == "laplace" else -(off**2) / 2
     likelihood = np.cumsum(np.vstack([np.zeros(len(counts)), logs_of_noise]), axis=0)
@@ -62,10 +74,11 @@ def _likely(
     for shape in SHAPES:
         mass = np.maximum(np.diff(gammainc(shape, ends * (shape * len(noisy) / total))), 1e-300)
         logs = np.array([likelihood[last] - likelihood[first] + np.log(mass) for first, last in groups])
-        beliefs.append(_Belief(groups, counts, logs, total, scale))
-    weights = np.exp([belief.evidence - max(other.evidence for other in beliefs) for belief in beliefs])
-    chances = np.tensordot(weights / weights.sum(), [belief.chances(len(noisy)) for belief in beliefs], axes=1)
-    below = np.cumsum(chances, axis=1)
+        beliefs.append(_Posterior(groups, counts, logs, total, scale))
+    evidence = np.array([belief.evidence for belief in beliefs])
+    weights = np.exp(evidence - evidence.max())
+    distributions = np.tensordot(weights / weights.sum(), [own.distributions(len(noisy)) for own in beliefs], axes=1)
+    below = np.cumsum(distributions, axis=1)
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -76,7 +89,7 @@ def _likely(
 
 
 def _grid(noisy: Floats, scale: float) -> Floats:
-    """Counts between which distributions are worked out, from 0 upwards."""
+    """Return the ends of grid intervals for counts, increasing from 0."""
     top = max(float(noisy.max()) + 12 * scale, 2 * scale)
     even = np.arange(0.0, min(top, NEAR * scale), scale / STEPS)
     far = np.geomspace(NEAR * scale, top, FAR) if top > NEAR * scale else np.empty(0)
@@ -86,18 +99,18 @@ def _grid(noisy: Floats, scale: float) -> Floats:
     return np.unique(np.concatenate([even, far, np.clip(scale * around, 0.0, top).ravel()]))
 
 
-def _halves(first: int, last: int) -> list[tuple[int, int]]:
-    """The group of values first ... last - 1, its halves and theirs, each before those within it."""
+def _nested_halves(first: int, last: int) -> list[tuple[int, int]]:
+    """Return the group of values first ... last - 1, its halves and their halves, depth first."""
     if last - first <= 1:
         return [(first, last)][: last - first]
     middle = (first + last + 1) // 2
-    return [(first, last), *_halves(first, middle), *_halves(middle, last)]
+    return [(first, last), *_nested_halves(first, middle), *_nested_halves(middle, last)]
 
 
-class _Belief:
-    """What is likely of groups (first value, behind the last) at one shape, with a total.
+class _Posterior:
+    """Posterior of the counts of groups (first value, end) for one shape of the prior and a total.
 
-    `logs` has the logarithm of each group's chance of every count, not normalized. A factor makes
+    `logs` has the logarithm of each group's unnormalized probability of every count. A factor makes
     the expected counts sum to the total.
     """
 
@@ -107,41 +120,45 @@ class _Belief:
         low, high = -20 / scale, 20 / scale
         for _ in range(HALVINGS):
             factor = (low + high) / 2
-            evidence, expected = self._tilted(factor)
+            evidence, expected = self._evidence_and_total(factor)
             low, high = (factor, high) if expected > total else (low, factor)
         self.evidence = evidence + factor * total
 
-    def _tilted(self, factor: float) -> tuple[float, float]:
-        """Evidence and the expected total with a factor; sets the groups' weights."""
+    def _evidence_and_total(self, factor: float) -> tuple[float, float]:
+        """Return the log evidence and the expected total for this factor; set group weights."""
         tilted = self.logs - factor * self.sizes[:, None] * self.counts
         best = tilted.max(axis=1)
-        chances = np.exp(tilted - best[:, None])
-        sums = chances.sum(axis=1)
-        self._normal = chances / sums[:, None]
+        distributions = np.exp(tilted - best[:, None])
+        sums = distributions.sum(axis=1)
+        self._normal = distributions / sums[:, None]
         logs, means = best + np.log(sums), self._normal @ self.counts
         self._weights = np.zeros(len(self.groups))
         evidence, expected, position = 0.0, 0.0, 0
         while position < len(self.groups):
-            position, more, mean = self._weigh(position, logs, means)
+            position, more, mean = self._set_weights(position, logs, means)
             evidence, expected = evidence + more, expected + mean
         return evidence, expected
 
-    def _weigh(self, position: int, logs: Floats, means: Floats) -> tuple[int, float, float]:
-        """The place behind a group and all within it, their evidence, and the sum of their counts."""
+    def _set_weights(self, position: int, logs: Floats, means: Floats) -> tuple[int, float, float]:
+        """Set the weights of a group and of all groups within it.
+
+        Returns the position after these groups, their log evidence, and the expected sum of their
+        counts.
+        """
         whole, mean = float(logs[position]), float(means[position] * self.sizes[position])
         if self.sizes[position] == 1:
             self._weights[position] = 1.0
             return position + 1, whole, mean
-        middle, first, one = self._weigh(position + 1, logs, means)
-        behind, second, other = self._weigh(middle, logs, means)
+        middle, first, one = self._set_weights(position + 1, logs, means)
+        behind, second, other = self._set_weights(middle, logs, means)
         evidence = float(np.logaddexp(whole, first + second))
         share = float(np.exp(whole - evidence))
         self._weights[position] = share
         self._weights[position + 1 : behind] *= 1 - share
         return behind, evidence - np.log(2), share * mean + (1 - share) * (one + other)
 
-    def chances(self, values: int) -> Floats:
-        """Each value's distribution over the counts."""
+    def distributions(self, values: int) -> Floats:
+        """Return each value's distribution over the grid's counts, shape (values, counts)."""
         found = np.zeros((values, len(self.counts)))
         for (first, last), weight, normal in zip(self.groups, self._weights, self._normal, strict=True):
             found[first:last] += weight * normal

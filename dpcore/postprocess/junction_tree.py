@@ -1,12 +1,12 @@
-"""Junction trees: from chosen edges to cliques and trees of them, and from their tables to rows.
+"""Junction trees: cliques and trees of cliques from chosen edges, and rows from their marginals.
 
-Post-processing only: no private input, no cost. Columns are positions 0 … d-1 with public `sizes`.
-A scope is a sorted tuple of positions, and the axes of its table are in that order. Everything is
-deterministic but `sample_rows`.
+Post-processing: no private input. Columns are positions 0 … d-1 with public `sizes`, their numbers
+of values. A clique is a sorted tuple of positions, and the axes of its table are in that order.
+Everything is deterministic except `sample_rows`.
 
-A graph is held as the list of its maximal cliques, triangulated, so that a junction tree over them
-exists at any time: a tree in which the cliques that hold any one column hang together (the running
-intersection property).
+A graph is stored as the list of its maximal cliques, triangulated, so that a junction tree over
+them always exists: a tree in which the cliques that contain any one column are connected (the
+running intersection property).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,20 +25,20 @@ Graph = dict[int, set[int]]  # each column's neighbors
 
 
 def cells_of(clique: Iterable[int], sizes: Sequence[int]) -> int:
-    """The number of cells of a scope's table; an exact integer, however large."""
+    """Return the number of cells of a clique's table, an exact integer of any size."""
     return prod(sizes[j] for j in clique)
 
 
 def pairs_within(cliques: Iterable[Clique]) -> set[Edge]:
-    """All pairs of columns that share a scope."""
+    """Return all pairs of columns that share a clique."""
     return {pair for clique in cliques for pair in combinations(clique, 2)}
 
 
 def triangulate(edges: Iterable[Edge], sizes: Sequence[int]) -> list[Clique]:
-    """Maximal cliques of a triangulation of the graph on all columns, those without an edge included.
+    """Return the maximal cliques of a triangulation of the graph on all columns.
 
     Columns are eliminated by least fill-in, ties by the fewest cells. A graph that is triangulated
-    already gets no fill-in: its own cliques are returned.
+    already gets no fill-in, and its own cliques are returned. Columns without an edge are included.
     """
     return sorted(_eliminate(_graph(edges, range(len(sizes))), sizes))
 
@@ -46,16 +46,17 @@ def triangulate(edges: Iterable[Edge], sizes: Sequence[int]) -> list[Clique]:
 def joined_cliques(
     pairs: Iterable[Edge], cliques: Sequence[Clique], parents: Sequence[int], sizes: Sequence[int]
 ) -> Iterator[tuple[Edge, list[int], list[Clique]]]:
-    """Each pair, the positions of the cliques of a junction tree that joining it changes, and what comes instead.
+    """Yield, for each pair of columns, how an edge between them changes a junction tree.
 
-    Only cliques between the two columns change: all others are eliminated first, without fill-in. A
-    pair that shares a clique changes none.
+    Yields the pair, the positions of the cliques that the edge replaces, and the new cliques. Only
+    cliques between the two columns change: all others are eliminated first, without fill-in. A pair
+    that shares a clique changes none.
     """
-    ways: list[list[int]] = []  # from each clique to the root
+    ways: list[list[int]] = []  # path from each clique to the root
     for i, parent in enumerate(parents):
         ways.append([i] if parent < 0 else [i, *ways[parent]])
     first = {j: i for i, clique in reversed(list(enumerate(cliques))) for j in clique}
-    part = parts(cliques)
+    part = connected_parts(cliques)
     for a, b in pairs:
         if part[a] is not part[b]:
             yield (a, b), [first[j] for j in (a, b) if len(part[j]) == 1], [(a, b)]
@@ -72,10 +73,13 @@ def joined_cliques(
         yield (a, b), path, _eliminate(_graph({*pairs_within(between), (a, b)}, set().union(*between)), sizes)
 
 
-def largest_with(
+def largest_clique_cells(
     pairs: Iterable[Edge], cliques: Sequence[Clique], parents: Sequence[int], sizes: Sequence[int]
 ) -> dict[Edge, int]:
-    """For each pair the cells of the largest clique that joining it would make, or that holds one of its columns."""
+    """Return, for each pair, the number of cells of the largest clique that an edge would concern.
+
+    That is the largest clique that the edge creates, or that contains one of the two columns.
+    """
     held = dict.fromkeys(range(len(sizes)), 0)
     for clique in cliques:
         cells = cells_of(clique, sizes)
@@ -89,7 +93,7 @@ def largest_with(
 def cells_with(
     pairs: Iterable[Edge], cliques: Sequence[Clique], parents: Sequence[int], sizes: Sequence[int]
 ) -> dict[Clique, int]:
-    """For each pair the cells of all cliques of a junction tree together, if it is joined."""
+    """Return a junction tree's total number of cells after adding each edge of `pairs` alone."""
     cells = [cells_of(clique, sizes) for clique in cliques]
     return {
         pair: sum(cells) - sum(cells[i] for i in old) + sum(cells_of(clique, sizes) for clique in new)
@@ -98,15 +102,15 @@ def cells_with(
 
 
 def junction_tree(cliques: Sequence[Clique]) -> tuple[list[Clique], list[int]]:
-    """The cliques from a root downwards, and the position of each one's parent in that order (-1 for the root).
+    """Return a junction tree: cliques from the root downwards, and the position of each parent.
 
-    Prim's algorithm for a spanning tree with the largest separators, which is a junction tree if
-    the cliques are those of a triangulated graph. Parts of the graph that are not connected are
-    joined by empty separators.
+    The root's parent is -1. Prim's algorithm finds a spanning tree with the largest separators,
+    which is a junction tree if the cliques are those of a triangulated graph. Unconnected parts of
+    the graph are joined by empty separators.
     """
     sets = [frozenset(clique) for clique in cliques]
     order, parents = [0], [-1]
-    # clique -> place in `order` of its nearest so far
+    # clique -> position in `order` of the clique that it shares most columns with so far
     outside = dict.fromkeys(range(1, len(cliques)), 0)
     while outside:
         chosen = max(outside, key=lambda c: (len(sets[c] & sets[order[outside[c]]]), -c))
@@ -119,10 +123,10 @@ def junction_tree(cliques: Sequence[Clique]) -> tuple[list[Clique], list[int]]:
 
 
 def merge_cliques(cliques: Sequence[Clique], sizes: Sequence[int], max_cells: int) -> list[Clique]:
-    """Scopes merged pairwise, greedily, while that lowers m² Σ cells (m scopes) and no union is above `max_cells`.
+    """Merge cliques pairwise, greedily, while that lowers the variance of all cells together.
 
-    m tables that share an epsilon have noise variance proportional to m² in each cell: this is the
-    variance of all cells together.
+    m tables that share an epsilon have a noise variance proportional to m² in each cell, so m² Σ
+    cells is minimized. No union may have more than `max_cells` cells.
     """
     merged = list(cliques)
     while True:
@@ -141,6 +145,7 @@ def merge_cliques(cliques: Sequence[Clique], sizes: Sequence[int], max_cells: in
 
 
 def _graph(edges: Iterable[Edge], columns: Iterable[int]) -> Graph:
+    """Return an undirected graph as a dict from each column to the set of its neighbors."""
     graph: Graph = {j: set() for j in columns}
     for a, b in edges:
         graph[a].add(b)
@@ -149,10 +154,13 @@ def _graph(edges: Iterable[Edge], columns: Iterable[int]) -> Graph:
 
 
 def _eliminate(graph: Graph, sizes: Sequence[int]) -> list[Clique]:
-    """Maximal cliques of the least-fill triangulation; the graph is used up."""
+    """Triangulate a graph by eliminating its columns; return the maximal cliques.
+
+    Columns are eliminated by least fill-in. `graph` is empty afterwards.
+    """
     bags: list[set[int]] = []
     while graph:
-        column = _next(graph, sizes)
+        column = _next_column(graph, sizes)
         neighbors = graph.pop(column)
         for a in neighbors:
             graph[a] |= neighbors
@@ -163,7 +171,8 @@ def _eliminate(graph: Graph, sizes: Sequence[int]) -> list[Clique]:
     return [tuple(sorted(bag)) for bag in bags]
 
 
-def _next(graph: Graph, sizes: Sequence[int]) -> int:
+def _next_column(graph: Graph, sizes: Sequence[int]) -> int:
+    """Return the column to eliminate next in a triangulation: least fill-in, then fewest cells."""
     ranks = []
     for column, neighbors in graph.items():
         fill = sum(b not in graph[a] for a, b in combinations(neighbors, 2))
@@ -173,8 +182,11 @@ def _next(graph: Graph, sizes: Sequence[int]) -> int:
     return min(ranks)[2]
 
 
-def parts(cliques: Sequence[Clique]) -> Graph:
-    """The connected part of each column; columns of one part hold the same set."""
+def connected_parts(cliques: Sequence[Clique]) -> Graph:
+    """Return, for each column, the set of columns that it is connected to.
+
+    Columns of one connected part share one set object.
+    """
     part = {j: {j} for clique in cliques for j in clique}
     for clique in cliques:
         joined = set().union(*(part[j] for j in clique))
@@ -185,10 +197,10 @@ def parts(cliques: Sequence[Clique]) -> Graph:
 def sample_rows(
     cliques: Sequence[Clique], parents: Sequence[int], tables: Sequence[Floats], size: int, rng: np.random.Generator
 ) -> Ints:
-    """Codes of `size` rows from a junction tree's tables, shape (size, d).
+    """Sample `size` rows of codes from a junction tree's tables, shape (size, d).
 
-    The root's counts are its expected ones, rounded up or down (`systematic_sample`); below it, so
-    are the counts of a clique's other columns at each value of its separator (`draw_given`).
+    The root's counts are the expected ones, rounded (`systematic_sample`). Below the root, so are
+    the counts of a clique's other columns at each value of its separator (`draw_given`).
     """
     codes = np.empty((size, 1 + max(j for clique in cliques for j in clique)), dtype=np.intp, order="F")
     for clique, parent, table in zip(cliques, parents, tables, strict=True):
@@ -197,7 +209,7 @@ def sample_rows(
         shape = dict(zip(clique, table.shape, strict=True))
         axes = [clique.index(j) for j in (*separator, *others)]
         known = [shape[j] for j in separator]
-        # P(others | separator), a row per value of the separator; never undefined.
+        # P(others | separator), a row per value of the separator
         chances = conditional(table.transpose(axes).reshape(prod(known), -1).T)
         if separator:
             at = np.ravel_multi_index([codes[:, j] for j in separator], known)

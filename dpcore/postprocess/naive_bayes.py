@@ -1,8 +1,8 @@
-"""A released naive Bayes classifier: what it says, and its JSON. Everything here is free.
+"""Released naive Bayes classifiers: their predictions, and their JSON. Post-processing.
 
-The most probable class of z is the arg max of log P(c) + sum over columns of log P(z_k | c), where
-categories and bins have a table per class, and numbers a normal distribution per class. A number
-that is missing says nothing.
+The most probable class of z is the arg max of log P(c) + sum over columns of log P(z_k | c).
+Categories and bins have a table per class, and numbers a normal distribution per class. A missing
+number contributes nothing.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ from dpcore.postprocess.forest import Predictor, decode_list, require
 from dpcore.postprocess.simplex import rows_to_one
 
 FORMAT = "dpcore naive bayes 1"
-SUMS = 1e-6
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Bayes(Predictor):
-    """A naive Bayes classifier; its tables and normal distributions go by their columns' names."""
+    """Released naive Bayes classifier; tables and normal distributions are keyed by column name."""
 
     schema: Schema
     target: str
@@ -34,26 +34,29 @@ class Bayes(Predictor):
 
     @property
     def columns(self) -> list[str]:
-        """The columns that say something about the class."""
+        """Columns that contribute to the prediction."""
         return [name for name in self.schema.names if name in self.tables or name in self.normals]
 
     def joint_log(self, frame: pd.DataFrame) -> Floats:
-        """log P(c) + sum of log P(z_k | c), shape (n, classes); DataError if rows do not fit. They need no class."""
+        """Return log P(c) + sum of log P(z_k | c) for each row and class, shape (n, classes).
+
+        The target column may be missing. Raises DataError if the rows do not fit the schema.
+        """
         found = np.tile(np.log(self.prior), (len(frame), 1))
         for name, codes in self._encode(frame).items():
             if name in self.tables:
                 found += np.log(self.tables[name]).T[codes]
             elif name in self.normals:
-                found += normal(self.schema[name].numbers(frame[name]), self.normals[name])
+                found += normal_log_densities(self.schema[name].numbers(frame[name]), self.normals[name])
         return found
 
     def probability(self, frame: pd.DataFrame) -> Floats:
-        """The classes' probabilities, shape (n, classes)."""
+        """Return the probability of each class for each row, shape (n, classes)."""
         logs = self.joint_log(frame)
         return rows_to_one(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The classifier without its schema as JSON-ready values."""
+        """Return the classifier without its schema as JSON-ready values."""
         return {
             "format": FORMAT,
             "target": self.target,
@@ -64,6 +67,7 @@ class Bayes(Predictor):
 
     @classmethod
     def _read(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """Read a classifier from a document; any exception means that it is damaged."""
         require(document["format"] == FORMAT)
         return cls(
             schema=schema,
@@ -74,7 +78,7 @@ class Bayes(Predictor):
         )
 
     def _check(self) -> None:
-        """Raise ValueError unless all shapes fit the schema and all distributions are such."""
+        """Raise ValueError unless all shapes fit the schema and all distributions are valid."""
         label, known = self.schema[self.target], [*self.tables, *self.normals]
         require(not label.numeric and self.target not in known and len({*known}) == len(known))
         require(self.prior.shape == (label.size,) and are_distributions(self.prior[None]))
@@ -83,18 +87,21 @@ class Bayes(Predictor):
         for name, pairs in self.normals.items():
             column = self.schema[name]
             require(pairs.shape == (label.size, 2) and column.numeric and bool((pairs[:, 1] > 0).all()))
-            # numbers are moved into the bounds, where logs are no less than at the worse end
+            # numbers are clipped to the bounds, and log densities are smallest at a bound
             with np.errstate(over="ignore"):
-                require(np.isfinite(normal(np.array([column.lower, column.upper], dtype=float), pairs)).all())
+                require(np.isfinite(normal_log_densities(np.array([column.lower, column.upper], float), pairs)).all())
 
 
 def are_distributions(rows: Floats) -> bool:
-    """Whether rows are positive and sum to 1, but for rounding."""
-    return bool((rows > 0).all()) and np.allclose(rows.sum(axis=1), 1.0, atol=SUMS)
+    """Return whether all rows are positive and sum to 1 up to rounding."""
+    return bool((rows > 0).all()) and np.allclose(rows.sum(axis=1), 1.0, atol=TOLERANCE)
 
 
-def normal(values: Floats, moments: Floats) -> Floats:
-    """Log densities of normal distributions by class, shape (n, classes); 0 for what is missing."""
+def normal_log_densities(values: Floats, moments: Floats) -> Floats:
+    """Return the log densities of each class's normal distribution, shape (n, classes).
+
+    `moments` has the mean and variance per class. The result is 0 for missing values.
+    """
     mean, variance = moments.T
     logs = -0.5 * (np.log(2 * np.pi * variance) + (values[:, None] - mean) ** 2 / variance)
     return np.where(np.isnan(values)[:, None], 0.0, logs)

@@ -1,21 +1,23 @@
-r"""What a collector of randomized answers has: reports, one row per person, the public rules that made them, estimates.
+"""Reports of randomized response, the public rules that made them, and unbiased estimates.
 
-Everything here is post-processing of reports. Estimates are unbiased, and so they can be negative,
-and more than there are people; `shares` makes distributions of them.
+A collector has one row of reports per person. Everything here is post-processing of reports.
+Estimates are unbiased, so they can be negative, and larger than the number of people. `shares`
+makes distributions of them.
 
 Numbers with noise (`reconstruct`; Agrawal and Srikant 2000)
 ------------------------------------------------------------
-A report is w = x + r, with r of a public density. The public range of x falls into m equal intervals with midpoints
-m_p; reports fall into a grid of the same width that goes on beyond the range. From f_p = 1/m on,
+A report is w = x + r, where r has a public density. The public range of x is divided into m equal
+intervals with midpoints m_p. Reports fall into a grid of the same width that extends beyond the
+range. From f_p = 1/m on,
     f_p <- 1/n sum_s N_s f_R(m_s - m_p) f_p / sum_t f_R(m_s - m_t) f_t,
-N_s the number of reports in cell s. This is expectation maximization for a mixture whose parts are the intervals, so
-that the likelihood of the reports never falls. It ends where a step is less than 1% of what a chi-squared test at 95%
-would notice, or after 500 of them.
+where N_s is the number of reports in cell s. This is expectation maximization for a mixture with
+one component per interval, so the likelihood of the reports never falls. It stops where a step is
+below 1% of what a chi-squared test at 95% would detect, or after 500 steps.
 
-How far the grid goes: for uniform noise as far as reports can lie, for normal noise `REACH`
-standard deviations, and for Laplace noise no further than the range, because exp(-|w - x| / b) has
-the same ratio between any two x for all w beyond it. Reports further out, and those that no
-midpoint reaches, count in the nearest cell that one does.
+Extent of the grid: for uniform noise as far as reports can lie, for normal noise `REACH` standard
+deviations. For Laplace noise it is the range, because exp(-|w - x| / b) has the same ratio between
+any two x for all w beyond the range. Reports further out, and reports that no midpoint reaches,
+count in the nearest cell that a midpoint reaches.
 """
 
 from __future__ import annotations
@@ -38,57 +40,59 @@ from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, KeepOrD
 from dpcore.postprocess.simplex import project_rows, rows_to_one
 from dpcore.text import finite_or_text
 
-Item = tuple[str, ...]  # the columns that one report tells
-Recoded = Sequence[tuple[str, NDArray[np.integer[Any]]]]  # as for `PrivateTable.recode`
+Item = tuple[str, ...]  # a question: the columns that one report is about
+Recodings = Sequence[tuple[str, NDArray[np.integer[Any]]]]  # per column: its rule for `PrivateTable.recode`
 RECONSTRUCTIONS = ("clip", "project", "likelihood")
 ROUNDS, SETTLED = 2_000, 1e-9
 QUOTED = re.compile(r"^[\s']+")
 KINDS = ("uniform", "normal", "laplace")
-REACH = 4.0  # of 100,000 normal numbers, six lie further out
+REACH = 4.0  # standard deviations; of 100,000 normal numbers, six lie further out
 STEPS, NOTICED = 500, 0.01
-TINY = 1e-200  # a density that a report can be divided by
-MOST_BEYOND = 5_000  # cells on either side
-TWO_SIDED_95 = 1.959963984540054  # 95% of a normal distribution lie within
+TINY = 1e-200  # smaller densities count as 0, because reports are divided by them
+MOST_BEYOND = 5_000  # largest number of extra cells on either side
+TWO_SIDED_95 = 1.959963984540054  # standard deviations around the mean that hold 95%
 
 
 @dataclass(frozen=True, eq=False)
 class Questionnaire:
-    """What each person is asked, and by which public rule they answer.
+    """Questions to each person, and the public channel that randomizes each answer.
 
-    A family of several columns is reported as one value, with the last column's code changing
-    fastest. Of the `optional` families each person answers so many as are `asked`, chosen by lot.
-    Families `together` share one lot per person: the channels of such a group keep all of the
-    answers, or change all.
+    A question is a tuple of columns, whose values are reported as one value. The last column's code
+    changes fastest. Each person answers `n_optional` of the `optional` questions, chosen at random.
+    Questions of one group in `together` share one uniform draw per person: their channels keep all
+    of these answers, or change all.
     """
 
     channels: Mapping[Item, Channel]
     optional: Sequence[Item] = ()
-    asked: int = 0
+    n_optional: int = 0
     together: Sequence[Sequence[Item]] = ()
 
     def __post_init__(self) -> None:
-        tied = [family for group in self.together for family in group]
+        tied = [question for group in self.together for question in group]
         named = [*self.optional, *tied]
         if not (
             all(self.channels)
             and len({*named}) == len(named)
             and {*named} <= self.channels.keys()
-            and bool(self.optional) <= self.asked <= len(self.optional)
-            and all(isinstance(self.channels[family], KeepOrDraw) for family in tied)
+            and bool(self.optional) <= self.n_optional <= len(self.optional)
+            and all(isinstance(self.channels[question], KeepOrDraw) for question in tied)
         ):
-            text = "These questions do not fit each other, or share more than one random draw."
-            raise ParameterError(text, "Ask each once; only reports that are values share a draw.")
+            text = "A question has no channel, is listed twice, or is optional for nobody."
+            raise ParameterError(text, "List each once; only reports that are values can share a draw.")
 
 
 @dataclass(frozen=True, eq=False)
 class Reports:
-    """Randomized answers.
+    """Randomized answers of people, with the public rules that made them.
 
-    `values` are the reports of the people who were asked, in their order, the first axis being the
-    person; `asked` has the places of those people, for families that not everybody was asked for.
-    Families `together` share one lot per person. True answers have the schema `schema`; people made
-    them of their rows, with the schema `rows`, by the public rules `recoded` (none if they are the
-    rows as they are). `target` is the class among the rows' columns.
+    `values` has, for each question, the reports of the people who answered it, in their order; the
+    first axis is the person. `asked` has the positions of these people, for questions that
+    not everyone answered. Questions of one group in `together` share one uniform draw per person.
+
+    The true answers have the schema `schema`. People derived them from their rows, which have the
+    schema `rows`, by the public rules `recoded` (none if the answers are the rows). `target` is
+    the class column among the columns of the rows.
     """
 
     schema: Schema
@@ -98,89 +102,96 @@ class Reports:
     asked: Mapping[Item, Ints] = field(default_factory=dict)
     together: Sequence[Sequence[Item]] = ()
     rows: Schema | None = None
-    recoded: Recoded = ()
+    recoded: Recodings = ()
     target: str = ""
 
     @property
     def source(self) -> Schema:
-        """The schema of people's rows, which is that of what can be classified."""
+        """Schema of people's rows, which are the rows that a model can classify."""
         return self.rows or self.schema
 
-    def who(self, family: Item) -> Ints:
-        """The places of the people who were asked for it."""
-        return self.asked[family] if family in self.asked else np.arange(self.people)
+    def positions(self, question: Item) -> Ints:
+        """Return the positions of the people who answered the question, int array."""
+        return self.asked[question] if question in self.asked else np.arange(self.people)
 
-    def shape(self, family: Item) -> tuple[int, ...]:
-        """The columns' numbers of codes."""
-        return tuple(self.schema[name].size for name in family)
+    def shape(self, question: Item) -> tuple[int, ...]:
+        """Return the number of codes of each column of the question."""
+        return tuple(self.schema[name].size for name in question)
 
-    def support(self, family: Item, by: Item | None = None) -> tuple[Floats, Floats]:
-        """How many reports support each value, shape (groups, values), and of how many people, shape (groups,).
+    def support(self, question: Item, by: Item | None = None) -> tuple[Floats, Floats]:
+        """Count the reports that support each value, and the people, in each group of people.
 
-        `by` groups people by their reports of another family, to which all of them must have been
-        asked.
+        Returns arrays of shape (groups, values) and (groups,). `by` groups people by their reports
+        of another question, which all of them must have answered. Without it there is one group.
         """
-        channel = self.category(family)
+        channel = self.category(question)
         if by is None:
-            group, groups = np.zeros(len(self.values[family]), dtype=np.intp), 1
+            group, groups = np.zeros(len(self.values[question]), dtype=np.intp), 1
         else:
             self.grouping(by)
-            group, groups = self.values[by][self.who(family)], self.category(by).size
-        support = channel.support(self.values[family], group, groups)
+            group, groups = self.values[by][self.positions(question)], self.category(by).size
+        support = channel.support(self.values[question], group, groups)
         return support, np.bincount(group, minlength=groups).astype(float)
 
-    def counts(self, family: Item, by: Item | None = None) -> Floats:
-        """Unbiased numbers of people with each value among those asked, shape (groups, values).
+    def counts(self, question: Item, by: Item | None = None) -> Floats:
+        """Estimate the number of people with each value, without bias; shape (groups, values).
 
-        By a family that was randomized itself, this is the joint inversion M_by^-1 O M^-T.
+        Only people who answered the question are counted. With `by`, groups are those of a question
+        that was randomized itself; the estimate is the joint inversion M_by^-1 O M^-T.
         """
-        support, people = self.support(family, by)
-        found = self.category(family).estimate(support, people)
-        return found if by is None else self.regrouped(found, by)
+        support, people = self.support(question, by)
+        found = self.category(question).estimate(support, people)
+        return found if by is None else self.estimate_by_group(found, by)
 
-    def regrouped(self, sums: Floats, by: Item) -> Floats:
-        """Unbiased sums by true group, of sums by reported group; both have the groups first."""
+    def estimate_by_group(self, sums: Floats, by: Item) -> Floats:
+        """Estimate sums by true group from sums by reported group, without bias.
+
+        Both arrays have the groups on the first axis.
+        """
         return self.grouping(by).estimate(sums.T, sums.sum(axis=0)).T
 
     def grouping(self, by: Item) -> KeepOrDraw:
-        """The channel of a family that can group people. Its inverse is that of counts: (sum_j - base_j all) / gain."""
+        """Return the channel of a question that can group people, or raise ParameterError.
+
+        The inverse of the channel is the estimate of counts: (sum_j - base_j all) / gain.
+        """
         channel = self.category(by)
         if not isinstance(channel, KeepOrDraw):
-            raise ParameterError("People can be grouped by reports that are values only.", "Report it by ERRPH.")
+            raise ParameterError("People can be grouped only by reports that are values.", "Randomize it by ERRPH.")
         if by in self.asked:
-            raise ParameterError("People can be grouped by what all of them were asked only.", "Ask everybody.")
+            raise ParameterError("People can be grouped only by a question that all of them answered.", "Ask all.")
         return channel
 
-    def category(self, family: Item) -> CategoryChannel:
-        """The channel of a family of categories."""
-        channel = self.channels[family]
+    def category(self, question: Item) -> CategoryChannel:
+        """Return the channel of a question about categories; raise ParameterError for a number."""
+        channel = self.channels[question]
         if not isinstance(channel, CategoryChannel):
-            raise ParameterError(f"{' × '.join(family)} was reported as a number.", "Ask for its moments.")
+            raise ParameterError(f"{' × '.join(question)} was reported as a number.", "Use its mean and variance.")
         return channel
 
-    def labels(self, family: Item) -> list[str]:
-        """A name for every value of a family."""
-        rows = pd.MultiIndex.from_product([self.schema[name].labels for name in family])
+    def labels(self, question: Item) -> list[str]:
+        """Return a name for every value of a question; names stay different when a file is read."""
+        rows = pd.MultiIndex.from_product([self.schema[name].labels for name in question])
         names = [" / ".join(row) for row in rows.tolist()]
-        # some read alike in a file, or as nothing
+        # two names may be equal, or a name empty, when a file is read
         if len({bare(name) for name in names} - {""}) < len(names):
             names = [f"{interval}: {name}" for interval, name in enumerate(names, 1)]
         return names
 
     @property
     def clear(self) -> list[Item]:
-        """What was reported as it is."""
-        return [family for family, channel in self.channels.items() if channel.truthful]
+        """Questions whose reports are the true answers."""
+        return [question for question, channel in self.channels.items() if channel.truthful]
 
     def rules(self) -> list[dict[str, Any]]:
-        """The public rules by which answers were randomized, as JSON-ready values."""
+        """Return the public rules that randomized the answers: a JSON-ready dict per question."""
         found = []
-        for family, channel in self.channels.items():
-            rule: dict[str, Any] = {"question": list(family), "mechanism": channel.mechanism}
-            rule |= {"epsilon": finite_or_text(float(channel.epsilon)), "people": len(self.values[family])}
+        for question, channel in self.channels.items():
+            rule: dict[str, Any] = {"question": list(question), "mechanism": channel.mechanism}
+            rule |= {"epsilon": finite_or_text(float(channel.epsilon)), "people": len(self.values[question])}
             rule |= {"rule": type(channel).__name__, "given": channel.given, **channel.rule}
             if isinstance(channel, CategoryChannel):
-                values = [list(row) for row in product(*(self.schema[name].labels for name in family))]
+                values = [list(row) for row in product(*(self.schema[name].labels for name in question))]
                 rule |= {"values": values, "gain": channel.gain, "base": channel.base.tolist()}
             elif isinstance(channel, TRR):
                 rule |= {"lower": channel.lower, "upper": channel.upper, "scale": channel.scale}
@@ -189,11 +200,11 @@ class Reports:
 
     @property
     def names(self) -> list[str]:
-        """A name for every question, no two of them alike."""
+        """Name of every question, all different."""
         found: list[str] = []
         times: dict[str, int] = {}
-        for family in self.channels:
-            text = name = " × ".join(family)
+        for question in self.channels:
+            text = name = " × ".join(question)
             while bare(name) in times:
                 times[bare(text)] += 1
                 name = f"{times[bare(text)]}: {text}"
@@ -202,48 +213,52 @@ class Reports:
         return found
 
     def head(self, people: int) -> Reports:
-        """The reports of the first people."""
-        who_answers = {family: who[who < people] for family, who in self.asked.items()}
-        values = {family: own[: len(who_answers.get(family, range(people)))] for family, own in self.values.items()}
-        return replace(self, people=min(people, self.people), values=values, asked=who_answers)
+        """Return the reports of the first `people` people."""
+        kept = {question: own[own < people] for question, own in self.asked.items()}
+        values = {key: own[: len(kept.get(key, range(people)))] for key, own in self.values.items()}
+        return replace(self, people=min(people, self.people), values=values, asked=kept)
 
-    def price(self) -> float:
-        """The largest sum of the local epsilons of one person's reports, without those that share a lot."""
+    def largest_epsilon(self) -> float:
+        """Return the largest sum of local epsilons of one person's reports.
+
+        It bounds a person's privacy loss only if no questions share a uniform draw.
+        """
         losses = np.zeros(self.people)
-        for family, channel in self.channels.items():
-            losses[self.who(family)] += float(channel.epsilon)
+        for question, channel in self.channels.items():
+            losses[self.positions(question)] += float(channel.epsilon)
         return float(losses.max(initial=0.0))
 
     def frame(self) -> pd.DataFrame:
-        """The table of reports, one row per person, as it may be handed on; empty cells for what was not asked."""
+        """Return a table of reports: a row per person, empty cells for unanswered questions."""
         found: dict[str, Any] = {}
-        for name, (family, channel) in zip(self.names, self.channels.items(), strict=True):
-            values = self.values[family]
-            cells: Any = channel.texts(values, self.labels(family)) if isinstance(channel, CategoryChannel) else values
-            found[name] = pd.Series(cells, index=self.who(family)).reindex(range(self.people))
+        for name, (key, channel) in zip(self.names, self.channels.items(), strict=True):
+            values = self.values[key]
+            cells: Any = channel.texts(values, self.labels(key)) if isinstance(channel, CategoryChannel) else values
+            found[name] = pd.Series(cells, index=self.positions(key)).reindex(range(self.people))
         return pd.DataFrame(found)
 
 
 def bare(text: str) -> str:
-    """A text as a file may give it back: without the spaces around it, and without apostrophes at its start."""
+    """Return a text as a file may return it: without surrounding spaces and leading apostrophes."""
     return QUOTED.sub("", text).rstrip()
 
 
 def shares(
     counts: Floats, how: str = "clip", *, channel: CategoryChannel | None = None, people: Floats | None = None
 ) -> Floats:
-    """Distributions from unbiased counts of shape (groups, values): rows that sum to 1.
+    """Return distributions from unbiased counts, shape (groups, values); each row sums to 1.
 
-    Negative counts become 0 ("clip"); or each row goes to the nearest distribution ("project"),
-    given how many people there are, by default the sums of the counts, which reports that are
-    values keep; or to the most likely one ("likelihood"), given a channel whose reports are values.
+    `how` is one of "clip" (negative counts become 0), "project" and "likelihood". "project" takes
+    the nearest distribution to each row divided by `people`, by default the sums of the counts,
+    which reports that are values preserve. "likelihood" takes the most likely distribution; it
+    needs a `channel` whose reports are values.
     """
     if how not in RECONSTRUCTIONS:
-        raise ParameterError("This reconstruction is not known.", f"Choose one of {', '.join(RECONSTRUCTIONS)}.")
+        raise ParameterError(f"`how` is {how!r}, which is not known.", f"Choose one of {', '.join(RECONSTRUCTIONS)}.")
     totals = counts.sum(axis=1, keepdims=True) if people is None else people[:, None]
     if how == "likelihood":
         if not isinstance(channel, KeepOrDraw) or not channel.gain:
-            raise ParameterError("Likelihood needs reports that are values.", "Use clip or project.")
+            raise ParameterError("The likelihood needs reports that are values.", "Use clip or project.")
         found = np.stack([most_likely(channel.matrix, channel.matrix @ row) for row in counts])
     elif how == "project":
         found = project_rows(counts / np.maximum(totals, 1.0), np.ones(len(counts)))
@@ -253,10 +268,11 @@ def shares(
 
 
 def most_likely(matrix: Floats, reported: Floats, *, by: Floats | None = None) -> Floats:
-    """The distribution that makes reports most likely, by expectation maximization from the uniform one.
+    """Return the distribution that makes reports most likely, by expectation maximization.
 
-    `matrix` has P(report | value); `reported` how often each was reported, negative counts taken
-    for 0. With `by`, the channel of groups, both counts and what is found have the groups first.
+    It starts from the uniform distribution. `matrix` has P(report | value). `reported` has the
+    number of times that each report occurred; negative counts are taken as 0. With `by`, the
+    transition matrix of groups, `reported` and the result have the groups on the first axis.
     """
     seen = np.maximum(reported, 0.0)
     if not seen.any():
@@ -275,19 +291,19 @@ def most_likely(matrix: Floats, reported: Floats, *, by: Floats | None = None) -
 
 
 def families(names: Sequence[str]) -> list[Item]:
-    """A family of its own for every column."""
+    """Return a question of its own for every column."""
     return [(name,) for name in names]
 
 
 def density(kind: str, scale: float, distance: Floats) -> Floats:
-    """The noise's density at some distances, over that at 0.
+    """Return the noise's density at `distance`, divided by its density at 0.
 
-    `scale` is half the width of uniform noise, the standard deviation of normal, the mean of |r| of
-    Laplace noise; 0 is no noise.
+    `scale` is half the width of uniform noise, the standard deviation of normal noise, or the mean
+    absolute value of Laplace noise. A scale of 0 means no noise.
     """
     if not scale:
         return np.where(distance == 0, 1.0, 0.0)
-    with np.errstate(over="ignore"):  # of a distance over a tiny scale; what comes of it is 0
+    with np.errstate(over="ignore"):  # a distance over a tiny scale overflows; its density is 0
         if kind == "uniform":
             return np.where(np.abs(distance) <= scale, 1.0, 0.0)
         ratio = np.abs(distance) / scale
@@ -295,7 +311,10 @@ def density(kind: str, scale: float, distance: Floats) -> Floats:
 
 
 def width(kind: str, scale: float) -> float:
-    """How wide the interval is that holds 95% of the noise: what the paper measures privacy by."""
+    """Return the width of the interval that holds 95% of the noise.
+
+    It is the paper's measure of privacy.
+    """
     if kind == "laplace":
         return 2 * float(np.log(20)) * scale
     return 2 * (0.95 if kind == "uniform" else TWO_SIDED_95) * scale
@@ -303,7 +322,10 @@ def width(kind: str, scale: float) -> float:
 
 @dataclass(frozen=True)
 class Cells:
-    """Equal intervals of a public range, open below and closed above, and the grid of reports with some noise."""
+    """Equal intervals of a public range, and the grid of cells that noisy reports fall into.
+
+    Intervals are open below and closed above. `kind` and `scale` are those of the noise.
+    """
 
     lower: float
     upper: float
@@ -313,12 +335,12 @@ class Cells:
 
     @property
     def width(self) -> float:
-        """Of an interval."""
+        """Width of an interval."""
         return (self.upper - self.lower) / self.intervals
 
     @property
-    def beyond(self) -> int:
-        """How many cells the grid goes on for on either side."""
+    def extra_cells(self) -> int:
+        """Number of cells that the grid extends beyond the range on either side."""
         reach = {"uniform": self.scale, "normal": REACH * self.scale, "laplace": 0.0}[self.kind]
         return min(ceil(min(reach / self.width, MOST_BEYOND)), MOST_BEYOND)
 
@@ -329,17 +351,22 @@ class Cells:
 
     @property
     def kernel(self) -> Floats:
-        """f_R(m_s - m_p) at [s, p], over f_R(0); cells that no midpoint reaches are left out at either end."""
-        gaps = np.subtract.outer(np.arange(-self.beyond, self.intervals + self.beyond), np.arange(self.intervals))
+        """Density of the noise at the distance from interval p to report cell s, at [s, p].
+
+        Densities are divided by the density at 0. Cells at either end that no midpoint reaches are
+        left out.
+        """
+        cells = np.arange(-self.extra_cells, self.intervals + self.extra_cells)
+        gaps = np.subtract.outer(cells, np.arange(self.intervals))
         found = density(self.kind, self.scale, gaps * self.width)
         found[found < TINY] = 0.0
         reached = np.flatnonzero(found.any(axis=1))
         return found[reached[0] : reached[-1] + 1]
 
     def counts(self, reports: Floats, group: Ints, groups: int) -> Floats:
-        """How many reports of each group lie in each cell of the grid, shape (groups, cells)."""
+        """Count the reports of each group in each cell of the grid, shape (groups, cells)."""
         cells = len(self.kernel)
-        beyond = (cells - self.intervals) // 2  # as many on either side: densities are symmetric
+        beyond = (cells - self.intervals) // 2  # equal on both sides: densities are symmetric
         edges = self.lower + self.width * np.arange(1 - beyond, self.intervals + beyond)
         interval = np.searchsorted(edges, reports, side="left")
         found = np.bincount(group * cells + interval, minlength=groups * cells)
@@ -348,9 +375,9 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """What was reconstructed: `shares`, shape (groups, intervals), rows that sum to 1.
+    """Reconstructed distributions: `shares`, shape (groups, intervals), whose rows sum to 1.
 
-    `likelihood`, shape (steps + 1, groups), is the logarithm of each group's, up to a constant; it
+    `likelihood`, shape (steps + 1, groups), is each group's log likelihood up to a constant. It
     never falls.
     """
 
@@ -359,9 +386,10 @@ class Distribution:
 
 
 def reconstruct(counts: Floats, kernel: Floats, *, rounds: int = STEPS, noticed: float = NOTICED) -> Distribution:
-    """The distributions of several groups' numbers, from `Cells.counts` and `Cells.kernel`.
+    """Reconstruct the distributions of several groups' numbers by expectation maximization.
 
-    A group is done when a step's chi-squared is below the share `noticed` of its threshold.
+    `counts` and `kernel` come from `Cells`. A group is done when the chi-squared statistic of a
+    step is below the share `noticed` of its threshold.
     """
     groups, intervals = counts.shape[0], kernel.shape[1]
     found = np.full((groups, intervals), 1 / intervals)
@@ -376,7 +404,7 @@ def reconstruct(counts: Floats, kernel: Floats, *, rounds: int = STEPS, noticed:
         before, seen = found[active], counts[active]
         ratio = np.divide(seen, expected[active], out=np.zeros_like(seen), where=seen > 0)
         after = before * (ratio @ kernel)
-        after /= after.sum(axis=1, keepdims=True)  # which is n, but for rounding
+        after /= after.sum(axis=1, keepdims=True)  # the sum is n up to rounding
         step = np.divide((after - before) ** 2, before, out=np.zeros_like(before), where=before > 0)
         found[active] = after
         expected[active] = after @ kernel.T
@@ -388,20 +416,23 @@ def reconstruct(counts: Floats, kernel: Floats, *, rounds: int = STEPS, noticed:
 
 
 def log_likelihood(counts: Floats, expected: Floats) -> Floats:
-    """Of each group's reports, shape (groups,)."""
+    """Return the log likelihood of each group's reports up to a constant, shape (groups,)."""
     logs = np.log(expected, out=np.zeros_like(expected), where=counts > 0)
     return np.asarray((counts * logs).sum(axis=1), dtype=float)
 
 
 def threshold(freedom: int) -> float:
-    """95% of a chi-squared distribution lie below."""
+    """Return the 95% quantile of a chi-squared distribution with `freedom` degrees of freedom."""
     from scipy.special import chdtri  # slow, and needed nowhere else here
 
     return float(chdtri(freedom, 0.05)) if freedom else inf
 
 
 def assign_intervals(reports: Floats, shares: Floats) -> Ints:
-    """An interval for every report, shape (n,): the lowest n f_1 go to the first, the next n f_2 to the next."""
+    """Assign an interval to every report in increasing order, shape (n,).
+
+    The lowest n f_1 reports get the first interval, the next n f_2 the second, and so on.
+    """
     ends = np.rint(np.cumsum(shares) * len(reports))
     ends[-1] = len(reports)
     found = np.empty(len(reports), dtype=np.intp)

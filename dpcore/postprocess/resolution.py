@@ -1,9 +1,9 @@
-"""Values that are merged where noise would drown them, before anybody reports and after, and what is left shrunk.
+"""Merged values where noise would drown single ones, and shrinkage of noisy estimates.
 
-Public rules, and post-processing of released answers: no private input, no cost. What is done
-before reports, and `shrunk`, follow from the variance of the reports alone, which is public; their
-two constants (three bins at least, one record per value) were found on the bundled sample, on Big5
-and on simulated tables.
+Public rules, and post-processing of released answers: no private input, no privacy loss. Rules that
+apply before people report, and `shrink_conditionals`, follow from the variance of the reports
+alone, which is public. Their two constants (three bins at least, one record per value) were found
+on the bundled sample, on Big5 and on simulated data.
 """
 
 from dataclasses import replace
@@ -18,90 +18,104 @@ from dpcore.domain.column import Column
 from dpcore.postprocess.max_entropy import NOTHING, one_hot
 from dpcore.postprocess.simplex import TRACE, merge_rare, project, rows_to_one
 
-ENOUGH = (4.0, 15.0, 60.0)  # noise scales that merged values count, by resolution
-MOST = 1e40  # a variance: nothing is known
+ENOUGH = (4.0, 15.0, 60.0)  # least count of merged values, in noise scales, by resolution
+MOST = 1e40  # largest variance; it stands for no information
 MergeRule = NDArray[np.integer[Any]]
 FLOOR = 1e-6
-FEWEST_BINS = 3  # with two, a class in the middle of the range cannot be told from the others
+FEWEST_BINS = 3  # two bins cannot distinguish a class in the middle of the range
 MOST_EPSILON = 50.0
-MOST_GROUPS = 80  # of a column's values, about: a model of two such columns has 6,400 cells
+MOST_GROUPS = 80  # of a column's values; a model of two such columns has 6,400 cells
 
 
 class Resolution:
-    """A column's values at resolutions, each within the one before; a model has one of these, first the coarsest."""
+    """Values of a column at several resolutions, each a merge of the finer one.
 
-    def __init__(self, column: Column, margin: Floats, scale: float, variance: float) -> None:
-        self.margin, self.levels = margin, [np.arange(len(margin))]
-        # of every count; 0 if it is known well enough
-        self.variances = np.full(len(margin), min(variance, MOST))
+    The model uses one of these resolutions, at first the coarsest. `marginal` has the column's
+    counts, and `scale` and `variance` are those of their noise.
+    """
+
+    def __init__(self, column: Column, marginal: Floats, scale: float, variance: float) -> None:
+        self.marginal, self.levels = marginal, [np.arange(len(marginal))]
+        # variances of the counts; 0 for counts that are accurate enough
+        self.variances = np.full(len(marginal), min(variance, MOST))
         for least in ENOUGH:
-            self.levels.append(merge_more(self.levels[-1], margin, least * scale, column))
+            self.levels.append(merge_more(self.levels[-1], marginal, least * scale, column))
         self.levels = self.levels[1:]
         finest = self.levels[0]
-        self.sums = np.bincount(finest, weights=margin).astype(float)  # of the finest groups
+        self.sums = np.bincount(finest, weights=marginal).astype(float)  # counts of the finest groups
         self.coarser = [level[np.unique(finest, return_index=True)[1]] for level in self.levels]
         self.ones = [one_hot(own) for own in self.coarser]
         self.sizes = [int(own.max()) + 1 for own in self.levels]
         self.level = len(self.levels) - 1
 
     @property
-    def known(self) -> Floats:
-        """The counts of the model's values."""
+    def model_counts(self) -> Floats:
+        """Counts of the column's merged values, as the model has them."""
         return self.counts(self.level)
 
-    def average(self, level: int, said: Floats, variance: float) -> None:
-        """Average counts at a level with noisy ones of that variance, by inverse variance; their total stays."""
-        groups, total = self.levels[level], float(self.margin.sum())
-        own, of_own = (np.bincount(groups, weights=each) for each in (self.margin, self.variances))
+    def average(self, level: int, noisy: Floats, variance: float) -> None:
+        """Average the counts at `level` with `noisy` counts of this variance, by inverse variance.
+
+        The total of the counts does not change.
+        """
+        groups, total = self.levels[level], float(self.marginal.sum())
+        own, of_own = (np.bincount(groups, weights=each) for each in (self.marginal, self.variances))
         variance = min(variance, MOST)
         left = np.divide(variance, of_own + variance, out=np.ones_like(own), where=of_own > 0)
-        new = project(own + (1 - left) * (said + (total - said.sum()) / len(said) - own), total) + TRACE
-        self.margin = np.maximum(self.margin * (new * (total / new.sum()) / own)[groups], NOTHING)
+        new = project(own + (1 - left) * (noisy + (total - noisy.sum()) / len(noisy) - own), total) + TRACE
+        self.marginal = np.maximum(self.marginal * (new * (total / new.sum()) / own)[groups], NOTHING)
         self.variances = self.variances * left[groups]
-        self.sums = np.bincount(self.levels[0], weights=self.margin).astype(float)
+        self.sums = np.bincount(self.levels[0], weights=self.marginal).astype(float)
 
     @property
     def groups(self) -> Ints:
-        """The model's value of each value."""
+        """Merged value, in the model, of each value of the column."""
         return self.levels[self.level]
 
     def counts(self, level: int) -> Floats:
-        """The counts at a level."""
+        """Return the column's counts at a level of resolution, one per merged value."""
         return np.asarray(self.ones[level] @ self.sums)
 
     @property
-    def spread(self) -> Floats:
-        """P(finest group | the model's value)."""
+    def finest_shares(self) -> Floats:
+        """P(finest group | the model's value), shape (model values, finest groups)."""
         return rows_to_one(one_hot(self.coarser[self.level]) * self.sums)
 
-    def refined(self, level: int) -> Floats:
-        """P(value at a finer level | the model's value); the model has that level from now on."""
+    def refine(self, level: int) -> Floats:
+        """Refine the model to a finer level.
+
+        Returns P(value at that level | the model's old value).
+        """
         sums = np.bincount(self.coarser[level], weights=self.sums).astype(float)
         before, self.level = self.level, level
-        return rows_to_one(one_hot(self.merge_to(before)) * sums)
+        return rows_to_one(one_hot(self.merge_map(before)) * sums)
 
-    def merge_to(self, level: int) -> Ints:
-        """The value at a level of each of the model's values, which are as fine."""
+    def merge_map(self, level: int) -> Ints:
+        """Return, for each value of the model, the merged value at a coarser level."""
         first = np.unique(self.coarser[self.level], return_index=True)[1]
         return np.asarray(self.coarser[level][first])
 
 
 def neighbors(column: Column) -> int:
-    """How many of a column's values, from the first on, are in an order: all but "missing", or none."""
+    """Return how many values of a column, from the first on, are in an order.
+
+    These are all values but "missing" for numbers and ordered categories, otherwise none.
+    """
     return column.size - column.missing if column.numeric or column.kind == "ordered" else 0
 
 
 def merge_more(groups: Ints, marginal: Floats, least: float, column: Column) -> Ints:
-    """Groups of values merged until each counts so much (`merge_rare`); "missing" stays apart, or joins the last.
+    """Merge groups of values until each counts `least` (`merge_rare`).
 
-    Two groups are left at least, if there are two, and about `MOST_GROUPS` at most: ordered ones
-    count a part of all rows each, of others the most frequent stay apart.
+    "missing" stays apart, or joins the last group. At least two groups remain, if there are two,
+    and about `MOST_GROUPS` at most. Ordered groups then count a certain part of all rows each; of
+    unordered ones the most frequent stay apart.
     """
     counts = np.bincount(groups, weights=marginal).astype(float)
     if len(counts) < 3:
         return groups
     ordered = neighbors(column) > 0
-    # the last group has "missing" alone until it is merged with others
+    # the last group has "missing" only, until it is merged with others
     missing_last = ordered and column.missing
     least = max(least, float(counts.sum()) / MOST_GROUPS) if ordered else least
     merge = merge_rare(counts[:-1] if missing_last else counts, least, ordered=ordered, most=MOST_GROUPS - 1)
@@ -114,20 +128,23 @@ def merge_more(groups: Ints, marginal: Floats, least: float, column: Column) -> 
 
 
 def affordable_bins(people: float, epsilon: float, classes: int) -> int:
-    """How many bins of a number can be told apart by class: sqrt(sqrt(people) sinh(epsilon / 2) / classes).
+    """Return the number of bins that noise allows: sqrt(sqrt(people) sinh(epsilon / 2) / classes).
 
-    Of `people` reports of class and bin as one value, a cell's share has the standard error
-    s = 1 / (sqrt(people) sinh(epsilon / 2)), that of unary encoding. With b bins a cell holds about
-    1 / (classes b), so that its logarithm has the variance (s classes b)^2, and merging what is
-    1 / b apart has a squared bias of 1 / b^2, up to the square of the slope. The sum is least where
-    b^4 = 1 / (s classes)^2.
+    Let `people` report class and bin as one value. By unary encoding, a cell's share has the
+    standard error s = 1 / (sqrt(people) sinh(epsilon / 2)). With b bins a cell holds about 1 /
+    (classes b), so its logarithm has the variance (s classes b)^2. Merging values 1 / b apart has a
+    squared bias of 1 / b^2, up to the square of the slope. The sum is least where b^4 = 1 / (s
+    classes)^2.
     """
     wanted = sqrt(sqrt(people) * sinh(min(epsilon, MOST_EPSILON) / 2) / classes)
     return max(FEWEST_BINS, round(wanted))
 
 
-def merging(column: Column, bins: int) -> MergeRule:
-    """The new code of every code: neighboring bins of a number together, `bins` in all; "missing" on its own."""
+def make_merge_rule(column: Column, bins: int) -> MergeRule:
+    """Return the merged code of every code: neighboring bins of a number become `bins` bins.
+
+    "missing" keeps its own code. Columns that are not numeric, or small enough, are not merged.
+    """
     codes = np.arange(column.size)
     inside = column.size - column.missing
     if not column.numeric or inside <= bins:
@@ -136,33 +153,40 @@ def merging(column: Column, bins: int) -> MergeRule:
 
 
 def merge_bins(column: Column, rule: MergeRule) -> Column:
-    """The column with its bins merged by such a rule; a taxonomy of bins goes."""
+    """Return the column with its bins merged by `rule`, the merged code of every code.
+
+    A taxonomy of bins is dropped.
+    """
     inside = column.size - column.missing
     if not column.numeric or rule[-1] == column.size - 1:
         return column
     points = column.edges[np.flatnonzero(np.diff(rule[:inside])) + 1]
-    whole = np.ceil(points) if column.whole else points  # the same integers above and below
+    whole = np.ceil(points) if column.whole else points  # splits integers alike
     return replace(column, bins=tuple(whole.tolist()), taxonomy=None)
 
 
-def spread(table: Floats, rule: MergeRule) -> Floats:
-    """P(code | class) from P(new code | class): evenly over the codes that were merged."""
+def spread_evenly(table: Floats, rule: MergeRule) -> Floats:
+    """Spread the probabilities of merged codes evenly over the codes that were merged.
+
+    `table` is P(merged code | class); the result is P(code | class), shape (classes, codes). `rule`
+    has the merged code of every code.
+    """
     return np.asarray((table / np.bincount(rule))[:, rule])
 
 
-def shrunk(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:
-    """P(value | class), where noise alone says nothing.
+def shrink_conditionals(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:
+    """Return P(value | class), shrunk to P(value) by as much as noise makes likely.
 
-    The difference d = joint / prior - q of a class from all, with q the values' shares, has the
-    variance v from noise. Before anybody reports, P(. | class) has a Dirichlet distribution around
-    q that weighs as much as `alpha` records per value, k alpha together: the variance u = q
-    (1 - q) / (k alpha + 1). The best linear estimate is then q + u / (u + v) d.
+    The difference d = joint / prior - q of a class from all classes, with q the values' shares, has
+    the variance v from noise. The prior of P(. | class) is a Dirichlet distribution around q that
+    weighs as much as `alpha` records per value, k alpha in all: its variance is u = q (1 - q) / (k
+    alpha + 1). The best linear estimate is then q + u / (u + v) d.
 
-    Without noise, that is smoothing by `alpha` records per value, in the proportions of all classes
-    together.
+    Without noise it equals smoothing by `alpha` records per value, in the proportions of all
+    classes together.
 
-    `joint`, shape (classes, values), are shares of people, 0 or more; `noise` is v, from the public
-    rules (`bayes_from_reports.joint_shares`), infinite if reports tell nothing; `prior` is
+    `joint`, shape (classes, values), has shares of people, 0 or more. `noise` is v, from the public
+    rules (`bayes_from_reports.joint_shares`), infinite if reports carry no information. `prior` is
     positive.
     """
     share = joint.sum(axis=0)
@@ -175,12 +199,12 @@ def shrunk(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:
     return raise_to_floor(values + kept * (joint / prior[:, None] - values))
 
 
-def towards(noisy: Floats, before: Floats, variance: float) -> Floats:
-    """Noisy cells moved towards what they were taken for before, by as much as noise of that variance makes likely.
+def shrink_towards(noisy: Floats, before: Floats, variance: float) -> Floats:
+    """Move noisy cells towards `before` by as much as noise of this variance makes likely.
 
-    The positive-part estimate of James and Stein (1961): the difference d is kept by
-    1 - cells * variance / |d|^2, as the noise alone has a squared length of cells * variance in
-    expectation.
+    The positive-part estimate of James and Stein (1961): the difference d is multiplied by 1 -
+    cells * variance / |d|^2, because the noise alone has an expected squared length of cells *
+    variance.
     """
     difference = noisy - before
     length = float((difference**2).sum())
@@ -189,5 +213,5 @@ def towards(noisy: Floats, before: Floats, variance: float) -> Floats:
 
 
 def raise_to_floor(distributions: Floats) -> Floats:
-    """Rows that sum to 1, with nothing below `FLOOR` of it."""
+    """Return distributions with no value below `FLOOR`, scaled to sum to 1 per row."""
     return rows_to_one(np.maximum(distributions, FLOOR))

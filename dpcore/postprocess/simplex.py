@@ -1,4 +1,4 @@
-"""Arithmetic on noisy answers. No private input, no cost."""
+"""Arithmetic on noisy answers: projections to the simplex, rounded sampling, merged values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ TRACE = 1e-6
 
 
 def combine_row_sums(tables: Sequence[Floats]) -> Floats:
-    """Best estimate of the row sums that tables with equal cell noise have in common.
+    """Return the best estimate of the row sums that tables with equal cell noise have in common.
 
     A row sum over S cells of variance v has variance S v, so the inverse-variance mean weighs each
     table by 1/S. Tables have the shapes (k, S), the result (k,).
@@ -22,43 +22,50 @@ def combine_row_sums(tables: Sequence[Floats]) -> Floats:
 
 
 def spread_difference(table: Floats, totals: Floats) -> Floats:
-    """The table moved, in equal steps within each row, to the given row sums: the least-squares adjustment."""
+    """Return the table changed in equal steps within each row to the given row sums.
+
+    It is the least-squares adjustment.
+    """
     return np.asarray(table + ((totals - table.sum(axis=1)) / table.shape[1])[:, None])
 
 
 def project_rows(table: Floats, totals: Floats) -> Floats:
-    """Each row's nearest non-negative row (in squares) with the given sum of 0 or more.
+    """Project each row to the nearest non-negative row, in squares, with the given sum.
 
-    Sort-based projection on the scaled simplex (Held, Wolfe and Crowder 1974): subtract one
-    threshold per row and clip. Clipping alone would add mass to sparse rows; this keeps the sum.
+    Sums are 0 or more. Sort-based projection on the scaled simplex (Held, Wolfe and Crowder 1974):
+    subtract one threshold per row and clip. Clipping alone would add mass to sparse rows; the
+    projection keeps the sum.
     """
-    # the same for all: huge numbers would swallow the total
+    # the projection is invariant to this shift; huge numbers would absorb the total
     table = table - table.max(axis=1, keepdims=True)
     descending = -np.sort(-table, axis=1)
     excess = (np.cumsum(descending, axis=1) - totals[:, None]) / np.arange(1, table.shape[1] + 1)
-    # The last position whose value still exceeds its threshold; position 0 always does when the total is positive.
+    # The last position whose value exceeds its threshold; position 0 does if the total is positive.
     support = np.maximum((descending > excess).sum(axis=1), 1) - 1
     threshold = np.take_along_axis(excess, support[:, None], axis=1)
     return np.maximum(table - threshold, 0.0)
 
 
 def rows_to_one(weights: Floats, otherwise: Floats | float = 0.0) -> Floats:
-    """Rows of weights as probabilities; rows without a positive one become something else."""
+    """Scale rows of weights to sum to 1; rows without a positive weight become `otherwise`."""
     totals = weights.sum(axis=1, keepdims=True)
     return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), otherwise)
 
 
 def project(table: Floats, total: float) -> Floats:
-    """The nearest table of any shape that has no negative cells and that sum, or 0 where the sum is negative."""
+    """Project a table of any shape to the nearest one without negative cells and with sum `total`.
+
+    A negative `total` counts as 0.
+    """
     return project_rows(table.reshape(1, -1), np.array([max(total, 0.0)])).reshape(table.shape)
 
 
 def systematic_sample(probabilities: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """`size` draws whose counts are the expected ones, rounded up or down, in random order.
+    """Draw `size` indices whose counts are the expected ones, rounded up or down, in random order.
 
     Systematic resampling: one uniform offset for evenly spaced points on the cumulative
-    distribution. Each position is still uniform over the distribution; only the sampling error of
-    independent draws is gone. The probabilities need not sum to 1.
+    distribution. The distribution of each draw is unchanged; only the sampling error of independent
+    draws is removed. The probabilities need not sum to 1.
     """
     cumulative = np.cumsum(probabilities)
     points = (np.arange(size) + rng.random()) * (cumulative[-1] / max(size, 1))
@@ -68,15 +75,16 @@ def systematic_sample(probabilities: Floats, size: int, rng: np.random.Generator
 
 
 def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
-    """One draw per row from the distribution that the row's condition names, with counts as expected, rounded.
+    """Draw one value per row from the distribution of the row's condition, with rounded counts.
 
-    `systematic_sample` within each condition: its rows, in random order, get evenly spaced points
-    on the condition's cumulative distribution (a row of `probabilities`, which sums to 1), moved by
-    one uniform offset per condition.
+    `probabilities` has one distribution per condition in its rows, which sum to 1. `given` has the
+    condition of each row to draw. Within each condition this is `systematic_sample`: its rows, in
+    random order, get evenly spaced points on the cumulative distribution, shifted by one uniform
+    offset.
     """
     conditions, values = probabilities.shape
     order = rng.permutation(len(given))
-    # NumPy sorts short integers by radix, in the time of a few passes.
+    # NumPy sorts short integers by radix, which takes a few passes.
     short = given.astype(np.uint16) if conditions <= 1 << 16 else given
     order = order[np.argsort(short[order], kind="stable")]
     sizes = np.bincount(given, minlength=conditions)
@@ -87,7 +95,7 @@ def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.r
     points += condition
     ends = np.minimum(np.cumsum(probabilities, axis=1), 1.0)
     ends[:, -1] = 1.0
-    # All conditions on one line: condition c owns the interval from c to c + 1.
+    # All conditions on one line: condition c has the interval from c to c + 1.
     line = (ends + np.arange(conditions)[:, None]).ravel()
     found = np.searchsorted(line, points, side="right") - condition * values
     drawn: NDArray[np.intp] = np.empty(len(given), dtype=np.intp)
@@ -96,11 +104,12 @@ def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.r
 
 
 def merge_rare(counts: Floats, threshold: float, *, ordered: bool, most: int | None = None) -> NDArray[np.intp]:
-    """A group for each value, so that (nearly) every group counts at least the threshold; from 0, without gaps.
+    """Merge rare values: return a group for each value, so that groups count at least `threshold`.
 
-    Ordered values: adjacent ones fill a group until it is full; a short one at the end joins the
-    group before. Others: frequent values stay alone (`most` of them at most), all others form one
-    group, and that joins the rarest frequent value if it counts less than half the threshold.
+    Groups are numbered from 0 without gaps. Ordered values: adjacent values fill a group until it
+    counts enough; a short one at the end joins the group before. Unordered values: frequent values
+    stay alone (at most `most` of them), and all others form one group. That group joins the rarest
+    frequent value if it counts less than half the threshold.
     """
     if ordered:
         groups, group, filled = np.zeros(len(counts), dtype=np.intp), 0, 0.0
@@ -119,14 +128,14 @@ def merge_rare(counts: Floats, threshold: float, *, ordered: bool, most: int | N
 
 
 def fit_marginals(table: Floats, first: Floats, second: Floats, totals: Floats, rounds: int = 10) -> Floats:
-    """A non-negative table near a noisy one, with given margins, by projection and iterative proportional fitting.
+    """Return a non-negative table near a noisy one with the given marginals.
 
-    The table has the shape (a, b, classes), its positive margins (a, classes) and (b, classes),
-    with sums `totals` over their first axes. The result has the second exactly and the first nearly
-    (Deming and Stephan 1940).
+    The table has the shape (a, b, classes), its positive marginals (a, classes) and (b, classes),
+    with sums `totals` over their first axes. The result has the second marginal exactly and the
+    first nearly, by projection and iterative proportional fitting (Deming and Stephan 1940).
     """
     projected = project_rows(table.reshape(-1, len(totals)).T, totals).T.reshape(table.shape)
-    # A trace of the independent table keeps every margin within reach.
+    # A trace of the independent table makes every marginal attainable.
     fitted: Floats = projected + TRACE * first[:, None] * second[None] / totals
     for _ in range(rounds):
         fitted *= (first / fitted.sum(axis=1))[:, None]

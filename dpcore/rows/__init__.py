@@ -1,7 +1,7 @@
-"""Private rows below the door, held or in a folder: what can be counted, looked up and parted, exactly.
+"""Private rows behind the door, in memory or in a folder: exact counts, look-ups and splits.
 
 Private: only the door and the (never private) evaluation may hold `Rows`. Counts are sums over
-blocks of rows, so that nothing above has to know where the rows are.
+blocks of rows, so that callers need not know where the rows are.
 """
 
 from dpcore.rows.base import NumberRule, Rows

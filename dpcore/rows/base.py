@@ -1,4 +1,4 @@
-"""What the door needs of private rows, wherever they are."""
+"""Interface that the door uses for private rows, wherever the rows are stored."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,112 +14,126 @@ from dpcore.domain.column import Codes, Counts
 from dpcore.rows import exact_counts
 from dpcore.rows.exact_counts import Axes, CodeBlock, PackedBits
 
-REMEMBERED = 1 << 22  # cells; 32 MB
-Rule = NDArray[np.integer[Any]]
-"""A public look-up table, with one axis per column that it looks at, from their codes to a new code."""
+REMEMBERED = 1 << 22  # cells of marginals that are kept; 32 MB
+CodeMap = NDArray[np.integer[Any]]
+"""A public look-up array with one axis per source column, from their codes to a new code."""
 NumberRule = Callable[[Floats], Floats]
-"""What is made of a column's numbers, number by number."""
+"""A function of a column's numbers, applied to each number."""
 
 
 class Rows(ABC):
-    """Rows of codes, code j below `sizes[j]`, and of numbers of some columns. Immutable: each rule makes new rows."""
+    """Private rows: codes of all columns, and numbers of some. Immutable; look-ups make new rows.
 
-    _numbers: Mapping[int, Any]  # by the column's position: its numbers, or the rule on them
+    The codes of column j are below `sizes[j]`.
+    """
+
+    _numbers: Mapping[int, Any]  # by position of the column: its numbers, or the function of them
 
     def __init__(self, sizes: Sequence[int]) -> None:
+        """Set the number of codes of each column."""
         self.sizes = tuple(sizes)
-        self._known: dict[Axes, Counts] = {}
+        self._remembered: dict[Axes, Counts] = {}
         self._cells = 0
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
 
     @property
-    def numbered(self) -> frozenset[int]:
-        """The positions of the columns whose numbers are there besides codes."""
+    def number_columns(self) -> frozenset[int]:
+        """Positions of the columns that have numbers as well as codes."""
         return frozenset(self._numbers)
 
     @abstractmethod
     def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[CodeBlock]:
-        """The rows in order, `exact_counts.BLOCK` at a time, the rest at the end.
+        """Yield the rows in order, `exact_counts.BLOCK` at a time, the rest at the end.
 
-        A block has an array of shape (m,) for each of some columns' codes, of any unsigned type,
-        and then one for each of some columns' numbers, of float64 and NaN if missing, before
-        anything is `made` of them. Nobody may change them.
+        A block is a list of arrays of shape (m,). First come the codes of `columns`, of any
+        unsigned type. Then come the original numbers of `numbers` (float64, NaN if missing), before
+        `transform_numbers`. The arrays must not be changed.
         """
 
     @abstractmethod
-    def look_up(self, sizes: Sequence[int], columns: Sequence[int | tuple[Sequence[int], Rule]]) -> Self:
-        """Rows of other columns, each one of these or a rule on some; without numbers, as all that follow."""
+    def look_up(self, sizes: Sequence[int], columns: Sequence[int | tuple[Sequence[int], CodeMap]]) -> Self:
+        """Return rows with new columns: each is one of these, or looked up from the codes of some.
 
-    def recoded(self, sizes: Sequence[int], rules: Sequence[tuple[int, Rule]]) -> Self:
-        """Rows of other columns, each a rule on the codes of one column here."""
+        The new rows, and all rows made from them, have no numbers.
+        """
+
+    def recode(self, sizes: Sequence[int], rules: Sequence[tuple[int, CodeMap]]) -> Self:
+        """Return rows with new columns, each looked up from the codes of one column."""
         return self.look_up(sizes, [([source], rule) for source, rule in rules])
 
     @abstractmethod
-    def split(self, by: int) -> list[Self]:
-        """The rows of each code of a column, in their order."""
+    def split(self, column: int) -> list[Self]:
+        """Split the rows by the codes of a column; return the rows of each code, in their order."""
 
     @abstractmethod
-    def held(self) -> Codes:
-        """All codes at once, shape (n, d), a copy; DataError if they are not in memory."""
+    def all_codes(self) -> Codes:
+        """Return a copy of all codes, shape (n, d); DataError if they are not in memory."""
 
-    def made(self, position: int, numbers: Floats) -> Floats:
-        """What is made of some of a column's numbers: so that only those are looked at that somebody needs."""
+    def transform_numbers(self, position: int, numbers: Floats) -> Floats:
+        """Apply the public function for a numeric column to some of its numbers.
+
+        Blocks have the original numbers, so that only the numbers that are needed are transformed.
+        """
         return numbers
 
     def numbers(self, position: int) -> Floats:
-        """All that is made of one column's numbers, shape (n,)."""
+        """Return all transformed numbers of a column, shape (n,)."""
         blocks = self.blocks((), [position])
-        return np.concatenate([np.empty(0), *(self.made(position, block[0]) for block in blocks)])
+        return np.concatenate([np.empty(0), *(self.transform_numbers(position, block[0]) for block in blocks)])
 
-    def cells(self, family: Sequence[int]) -> NDArray[Any]:
-        """Where every row is in the flat table of one column or more, shape (n,)."""
-        shape = [self.sizes[j] for j in family]
+    def flat_indices(self, clique: Sequence[int]) -> NDArray[Any]:
+        """Return the index of every row in the flattened marginal of a clique, shape (n,)."""
+        shape = [self.sizes[j] for j in clique]
         found = [
             np.ravel_multi_index([codes.astype(np.intp) for codes in block], shape) if shape[1:] else block[0]
-            for block in self.blocks(family)
+            for block in self.blocks(clique)
         ]
         return np.concatenate(found) if found else np.empty(0, dtype=np.uint8)
 
     @cached_property
     def bits(self) -> PackedBits:
-        """The columns as words, for those of two codes."""
+        """All columns packed into 64-bit words; valid for columns with two codes."""
         return PackedBits(self.blocks(range(len(self.sizes))), len(self), len(self.sizes))
 
-    def tables(self, families: Iterable[Sequence[int]]) -> list[Counts]:
-        """The tables of sets of columns, given by position; each is counted once while there is room to remember it.
+    def marginals(self, cliques: Iterable[Sequence[int]]) -> list[Counts]:
+        """Return the marginals of cliques, each a tuple of column positions; small ones are kept.
 
-        Table f is of int64, has shape `[sizes[j] for j in f]`, and sums to n.
+        The marginal of clique c is an int64 array of shape `[sizes[j] for j in c]`, which sums to
+        n.
         """
-        wanted = [tuple(family) for family in families]
-        new = [family for family in dict.fromkeys(wanted) if family not in self._known]
-        found = dict(zip(new, self._counted(new), strict=True))
-        for family, table in found.items():
-            if self._cells + table.size <= REMEMBERED:
-                self._known[family] = table
-                self._cells += table.size
-        return [found[family] if family in found else self._known[family] for family in wanted]
+        wanted = [tuple(clique) for clique in cliques]
+        new = [clique for clique in dict.fromkeys(wanted) if clique not in self._remembered]
+        found = dict(zip(new, self._count_marginals(new), strict=True))
+        for clique, marginal in found.items():
+            if self._cells + marginal.size <= REMEMBERED:
+                self._remembered[clique] = marginal
+                self._cells += marginal.size
+        return [found[clique] if clique in found else self._remembered[clique] for clique in wanted]
 
-    def expect(self, families: Iterable[Sequence[int]]) -> None:
-        """Count tables in one pass that are going to be asked for one by one, where that pays and there is room."""
-        wanted = [tuple(family) for family in families]
-        cells = sum(prod(self.sizes[j] for j in family) for family in wanted)
+    def prefetch(self, cliques: Iterable[Sequence[int]]) -> None:
+        """Count marginals in one pass that will be requested one at a time, if that saves time.
+
+        Nothing is counted if too few marginals can be remembered.
+        """
+        wanted = [tuple(clique) for clique in cliques]
+        cells = sum(prod(self.sizes[j] for j in clique) for clique in wanted)
         if len(self) >= exact_counts.WORTH_JOINING and self._cells + cells <= REMEMBERED:
-            self.tables(wanted)
+            self.marginals(wanted)
 
-    def _counted(self, families: list[Axes]) -> list[Counts]:
-        """New tables of different families."""
+    def _count_marginals(self, cliques: list[Axes]) -> list[Counts]:
+        """Count the marginals of distinct cliques."""
         packed: list[Axes] = []
-        if len(families) >= exact_counts.WORTH_PACKING and all(self.sizes[j] == 2 for f in families for j in f):
-            packed = [family for family in families if len(family) <= exact_counts.MOST_PACKED]
-        found = exact_counts.binary_tables(self.bits, packed) if packed else {}
-        rest = [family for family in families if family not in found]
-        found |= zip(rest, self._streamed(rest), strict=True)
-        return [found[family] for family in families]
+        if len(cliques) >= exact_counts.WORTH_PACKING and all(self.sizes[j] == 2 for f in cliques for j in f):
+            packed = [clique for clique in cliques if len(clique) <= exact_counts.MOST_PACKED]
+        found = exact_counts.binary_marginals(self.bits, packed) if packed else {}
+        rest = [clique for clique in cliques if clique not in found]
+        found |= zip(rest, self._count_in_blocks(rest), strict=True)
+        return [found[clique] for clique in cliques]
 
-    def _streamed(self, families: list[Axes]) -> list[Counts]:
-        """Tables counted block by block."""
-        columns = sorted({j for family in families for j in family})
-        return exact_counts.count_streams(self.blocks(columns), len(self), columns, self.sizes, families)
+    def _count_in_blocks(self, cliques: list[Axes]) -> list[Counts]:
+        """Count marginals block by block."""
+        columns = sorted({j for clique in cliques for j in clique})
+        return exact_counts.count_streams(self.blocks(columns), len(self), columns, self.sizes, cliques)

@@ -1,4 +1,4 @@
-"""A data set whose rows are in a folder: methods ask all of them, and what needs rows in memory gets some, by lot."""
+"""Data sets in folders of encoded rows: methods use all rows, other code gets a random sample."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpcore.datasets import Dataset, secret_seed
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
-from dpcore.rows.folder import CHANGED, Folder
+from dpcore.rows.folder import ENCODE_AGAIN, Folder
 from dpcore.rows.sources import rows_of
 
 MOST_DRAWN = 50_000  # rows of either part
@@ -23,11 +23,11 @@ MOST_DRAWN = 50_000  # rows of either part
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FolderData(Dataset):
-    """Rows of a folder, split by secret lot.
+    """Rows of a folder, split into training and test rows at random with a secret seed.
 
-    `train`, which methods are fitted on, and `test` are folders. `train_sample` and `test_sample`
-    are uniform samples of at most 50,000 rows of each, for what looks at rows in memory: charts of
-    some rows, and classifiers.
+    `train`, on which methods are fitted, and `test` are folders. `train_sample` and `test_sample`
+    are uniform samples of at most 50,000 rows of each, for code that needs rows in memory: charts
+    of some rows, and classifiers.
     """
 
     _: KW_ONLY
@@ -44,28 +44,28 @@ class FolderData(Dataset):
         name: str = "",
         note: str = "",
     ) -> Self:
-        """A folder that `dp.encode` wrote.
+        """Open a folder that `dp.encode_folder` wrote, and split its rows.
 
         Parameters
         ----------
         path : path
+            The folder.
         schema : Schema, optional
-            What is public, by which the rows have the codes that they have; by default what they
-            were encoded by.
+            The public schema, which must give the rows the same codes; by default the one by which
+            the rows were encoded.
         test_share, split_seed
             As for `datasets.split`.
         name : str
-            For people; by default the folder's.
+            A name to show to people; by default the folder's.
         note : str
             Where the rows come from.
 
         Raises
         ------
         DataError
-            If this is no such folder, a file of it has changed, or the lots leave no row to learn
-            from.
+            If this is not such a folder, a file of it has changed, or no row is left for training.
         SchemaError
-            If the folder was encoded by another schema.
+            If the folder was encoded with another schema.
         """
         whole = Folder.open(Path(fspath(path)))
         schema = whole.schema if schema is None else schema
@@ -79,66 +79,76 @@ class FolderData(Dataset):
 
     @property
     def train_sample(self) -> pd.DataFrame:
+        """Uniform sample of the training rows, in memory."""
         return self.samples[0]
 
     @property
     def test_sample(self) -> pd.DataFrame:
+        """Uniform sample of the test rows, in memory."""
         return self.samples[1]
 
     @property
     def given(self) -> Folder:
-        """What scripts that version 0.2 exported call the training part."""
+        """Training rows, under the name that scripts exported by version 0.2 use."""
         return cast(Folder, self.train)
 
     @property
     def sizes(self) -> tuple[int, int]:
+        """Numbers of training rows and of test rows in the folder."""
         return len(self.train), len(self.test)
 
     def key(self, secret: bytes) -> str:
+        """Return a keyed hash of the source files, by which a ledger recognizes the rows."""
         return str(self.train.key(secret))
 
 
 def sample_rows(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFrame:
-    """Some columns of at most so many rows of a folder, chosen uniformly, in their order.
+    """Return a uniform sample of at most `most` rows of a folder, in their order.
 
-    Numbers are as they were read; if the folder does not have them, they are drawn inside their
-    bins.
+    Columns are those of `schema`. Numbers are the original ones; if the folder does not have them,
+    they are drawn at random inside their bins.
     """
     rng, rows = np.random.default_rng(seed), len(folder)
     indices = np.sort(rng.choice(rows, most, replace=False)) if rows > most else np.arange(rows)
-    at = [folder.schema.index(name) for name in schema.names]
+    positions = [folder.schema.index(name) for name in schema.names]
     has = frozenset[str]() if not folder.parts else frozenset.intersection(*(part.columns for part in folder.parts))
-    numbered = [j for j in at if f"n{j}" in has]
-    names = [*(f"c{j}" for j in at), *(f"n{j}" for j in numbered)]
+    numbered = [j for j in positions if f"n{j}" in has]
+    names = [*(f"c{j}" for j in positions), *(f"n{j}" for j in numbered)]
     found: dict[str, list[Any]] = {name: [] for name in names}
-    first = 0
+    offset = 0
     for block in folder.blocks(names):
         size = len(block[names[0]])
-        here = indices[slice(*np.searchsorted(indices, [first, first + size]))] - first
+        here = indices[slice(*np.searchsorted(indices, [offset, offset + size]))] - offset
         for name in names:
             found[name].append(block[name][here])
-        first += size
+        offset += size
     values: dict[str, Any] = {
         name: np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8) for name, parts in found.items()
     }
-    return decoded_rows(schema, at, values, rng)
+    return decoded_rows(schema, positions, values, rng)
 
 
-def first(part: Path, schema: Schema, most: int) -> pd.DataFrame:
-    """The first rows of a file of codes, as `sample_rows` gives them; DataError if it cannot be read."""
+def read_first_rows(part: Path, schema: Schema, most: int) -> pd.DataFrame:
+    """Return the first rows of a file of codes as values, as `sample_rows` does.
+
+    DataError if the file cannot be read.
+    """
     try:
         with pq.ParquetFile(part) as file:
             table = pa.Table.from_batches([next(file.iter_batches(most))])
         values = {name: table[name].to_numpy() for name in table.column_names}
         return decoded_rows(schema, range(len(schema)), values, np.random.default_rng(0))
     except (OSError, KeyError, StopIteration, pa.ArrowException):
-        raise DataError(f"The file {part.name} of encoded rows cannot be read.", CHANGED) from None
+        raise DataError(f"The file {part.name} of encoded rows cannot be read.", ENCODE_AGAIN) from None
 
 
 def decoded_rows(
     schema: Schema, positions: Iterable[int], values: Mapping[str, NDArray[Any]], rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Rows with the codes, and the numbers if they are known, of a folder's columns at these positions."""
+    """Return rows as values, from the codes of a folder's columns at some positions.
+
+    `values` has arrays of codes ("c0", ...) and of original numbers ("n0", ...), which come first.
+    """
     found = {}
     for column, j in zip(schema, positions, strict=True):
         numbers = values.get(f"n{j}") if column.numeric else None

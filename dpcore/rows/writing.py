@@ -1,14 +1,14 @@
-"""Tables of any size to folders of codes: Parquet files that are counted again and again, at constant memory.
+"""Encode data sets of any size to folders of codes: Parquet files, read again for each query.
 
-A folder holds `manifest.json` and parts. Columns of a part are `c0`, `c1`, ... (codes, each in the
-smallest unsigned type) and `n0`, ... (a numeric column's numbers, NaN if missing), by the column's
-place in the schema; rows are in the order of the source. It is as private as the rows, manifest and
-all.
+Memory does not grow with the data set. A folder has `manifest.json` and parts. Columns of a part
+are `c0`, `c1`, ... (codes, each in the smallest unsigned type) and `n0`, ... (the numbers of
+numeric columns, NaN if missing), by the position of the column in the schema. Rows are in the order
+of the source. The folder is as private as the rows, and so is the manifest.
 
-Parts are written whole, one after the other, and `unfinished.json` says which there are, from
-before the first one on. Whoever was stopped goes on after the last one, if the sources and the
-schema are still the same; the manifest comes last, so that a folder that has one is complete.
-Nothing is written to a folder, nor taken out of it, that holds files and neither of the two.
+Parts are written one after the other, each as a whole, and `unfinished.json` lists the finished
+ones from the start. An interrupted run continues after the last finished part, if the source and
+the schema are unchanged. The manifest is written last, so that a folder with a manifest is
+complete. Nothing is written to or removed from a folder that has files but neither document.
 """
 
 import json
@@ -28,42 +28,42 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpcore.arguments import Progress, check_arguments, kind_of, no_progress
-from dpcore.datasets.delimited import MISSING_CELLS, TextBlocks
+from dpcore.datasets.delimited_text import MISSING_CELLS, TextBlocks
 from dpcore.datasets.parquet import ParquetBlocks
-from dpcore.datasets.streams import ArrowStream, Source, Streamable, check_path, sources
+from dpcore.datasets.streams import ArrowStream, Streamable, TableFile, check_path, table_files
 from dpcore.domain.column import CodedColumn
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase
 from dpcore.rows.exact_counts import even_blocks
 from dpcore.rows.folder import (
-    BEGIN,
-    ELSEWHERE,
+    CHOOSE_EMPTY,
+    CHOOSE_OR_REPLACE,
     FORMAT,
     MANIFEST,
-    STARTED,
     UNFINISHED,
+    UNFINISHED_FORMAT,
     checksum,
-    document_of,
-    is_own,
-    no_query,
-    state,
+    file_state,
+    is_folder_document,
+    query_error,
+    read_document,
     write_json,
 )
 
-TableSource = TextBlocks | ParquetBlocks | ArrowStream
-STREAM = "(stream)"  # the name of a source that is no file
-GROUP = 1 << 17  # rows that are written together
-PART = 1 << 20  # rows; the first parts are shorter, so that whoever stops early keeps something
+BlockReader = TextBlocks | ParquetBlocks | ArrowStream
+STREAM = "(stream)"  # the name of a source that is not a file
+GROUP = 1 << 17  # rows per row group of Parquet
+PART = 1 << 20  # rows per part; the first parts are shorter, so that an early stop keeps some rows
 LOOKING, ENCODING = phrase("Looking through the files"), phrase("{rows:,} rows encoded")
-DIFFERS = {
+DIFFERENCES = {
     "schema": "another schema",
-    "sources": "another source, or of one that has changed since",
+    "sources": "another source, or of a source that has changed since",
     "reading": "files that were read with other settings (delimiter, encoding, decimal, missing)",
     "numbers": "another setting of `numbers`",
 }
-# names beside the two documents
-OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")
+# names of files that dpcore writes, other than the two documents
+OWN_FILES = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")
 
 
 @check_arguments
@@ -81,43 +81,44 @@ def encode_folder(
     replace: bool = False,
     progress: Progress = no_progress,
 ) -> Path:
-    """Encode a data set that may be longer than the memory, in a folder.
+    """Encode a data set, which may be larger than memory, into a folder of codes.
 
-    Cell for cell the codes are those of `Schema.encode`. Files are read in this process, without
-    the limits of `datasets.read`: take none that strangers sent. Stopped (by an error that
-    `progress` raises, or with the program), and called again, it goes on after the last complete
-    part.
+    The codes are those of `Schema.encode`, cell for cell. Files are read in this process, without
+    the limits of `datasets.read`: use no files of strangers. If the function is interrupted (by an
+    error that `progress` raises, or with the program) and called again, it continues after the last
+    complete part.
 
-    What is protected is a row of the source. That is a person only if each row was made from one
-    row of a table of people, and each of these gave one at most: columns and conditions on single
-    rows. After a join, a GROUP BY, a LIMIT or a window function, epsilon is not a person's.
+    The privacy unit is one row of the source. A row stands for a person only if it was made from
+    one row of a table of people, and each person has at most one row: by choosing columns, and by
+    conditions on single rows. After a join, a GROUP BY, a LIMIT or a window function, epsilon does
+    not hold for a person.
 
     Parameters
     ----------
     source : path or object with an Arrow stream
         csv, tsv, txt (also packed) or Parquet, or a folder of such files, which are taken in the
-        order of their names; those that begin with a point or an underscore are left out. Or an
-        object that has `__arrow_c_stream__`: a DataFrame of pandas or Polars, a relation of DuckDB,
-        a table or reader of Arrow, which is read once; so what was stopped begins anew. Frames of
-        Dask and Spark lie in parts, perhaps on several computers: write them to Parquet files, and
-        give their folder.
+        order of their names. Names that begin with a point or an underscore are left out. Or an
+        object with `__arrow_c_stream__`: a DataFrame of pandas or Polars, a relation of DuckDB, a
+        table or reader of Arrow. A stream is read once, so an interrupted run starts again. Frames
+        of Dask and Spark lie in parts, perhaps on several computers: write them to Parquet files,
+        and pass their folder.
     folder : path
-        Where the codes go: a new folder, an empty one, or one that was begun with the same source
-        and schema; neither inside of the source nor around it. Codes of files that are all there
-        are compared with their checksums; those of a stream have to be replaced.
+        The folder for the codes: new, empty, or started with the same source and schema. It must
+        neither be inside the source nor contain it. If all codes exist, they are compared with
+        their checksums; codes of a stream have to be replaced.
     schema : Schema
-        What is public about the rows.
+        The public schema of the rows.
     numbers : bool, default=True
-        Whether the numbers of numeric columns are kept beside their codes, for methods that cut
-        numbers anywhere: 8 bytes each.
+        Whether the numbers of numeric columns are kept with their codes, for methods that split
+        numbers at any point: 8 bytes each.
     delimiter, encoding, decimal, missing
-        As for `datasets.read`; of Parquet and streams only `missing` is read.
+        As for `datasets.read`; Parquet and streams use only `missing`.
     query : str, optional
-        Refused: what earlier versions asked a DuckDB file.
+        Refused; earlier versions passed it to a DuckDB file.
     replace : bool, default=False
-        Whether codes that are in the folder are dropped first; files of other names never are.
+        Whether existing codes in the folder are removed first; files of other names are kept.
     progress : callable, optional
-        Called with a fraction and a text; raising inside it stops.
+        Called with a fraction and a text; an error that it raises stops the run.
 
     Returns
     -------
@@ -127,65 +128,65 @@ def encode_folder(
     Raises
     ------
     DataError
-        If the source cannot be read, changes while it is read, or does not fit the schema: which
-        column, and apart (`DataError.private`) how many cells of all rows; never a cell's value. If
-        the folder holds something else, or codes that are damaged. If rows belong to persons. If
-        `query` is given.
+        If the source cannot be read, changes while it is read, or does not fit the schema. The
+        error names the column, and has the number of misfit cells in a private part
+        (`DataError.private`); never a cell's value. Also if the folder has other files, or damaged
+        codes; if rows belong to persons; if `query` is given.
     """
     if query is not None:
-        raise no_query()
+        raise query_error()
     if schema.persons is not None:
         raise DataError(
-            f"The column {schema.persons.id_column!r} says whose row it is, and rows of persons cannot be encoded "
-            "block by block: which of them count depends on all rows of a person.",
-            "Fit on a table in memory; or leave at most that many rows of each person in the file, and declare a unit "
-            "without a column: epsilon is then for a row, and as many times as much for a person.",
+            f"The column {schema.persons.id_column!r} identifies persons, and rows of persons cannot be encoded block "
+            "by block: which rows count depends on all rows of a person.",
+            "Fit on a DataFrame in memory. Or keep at most that many rows of each person in the file, and declare a "
+            "privacy unit without a column: epsilon then protects a row, and as many times epsilon a person.",
         )
-    target, files, stream = Path(fspath(folder)), list[Source](), None
+    target, files, stream = Path(fspath(folder)), list[TableFile](), None
     if isinstance(source, str | PathLike):
-        files = sources(source)
-        _check_apart(target, [Path(fspath(source)), *(file.path for file in files)])
+        files = table_files(source)
+        _check_not_nested(target, [Path(fspath(source)), *(file.path for file in files)])
     elif hasattr(source, "__arrow_c_stream__"):
         check_path(target)
         stream = ArrowStream(source)
     else:
         raise DataError(
-            f"A source must be a path or have an Arrow stream; this one is {kind_of(source)}.",
-            "Write its rows to Parquet files, and pass their folder; epsilon then protects a row.",
+            f"A source must be a path or have an Arrow stream; got {kind_of(source)}.",
+            "Write the rows to Parquet files, and pass their folder; epsilon then protects a row.",
         )
     written = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     if replace:
-        _drop(target)
-    watched = _Watched(files, progress)
+        _remove_codes(target)
+    inputs = _SourceFiles(files, progress)
     request = {
         "schema": schema.to_document(),
-        # which is known at the end
-        "sources": watched.sums if stream is None else {STREAM: {"sha256": ""}},
+        # the checksum of a stream is known at the end
+        "sources": inputs.sums if stream is None else {STREAM: {"sha256": ""}},
         "reading": {**written, "missing": sorted(missing)},
         "numbers": numbers,
     }
-    parts = _begun(target, request)
+    parts = _parts_to_keep(target, request)
     if parts is None:
         return target
-    request["written"] = watched.times
+    request["written"] = inputs.times
     watch = partial(progress, 0.0, LOOKING)
-    tables: list[TableSource] = [file.opened(watch, **written) for file in files] if stream is None else [stream]
-    for table in tables:
-        schema.check_headers(table.headers)
-    done = sum(part["rows"] for part in parts)
+    readers: list[BlockReader] = [file.open_blocks(watch, **written) for file in files] if stream is None else [stream]
+    for reader in readers:
+        schema.check_headers(reader.headers)
+    n_rows = sum(part["rows"] for part in parts)
     misfits = [Counter[str]() for _ in schema]
-    found = _fitting(zip(tables, watched.sizes or [0], strict=True), schema, missing, done, misfits, progress)
-    groups = _groups(found, schema, numbers)
+    found = _encode_batches(zip(readers, inputs.sizes or [0], strict=True), schema, missing, n_rows, misfits, progress)
+    groups = _row_groups(found, schema, numbers)
     for head in islice(groups, 1):
-        write_json(target / UNFINISHED, {"format": STARTED, **request, "parts": parts})
-        for part in _written(target, chain([head], groups), len(parts)):
-            watched.check()
+        write_json(target / UNFINISHED, {"format": UNFINISHED_FORMAT, **request, "parts": parts})
+        for part in _write_parts(target, chain([head], groups), len(parts)):
+            inputs.check()
             parts.append(part)
-            write_json(target / UNFINISHED, {"format": STARTED, **request, "parts": parts})
-    watched.check()
+            write_json(target / UNFINISHED, {"format": UNFINISHED_FORMAT, **request, "parts": parts})
+    inputs.check()
     for column, counts in zip(schema, misfits, strict=True):
         if counts:
-            _drop(target)
+            _remove_codes(target)
             (target / UNFINISHED).unlink(missing_ok=True)
             column.raise_misfits(counts)
     if not parts and stream is None:
@@ -202,115 +203,125 @@ def encode_folder(
     return target
 
 
-class _Watched:
-    """The files of a table: their checksums, and whether they are still what they were before these were taken."""
+class _SourceFiles:
+    """The source files: their sizes, times and checksums, to detect changes while they are read."""
 
-    def __init__(self, files: Sequence[Source], progress: Progress) -> None:
-        self._were = {file.path: state(file.path) for file in files}
-        self.sizes = [size for size, _ in self._were.values()]
-        self.times = {file.name: self._were[file.path][1] for file in files}
+    def __init__(self, files: Sequence[TableFile], progress: Progress) -> None:
+        self._states = {file.path: file_state(file.path) for file in files}
+        self.sizes = [size for size, _ in self._states.values()]
+        self.times = {file.name: self._states[file.path][1] for file in files}
         self.sums: dict[str, dict[str, Any]] = {}
         for file, size in zip(files, self.sizes, strict=True):
             self.sums[file.name] = {"size": size, "sha256": checksum(file.path, partial(progress, 0.0, LOOKING))}
         self.check()
 
     def check(self) -> None:
-        """DataError if a file is another one by now."""
-        for path, was in self._were.items():
-            if state(path) != was:
+        """Raise DataError if a file has changed since its checksum was computed."""
+        for path, was in self._states.items():
+            if file_state(path) != was:
                 cause = f"The file {path.name!r} changed while it was read."
-                raise DataError(cause, "Wait until no program writes to it, and encode again with replace=True.")
+                raise DataError(cause, "Wait until nothing writes to it, and encode again with replace=True.")
 
 
-def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
-    """DataError if codes would go where the table lies: into its folder, or into one that it is in; or nowhere."""
+def _check_not_nested(folder: Path, paths: Sequence[Path]) -> None:
+    """Raise DataError if the folder for codes is the source, is inside it, or contains it."""
     check_path(folder)
-    # of a link to itself, too
-    target, source, *files = (Path(os.path.realpath(path)) for path in (folder, *taken))
-    if target == source or source in target.parents or any(target in path.parents for path in (source, *files)):
+    # `os.path.realpath` accepts a link to itself, too
+    target, source, *files = (Path(os.path.realpath(path)) for path in (folder, *paths))
+    if target == source or source in target.parents or any(target in one.parents for one in (source, *files)):
         raise DataError(
             f"The folder {folder.name!r} cannot be written to: it is the source, is inside it, or contains it.",
             "Choose a folder next to the source.",
         )
 
 
-def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """The parts that are there of what is asked for, none if the folder is new; None if all of it is there."""
+def _parts_to_keep(folder: Path, request: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the finished parts of the requested encoding in a folder; None if it is complete.
+
+    The list is empty for a new folder. DataError if the folder has anything else.
+    """
     cause = f"The folder {folder.name!r} cannot be written to"
     try:
         if not folder.exists():
-            # whoever may read the rows may be one person only
+            # only this user may read the private rows
             folder.mkdir(mode=0o700, parents=True)
     except OSError as error:
-        raise DataError(f"{cause}: {error.strerror}.", ELSEWHERE) from None
+        raise DataError(f"{cause}: {error.strerror}.", CHOOSE_EMPTY) from None
     if not folder.is_dir():
         raise DataError(f"{cause}: it is a file.", "Choose a folder.")
     name = next((name for name in (MANIFEST, UNFINISHED) if (folder / name).exists()), None)
     if name is None:
         if any(folder.iterdir()):
-            raise DataError(f"{cause}: it holds other files.", ELSEWHERE)
+            raise DataError(f"{cause}: it contains other files.", CHOOSE_EMPTY)
         return []
-    there = document_of(folder, name, cause, BEGIN)
-    if there is None:
-        raise DataError(f"{cause}: dpcore did not write its {name}.", ELSEWHERE)
-    parts: list[dict[str, Any]] = there["parts"]
+    manifest = read_document(folder, name, cause, CHOOSE_OR_REPLACE)
+    if manifest is None:
+        raise DataError(f"{cause}: dpcore did not write its {name}.", CHOOSE_EMPTY)
+    parts: list[dict[str, Any]] = manifest["parts"]
     if name == UNFINISHED and not parts:
-        _drop(folder)  # what is left if somebody was stopped in it, or in the first part
+        _remove_codes(folder)  # remains of a run stopped in its first part
         return []
-    for key, differs in DIFFERS.items():
-        if _comparable(there.get(key), key) != _comparable(asked[key], key):
-            raise DataError(f"{cause}: it holds codes of {differs}.", BEGIN)
-    sound = list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
-    if name == UNFINISHED and STREAM in asked["sources"]:
-        _drop(folder)  # of a stream, which comes from its beginning
+    for key, differs in DIFFERENCES.items():
+        if _normalize(manifest.get(key), key) != _normalize(request[key], key):
+            raise DataError(f"{cause}: it contains codes of {differs}.", CHOOSE_OR_REPLACE)
+    sound = list(takewhile(lambda part: _is_intact(folder / part["file"], part["sha256"]), parts))
+    if name == UNFINISHED and STREAM in request["sources"]:
+        _remove_codes(folder)  # a stream starts again
         return []
     if name == UNFINISHED:
         return sound
     if sound != parts:
-        raise DataError(f"{cause}: its codes are damaged or incomplete.", BEGIN)
+        raise DataError(f"{cause}: its codes are damaged or incomplete.", CHOOSE_OR_REPLACE)
     return None
 
 
-def _comparable(value: Any, key: str) -> Any:
-    """A part of a manifest as it is compared; where a schema's lines came from makes no other codes."""
+def _normalize(value: Any, key: str) -> Any:
+    """Return an entry of a manifest in a form that can be compared.
+
+    The origin of a schema's lines does not affect codes, so it is ignored.
+    """
     if key == "schema":
         with suppress(SchemaError):
             return Schema.from_document(value)
     return json.loads(json.dumps(value))
 
 
-def _is_there(path: Path, expected: str) -> bool:
+def _is_intact(path: Path, expected: str) -> bool:
+    """Return whether a part exists and has the expected checksum."""
     return path.is_file() and checksum(path) == expected
 
 
-def _drop(folder: Path) -> None:
-    """Take away what `encode` has written, but for the note that it began; nothing if a document is somebody else's."""
+def _remove_codes(folder: Path) -> None:
+    """Remove the parts and the manifest from a folder, and leave a note that encoding has started.
+
+    Nothing is removed if a document was written by another program.
+    """
     documents = [path for path in (folder / MANIFEST, folder / UNFINISHED) if path.exists()]
-    if not documents or not all(is_own(path) for path in documents):
+    if not documents or not all(is_folder_document(path) for path in documents):
         return
-    write_json(folder / UNFINISHED, {"format": STARTED, "parts": []})
+    write_json(folder / UNFINISHED, {"format": UNFINISHED_FORMAT, "parts": []})
     (folder / MANIFEST).unlink(missing_ok=True)
     for path in list(folder.iterdir()):
-        if OURS.fullmatch(path.name) and path.is_file():
+        if OWN_FILES.fullmatch(path.name) and path.is_file():
             path.unlink()
 
 
-def _fitting(
-    tables: Iterable[tuple[TableSource, int]],
+def _encode_batches(
+    readers: Iterable[tuple[BlockReader, int]],
     schema: Schema,
     missing: Sequence[str],
     skip: int,
     misfits: Sequence[Counter[str]],
     progress: Progress,
 ) -> Iterator[list[CodedColumn]]:
-    """The columns of tables, which come with their sizes, batch by batch and without the first `skip` rows.
+    """Yield encoded columns in batches, without the first `skip` rows, until a cell does not fit.
 
-    Until a cell does not fit; these are counted to the end.
+    Misfit cells are counted in `misfits` to the end. `readers` come with the sizes of their files.
     """
-    tables, rows, before = list(tables), skip, 0
-    total = sum(size for _, size in tables)
-    for table, size in tables:
-        for batch in table.batches(schema.names, missing):
+    readers, rows, before = list(readers), skip, 0
+    total = sum(size for _, size in readers)
+    for reader, size in readers:
+        for batch in reader.batches(schema.names, missing):
             cells = [column.slice(skip) for column in batch]
             skip -= len(batch[0]) - len(cells[0])
             if not len(cells[0]):
@@ -321,12 +332,12 @@ def _fitting(
             rows += len(found[0].codes)
             if not any(misfits):
                 yield found
-            progress(min((before + size * table.done) / max(total, 1), 1.0), ENCODING.format(rows=rows))
+            progress(min((before + size * reader.fraction_read) / max(total, 1), 1.0), ENCODING.format(rows=rows))
         before += size
 
 
-def _groups(found: Iterator[list[CodedColumn]], schema: Schema, numbers: bool) -> Iterator[pa.Table]:
-    """Rows as they are written, `GROUP` at a time, the rest at the end."""
+def _row_groups(found: Iterator[list[CodedColumn]], schema: Schema, numbers: bool) -> Iterator[pa.Table]:
+    """Yield the encoded rows as Arrow tables of `GROUP` rows, the rest at the end."""
     numeric = [j for j, column in enumerate(schema) if column.numeric and numbers]
     names = [f"c{j}" for j in range(len(schema))] + [f"n{j}" for j in numeric]
     blocks = (
@@ -335,8 +346,8 @@ def _groups(found: Iterator[list[CodedColumn]], schema: Schema, numbers: bool) -
     return (pa.table(dict(zip(names, block, strict=True))) for block in even_blocks(blocks, GROUP))
 
 
-def _written(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[dict[str, Any]]:
-    """Write groups as parts, from number `first` on; what the manifest says of each, once it is there."""
+def _write_parts(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[dict[str, Any]]:
+    """Write row groups to parts, from number `first` on; yield each part's manifest entry."""
     for number, head in zip(count(first), groups, strict=False):
         path, rows = folder / f"part-{number:05}.parquet", 0
         new = path.with_name(f"{path.name}.new")

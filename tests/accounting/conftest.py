@@ -1,13 +1,13 @@
-"""Books in memory, and one process for all tests that kill others."""
+"""A ledger file in memory, and one process for all tests that kill others."""
 
 import pytest
-from booked import Nursery
+from ledger_helpers import Nursery
 
 from dpcore.accounting.store import LedgerStore
 
 
 @pytest.fixture
-def books(in_memory):
+def store(in_memory):
     return LedgerStore(in_memory / "deep" / "ledger.sqlite")
 
 

@@ -1,4 +1,4 @@
-"""Rho and what it says, and prices of questions about random samples: worked out before, and on small cases."""
+"""Tests of rho, its epsilons and losses on samples, by reference values and small cases."""
 
 import math
 from fractions import Fraction
@@ -6,15 +6,15 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from booked import entry
 from hypothesis import given
 from hypothesis import strategies as st
+from ledger_helpers import entry
 from scipy.optimize import linprog
 from scipy.special import logsumexp
 from scipy.stats import binom, poisson
 
 from dpcore.accounting.amplification import LARGEST, bootstrap_loss, poisson_inside
-from dpcore.accounting.currency import PURE, PrivacyMeasure, epsilon_of, rho_of, rho_of_pure, round_up
+from dpcore.accounting.currency import PURE, PrivacyMeasure, epsilon_from_rho, rho_from_epsilon, rho_from_pure, round_up
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.errors import BudgetError, ParameterError
@@ -28,42 +28,42 @@ def asked(rho, ledger):
 
 
 def renyi(log_p, log_q, order):
-    """The Rényi divergence of two distributions of one support."""
+    """Return the Rényi divergence of two distributions with the same support."""
     return logsumexp(order * log_p - (order - 1) * log_q) / (order - 1)
 
 
-def test_rho_of_an_epsilon_is_what_was_worked_out_before():
+def test_rho_of_an_epsilon_equals_a_reference_value():
     for delta, rho in ((1e-5, 0.030557), (1e-6, 0.024356), (1e-9, 0.014973)):
-        assert float(rho_of(1.0, delta)) == pytest.approx(rho, abs=5e-7)
-        assert epsilon_of(rho, delta) == pytest.approx(1.0, abs=3e-5)
+        assert float(rho_from_epsilon(1.0, delta)) == pytest.approx(rho, abs=5e-7)
+        assert epsilon_from_rho(rho, delta) == pytest.approx(1.0, abs=3e-5)
 
 
-def test_opendp_converts_alike():
+def test_opendp_converts_rho_alike():
     opendp = pytest.importorskip("opendp.prelude")
     opendp.enable_features("contrib")
     space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l2_distance(T="f64")
     for epsilon, delta in ((0.01, 1e-5), (1.0, 1e-9), (3.0, 1e-2), (100.0, 1e-30)):
-        rho = float(rho_of(epsilon, delta))
+        rho = float(rho_from_epsilon(epsilon, delta))
         noise = opendp.m.make_gaussian(*space, scale=math.sqrt(1 / (2 * rho)))
         found = opendp.c.make_zCDP_to_approxDP(noise).map(1.0).epsilon(delta)
         assert found == pytest.approx(epsilon, rel=1e-9), (epsilon, delta)
 
 
 @given(st.floats(1e-6, 1e3), st.sampled_from([0.4, 1e-3, 1e-9, 1e-100]))
-def test_no_order_says_less_and_the_way_back_is_never_too_much(rho, delta):
-    found = epsilon_of(rho, delta)
+def test_epsilon_is_the_least_of_all_orders_and_its_rho_never_too_large(rho, delta):
+    found = epsilon_from_rho(rho, delta)
     orders = 1 + np.exp(np.linspace(-12, min(-math.log(delta), 30), 400))
     bounds = rho * orders + np.log(1 / (orders * delta)) / (orders - 1) + np.log(1 - 1 / orders)
     least = max(bounds.min(), 0.0)
     assert least * (1 - 1e-3) - 1e-3 <= found <= least * (1 + 1e-6) + 1e-6  # as good as any
-    assert epsilon_of(rho * 1.01, delta) >= found
+    assert epsilon_from_rho(rho * 1.01, delta) >= found
     if found > 1e-3:
-        back = rho_of(found, delta)
-        assert epsilon_of(round_up(back), delta) <= found
+        back = rho_from_epsilon(found, delta)
+        assert epsilon_from_rho(round_up(back), delta) <= found
         assert float(back) == pytest.approx(rho, rel=1e-6)
 
 
-def test_nothing_next_to_nothing_and_everything():
+def test_conversions_of_zero_tiny_and_infinite_losses():
     rho = PrivacyMeasure.of(DELTA)
     assert rho.loss_of(0.0) == rho.epsilon(Fraction(0)) == 0
     assert rho.loss_of(math.inf) == rho.epsilon(math.inf) == math.inf
@@ -76,24 +76,24 @@ def test_nothing_next_to_nothing_and_everything():
             PrivacyMeasure.of(wrong)
 
 
-def test_a_table_moves_by_one_or_by_the_root_of_two():
+def test_histogram_sensitivity_is_one_two_or_the_root_of_two():
     rho = PrivacyMeasure.of(DELTA)
-    assert [rho.histogram(relation) for relation in Relation] == [math.sqrt(2), 1.0]
-    assert [PURE.histogram(relation) for relation in Relation] == [2, 1]
+    assert [rho.histogram_sensitivity(relation) for relation in Relation] == [math.sqrt(2), 1.0]
+    assert [PURE.histogram_sensitivity(relation) for relation in Relation] == [2, 1]
     for relation in Relation:
         share = Fraction(1, 50)
-        assert rho.scale(share, rho.histogram(relation)) ** 2 == pytest.approx(relation.histogram_l1 * 25)
+        assert rho.scale(share, rho.histogram_sensitivity(relation)) ** 2 == pytest.approx(relation.histogram_l1 * 25)
     assert rho.scale(share, 0.5, 7) ** 2 == pytest.approx(7 * 0.25 * 25)
     assert PURE.scale(share, 0.5, 7) == pytest.approx(7 * 0.5 * 50)
 
 
 def exponential(scores, x):
-    """Logs of the chances of the exponential mechanism whose exponent moves by x at most: sensitivity 1."""
+    """Return log-probabilities of the exponential mechanism of exponent change x."""
     return x / 2 * scores - logsumexp(x / 2 * scores)
 
 
-def test_an_exponential_mechanism_costs_an_eighth_of_the_square():
-    """The worst scores for many candidates, found by trying: near the bound, and never above."""
+def test_rho_of_an_exponential_mechanism_is_an_eighth_of_the_square():
+    """The worst scores found for many candidates come near the bound and never exceed it."""
     rng = np.random.default_rng(8)
     for x in (0.1, 1.0, 4.0):
         worst = 0.0
@@ -104,16 +104,16 @@ def test_an_exponential_mechanism_costs_an_eighth_of_the_square():
                 pair = exponential(scores, x), exponential(moved, x)
                 worst = max(worst, *(renyi(*pair, order) / order for order in ORDERS))
         assert 0.8 * x * x / 8 < worst <= x * x / 8 * (1 + 1e-9)
-        assert PrivacyMeasure.of(DELTA).exponent(Fraction(x) ** 2 / 8) == pytest.approx(x)
+        assert PrivacyMeasure.of(DELTA).selection_exponent(Fraction(x) ** 2 / 8) == pytest.approx(x)
 
 
-def test_pure_epsilon_is_worth_half_its_square():
-    """Randomized response is the worst of all."""
+def test_rho_of_pure_epsilon_is_half_its_square():
+    """Randomized response is the worst case."""
     for x in (0.1, 1.0, 5.0):
         log_p = np.log([math.exp(x) / (1 + math.exp(x)), 1 / (1 + math.exp(x))])
         found = [renyi(log_p, log_p[::-1], order) / order for order in ORDERS]
-        assert max(found) <= float(rho_of_pure(Fraction(x)))
-    assert rho_of_pure(Fraction(1, 10)) == Fraction(1, 200)
+        assert max(found) <= float(rho_from_pure(Fraction(x)))
+    assert rho_from_pure(Fraction(1, 10)) == Fraction(1, 200)
 
 
 def test_rho_adds_up_exactly_and_the_totals_are_its_epsilons():
@@ -121,7 +121,7 @@ def test_rho_adds_up_exactly_and_the_totals_are_its_epsilons():
     for _ in range(3):
         asked(Fraction(1, 300), ledger)
     assert ledger.totals.bound == Fraction(1, 100)
-    assert ledger.epsilon_bound == epsilon_of(round_up(Fraction(1, 100)), DELTA)
+    assert ledger.epsilon_bound == epsilon_from_rho(round_up(Fraction(1, 100)), DELTA)
     assert (ledger.delta, Ledger("replace").delta) == (DELTA, 0.0)
     frame = ledger.to_frame()
     assert frame["rho_nominal"].tolist() == [1 / 300] * 3
@@ -145,17 +145,17 @@ def test_rho_of_disjoint_rows_persons_and_repetitions():
     def parts_by(how):
         return lambda ledger: map(ledger.parallel("g", by=how).part, "abc")
 
-    assert cost(parts_by("label")) == 1  # the dearest
+    assert cost(parts_by("label")) == 1  # the largest
     assert cost(parts_by("value")) == 2  # a replaced row leaves one and enters another
     assert cost(lambda ledger: [ledger.child("a"), ledger.child("b")]) == 2
     assert cost(lambda ledger: [ledger.self_composed("trees", 5)]) == 5
     assert cost(lambda ledger: [ledger.group(5)]) == 25
     assert cost(lambda ledger: list(parts_by("value")(ledger.group(3)))) == 18
     pure = Ledger("replace").group(5)
-    assert pure._losses.bound(Fraction(1)) == 5
+    assert pure._losses.noise_rule(Fraction(1)) == 5
 
 
-def test_currencies_and_deltas_are_not_mixed():
+def test_privacy_measures_and_deltas_are_not_mixed():
     rho, pure = Ledger("replace", delta=DELTA), Ledger("replace")
     with pytest.raises(ParameterError, match="counts pure epsilon"):
         asked(0.1, pure)
@@ -172,8 +172,8 @@ def test_currencies_and_deltas_are_not_mixed():
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (0.1, 1e-6)])
-def test_what_somebody_gains_is_more_than_epsilon_but_for_a_chance_of_delta(epsilon, delta):
-    """One count with discrete Gaussian noise: the chance of a loss above, summed over all answers."""
+def test_log_odds_exceed_their_bound_with_probability_delta_at_most(epsilon, delta):
+    """For a count with discrete Gaussian noise, sum the probabilities of larger losses."""
     measure = PrivacyMeasure.of(delta)
     rho = measure.loss_of(epsilon)
     sigma = measure.scale(rho, 1.0)
@@ -189,7 +189,7 @@ def test_what_somebody_gains_is_more_than_epsilon_but_for_a_chance_of_delta(epsi
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
 
 
-def test_the_price_outside_a_poisson_sample_is_met_and_never_exceeded():
+def test_loss_outside_a_poisson_sample_is_reached_and_never_exceeded():
     for epsilon, rate in product((1e-9, 1e-3, 0.04, 1.0, 3.0, 30.0, 400.0), (2**-40, 0.01, 0.2, 0.5, 0.99, 1.0)):
         inside = poisson_inside(epsilon, rate)
         assert isinstance(inside, Fraction)
@@ -206,7 +206,7 @@ def test_a_poisson_sample_by_hand():
     assert float(poisson_inside(5e-324, 0.2)) < 1e-322
     for big in (499.9, 500.0, 700.0, 1e6):  # both sides of the switch
         assert float(poisson_inside(big, 0.2)) == pytest.approx(big + math.log(5), rel=1e-14)
-    # The lot 0 is below any rate, so a row is in the sample with a probability of 2^-53 at least.
+    # The draw 0 is below any rate, so a row is in the sample with a probability of 2^-53 at least.
     rare = {poisson_inside(1.0, rate) for rate in (5e-324, 1e-17, 2**-53)}
     assert float(*rare) == pytest.approx(math.log(math.expm1(1) * 2**53))
     # Theorem 8's bound is tight: a question that answers "in" with e^x / (1 + e^x) if the row is there.
@@ -216,7 +216,7 @@ def test_a_poisson_sample_by_hand():
 
 
 def largest_ratio(x, rows, most=12):
-    """The largest ratio of sum p_k P_k to sum p_k Q_k, as a linear program for the two sums' values scaled."""
+    """Return the largest ratio of sum p_k P_k to sum p_k Q_k, by a linear program."""
     k = np.arange(min(rows, most) + 1)
     p = binom.pmf(k, rows, 1 / rows)
     size = len(k)
@@ -233,7 +233,7 @@ def largest_ratio(x, rows, most=12):
     return -found.fun
 
 
-def test_a_bootstraps_price_is_the_linear_programs():
+def test_loss_of_a_bootstrap_sample_equals_the_linear_programs():
     for x, rows in (*product((0.04, 0.3, 1.0), (1, 2, 5, 12)), *product((2.0, 3.5), (1, 3, 5))):
         loss = float(bootstrap_loss(x, REPLACE, rows))
         assert math.exp(loss) == pytest.approx(largest_ratio(x, rows), rel=1e-5), (x, rows)
@@ -244,8 +244,8 @@ def test_a_bootstraps_price_is_the_linear_programs():
     assert bootstrap_loss(1.0, REPLACE, 0) == bootstrap_loss(1.0, REPLACE, 1)
 
 
-def test_an_added_rows_price_is_the_poisson_sum_and_holds_for_every_number_of_rows():
-    """Binomial draws of the larger table's rows cost less than the limit; and both directions do."""
+def test_loss_of_an_added_row_is_the_poisson_sum_for_every_number_of_rows():
+    """The loss with binomial draws is below the limit, in both directions."""
     k = np.arange(3_000)
     for x in (1e-9, 1e-3, 0.0999999, 0.1, 0.5, 1.0, 2.0, 3.0):
         with np.errstate(divide="ignore"):
@@ -260,7 +260,7 @@ def test_an_added_rows_price_is_the_poisson_sum_and_holds_for_every_number_of_ro
         assert -math.log(p @ np.exp(-x * differ)) - 1e-15 <= x * (p @ differ) <= loss
 
 
-def test_a_bootstraps_price_rises_and_is_at_least_one_draws():
+def test_loss_of_a_bootstrap_sample_rises_and_is_at_least_that_of_one_draw():
     xs = [0, 5e-324, 1e-300, 1e-20, 1e-16, 1e-12, 1e-9, 1e-4, 0.0999, 0.1, 0.1001, 1, 5, LARGEST, 8.001, 20, 340, 1e4]
     for relation in Relation:
         losses = [bootstrap_loss(x, relation, 60) for x in xs]

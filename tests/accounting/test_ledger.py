@@ -1,4 +1,4 @@
-"""What costs add up to: one after the other, beside each other, again, and about samples; and the caps on it."""
+"""Tests of composition: sequential, parallel, repeated and sampled parts, and caps."""
 
 import copy
 import json
@@ -9,9 +9,9 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from booked import ADD, REPLACE, entry
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_helpers import ADD, REPLACE, entry
 
 from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
 from dpcore.accounting.ledger import Ledger
@@ -22,7 +22,7 @@ RELATIONS = {Relation.ADD_REMOVE: 1, Relation.REPLACE: 2}
 TINY = Fraction(1, 10**12)
 
 
-def test_relation_decides_one_or_two():
+def test_relation_sets_the_sensitivity_of_a_histogram():
     for relation, moved, short, rows in (
         (Relation.ADD_REMOVE, 1, "add or remove", "is private"),
         (Relation.REPLACE, 2, "change", "is public"),
@@ -44,26 +44,26 @@ def test_shares_sum_exactly(epsilon, parts, weights):
         ledger = Ledger(REPLACE, epsilon=epsilon)
         for share in shares:
             ledger.charge(entry(share))
-        assert ledger.totals.bound == ledger.totals.claimed == Fraction(epsilon)
+        assert ledger.totals.bound == ledger.totals.claimed_loss == Fraction(epsilon)
     with pytest.raises(ParameterError):
         shares_of(1.0, [1.0, 0.0])
 
 
-def test_sequential_children_add_and_any_cap_above_stops_an_overdraft_that_leaves_no_trace():
+def test_sequential_children_add_up_and_a_charge_above_a_cap_leaves_no_trace():
     ledger = Ledger(ADD, epsilon=1.0)
     child = ledger.child("step", 5.0)
     child.charge(entry(0.25, 0.5))
     ledger.child("another").charge(entry(0.125, 0.25))
     assert (ledger.epsilon_claimed, ledger.epsilon_bound) == (0.375, 0.75)
     for one in (child, ledger):
-        with pytest.raises(BudgetError, match=r"'run'.*It was not answered"):
+        with pytest.raises(BudgetError, match=r"'run'.*The query was not answered"):
             one.charge(entry(0.5))
     with pytest.raises(BudgetError, match="'capped'"):
         ledger.child("capped", 0.0).charge(entry(0.1))
     assert (child.epsilon_bound, ledger.epsilon_bound, len(ledger.entries)) == (0.5, 0.75, 2)
 
 
-def test_parallel_costs_the_largest_part():
+def test_parallel_group_has_the_loss_of_its_largest_part():
     for (relation, moved), by in product(RELATIONS.items(), ("value", "label")):
         ledger = Ledger(relation)
         group = ledger.parallel("nodes", by=by)
@@ -90,7 +90,7 @@ def test_parallel_costs_the_largest_part():
                 wrong()
 
 
-def test_infinity_passes_through_every_kind_and_is_written_as_a_word():
+def test_infinite_losses_pass_through_every_composition_and_json():
     accounts = (
         lambda ledger: ledger.child("raw"),
         lambda ledger: ledger.self_composed("raw", 3),
@@ -110,8 +110,8 @@ def test_infinity_passes_through_every_kind_and_is_written_as_a_word():
         assert document["entries"][0]["scope"].startswith("raw")
 
 
-def test_what_questions_come_to_has_the_totals_as_its_sum():
-    """Of parallel parts the dearest counts: another one for what is claimed, perhaps. So it is in a record's copies."""
+def test_breakdown_of_queries_sums_to_the_totals():
+    """The largest parallel part counts, which may differ for the claimed loss; also in copies."""
     for relation, twice in RELATIONS.items():
         ledger = Ledger(relation)
         ledger.charge(entry(0.5, name="first"))
@@ -128,7 +128,7 @@ def test_what_questions_come_to_has_the_totals_as_its_sum():
             pd.testing.assert_frame_equal(record.breakdown().set_index("name"), text)
 
 
-def test_what_is_void_rho_or_of_a_sample_comes_to_something_as_well():
+def test_breakdown_of_void_ledgers_rho_and_samples():
     ledger = Ledger(REPLACE)
     group = ledger.parallel("by value", by="value")
     group.part("a").charge(entry(0.25))
@@ -142,17 +142,17 @@ def test_what_is_void_rho_or_of_a_sample_comes_to_something_as_well():
     assert sampled.breakdown()["epsilon_nominal"].sum() == pytest.approx(sampled.epsilon_nominal)
 
 
-def test_a_person_pays_for_every_row_and_of_what_parts_and_samples_come_to():
-    """Worked by hand: thirds that no float holds come to exactly what was asked."""
+def test_group_privacy_counts_every_row_of_parts_and_samples():
+    """By hand: thirds, which no float represents, sum to exactly epsilon."""
     run = Ledger(ADD, plan=1)
     rows = run.group(3, plan=Fraction(1, 3))
     rows.charge(entry(Fraction(1, 6), Fraction(1, 12)))
-    assert (run.totals.claimed, run.totals.of_noise) == (Fraction(1, 2), Fraction(1, 4))
+    assert (run.totals.claimed_loss, run.totals.nominal) == (Fraction(1, 2), Fraction(1, 4))
     with pytest.raises(BudgetError, match="up to 3 rows of one person"):
         rows.charge(entry(Fraction(1, 3)))
     rows.charge(entry(Fraction(1, 4)))
     assert run.totals.bound == 1
-    assert run.entries[0].epsilon_bound == Fraction(1, 12)  # what a row pays
+    assert run.entries[0].epsilon_bound == Fraction(1, 12)  # the loss of a row
     assert set(run.to_frame()["scope"]) == {"up to 3 rows of one person"}
     assert Ledger(ADD).group(1).name == "one row of one person"
     for rows in (0, 1.5, True):
@@ -173,14 +173,14 @@ def test_a_person_pays_for_every_row_and_of_what_parts_and_samples_come_to():
         assert float(sampled.plan) == pytest.approx(inside)
 
 
-def test_a_ledger_counts_for_rows_or_for_the_persons_of_one_column():
+def test_a_ledger_protects_rows_or_the_persons_of_one_column():
     shared, rows, above, alone = (Ledger(ADD, name="mine") for _ in range(4))
     assert (shared.protects, shared.to_dict()["unit"]) == ("row", "one row")
     for fit in "ab":
         shared.child(fit).set_privacy_unit("who")
     assert (shared.unit_column, shared.protects) == ("who", "person")
-    for other, text in ((None, "for rows"), ("household", "persons of 'household'")):
-        cause = f"'mine' counts for the persons of 'who', the run .*{text}"
+    for other, text in ((None, "rows"), ("household", "the persons of 'household'")):
+        cause = f"'mine' protects the persons of 'who', this run protects {text}"
         with pytest.raises(ParameterError, match=cause):
             shared.child("c").set_privacy_unit(other)
     rows.set_privacy_unit(None)
@@ -196,13 +196,13 @@ def test_a_ledger_counts_for_rows_or_for_the_persons_of_one_column():
         assert (record.to_dict()["unit"], record.to_dict()["unit_column"]) == ("one person", "who")
 
 
-def test_repeated_accounts_count_as_often():
+def test_self_composed_parts_count_several_times():
     ledger = Ledger(ADD, epsilon=1)
     tree = ledger.self_composed("trees", 25)
     tree.charge(entry(Fraction(1, 50)))
     tree.charge(entry(Fraction(1, 200), Fraction(1, 100)))
-    assert (ledger.totals.bound, ledger.totals.claimed) == (Fraction(3, 4), Fraction(5, 8))
-    with pytest.raises(BudgetError, match="It was not answered"):
+    assert (ledger.totals.bound, ledger.totals.claimed_loss) == (Fraction(3, 4), Fraction(5, 8))
+    with pytest.raises(BudgetError, match="The query was not answered"):
         tree.charge(entry(Fraction(1, 99)))
     tree.charge(entry(Fraction(1, 100)))
     assert (ledger.totals.bound, len(ledger.entries)) == (1, 3)
@@ -211,7 +211,7 @@ def test_repeated_accounts_count_as_often():
     assert nested.totals.bound == 6
 
 
-def test_a_sampled_accounts_plan_costs_exactly_what_was_asked():
+def test_the_plan_of_a_poisson_sample_costs_exactly_epsilon():
     whole = Fraction(1, 25)
     for relation, moved in RELATIONS.items():
         ledger = Ledger(relation, epsilon=whole)
@@ -220,7 +220,7 @@ def test_a_sampled_accounts_plan_costs_exactly_what_was_asked():
         assert sample.plan == poisson_inside(whole / moved, 0.2)
         for part in (Fraction(1, 3), Fraction(1, 6), Fraction(1, 2)):
             sample.charge(entry(sample.plan * part))
-        assert ledger.totals.bound == ledger.totals.claimed == whole
+        assert ledger.totals.bound == ledger.totals.claimed_loss == whole
         with pytest.raises(BudgetError, match="a sample"):
             sample.charge(entry(TINY))
         nothing = ledger.poisson_subsampled("nothing", 0.2, 0)
@@ -235,7 +235,7 @@ def test_a_sampled_accounts_plan_costs_exactly_what_was_asked():
         assert ledger.totals.bound == 1
 
 
-def test_below_the_plan_the_charge_is_no_less_than_the_truth():
+def test_below_the_plan_the_counted_loss_is_at_least_the_true_one():
     for (relation, moved), rate, epsilon in product(RELATIONS.items(), (0.01, 0.2, 0.9), (0.01, 1.0, 10.0)):
         for part in (0.001, 0.1, 0.5, 0.9, 1.0):
             ledger = Ledger(relation)
@@ -247,7 +247,7 @@ def test_below_the_plan_the_charge_is_no_less_than_the_truth():
 
 
 def test_trees_on_bootstrap_samples_with_leaves_in_parallel():
-    """25 times what is drawn in one, whose two groups of leaves count as the dearer; twice that if rows may move."""
+    """25 times the loss of one tree; twice that if replaced rows may change leaves."""
     for relation, moved in RELATIONS.items():
         ledger = Ledger(relation)
         tree = ledger.self_composed("trees", 25).bootstrap("a sample", 50)
@@ -258,7 +258,7 @@ def test_trees_on_bootstrap_samples_with_leaves_in_parallel():
         for index, cost in ((cheap, 1), (dear, 3), (cheap, 1)):
             index.charge(entry(Fraction(cost, 100)))
         inside = Fraction(4, 100)
-        assert ledger.totals.claimed == 25 * inside
+        assert ledger.totals.claimed_loss == 25 * inside
         assert ledger.totals.bound == 25 * bootstrap_loss(inside * moved, relation, 50)
         before, ledger.cap = ledger.totals, ledger.totals.bound  # a cap above several kinds leaves no trace
         with pytest.raises(BudgetError):
@@ -266,7 +266,7 @@ def test_trees_on_bootstrap_samples_with_leaves_in_parallel():
         assert (ledger.totals, dear.totals.bound, len(ledger.entries)) == (before, Fraction(3, 100), 4)
 
 
-def test_names_that_are_empty_are_left_out_of_scopes():
+def test_empty_names_are_left_out_of_paths():
     ledger = Ledger(REPLACE)
     account = ledger.self_composed("2 trees, each", 2).parallel("", by="value").part("")
     account.charge(entry(1))

@@ -1,8 +1,8 @@
-"""Random programs over one ledger: whatever threads, cancels, adoptions and groups do, no draw is unbooked.
+"""Random programs over one ledger: threads, cancels, attached ledgers and groups, all charged.
 
-A source of noise that draws nothing writes down what every answer really cost, after the door has let it pass. What was
-drawn from the same rows adds up. Of parts with disjoint rows the dearest counts, and under replace twice when values
-form them: here that is worked out once more, without the ledger.
+A source without noise records the true loss of every answer that the door lets pass. Losses on the
+same rows add up. Of parts with disjoint rows the largest counts, and twice under replace if values
+form them. The tests compute this again without the ledger.
 """
 
 import copy
@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from booked import ADD, REPLACE, SHA, new_run
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run_as_test
+from ledger_helpers import ADD, REPLACE, SHA, new_run
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.store import LedgerStore
@@ -45,7 +45,7 @@ MEMORY = Path("/dev/shm")
 
 
 class Told(Noise):
-    """Gives exact counts, and writes down what each answer cost the place that it was drawn at."""
+    """Source that gives noiseless counts and records the loss of each answer at its index."""
 
     on_counts = "told"
     label = "none"
@@ -61,26 +61,26 @@ class Told(Noise):
 
 
 class Programs(RuleBasedStateMachine):
-    """One ledger, places of which charge it; `truth` knows what was drawn at each, and how places lie in each other."""
+    """State machine of one ledger and its parts; `truth` has the losses drawn at each index."""
 
     filed = False
 
     @initialize(relation=st.sampled_from([ADD, REPLACE]), cap=st.sampled_from([None, Fraction(3)]))
     def begin(self, relation, cap):
         self.folder = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
-        self.books = LedgerStore(Path(self.folder.name) / "ledger.sqlite")
-        self.books.set_cap(SHA, "people.csv", relation, None if cap is None else float(cap))
+        self.store = LedgerStore(Path(self.folder.name) / "ledger.sqlite")
+        self.store.set_cap(SHA, "people.csv", relation, None if cap is None else float(cap))
         self.cap = cap
-        self.ledger = new_run(self.books, relation) if self.filed else Ledger(relation, epsilon=cap)
+        self.ledger = new_run(self.store, relation) if self.filed else Ledger(relation, epsilon=cap)
         self.places = [self.ledger]  # that may be charged
         self.groups = []
-        self.loose = []  # ledgers that nobody counts yet
+        self.loose = []  # ledgers without a parent
         self.drawn = defaultdict(list)  # by place: what was really drawn
         self.form = {id(self.ledger): ("sum", 1)}
         self.below = defaultdict(list)
 
     def teardown(self):
-        if hasattr(self, "books"):
+        if hasattr(self, "store"):
             self.folder.cleanup()
 
     def lies(self, part, above, how, times=1):
@@ -89,7 +89,7 @@ class Programs(RuleBasedStateMachine):
         return part
 
     def ask(self, index, cost, times=1):
-        """A question through the door, refused or answered."""
+        """Query through the door; the query is answered or refused."""
         source = Told(self.drawn, id(index), index.relation.histogram_l1)
         table = PrivateTable(CODES, SCHEMA, index, source)
         for _ in range(times):
@@ -156,7 +156,7 @@ class Programs(RuleBasedStateMachine):
         except ParameterError:
             assert made.relation != above.relation
         except BudgetError:
-            assert self.cap is not None or any(node.plan is not None for node in above._upward())
+            assert self.cap is not None or any(node.plan is not None for node in above._ancestors())
         else:
             self.loose.remove(made)
             self.lies(made, above, "sum")
@@ -169,7 +169,7 @@ class Programs(RuleBasedStateMachine):
 
     @rule(where=PLACES, cost=COSTS, after=st.integers(0, 3))
     def canceled(self, where, cost, after):
-        """A fit that is stopped after some answers: they are paid, and its account is closed."""
+        """Stop a fit after some answers: they stay charged, and its ledger is closed."""
         above = self.at(where)
         part = self.lies(above.child("a fit", plan=1), above, "sum")
         try:
@@ -181,7 +181,7 @@ class Programs(RuleBasedStateMachine):
         assert len(self.drawn[id(part)]) == before
 
     def spent(self, index):
-        """What was truly drawn at a place and below it, as it composes."""
+        """Return the true composed loss at an index and below it."""
         how, times = self.form[id(index)]
         below = [self.spent(part) for part in self.below[id(index)]]
         inside = max(below, default=0) if how == "largest" else sum(below)
@@ -192,10 +192,10 @@ class Programs(RuleBasedStateMachine):
         if not hasattr(self, "ledger"):
             return
         drawn = self.spent(self.ledger)
-        assert self.ledger.totals.bound == drawn  # nor is more booked than was drawn: every charge was answered
+        assert self.ledger.totals.bound == drawn  # nor more than drawn: every charge was answered
         assert self.cap is None or drawn <= self.cap
         assert self.ledger.breakdown()["epsilon_nominal"].sum() == drawn  # powers of two: sums of floats are exact
-        account = self.books.account(SHA, self.ledger.relation)
+        account = self.store.account(SHA, self.ledger.relation)
         if self.filed:
             assert (account.totals.bound if account else 0) >= drawn
 
@@ -209,7 +209,7 @@ QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 
 @pytest.mark.parametrize("programs", [8, pytest.param(250, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("machine", [Programs, FiledPrograms])
-def test_all_that_is_drawn_is_booked(machine, programs):
+def test_all_that_is_drawn_is_charged(machine, programs):
     how = settings(max_examples=programs, stateful_step_count=20, deadline=None, derandomize=programs < 100)
     how = settings(how, suppress_health_check=QUIET, database=None)
     run_as_test(machine, settings=how)

@@ -1,4 +1,4 @@
-"""Whatever is drawn is counted: by threads, processes, copies and groups, in one ledger for all fits of a block."""
+"""Tests that every draw is charged: threads, processes, copies, groups, and `spending` blocks."""
 
 import contextvars
 import copy
@@ -16,8 +16,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from booked import ADD, REPLACE, SHA, entry, new_run
 from joblib import parallel_config
+from ledger_helpers import ADD, REPLACE, SHA, entry, new_run
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from tables import SMALL, make_frame
@@ -41,7 +41,7 @@ PLACES = (
 
 @pytest.fixture
 def many_switches():
-    """Threads take turns as often as they can."""
+    """Let threads take turns as often as possible."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -49,15 +49,15 @@ def many_switches():
 
 
 def at_once(*work):
-    """Run all of it in threads, which begin together."""
+    """Run functions in threads that start together."""
     gate = threading.Barrier(len(work))
     with ThreadPoolExecutor(len(work)) as pool:
         list(pool.map(lambda one: (gate.wait(), one()), work))
 
 
-def test_threads_draw_no_more_than_a_cap_allows(many_switches, books):
-    books.set_cap(SHA, "people.csv", ADD, 1.0)
-    for ledger in (Ledger(ADD, epsilon=1.0), new_run(books)):
+def test_threads_draw_no_more_than_a_cap_allows(many_switches, store):
+    store.set_cap(SHA, "people.csv", ADD, 1.0)
+    for ledger in (Ledger(ADD, epsilon=1.0), new_run(store)):
         drawn = []
 
         def work(ledger=ledger, drawn=drawn):
@@ -69,7 +69,7 @@ def test_threads_draw_no_more_than_a_cap_allows(many_switches, books):
 
         at_once(*[work] * 4)
         assert sum(drawn) == ledger.totals.bound == 1
-    assert books.account(SHA, ADD).totals.bound == 1
+    assert store.account(SHA, ADD).totals.bound == 1
 
 
 def test_no_charge_of_ledgers_that_join_each_other_is_lost(many_switches):
@@ -89,8 +89,8 @@ def test_no_charge_of_ledgers_that_join_each_other_is_lost(many_switches):
     assert sum(len(one.entries) for one in below) == 480
 
 
-def test_a_ledger_that_charges_is_not_copied(small_frame, small_schema):
-    """Every fold's process would charge a copy, and the ledger would say 0."""
+def test_an_open_ledger_is_not_copied(small_frame, small_schema):
+    """Otherwise every fold's process would charge a copy, and the ledger would report 0."""
     ledger = Ledger(ADD, name="mine", epsilon=1.0)
     for copied, one in product((pickle.dumps, copy.copy, copy.deepcopy), (ledger, ledger.child("a part"))):
         with pytest.raises(ParameterError, match=r"would be counted nowhere.*n_jobs=1"):
@@ -124,8 +124,8 @@ def test_a_record_is_copied_and_cannot_be_charged():
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="forks as on POSIX")
-def test_a_fork_s_charge_is_refused(books):
-    for ledger in (Ledger(ADD), new_run(books)):
+def test_charges_of_a_fork_are_refused(store):
+    for ledger in (Ledger(ADD), new_run(store)):
         part, text = ledger.child("a part"), os.pipe()
         ledger._lock.acquire()  # as another thread may, at the moment of the fork
         child = os.fork()
@@ -140,11 +140,11 @@ def test_a_fork_s_charge_is_refused(books):
         assert b"another process" in os.read(text[0], 1000)
 
 
-def test_what_an_adopted_ledger_has_spent_counts(books):
+def test_losses_of_an_attached_ledger_count(store):
     spent = [Ledger(ADD, name=str(i)) for i in range(4)]
     for one in spent:
         one.charge(entry(0.25, 0.5))
-    top, mine = new_run(books), Ledger(ADD, epsilon=1.0)
+    top, mine = new_run(store), Ledger(ADD, epsilon=1.0)
     top.child("a part").attach(mine)
     for one in spent[:2]:
         mine.attach(one)
@@ -152,12 +152,12 @@ def test_what_an_adopted_ledger_has_spent_counts(books):
         mine.attach(spent[2])
     with pytest.raises(BudgetError):
         spent[0].charge(entry(0.1))
-    spent[2].charge(entry(1))  # nobody adopted it
-    assert mine.totals == top.totals == books.account(SHA, ADD).totals == (0.5, 1, 1)
+    spent[2].charge(entry(1))  # it was not attached
+    assert mine.totals == top.totals == store.account(SHA, ADD).totals == (0.5, 1, 1)
     assert mine.children == spent[:2]
 
 
-def test_no_ledger_is_adopted_twice_or_by_itself_or_by_one_of_another_relation():
+def test_no_ledger_is_attached_twice_or_to_itself_or_to_another_relation():
     top, other = Ledger(ADD), Ledger(ADD)
     middle = top.child("middle")
     below = middle.child("below")
@@ -165,7 +165,7 @@ def test_no_ledger_is_adopted_twice_or_by_itself_or_by_one_of_another_relation()
     for by, one, cause in (
         *((below, one, "part of itself") for one in (top, middle, below)),
         (top, top, "part of itself"),
-        *((by, one, "is a part of") for by in (top, other) for one in (middle, below)),
+        *((by, one, "is already a part of") for by in (top, other) for one in (middle, below)),
         *((by, Ledger(REPLACE), "do not add up") for by in (other, part)),
         (Ledger(REPLACE), other, "do not add up"),
     ):
@@ -174,8 +174,8 @@ def test_no_ledger_is_adopted_twice_or_by_itself_or_by_one_of_another_relation()
     assert other.children == []
 
 
-def test_a_group_has_nothing_but_parts():
-    """Ten fits on the same rows would cost as much as one; under replace, half of one."""
+def test_a_parallel_group_has_only_parts():
+    """Otherwise ten fits on the same rows would cost as much as one, or half under replace."""
     for relation, by in product((ADD, REPLACE), ("value", "label")):
         group = Ledger(relation).parallel("groups", by=by)
         charges = (lambda group: group.charge(entry(1)), lambda group: group.attach(Ledger(group.relation)), fit)
@@ -202,7 +202,7 @@ COSTS = (
 )
 
 
-def test_what_is_no_number_is_refused():
+def test_losses_that_are_no_numbers_are_refused():
     for wanted, wrong in product(COSTS, (True, np.bool_(1), -1, math.nan, "1")):
         with pytest.raises(ParameterError):
             wanted(wrong)
@@ -210,7 +210,7 @@ def test_what_is_no_number_is_refused():
         with pytest.raises(ParameterError, match="number of times"):
             Ledger(ADD).self_composed("many", times)
     ledger = Ledger(ADD, epsilon=np.float32(3))  # NumPy's are numbers
-    with pytest.raises(ParameterError, match="Only questions"):
+    with pytest.raises(ParameterError, match="not an Entry"):
         ledger.charge(0.5)
     ledger.charge()
     assert (ledger.entries, ledger.epsilon_bound) == ([], 0)
@@ -233,16 +233,16 @@ def test_a_plan_and_a_cap_are_both_kept(small_frame, small_schema):
 SEEDED = "A known seed made the noise."
 
 
-def test_of_what_is_void_or_below_nothing_is_proved_at_any_level():
+def test_a_void_guarantee_holds_at_all_levels_above_and_below():
     for relation, part in product((ADD, REPLACE), PLACES):
         ledger, clear = Ledger(relation), Ledger(relation)
         index = part(ledger)
         index.void_because(SEEDED)
-        assert ledger.totals == (0, 0, 0)  # nothing was asked: nothing is lost
+        assert ledger.totals == (0, 0, 0)  # without charges
         assert (ledger.guarantee_void == SEEDED) == (index is ledger)
         index.charge(entry(0.25))
         part(clear).charge(entry(0.25))
-        assert all((node.epsilon_bound, node.guarantee_void) == (math.inf, SEEDED) for node in index._upward())
+        assert all((node.epsilon_bound, node.guarantee_void) == (math.inf, SEEDED) for node in index._ancestors())
         assert ledger.totals == clear.totals._replace(bound=math.inf)
         assert ledger.epsilon_nominal == clear.epsilon_nominal == clear.epsilon_bound
         document = ledger.to_dict()
@@ -262,16 +262,16 @@ def test_of_what_is_void_or_below_nothing_is_proved_at_any_level():
     assert (spent.epsilon_bound, spent.epsilon_nominal, ledger.epsilon_nominal) == (math.inf, 1, 2)
 
 
-def test_a_cap_lets_nothing_through_that_is_void(books):
-    books.set_cap(SHA, "people.csv", ADD, 100.0)
-    for ledger in (Ledger(ADD, epsilon=100), new_run(books)):
-        with pytest.raises(BudgetError, match=r"of this run nothing can be proved: A known seed.*Use no seed"):
+def test_a_cap_refuses_void_charges(store):
+    store.set_cap(SHA, "people.csv", ADD, 100.0)
+    for ledger in (Ledger(ADD, epsilon=100), new_run(store)):
+        with pytest.raises(BudgetError, match=r"nothing can be proved about this run: A known seed.*Use no seed"):
             fit(ledger, random_state=1)
         assert ledger.totals == (0, 0, 0)
         empty, spent = Ledger(ADD), Ledger(ADD)
         for one in (empty, spent):
             one.void_because(SEEDED)
-        ledger.attach(empty)  # which asked nothing
+        ledger.attach(empty)  # without charges
         spent.charge(entry(1))
         with pytest.raises(BudgetError, match="nothing can be proved"):
             ledger.attach(spent)
@@ -279,10 +279,10 @@ def test_a_cap_lets_nothing_through_that_is_void(books):
         assert ledger.epsilon_bound == 1
 
 
-def test_what_turns_out_to_be_void_is_lost_at_once(books):
-    """The answers are there already: no cap can undo that, but it refuses what would come after."""
-    books.set_cap(SHA, "people.csv", ADD, 2.0)
-    run, top = new_run(books), Ledger(ADD, epsilon=2)
+def test_a_guarantee_found_void_later_makes_bounds_infinite(store):
+    """The draws have happened, but a cap refuses further ones."""
+    store.set_cap(SHA, "people.csv", ADD, 2.0)
+    run, top = new_run(store), Ledger(ADD, epsilon=2)
     top.attach(run)
     part, other = run.child("a fit"), run.child("another")
     part.child("a step").charge(entry(0.5))
@@ -290,11 +290,11 @@ def test_what_turns_out_to_be_void_is_lost_at_once(books):
     part.void_because("The seed was told.")
     assert [one.epsilon_bound for one in (part, part.children[0], run, top)] == [math.inf] * 4
     assert (other.epsilon_bound, top.epsilon_nominal) == (0.5, 1)
-    account = books.account(SHA, ADD)
-    assert (account.epsilon_bound, account.void, account.looks, account.apart) == (0, "The seed was told.", 0, 2)
+    account = store.account(SHA, ADD)
+    assert (account.epsilon_bound, account.void, account.looks, account.void_looks) == (0, "The seed was told.", 0, 2)
     with pytest.raises(BudgetError):
         other.charge(entry(0.1))
-    with pytest.raises(ParameterError, match="No reason"):
+    with pytest.raises(ParameterError, match=r"`reason` is empty"):
         run.void_because(" ")
 
 
@@ -328,11 +328,11 @@ def test_caps_refuse_and_blocks_nest(small_frame, small_schema):
         assert (mine.epsilon_bound, inner.epsilon_bound, outer.epsilon_bound) == (1, spent, 1 + spent)
         with pytest.raises(ParameterError, match="uses the relation add_remove, the method replace"):
             clone(method).set_params(relation="replace").fit(small_frame, schema=small_schema)
-    with pytest.raises(ParameterError, match="a cap beside it"), spending(1, ledger=mine):
+    with pytest.raises(ParameterError, match="together with a cap"), spending(1, ledger=mine):
         pass
 
 
-def test_what_nobody_could_count_is_refused(small_frame, small_schema, monkeypatch):
+def test_fits_that_no_block_could_count_are_refused(small_frame, small_schema, monkeypatch):
     method = IndependentMarginals(relation="add_remove")
     with spending(relation="add_remove") as ledger:
         sent = pickle.loads(pickle.dumps(method))
@@ -345,7 +345,7 @@ def test_what_nobody_could_count_is_refused(small_frame, small_schema, monkeypat
         method.fit(small_frame, schema=small_schema)
 
 
-def test_blocks_that_ended_and_blocks_of_threads_let_nothing_past_a_cap(small_frame, small_schema):
+def test_ended_blocks_and_blocks_of_threads_let_nothing_past_a_cap(small_frame, small_schema):
     def spend():
         IndependentMarginals(relation="add_remove").fit(small_frame, schema=small_schema)
 

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import app_test
 from dpcore import datasets
 from dpcore.dashboard import jobs, shell
 from dpcore.datasets import Dataset, reading
-from dpcore.datasets.formats import table_of
+from dpcore.datasets.formats import parse_table
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -134,7 +134,7 @@ def quick_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def quick_files(monkeypatch: pytest.MonkeyPatch, quick_pictures: None) -> None:
     """Files are read in this process: one of its own, which tests/datasets looks at, takes a while to start."""
-    monkeypatch.setattr(reading, "table_from", lambda raw, name, wanted: table_of(raw, name, **wanted))
+    monkeypatch.setattr(reading, "parse_in_worker", lambda raw, name, wanted: parse_table(raw, name, **wanted))
 
 
 @pytest.fixture

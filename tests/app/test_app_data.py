@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from driving import PAGE, csv, edit, opened, people, press, released, run, shown, started, upload
+from sample_tables import visits
 from screen import dataset, errors, lines_of, mendable, said, widget
-from strangers import visits
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, PrivacyUnit, Schema

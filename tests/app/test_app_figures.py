@@ -128,7 +128,7 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -
     assert len(at.warning) == 1  # which says that it was stopped
     found = runs_of(at)
     account = at.session_state["dpcore.books"].account(key_of(at), found["relation"].iloc[0])
-    assert account.looks + account.apart == 3  # the third was drawn, and so is charged, though nobody saw it
+    assert account.looks + account.void_looks == 3  # the third was drawn, and so is charged, though nobody saw it
     assert (len(entries(at, "figure_6")), len(found), len(pictures(at))) == (2, 2, 1)
 
 

@@ -15,7 +15,7 @@ from dpcore.dashboard import folders, intake
 from dpcore.dashboard.panels import download
 from dpcore.errors import DataError
 from dpcore.rows import FolderData, data, exact_counts, writing
-from dpcore.rows.folder import open_begun
+from dpcore.rows.folder import read_folder_status
 
 PAGE = "networks"
 ROWS = 640
@@ -89,7 +89,7 @@ def test_a_folder_is_chosen_declared_encoded_and_used(table):
     assert isinstance(used, FolderData)
     assert used.schema.source == "declared"
     assert sum(used.sizes) == ROWS
-    assert open_begun(codes_of(table)).whole
+    assert read_folder_status(codes_of(table)).complete
 
 
 def test_cancel_keeps_what_is_encoded_and_another_session_goes_on(table, monkeypatch):
@@ -127,12 +127,12 @@ def test_where_no_paths_are_offered_none_is_looked_at_or_written(monkeypatch, ta
     monkeypatch.setenv("DPCORE_LOCAL", "0")
     # Whoever gets past the questions what is offered, and finds the fields all the same:
     monkeypatch.setitem(intake.OWN, "folder", lambda: True)
-    monkeypatch.setattr(download, "hosting", SimpleNamespace(own_computer=lambda: True))
+    monkeypatch.setattr(download, "hosting", SimpleNamespace(is_own_computer=lambda: True))
     assert len(mendable(at_path(table))) == 1
     assert mendable(run(known))
     assert not [one for one in known.button if (one.key or "").startswith("data.encode.use:")]
     with pytest.raises(DataError):
-        folders.encode_and_open(None, {}, set(), no_progress)
+        folders.encode(None, {}, set(), no_progress)
     press(made, f"{PAGE}.longer.go")
     assert len(mendable(made)) == 1
     assert not (tmp_path / "out.parquet").exists()

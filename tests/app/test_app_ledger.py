@@ -51,8 +51,8 @@ def test_what_was_run_is_on_the_page_by_data_relation_and_delta(name: str, ledge
     why = " ".join(reason for table in at.dataframe for reason in table.value.get("why", ()))
     assert sentence in f"{said(at)} {why}"
     found = LedgerStore(ledger_file).accounts()
-    assert sum(line.looks + line.apart for line in found) == len(runs)
-    assert (":material/gpp_bad:" in [each.icon for each in at.warning]) == any(line.apart for line in found)
+    assert sum(line.looks + line.void_looks for line in found) == len(runs)
+    assert (":material/gpp_bad:" in [each.icon for each in at.warning]) == any(line.void_looks for line in found)
 
 
 def test_a_second_session_adds_to_the_first(ledger_file) -> None:

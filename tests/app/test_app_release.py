@@ -40,9 +40,9 @@ def test_first_start_to_export(downloads) -> None:
         assert marked(at) == [name != "privacy"] * len(pictures(at))
         if name == "summary":
             found, text = shown(at).memory["verdict"], "".join(metric.proto.help for metric in at.metric)
-            kept = f"{found.ties - len(found.lost)}/{found.ties}"
+            kept = f"{found.ties - len(found.lost_ties)}/{found.ties}"
             assert metrics(at)[1:3] == [f"{found.close_columns}/15", kept]
-            assert f"{found.lost[0].first} × {found.lost[0].second}" in text.replace("\\", "")
+            assert f"{found.lost_ties[0].first} × {found.lost_ties[0].second}" in text.replace("\\", "")
             heading = " ".join(pictures(at)[0]["title"]["text"])
         if name == "marginals":
             assert f" points: {widget(at, f'{PAGE}.column').value}" in heading  # at first, the worst one

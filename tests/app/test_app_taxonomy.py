@@ -14,7 +14,7 @@ from dpcore import TaxonomyRelease
 from dpcore.dashboard.pages.data import schema_table
 from dpcore.dashboard.pages.taxonomy import count_tree
 from dpcore.dashboard.session import ShownRelease
-from dpcore.datasets.published import adult_schema
+from dpcore.datasets.catalog import adult_schema
 from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import make_release
@@ -44,7 +44,8 @@ def test_own_shares_are_used_and_wrong_ones_are_told_and_never_run() -> None:
     first, spent = shown(at), books(at)
     release = first.release
     assert release.parameters["level_shares"] == OWN
-    assert ReleasedTree.from_dict(release.schema, release.structure["tree"]).measured == [False, True, True, True]
+    structure = release.structure["tree"]
+    assert ReleasedTree.from_dict(release.schema, structure).measured_levels == [False, True, True, True]
     tab(at, "redraws")
     for text in ("1, many, 1, 1", "1, -1, 1, 1", ""):
         at_once(at, **{WEIGHTS: text})

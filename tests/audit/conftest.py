@@ -1,4 +1,4 @@
-"""Every source of randomness that a fit has: the door's is the auditor's, the others are the same in all worlds."""
+"""Control every source of randomness of a fit: the auditor draws noise; the rest is shared."""
 
 import os
 import random
@@ -28,7 +28,7 @@ def pool():
 
 @pytest.fixture
 def door(monkeypatch):
-    """A door whose noise the auditor of the thread's world draws; who draws from elsewhere fails."""
+    """Replace the door's noise by the auditor's; other sources of noise fail."""
     here.world = None
     fresh = np.random.default_rng
 

@@ -1,19 +1,21 @@
-"""Neighboring tables fitted in lock step: all hear the same answers, and each says how probable it finds them.
+"""Fit neighboring tables in lockstep with the same answers, and compute each answer's probability.
 
-Fits run side by side, one per table, and stop at every draw of noise. What is public of the draw (its kind, shape,
-scale, candidates) has to be the same for all. The auditor then knows what noise is added to in every world, sets one
-answer for all, and works out exactly how probable each world makes it. Pure differential privacy bounds the ratio for
-*every* answer that can come, so one path that loses more than epsilon is a proof. Answers are therefore chosen in order
-to lose much, and likely ones only now and then. Each draw may lose what was charged for it just before, and no more.
+Fits run side by side, one per table (a "world"), and stop at every draw of noise. The public facts
+of the draw (kind, shape, scale, candidates) must be equal in all worlds. The auditor knows the true
+values in every world, sets one answer for all, and computes its probability in each world. Pure
+differential privacy bounds the ratio for *every* possible answer, so one path that loses more than
+epsilon is a proof. Answers are therefore chosen to lose much, and only sometimes at random. Each
+draw may lose what was charged for it, and no more.
 
-Rho      A run that counts rho promises something of whole distributions: their Rényi divergences of every order. Given
-         the answers before, both worlds' laws of a draw are known, so its divergences are worked out, at `ORDERS` and
-         both ways, and compared with what was charged for it; and their sum over a path with the whole budget.
-Lots     Who is in which tree, or is asked which question, is drawn for each person apart from all values. Worlds share
-         those of the people they have in common; the bound then has to hold for any lots. Only a secret sample
-         (Poisson) is worth more than that: there the changed person's lots are all tried, a world for each, and the
-         worlds of a table are added up by their probability.
-Reports  The law of randomized answers is the channel's own probabilities; its unit tests show that it draws by them.
+Rho      A run in rho bounds whole distributions: their Rényi divergences of every order. Given the
+         earlier answers, both distributions of a draw are known. Its divergences are computed, at
+         `ORDERS` and in both directions, and compared with its charge; their sum over a path is
+         compared with the budget.
+Lots     Random numbers per person, apart from all values: who is in which tree, or reports which
+         column. Worlds share those of the people in both; the bound must hold for any of them. Only
+         a secret (Poisson) sample amplifies. There all random numbers of the changed person are
+         tried, in one world each, and the worlds of a table are added up by their probabilities.
+Reports  Randomized responses have the channel's own probabilities; its unit tests test the draws.
 """
 
 from __future__ import annotations
@@ -37,20 +39,20 @@ STYLES = ("greedy", "greedy", "greedy", "likely", "wide")
 
 
 class LeakError(AssertionError):
-    """Something that differs between worlds although they heard the same answers."""
+    """Something differs between worlds although they got the same answers."""
 
 
 class LossError(AssertionError):
-    """More was lost than was paid for."""
+    """More was lost than was charged."""
 
 
 class StoppedError(BaseException):
-    """The audit of this pair is over."""
+    """The audit of this pair has ended."""
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """What a world wants drawn: what is public of it, what noise is added to, and what was charged for it."""
+    """A world's draw: its public facts, the true values, and the charged loss."""
 
     kind: str
     public: tuple[Any, ...]
@@ -60,7 +62,7 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Of choices in groups, sorted by group. A cut lies in [low, high), or at `low`; NaN where there is none."""
+    """Candidates of choices, sorted by group; split points are in [low, high), or NaN."""
 
     group: np.ndarray
     column: np.ndarray
@@ -70,11 +72,12 @@ class Candidates:
 
 
 class World(Noise):
-    """A source of noise that has the auditor draw, for one side: `people` says who is in each of its rows.
+    """Source of noise for one world that lets the auditor draw.
 
-    If `exact`, noise is whole and the rounding of scores is paid for; otherwise it is continuous. Its law is Gaussian
-    where runs count rho. `coins` say whether the changed person is in the secret sample of each tree. If `each_paid`,
-    every draw of counts, values or choices has an entry of its own in the ledger.
+    `people` has the person of each row. If `exact`, noise is discrete and the rounding of scores is
+    charged; otherwise it is continuous. It is Gaussian for runs in rho. `coins` say whether the
+    changed person is in the secret sample of each tree. If `each_paid`, every draw of counts,
+    values or choices has its own ledger entry.
     """
 
     label = "the auditor's"
@@ -88,27 +91,27 @@ class World(Noise):
         self.side, self.people = side, people
         self.coins, self.samples = coins, 0
         self.each_paid, self.paid = each_paid, deque()
-        self.asked, self.told = SimpleQueue(), SimpleQueue()
+        self.queries, self.answers = SimpleQueue(), SimpleQueue()
         self.offered, self._cuts = [], np.empty(0)
 
     def pays(self, ledger, entries):
-        """Note what a charge costs the whole run, apart from what a group saves by holding disjoint records."""
+        """Record the loss of a charge for the whole run, without parallel composition."""
         for entry in entries:
             spent, level = entry.epsilon_bound, ledger
             while level is not None:
-                spent, level = level._losses.bound(spent), level._parent
+                spent, level = level._losses.noise_rule(spent), level._parent
             if entry.draws and (entry.scale < np.inf or entry.mechanism == "exponential"):
                 self.paid.append(float(spent))
 
     def ask(self, kind, public, private):
-        """The auditor's answer."""
+        """Return the auditor's answer."""
         spent = np.inf
         if self.each_paid and kind != "lots":
             if not self.paid:
                 raise LossError(f"Noise is drawn on {kind} that nobody charged for.")
             spent = self.paid.popleft()
-        self.asked.put(Draw(kind, public, private, spent))
-        answer = self.told.get()
+        self.queries.put(Draw(kind, public, private, spent))
+        answer = self.answers.get()
         if answer is StoppedError:
             raise StoppedError
         return answer
@@ -151,7 +154,7 @@ class World(Noise):
         return indices
 
     def _offers(self, groups):
-        """Column and interval of every candidate, in the order of `PrivateNodes.choose`."""
+        """Return column and interval of every candidate, in the order of `PrivateNodes.choose`."""
         offered, self.offered = self.offered, []
         nodes, low, high = (np.concatenate([batch[i] for batch in offered]) for i in (1, 2, 3))
         column = np.repeat([batch[0] for batch in offered], [len(batch[1]) for batch in offered])
@@ -164,7 +167,7 @@ class World(Noise):
         assert ((low <= self._cuts) & (self._cuts < high)).all()
         return self._cuts
 
-    def lots(self, count):
+    def uniforms(self, count):
         n = len(self.people)
         coin = self.coins[self.samples] if self.coins else None
         self.samples += 1
@@ -172,17 +175,14 @@ class World(Noise):
 
 
 class CutWorld(World):
-    """The same where rows of persons are cut first: `people` are rows until then, and from then on places of persons.
-
-    Worlds share the lots of all rows that they have in common, and what is drawn later for places of the same person.
-    """
+    """World whose rows are limited per person; `people` are rows before, persons afterwards."""
 
     def __init__(self, side, people, frame, unit, *, fill, **how):
         super().__init__(side, people, **how)
         self._cut = frame, unit, fill
 
-    def lots(self, count):
-        rng = super().lots(count)
+    def uniforms(self, count):
+        rng = super().uniforms(count)
         if self._cut is not None:
             (frame, unit, fill), self._cut = self._cut, None
             persons = unit.persons(frame)
@@ -193,10 +193,10 @@ class CutWorld(World):
 
 
 class Auditor:
-    """Runs worlds in lock step; of each side the first should be the likelier one to lose.
+    """Runner of worlds in lockstep; the first world of each side should be the likelier to lose.
 
-    `log_weights` say how probable each world's coins are; `changed` is the person who is not in all worlds, or has
-    other values; `rate` is that of secret samples.
+    `log_weights` are the log-probabilities of each world's coins. `changed` is the person who is
+    missing in some worlds, or has other values. `rate` is the probability of secret samples.
     """
 
     def __init__(self, worlds, log_weights, changed, rate, rng):
@@ -211,15 +211,15 @@ class Auditor:
 
     @property
     def loss(self):
-        """The log of how much more probable the answers so far are on the first table than on the second."""
+        """The log-ratio of the probabilities of all answers on the first and the second table."""
         return float(logsumexp(self.logs[self.sides == 0]) - logsumexp(self.logs[self.sides == 1]))
 
     def run(self, pool, fits):
-        """What each world's fit gave, or the exception that it raised; LeakError if they draw different things."""
+        """Return each world's fit or its exception; LeakError if worlds draw different things."""
         futures, wanted = [], []
         for world, fit in zip(self.worlds, fits, strict=True):
             futures.append(pool.submit(in_world, world, fit))
-            wanted.append(world.asked.get())
+            wanted.append(world.queries.get())
         try:
             while (first := wanted[0]) is not None:
                 for draw in wanted:
@@ -236,17 +236,17 @@ class Auditor:
                 if lost > first.paid * (1 + ROUNDING) + ROUNDING:
                     raise LossError(f"Draw {self.draws}, {first.kind} of {first.public}: {lost:g} of {first.paid:g}.")
                 for i, (world, answer) in enumerate(zip(self.worlds, answers, strict=True)):
-                    world.told.put(answer)
-                    wanted[i] = world.asked.get()
+                    world.answers.put(answer)
+                    wanted[i] = world.queries.get()
             if any(draw is not None for draw in wanted):
                 raise LeakError(f"After draw {self.draws}, one world is done and another is not.")
         finally:
             for world in self.worlds:
-                world.told.put(StoppedError)
+                world.answers.put(StoppedError)
         return [future.exception() or future.result() for future in futures]
 
     def _rho_of(self, kind, public, private):
-        """The Rényi divergences of a draw over their orders, one way and the other, shape (2, orders)."""
+        """Return a draw's Rényi divergences over their orders, in both directions, (2, orders)."""
         one, other = private
         if kind == "noisy":
             scale = public[1]
@@ -258,7 +258,7 @@ class Auditor:
         return np.array([[divergence(*logs, order) for order in ORDERS] for logs in ((p, q), (q, p))])
 
     def _now(self):
-        """How to answer this time: even whoever wants to lose much has to see other ways than the worst."""
+        """Return which way to answer: mostly the worst one, sometimes another."""
         return self.style if self.rng.random() < 0.85 else str(self.rng.choice(STYLES))
 
     def _noisy(self, public, exact):
@@ -284,7 +284,7 @@ class Auditor:
         return [found.copy() for _ in exact]
 
     def _histograms(self, public, exact):
-        """Whoever wants to lose much puts one table far off, beyond where the changed person is; all keep one total."""
+        """Move one histogram far off, beyond the changed person; all keep one total."""
         (shapes, factor, public_total), rng = public, self.rng
         one, other = (exact[lead] for lead in self.leads)
         far = [np.rint(rng.laplace(0.0, rng.choice([0.3, 1.0, 10.0]) / factor, shape)) for shape in shapes]
@@ -309,7 +309,7 @@ class Auditor:
         return [chosen.copy() for _ in scores]
 
     def _now_best(self, one, other):
-        """By what to choose, given the logs of the chances in both leading worlds."""
+        """Return the values to choose by, from the log-probabilities in both leading worlds."""
         style = self._now()
         with np.errstate(invalid="ignore"):
             if style == "greedy":
@@ -341,7 +341,7 @@ class Auditor:
             return np.floor(low + self.rng.random(len(indices)) * (high - low))
 
     def _points(self, offers):
-        """Cuts at the ends of all intervals of some worlds, and inside; sorted by group."""
+        """Return split points at the ends of all intervals of some worlds, and inside, by group."""
         parts = []
         for offer in offers:
             at = np.flatnonzero(np.isfinite(offer.log_chance))
@@ -387,27 +387,27 @@ class Auditor:
 
 
 def in_world(world, fit):
-    """A fit whose noise comes from a world."""
+    """Run a fit whose noise comes from a world."""
     here.world = world
     try:
         return fit()
     finally:
         here.world = None
-        world.asked.put(None)
+        world.queries.put(None)
 
 
 def divergence(p, q, order):
-    """Of independent choices with these logs of chances, over its order."""
+    """Return the Rényi divergence over its order, from log-probabilities of independent choices."""
     return logsumexp(order * p - (order - 1) * q, axis=1).sum() / (order - 1) / order
 
 
 def log_softmax(logits):
-    """Logs of the exponential mechanism's chances, along the last axis."""
+    """Return log-probabilities of the exponential mechanism along the last axis."""
     return logits - logsumexp(logits, axis=-1, keepdims=True)
 
 
 def same_places(one, other):
-    """Whether two worlds offer the same, place by place."""
+    """Return whether two worlds have the same candidates in the same order."""
     return one is other or all(
         np.array_equal(a, b, equal_nan=True)
         for a, b in ((one.group, other.group), (one.column, other.column), (one.low, other.low), (one.high, other.high))
@@ -415,14 +415,14 @@ def same_places(one, other):
 
 
 def best_of(keys, group):
-    """The place of every group's largest key; of no group whose keys are all -inf."""
+    """Return the index of every group's largest key, without groups whose keys are all -inf."""
     order = np.lexsort((keys, group))
     last = order[np.flatnonzero(np.diff(group[order], append=-1))]
     return last[np.isfinite(keys[last]) | (keys[last] > 0)]
 
 
 def located(offer, group, column, cut):
-    """Which of a world's candidates holds each cut; -1 where none does."""
+    """Return which of a world's candidates contains each split point; -1 if none does."""
     found = np.full(len(group), -1)
     pair, wanted = offer.group * 1_000 + offer.column, group * 1_000 + column
     for each in np.unique(wanted):
@@ -439,7 +439,7 @@ def located(offer, group, column, cut):
 
 
 def report_chances(channel, said, codes):
-    """Logs of how probable reports are, given the true codes; shape (people,)."""
+    """Return log-probabilities of reports given the true codes, shape (people,)."""
     codes = codes.astype(np.int64)
     if isinstance(channel, OLH):
         a, b, hashed = said.T
@@ -454,7 +454,7 @@ def report_chances(channel, said, codes):
 
 
 def longest(one, other, public_total):
-    """The largest length among the differences of tables; infinite where these have not the one total of all noise."""
+    """Return the largest length among differences of histograms; infinite if totals differ."""
     distance = [here - there for here, there in zip(one, other, strict=True)]
     totals = {z.sum() for z in distance} | ({0.0} if public_total else set())
     return float(max(np.abs(z).sum() for z in distance)) if len(totals) == 1 else np.inf

@@ -1,4 +1,4 @@
-"""Random schemas of awkward sizes, and neighboring tables of 0 to 30 rows inside them."""
+"""Random schemas of unusual sizes, and random neighboring tables of 0 to 30 rows."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ MOST_ROWS = 30
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two neighbors: who is in each row, one number for whoever is in both; and who is in one, or has other values."""
+    """Two neighbors with the person of each row, and the person who is added or changed."""
 
     schema: Schema
     first: pd.DataFrame
@@ -26,7 +26,7 @@ class Pair:
 
 
 def random_schema(rng):
-    """1 to 6 columns, one of them a class of 2 to 4 values; at most one column is large."""
+    """Return a schema of 1 to 6 columns with a class of 2 to 4 values; at most one is large."""
     count = int(rng.choice([1, 2, 2, 3, 3, 4, 5, 6]))
     sizes = [int(rng.choice(SIZES)) for _ in range(count - 1)]
     large = [i for i, size in enumerate(sizes) if size > 5][1:]
@@ -38,7 +38,7 @@ def random_schema(rng):
 
 
 def random_column(rng, name, size):
-    """A column of so many codes, or one more for what is missing."""
+    """Return a column with `size` codes, or one more for missing values."""
     kind, missing = str(rng.choice(["categorical", "ordered", "integer", "continuous"])), bool(rng.random() < 0.3)
     if kind in ("categorical", "ordered"):
         bare = Column(name=name, kind=kind, categories=tuple(f"v{i}" for i in range(size)), missing=missing)
@@ -57,7 +57,7 @@ def random_column(rng, name, size):
 
 
 def random_cell(rng, column):
-    """Any value that the column declares; numbers often at the ends of their bins."""
+    """Return any value that a column declares; numbers are often at the ends of bins."""
     if column.missing and rng.random() < 0.25:
         return np.nan if column.numeric else None
     if not column.numeric:
@@ -70,7 +70,7 @@ def random_cell(rng, column):
 
 
 def random_pair(rng, schema, relation):
-    """Rows that are all alike, of few kinds, or all different; and a neighbor, in either order."""
+    """Return equal rows, rows of few kinds, or different rows; and a neighbor, in random order."""
     size = int(rng.choice([0, 1, 2, 3, 5, 8, 13, 20, MOST_ROWS]))
     kinds = [random_row(rng, schema) for _ in range(int(rng.choice([1, 2, 5, MOST_ROWS])))]
     other = mixture(rng, schema, kinds)
@@ -91,14 +91,15 @@ def random_pair(rng, schema, relation):
     most = max(len(rows) for rows, _ in worlds)
     bound = [most, most, MOST_ROWS + 1, 1_000, None][int(rng.integers(5))]
     schema = replace(schema, max_rows=bound)
-    first, second = (frame_of(rows, schema) for rows, _ in worlds)
+    first, second = (make_frame(rows, schema) for rows, _ in worlds)
     return Pair(schema, first, second, (worlds[0][1], worlds[1][1]), changed)
 
 
 def random_persons(rng, schema, relation, rows):
-    """Persons with up to a dozen rows, one of whom comes or has other rows; of each at most so many rows are to count.
+    """Return persons with up to a dozen rows, one of whom is added or has other rows.
 
-    `people` says which row it is: those of the others have the same numbers in both tables, wherever they stand.
+    At most `rows` rows of each person count. Common rows have the same numbers in `people` in both
+    tables.
     """
     kinds = [random_row(rng, schema) for _ in range(int(rng.choice([1, 2, 5])))]
     other = mixture(rng, schema, kinds)
@@ -110,7 +111,7 @@ def random_persons(rng, schema, relation, rows):
     name = f"{2 * int(rng.integers(8)) + 1:02}"  # before, between or after the others
 
     def world(own, first):
-        """The crowd, and among it rows of that one person."""
+        """Return the common rows mixed with those of the one person."""
         at = rng.permutation(np.arange(len(crowd) + len(own)) < len(own))
         known = iter([*((row, who, index) for index, (row, who) in enumerate(crowd))])
         mine = iter([(row, name, first + index) for index, row in enumerate(own)])
@@ -128,27 +129,27 @@ def random_persons(rng, schema, relation, rows):
         worlds.reverse()
     bound = None if rng.random() < 0.2 else 1_000
     known = replace(schema, max_rows=bound, unit=PrivacyUnit(rows, id_column="who"))
-    frames = [frame_of(found, schema).assign(who=np.array(names, dtype=object)) for found, names, _ in worlds]
+    frames = [make_frame(found, schema).assign(who=np.array(names, dtype=object)) for found, names, _ in worlds]
     return Pair(known, *frames, (worlds[0][2], worlds[1][2]), 0)
 
 
 def random_row(rng, schema):
-    """Cells that have nothing to do with each other."""
+    """Return a row of independent cells."""
     return tuple(random_cell(rng, column) for column in schema)
 
 
 def mixture(rng, schema, kinds):
-    """A row with each cell from one of the kinds, or from nobody."""
+    """Return a row whose cells come from one of the kinds, or are random."""
     strange = float(rng.choice([0.1, 0.5, 1.0, 1.0]))
     cells = zip(schema, [kinds[int(rng.integers(len(kinds)))][j] for j in range(len(schema))], strict=True)
     return tuple(random_cell(rng, column) if rng.random() < strange else cell for column, cell in cells)
 
 
 def opposed(rng, schema):
-    """Two kinds that agree in some columns and differ in the others; and a row that moves scores most.
+    """Return two kinds of rows that agree in some columns only, and a row that changes scores most.
 
-    It is strange where they agree, which makes those columns depend on each other, and between them where they differ,
-    which makes those depend on each other less.
+    That row is unusual in the columns where the kinds agree, which makes these columns dependent.
+    Where the kinds differ, the row is between them, which makes those columns less dependent.
     """
     one, two = random_row(rng, schema), random_row(rng, schema)
     agree = rng.random(len(schema)) < 0.5
@@ -158,8 +159,8 @@ def opposed(rng, schema):
     return [one, two], tuple(strange[j] if agree[j] else (one[j] if pick[j] else two[j]) for j in range(len(schema)))
 
 
-def frame_of(rows, schema):
-    """Rows as a frame whose types do not hang on the cells."""
+def make_frame(rows, schema):
+    """Return rows as a data frame whose types do not depend on the cells."""
     cells = zip(*rows, strict=True) if rows else [()] * len(schema)
     types = [float if column.numeric else object for column in schema]
     values = [np.array(found, dtype=kind) for found, kind in zip(cells, types, strict=True)]

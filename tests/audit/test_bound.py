@@ -1,4 +1,4 @@
-"""The audit's own arithmetic, right as often as it says; what printed networks and cuts leak, worked out exactly."""
+"""Tests of the audit's confidence bounds, and exact losses of published networks and splits."""
 
 import math
 from fractions import Fraction
@@ -24,7 +24,7 @@ FEW = pd.DataFrame({"x": [0] * 5, "y": [0] * 5})
 MORE = pd.DataFrame({"x": [0] * 6, "y": [0] * 6})
 
 
-def test_the_ends_have_closed_forms():
+def test_bounds_at_the_extreme_counts_have_closed_forms():
     """All of n hits: p_lo = (alpha/2)^(1/n). None of n: q_hi = 1 - (alpha/2)^(1/n)."""
     low, high = 0.025 ** (1 / 100), 1 - 0.025 ** (1 / 100)
     assert lower_bound(100, 0, 100) == pytest.approx(math.log(low / high))
@@ -34,8 +34,8 @@ def test_the_ends_have_closed_forms():
         assert lower_bound(hits, other, 100) == 0.0
 
 
-def test_limits_invert_the_binomial_distribution():
-    """At p_lo exactly alpha/2 of samples have this many hits or more; at q_hi, this many or fewer."""
+def test_confidence_limits_invert_the_binomial_distribution():
+    """At p_lo, exactly alpha/2 of samples have at least these hits; at q_hi, at most these."""
     hits, other, trials, alpha = 60, 20, 200, 0.05
     found = math.exp(lower_bound(hits, other, trials, alpha=alpha))
     low = optimize.brentq(lambda p: stats.binom.sf(hits - 1, trials, p) - alpha / 2, 0.01, 0.99)
@@ -44,7 +44,7 @@ def test_limits_invert_the_binomial_distribution():
 
 
 def test_false_alarms_are_as_rare_as_claimed():
-    """Randomized response at exactly epsilon: the chance of all audits whose bound exceeds it, added up."""
+    """For randomized response at exactly epsilon, sum the probabilities of bounds above epsilon."""
     epsilon, alpha, trials = 1.0, 0.2, 60
     keep = math.exp(epsilon) / (1 + math.exp(epsilon))
     chances = np.multiply.outer(*(stats.binom.pmf(np.arange(trials + 1), trials, p) for p in (keep, 1 - keep)))
@@ -53,7 +53,7 @@ def test_false_alarms_are_as_rare_as_claimed():
 
 
 def test_false_alarms_stay_rare_although_the_event_is_chosen():
-    """Two equal worlds: epsilon is 0. Chosen and counted on the same runs, a third of all audits cries wolf."""
+    """Equal worlds have epsilon 0; counting the selecting runs would give a third false alarms."""
     rng = np.random.default_rng(4)
     audits, alpha, alarms, same = 60, 0.2, 0, 0
     for _ in range(audits):
@@ -75,14 +75,14 @@ def test_the_counted_half_is_not_the_one_that_chose():
     assert best == pytest.approx(lower_bound(400, 0, 400), rel=0.05)
 
 
-def test_both_worlds_and_both_tails_are_tried():
+def test_events_of_both_data_sets_and_both_tails_are_tried():
     rng = np.random.default_rng(3)
     near, far = rng.exponential(1.0, 2_000), rng.exponential(4.0, 2_000)
     for worlds in ((near, far), (far, near), (-near, -far), (-far, -near)):
         assert lower_bound_of_statistics(*worlds) > 1.0
 
 
-def test_an_odd_number_of_runs_and_infinite_statistics_will_do():
+def test_an_odd_number_of_runs_and_infinite_statistics_are_allowed():
     values = np.arange(41, dtype=float)
     high = np.full(41, np.inf)
     assert lower_bound_of_statistics(high, values) == pytest.approx(lower_bound(21, 0, 21))
@@ -98,16 +98,16 @@ def laplace(scale):
 def test_a_laplace_count_stays_below_its_epsilon_and_a_fifth_of_the_noise_is_caught():
     result = audit(laplace(1.0), (FEW, MORE), float, 20_000)
     assert 0.7 < result.lower_bound <= 1.0
-    assert np.isnan([result.claimed, result.bound]).all()
-    assert not result.caught  # nothing was claimed
+    assert np.isnan([result.epsilon_claimed, result.epsilon_nominal]).all()
+    assert not result.refutes_claim  # nothing was claimed
     for worlds in ((FEW, MORE), (MORE, FEW)):
         assert 3.0 < audit(laplace(0.2), worlds, float, 20_000).lower_bound <= 5.0
-    assert AuditResult(1.01, 1.0, math.inf, 0.95, 100).caught
-    assert not AuditResult(1.0, 1.0, 1.0, 0.95, 100).caught
+    assert AuditResult(1.01, 1.0, math.inf, 0.95, 100).refutes_claim
+    assert not AuditResult(1.0, 1.0, 1.0, 0.95, 100).refutes_claim
 
 
 class Noisier(NaiveBayesSynthesizer):
-    """A planted fault: a fifth of the noise, at the price of all of it."""
+    """Planted fault: a fifth of the noise that is charged."""
 
     times = 5
 
@@ -121,16 +121,16 @@ def total(fitted):
     return float(fitted.class_totals_.sum())
 
 
-def test_an_estimators_ledger_stands_beside_what_was_found():
+def test_an_audit_reports_the_estimators_claimed_and_nominal_epsilon():
     seen, method = [], NaiveBayesSynthesizer(epsilon=1.0)
     result = audit(method, (FEW, MORE), total, 20, schema=BIT, progress=lambda done, _: seen.append(done))
-    assert result.claimed == result.bound == 1.0
-    assert not result.caught
+    assert result.epsilon_claimed == result.epsilon_nominal == 1.0
+    assert not result.refutes_claim
     assert seen == pytest.approx(np.arange(1, 21) / 20)
     caught = audit(Noisier(epsilon=1.0), (FEW, MORE), total, 120, schema=BIT)
     assert caught.lower_bound > 1.5
-    assert caught.caught
-    assert caught.claimed == caught.bound == 1.0
+    assert caught.refutes_claim
+    assert caught.epsilon_claimed == caught.epsilon_nominal == 1.0
 
 
 def test_a_gaussian_count_stays_below_its_rho_and_half_the_noise_is_caught():
@@ -143,7 +143,7 @@ def test_a_gaussian_count_stays_below_its_rho_and_half_the_noise_is_caught():
 
 
 def test_rho_from_an_event_is_what_every_order_allows():
-    """By a search over rho: the largest for which some order's divergence of the two bounds exceeds rho alpha."""
+    """The largest rho for which some order's divergence of the two bounds exceeds rho alpha."""
     low, high = beta.ppf(0.025, 300, 701), beta.ppf(0.975, 51, 950)
     orders = 1 + np.geomspace(1e-4, 1e4, 4_000)
     sums = np.logaddexp(
@@ -158,13 +158,13 @@ def test_rho_from_an_event_is_what_every_order_allows():
 def test_an_estimator_in_rho_is_audited_by_its_curve(monkeypatch):
     delta = 1e-9
     result = audit(NaiveBayesSynthesizer(epsilon=1.0, delta=delta), (FEW, MORE), total, 20, schema=BIT)
-    assert result.claimed == result.bound == pytest.approx(1.0)
+    assert result.epsilon_claimed == result.epsilon_nominal == pytest.approx(1.0)
     assert result.delta == delta
-    assert not result.caught
+    assert not result.refutes_claim
     noisier = Noisier(epsilon=1.0, delta=delta)
     monkeypatch.setattr(Noisier, "times", 25)
-    assert audit(noisier, (FEW, MORE), total, 60, schema=BIT).caught
-    with pytest.raises(ParameterError, match="whole curve"):
+    assert audit(noisier, (FEW, MORE), total, 60, schema=BIT).refutes_claim
+    with pytest.raises(ParameterError, match="at all deltas"):
         audit(NaiveBayesSynthesizer(delta=delta), (FEW, MORE), total, 120, schema=BIT, delta=delta)
 
 
@@ -199,7 +199,7 @@ def frame(rows):
 
 
 def neighbors(n, ones):
-    """n rows of 12 zeros, and one of them with so many ones."""
+    """Return n rows of 12 zeros, and the same with one row of `ones` ones."""
     zeros = np.zeros((n, 12), dtype=int)
     changed = zeros.copy()
     changed[-1, :ones] = 1
@@ -211,7 +211,7 @@ def entries_of(method, words):
 
 
 def test_noisy_pairs_of_12_bits_lose_six_times_what_they_claim():
-    """They do not compose in parallel."""
+    """Pairs of columns do not compose in parallel."""
     pair, claim = neighbors(40, ones=12), 1.0
     method = HMPrivBayes(mode="published", epsilon=claim * 27 / 11, random_state=0)  # the pairs' share is 11 : 8 : 8
     (entry,) = entries_of(method.fit(pair[0], schema=bits(12)), " values of ")
@@ -224,7 +224,7 @@ def test_noisy_pairs_of_12_bits_lose_six_times_what_they_claim():
 
 
 def scales_of_two_tables(rows, epsilon):
-    """Of children x00 and x01 in one cluster that grew from x02, which always has entropy 1; for a claim of 2."""
+    """Return the noise scales of x00 and x01, children of x02 (entropy 1), for a claim of 2."""
     how = {"mode": "published", "n_clusters": 1, "max_parents": 1, "eta": 0.0, "epsilon": epsilon}
     for seed in range(50):
         method = HMPrivBayes(**how, random_state=seed).fit(frame(rows), schema=bits(3))
@@ -238,7 +238,7 @@ def scales_of_two_tables(rows, epsilon):
 
 @pytest.mark.parametrize("epsilon", [1.0, 1e-4])
 def test_noiseless_entropies_set_the_noise_whatever_epsilon_is(epsilon):
-    """x00 has counts (2, 2) in the first table and (3, 1) in the other; x01 and x02 have (2, 2) in both."""
+    """x00 has counts (2, 2) on one table, (3, 1) on the other; x01 and x02 have (2, 2) on both."""
     even, uneven = [[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], [[0, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]]
     assert scales_of_two_tables(even, epsilon) == pytest.approx([2, 2])
     found = scales_of_two_tables(uneven, epsilon)
@@ -248,7 +248,7 @@ def test_noiseless_entropies_set_the_noise_whatever_epsilon_is(epsilon):
 
 
 def test_noisy_indices_lose_more_than_they_claim():
-    """Jaccard's index moves by 1: of zeros, or one row of half ones, 36 of 66 pairs fall from 1 to 0."""
+    """A row of half ones among zeros lowers the Jaccard index of 36 of 66 pairs from 1 to 0."""
     pair, epsilon = neighbors(100, ones=6), 0.03
     method = PrivSCBN(mode="published", epsilon=epsilon, random_state=0).fit(pair[0], schema=bits(12))
     (entry,) = entries_of(method, " values of ")
@@ -264,15 +264,12 @@ def test_noisy_indices_lose_more_than_they_claim():
 # JTree: two blocks of m equal bits, 20 rows: 19 of zeros, and one with the ones of block A, or with those of block B.
 
 ROWS = 20
-INFORMATION = MutualInformation().of(np.array([[ROWS - 1, 0], [0, 1]]), "replace") * math.log(2)  # H(1/20)
+INFORMATION = MutualInformation().score_table(np.array([[ROWS - 1, 0], [0, 1]]), "replace") * math.log(2)  # H(1/20)
 SCALE = 2 * INFORMATION  # at a claimed epsilon of 1
 
 
 def event_probability(information_a, information_b, pairs, threshold):
-    """P[no pair of A is an edge, all pairs of B are] by the printed rule, by integration over the one noisy threshold.
-
-    Its margins are those of `tests/methods/test_hmprivbayes.py`.
-    """
+    """Return P[no pair of A is an edge, all pairs of B are] by the published rule, integrated."""
     rho, noise = np.linspace(-15, 15, 30_001), stats.laplace(scale=SCALE)
     below, above = noise.cdf(threshold + rho - information_a), noise.sf(threshold + rho - information_b)
     return float(integrate.trapezoid(noise.pdf(rho) * below**pairs * above**pairs, rho))
@@ -295,8 +292,8 @@ CLASS = Column(name="y", kind="categorical", categories=("0", "1"))
 SCHEMA = Schema(columns=(NUMBER, CLASS), target="y", max_rows=40)
 
 
-def test_which_cuts_there_can_be_does_not_depend_on_the_rows():
-    """One record or none: steps of the grid, whose low bits are fair, and each as probable without it."""
+def test_possible_split_points_do_not_depend_on_the_rows():
+    """One record or none: points of the grid have random low bits, each equally probable."""
     parities, one = [], pd.DataFrame({"n": [3.7], "y": ["1"]})
     how = {"n_trees": 1_000, "epsilon": 10, "max_depth": 1, "resample": "full", "count_share": 0.0}
     for seed, frame in enumerate((one, one.head(0)), start=1):

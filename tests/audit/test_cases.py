@@ -1,4 +1,4 @@
-"""Every case is what it says, its verdict is what the specification says, and what is compared would show a fault."""
+"""Tests of the twin worlds: texts, verdicts as specified, and statistics that detect faults."""
 
 from collections import Counter
 from dataclasses import replace
@@ -11,16 +11,16 @@ from variants import CLAIM_NONE
 
 from dpcore.accounting.relation import Relation
 from dpcore.audit import cases
-from dpcore.audit.bound import lower_bound_of_statistics, remembering, statistics
+from dpcore.audit.bound import caching_schema, lower_bound_of_statistics, statistics
 from dpcore.audit.events import difference_ratio, label_losses
-from dpcore.audit.game import Verdict, frame_of, schema_of
+from dpcore.audit.game import Verdict, make_frame, make_schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods import METHODS, DiffPID3, NaiveBayesSynthesizer
 
-SCHEMA = schema_of("aby", "y")
-TABLE = frame_of(SCHEMA, dict.fromkeys(("000", "011", "101", "110"), 3))
+SCHEMA = make_schema("aby", "y")
+TABLE = make_frame(SCHEMA, dict.fromkeys(("000", "011", "101", "110"), 3))
 OTHER = {"a": "1", "b": "1", "y": "1"}
 CAUGHT = {  # by the specification: the flaws of papers, one by one; all else that claims an epsilon stands
     ("NB-Synth", "published", "labels"),
@@ -45,7 +45,7 @@ def multiset(frame):
     return Counter(map(tuple, frame.itertuples(index=False)))
 
 
-def test_cases_are_neighbors_and_say_what_they_are():
+def test_cases_are_neighbors_with_texts():
     for case in cases.CASES:
         first, second = map(multiset, case.pair)
         lost, gained = (first - second).total(), (second - first).total()
@@ -63,7 +63,7 @@ def test_every_mode_of_every_method_has_cases_with_the_verdict_of_the_specificat
     for case in cases.CASES:
         flawed = Verdict.FAILS if tuple(case.key.split("/")[:3]) in CAUGHT else Verdict.OPEN
         claims_none = (case.mode == "published" and case.method in CLAIM_NONE) or case.key == "NB-Synth/published/Alg1"
-        assert case.expected == (None if claims_none else flawed), case.key
+        assert case.expected_verdict == (None if claims_none else flawed), case.key
 
 
 @pytest.mark.listed
@@ -78,7 +78,7 @@ def test_every_case_can_be_run():
         found, ledger = statistics(case.estimator, case.schema, case.pair, case.statistic, 1, seed=11)
         assert np.isfinite(found).all(), case.key
         claimed, proved = case.epsilons(ledger)
-        assert case.expected is None or np.isfinite(claimed), case.key
+        assert case.expected_verdict is None or np.isfinite(claimed), case.key
         assert case.mode == "published" or proved <= claimed, case.key
 
 
@@ -96,33 +96,34 @@ SOON = {  # caught with so few runs; what corrects it is not
 
 
 @pytest.mark.parametrize("key", SOON)
-def test_flaws_are_caught_soon_and_what_corrects_them_is_not(key):
+def test_flaws_are_caught_with_few_runs_and_corrections_are_not(key):
     runs, stands = SOON[key]
     assert cases.run(case_of(key), runs, seed=2).verdict is Verdict.FAILS
     assert cases.run(case_of(stands), runs, seed=2).verdict is Verdict.OPEN
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", [case.key for case in cases.CASES if case.expected is not Verdict.OPEN])
+@pytest.mark.parametrize("key", [case.key for case in cases.CASES if case.expected_verdict is not Verdict.OPEN])
 def test_flaws_are_caught_with_as_many_runs_as_the_page_makes(key):
-    """Or with 500, if those are enough."""
+    """With the page's number of runs, or with 500 where those are enough."""
     case = case_of(key)
-    few = case.expected is None or any(word in key for word in ("/range/", "/purity/", "/index"))
+    few = case.expected_verdict is None or any(word in key for word in ("/range/", "/purity/", "/index"))
     neighbors = cases.run(case, min(case.trials, 500) if few else case.trials, seed=5)
-    assert neighbors.verdict == case.expected
-    assert neighbors.result.lower_bound > (neighbors.result.claimed if case.expected is Verdict.FAILS else 1)
-    assert lower_bound_of_statistics(neighbors.first, neighbors.second, alpha=1e-3) <= neighbors.result.bound
+    assert neighbors.verdict == case.expected_verdict
+    claimed = neighbors.result.epsilon_claimed if neighbors.verdict is Verdict.FAILS else 1
+    assert neighbors.result.lower_bound > claimed
+    assert lower_bound_of_statistics(neighbors.first, neighbors.second, alpha=1e-3) <= neighbors.result.epsilon_nominal
 
 
 # The same numbers catch the paper, whatever its epsilon is: no noise of the corrected method moves them.
 ELSEWHERE = ("NB-Synth/corrected/C2", "DiffPRFs/corrected/purity")
 ELSEWHERE += ("DiffGen/corrected/range", "DiffGen tree/corrected/range")
-STANDS = [c.key for c in cases.CASES if c.expected is Verdict.OPEN and not c.key.startswith(ELSEWHERE)]
+STANDS = [c.key for c in cases.CASES if c.expected_verdict is Verdict.OPEN and not c.key.startswith(ELSEWHERE)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", STANDS)
-def test_what_stands_would_be_caught_with_the_noise_of_ten_times_its_epsilon(key):
+def test_sound_claims_are_caught_with_the_noise_of_ten_times_their_epsilon(key):
     case = case_of(key)
     runs = 120 if case.estimator.epsilon <= 2 and "choice" not in key else 500
     dear = clone(case.estimator).set_params(epsilon=10 * case.estimator.epsilon)
@@ -140,12 +141,12 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("key", PLANTED)
-def test_noise_that_nobody_paid_for_is_caught(key, monkeypatch):
+def test_noise_of_an_uncharged_epsilon_is_caught(key, monkeypatch):
     case = case_of(key)
     PLANTED[key](monkeypatch)
     neighbors = cases.run(case, 120, seed=7)
-    assert (neighbors.verdict, case.expected) == (Verdict.FAILS, Verdict.OPEN)
-    assert neighbors.result.claimed == case.estimator.epsilon  # the ledger books what it always did
+    assert (neighbors.verdict, case.expected_verdict) == (Verdict.FAILS, Verdict.OPEN)
+    assert neighbors.result.epsilon_claimed == case.estimator.epsilon  # the ledger's charges are unchanged
 
 
 def test_a_seed_gives_the_same_worlds_again():
@@ -156,23 +157,24 @@ def test_a_seed_gives_the_same_worlds_again():
     assert (fresh[0].first != fresh[1].first).any()  # whole numbers, some of which are equal by chance
 
 
-def test_what_is_claimed_is_the_ledgers_or_a_steps():
+def test_the_claimed_epsilon_is_the_ledgers_or_a_steps():
     case = case_of("TaxonomyRelease/published/all/add_remove")
     found, epsilon = cases.run(case, 20, seed=0).result, case.estimator.epsilon
-    assert (found.claimed, found.bound, found.trials, found.confidence) == (epsilon, 4 * epsilon, 20, 0.95)
+    assert (found.epsilon_claimed, found.epsilon_nominal) == (epsilon, 4 * epsilon)
+    assert (found.trials, found.confidence) == (20, 0.95)
     found = cases.run(case_of("HMPrivBayes/published/pairs"), 20, seed=0).result
-    assert (found.claimed, found.bound) == (3.0, 6.0)
+    assert (found.epsilon_claimed, found.epsilon_nominal) == (3.0, 6.0)
 
 
-def test_what_claims_nothing_has_no_verdict_and_too_few_runs_are_refused():
+def test_cases_without_a_claim_have_no_verdict_and_too_few_runs_are_refused():
     case = case_of("NB-Synth/published/Alg1")
     assert cases.run(case, 20, seed=0).verdict is None
     with pytest.raises(ParameterError):
         cases.run(case, 19)
 
 
-def test_a_schema_that_remembers_is_the_same_schema():
-    known = remembering(SCHEMA, (TABLE,))
+def test_a_caching_schema_is_the_same_schema():
+    known = caching_schema(SCHEMA, (TABLE,))
     np.testing.assert_array_equal(known.encode(TABLE), SCHEMA.encode(TABLE))
     known.encode(TABLE)[:] = 1
     for table in (TABLE, TABLE.iloc[::-1]):
@@ -181,7 +183,7 @@ def test_a_schema_that_remembers_is_the_same_schema():
 
 
 def test_the_largest_loss_of_one_label_is_the_hand_worked_one():
-    """At x = (1, 1, 1) the log-odds of label 1 are 2.978 / 6 in the first world and 4.368 / 6 in the second."""
+    """At x = (1, 1, 1), label 1 has log-odds 2.978 / 6 and, on the second data set, 4.368 / 6."""
     zero, one = np.abs(label_losses(1 / 6)).reshape(2, -1).max(axis=1)
     assert (zero, one) == pytest.approx((0.1502, 0.0815), abs=5e-5)
 
@@ -202,14 +204,14 @@ def test_an_own_row_is_left_out_or_changed():
     assert multiset(case.pair[0]) - multiset(case.pair[1]) == Counter([("0", "1", "1")])
     assert case.estimator.random_state is None
     assert method.random_state == 3
-    assert cases.run(case, 20, seed=0).result.claimed == 1
+    assert cases.run(case, 20, seed=0).result.epsilon_claimed == 1
     case = cases.own_row(method, SCHEMA, TABLE, 4, "replace", other=OTHER)
     assert [len(frame) for frame in case.pair] == [12, 12]
     assert multiset(case.pair[1]) - multiset(case.pair[0]) == Counter([("1", "1", "1")])
     assert case.estimator.relation == "replace"
 
 
-def test_ones_own_rows_go_together_where_persons_are_protected():
+def test_all_rows_of_a_person_are_removed_together():
     schema, table = replace(SCHEMA, unit=PrivacyUnit(2, id_column="who")), TABLE.assign(who=[*"abcdeaafghai"])
     for relation, other, rows, came in (("add_remove", None, 8, []), ("replace", OTHER, 9, [("1", "1", "1", "a")])):
         if other:
@@ -219,17 +221,17 @@ def test_ones_own_rows_go_together_where_persons_are_protected():
         assert {row[-1] for row in multiset(case.pair[0]) - multiset(case.pair[1])} == {"a"}
         assert list(multiset(case.pair[1]) - multiset(case.pair[0])) == came
         result = cases.run(case, 20, seed=0).result
-        assert (result.claimed, result.bound, result.protects) == (1, 1, "person")
+        assert (result.epsilon_claimed, result.epsilon_nominal, result.protects) == (1, 1, "person")
 
 
-def test_a_classifier_is_asked_for_the_rows_own_class():
+def test_the_statistic_of_a_classifier_is_the_probability_of_the_rows_class():
     case = cases.own_row(DiffPID3(epsilon=50.0, max_depth=2), SCHEMA, TABLE, 4, Relation.ADD_REMOVE)
     neighbors = cases.run(case, 20, seed=0)
     assert ((neighbors.first >= 0) & (neighbors.first <= 1)).all()
     assert neighbors.first.mean() > 0.9
 
 
-def test_rows_that_are_not_there_and_values_that_do_not_fit_are_refused_and_one_person_can_be_lost():
+def test_missing_rows_and_misfit_values_are_refused_and_the_only_person_can_be_removed():
     wrong = [(12, "add_remove", None), (-1, "add_remove", None)]
     wrong += [(0, "replace", None), (0, "replace", OTHER | {"a": "7"})]
     for row, relation, other in wrong:

@@ -1,7 +1,8 @@
-"""Attacks on randomized answers: whole records, and a lot that two answers share.
+"""Attacks on randomized responses: whole records, and a random number shared by two reports.
 
-People report independently, so a table of as many people with the same answers is as many runs. A bound that must stay
-below epsilon is taken at alpha = 1e-3; bounds that must catch something at 0.05, and are well above the claim.
+People report independently, so a data set of many people with the same values is as many runs.
+Bounds that must stay below epsilon are taken at alpha = 1e-3; bounds that must catch a fault at
+0.05, and are well above the claim.
 """
 
 import math
@@ -35,7 +36,7 @@ EVERYTHING = {"pairs": False, "n_questions": None, "merge": False}  # every colu
 
 
 def favors_one(method):
-    """For every person, the log likelihood ratio of all their reports."""
+    """Return the log-likelihood ratio of all reports of every person."""
     reports = method.reports_
     found = np.zeros(reports.people)
     codes = [reports.schema.encode(frame)[0].astype(int) for frame in (ONE, OTHER)]
@@ -46,12 +47,12 @@ def favors_one(method):
         else:
             cells = [np.ravel_multi_index(row[indices], reports.shape(family)) for row in codes]
             one, other = (report_chances(channel, said, np.full(len(said), cell)) for cell in cells)
-        found[reports.who(family)] += one - other
+        found[reports.positions(family)] += one - other
     return np.round(found, 9)  # the same ratio is the same number, in whatever order it was added up
 
 
 class Crowd:
-    """The method as a function for `audit`: each person of a crowd with the same record is a run."""
+    """Method as a function for `audit`: each person of a crowd with equal records is a run."""
 
     def __init__(self, **parameters):
         self.parameters, self.seed = parameters, 0
@@ -74,8 +75,8 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_whole_records_cost_epsilon_and_no_more(name):
-    """So many people with either record: between .8 and 1 of epsilon is seen."""
+def test_reports_of_whole_records_cost_at_most_epsilon(name):
+    """The lower bound from many people with either record is between .8 and 1 of epsilon."""
     found = audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 60_000, alpha=RARE).lower_bound
     assert 1.6 < found <= 2
 
@@ -99,7 +100,7 @@ def a_seen_hash(honest, self, codes, lots):
 
 
 def all_answer_everything(honest, asked, *given):
-    return honest(replace(asked, asked=len(asked.optional)), *given)
+    return honest(replace(asked, n_optional=len(asked.optional)), *given)
 
 
 PLANTED = {
@@ -117,8 +118,8 @@ def test_planted_faults_are_caught(name, monkeypatch):
     assert audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 100_000).lower_bound > 2.03
 
 
-def test_a_lot_that_two_answers_share_gives_both_away():
-    """x = 00 or 01 by Warner's rule with p = .7, one lot: the reports differ, or they never do."""
+def test_a_random_number_shared_by_two_reports_reveals_both():
+    """With x = 00 or 01, p = .7 and one random number, the reports always or never differ."""
     bits = Schema(columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "ab"))
     channels = {("a",): Warner(p=0.7), ("b",): Warner(p=0.7)}
     for tied in ([[("a",), ("b",)]], []):

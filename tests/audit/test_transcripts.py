@@ -1,7 +1,7 @@
-"""No transcript of a corrected method is more probable on one table than on a neighbor by more than e^epsilon.
+"""Test that no transcript of a corrected method is more probable by more than e^epsilon.
 
-Every draw of every fit, worked out exactly (`lockstep`), on random schemas and neighboring tables (`neighbors`). What
-is not audited: the arithmetic of the sources themselves, that is how they draw what they say.
+Every draw of every fit is computed exactly (`lockstep`), on random schemas and neighboring tables
+(`neighbors`). How the sources draw from their distributions is not audited.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms import randomizers
-from dpcore.mechanisms.scores import Bounds, DistanceFromMarginals, Max, MutualInformation, OwnCandidates, R, TableScore
+from dpcore.mechanisms.scores import Bounds, DistanceFromMarginals, Max, MutualInformation, R, SplitChoice, TableScore
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.local.base import LocalClassifier
@@ -51,9 +51,10 @@ COMBINATIONS = [(name, relation) for name in VARIANTS for relation in METHODS[na
 
 
 def lost(name, relation, seed, pool, *, rows=0, **given):
-    """The share of its epsilon that one path loses: one pair of neighbors, and one method, fitted in lock step.
+    """Return the share of epsilon that one path loses, for a pair of neighbors and a method.
 
-    With `rows`, the neighbors differ by a person, of whom so many count. None if the method is not for such tables.
+    With `rows`, the neighbors differ by a person, of whom so many rows count. None if the method
+    does not accept such tables.
     """
     rng = np.random.default_rng([seed, *name.encode(), len(relation)])
     schema = random_schema(rng)
@@ -99,7 +100,7 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
 
 
 def worlds_of(pair, extra, **how):
-    """Both tables; of secret samples, a world for each way in which the changed person may be in the trees' samples."""
+    """Return both tables; for secret samples, one world per combination of samples."""
     if (unit := pair.schema.persons) is not None:
         fill, frames = extra["relation"] == "replace", (pair.first, pair.second)
         return [CutWorld(side, pair.people[side], frames[side], unit, fill=fill, **how) for side in (0, 1)], np.ones(2)
@@ -116,12 +117,12 @@ def worlds_of(pair, extra, **how):
 
 
 def kept(method):
-    """All that a fitted method holds, under whatever name; the ledger is compared by its entries."""
+    """Return all attributes of a fitted method; the ledger as its entries."""
     return {key: value for key, value in vars(method).items() if key not in ("ledger_", "schema_")}
 
 
 def compare(found, *, whole):
-    """Fits that heard the same answers are the same, to the last bit; and if `whole`, what is made of them as well."""
+    """Assert that fits with the same answers are equal to the last bit; if `whole`, outputs too."""
     if any(isinstance(each, BaseException) for each in found):
         if len(text := {(type(each), str(each)) for each in found}) > 1:
             raise LeakError(f"An error hangs on the rows: {text}")
@@ -145,7 +146,7 @@ def test_no_transcript_loses_more_than_epsilon(name, relation, door, pool, seeds
 
 @pytest.mark.parametrize("relation", Relation)
 def test_rounds_of_adaptive_tables_lose_no_more(relation, door, pool, monkeypatch):
-    """With few rows a small epsilon buys no rounds; a larger one does, with and without tables of each class."""
+    """A small epsilon has no rounds with few rows; a larger one does, with and without classes."""
     method, plans = METHODS["Adaptive marginals"], []
 
     def fit(honest, self, table, progress):
@@ -217,13 +218,13 @@ def uncharged(hidden):
 
 
 def peeked_counts(_, self, name, *, epsilon):
-    """Nodes stop by exact counts, although noisy ones were paid for."""
+    """Fault: nodes stop by noiseless counts, although noisy ones were charged."""
     exact = self._rows.classes.sum(axis=1)
     return self._counted(name, epsilon, 1, lambda: exact) * 0 + exact
 
 
 def without_the_last(honest, self, position, nodes, low, high):
-    """As published code does it: no cut is above the largest number."""
+    """Fault of published code: no split point is above the largest number."""
     points = honest(self, position, nodes, low, high)
     kept = np.diff(points.nodes, append=-1) == 0
     tables = points.tables[:, :, kept]
@@ -231,7 +232,7 @@ def without_the_last(honest, self, position, nodes, low, high):
 
 
 def halved(of, name, part):
-    """Half of what a kind of score says of one person: a part of the tuple that a method of its gives."""
+    """Fault: half of a score's sensitivity, one part of the tuple that its method returns."""
 
     def less(honest, *given):
         found = honest(*given)
@@ -242,13 +243,13 @@ def halved(of, name, part):
 
 
 def one_way(honest, *given):
-    """A replaced record too is taken to move all scores the same way."""
+    """Fault: a replaced record is taken to change all scores in the same direction."""
     bounds = honest(*given)
     return bounds._replace(loss=bounds.sensitivity)
 
 
 def one_question(honest, questions, *given):
-    return honest(replace(questions, asked=min(1, questions.asked)), *given)
+    return honest(replace(questions, n_optional=min(1, questions.n_optional)), *given)
 
 
 def refused_by_a_value(honest, self, table, progress):
@@ -272,7 +273,7 @@ def leaving_out_empty_nodes(honest, self, name, epsilon, one_by_one, count):
     return found
 
 
-LOSS = Bounds._fields.index("loss")
+LOSS, SENSITIVITY = Bounds._fields.index("loss"), "sensitivity_and_rounding"
 HALF_DISTANCE = halved(DistanceFromMarginals, "bounds", LOSS)
 UNPAID_LEVEL = uncharged(lambda _, name: name == "level 1: records")
 UNPAID_ROUND = uncharged(lambda _, name: name.startswith("choice"))
@@ -311,10 +312,10 @@ PLANTS = {
     "half sensitivity of a weighted distance": (HALF_DISTANCE, "AIM", "add_remove", LossError, ANY),
     "uncharged round": (UNPAID_ROUND, "Adaptive marginals", "add_remove", LossError, FAR),
     "not doubled": (UNDOUBLED, "DiffP-ID3", "replace", LossError, ANY),
-    "half exponent loss": (halved(OwnCandidates, "bounds", LOSS), "DiffGen", "add_remove", LossError, ANY),
-    "half sensitivity of R": (halved(R, "moved", 0), "HMPrivBayes", "replace", LossError, ANY),
-    "half sensitivity of Max": (halved(Max, "moved", 0), "DiffPRFs", "add_remove", LossError, BUYS_CHOICES),
-    "half sensitivity of MI": (halved(MutualInformation, "moved", 0), "HMPrivBayes", "replace", LossError, PAIRS),
+    "half exponent loss": (halved(SplitChoice, "bounds", LOSS), "DiffGen", "add_remove", LossError, ANY),
+    "half sensitivity of R": (halved(R, SENSITIVITY, 0), "HMPrivBayes", "replace", LossError, ANY),
+    "half sensitivity of Max": (halved(Max, SENSITIVITY, 0), "DiffPRFs", "add_remove", LossError, BUYS_CHOICES),
+    "half sensitivity of MI": (halved(MutualInformation, SENSITIVITY, 0), "HMPrivBayes", "replace", LossError, PAIRS),
     "no cut above the largest": (NO_LAST_CUT, "DiffPRFs", "replace", LossError, NUMBERS),
     "wrongly monotone": (falsely(TableScore, "bounds", one_way), "DiffGen", "replace", LossError, ANY),
     "too rare samples": (RARER, "DiffPRFs", "add_remove", LossError, {**MORE["DiffPRFs"][-2]}),

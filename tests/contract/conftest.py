@@ -1,4 +1,4 @@
-"""What many rules about sources share: each source is parsed once."""
+"""Cache of parsed sources, shared by the rules about sources."""
 
 import ast
 from functools import cache
@@ -10,7 +10,7 @@ parse = cache(ast.parse)
 
 @pytest.fixture(scope="module")
 def parsed_once():
-    """No rule changes a tree."""
+    """Return the cached parser; no rule changes a tree."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ast, "parse", parse)
         yield

@@ -1,4 +1,4 @@
-"""Arguments of every kind: NumPy's numbers are numbers, truth values are none, and what is no table is refused."""
+"""Tests of arguments: parameters of methods, numbers of NumPy, and wrong types."""
 
 import inspect
 import math
@@ -26,7 +26,7 @@ NO_TABLES = (np.zeros((4, 5)), [[1, 2]], None, {"ill": ["yes"]}, "age,ill", pd.S
 
 
 def good(parameter):
-    """Values that a declaration allows: its default, its words, its ends if they belong to it, and one between."""
+    """Return allowed values of a parameter: default, options, included ends, and one between."""
     found = [parameter.default]
     if isinstance(parameter, Choice | Whole):
         found += parameter.options if isinstance(parameter, Choice) else parameter.words
@@ -40,7 +40,7 @@ def good(parameter):
 
 
 def bad(parameter):
-    """Values that it forbids: beyond its ends, the ends that do not belong to it, and other words."""
+    """Return forbidden values of a parameter: beyond its ends, excluded ends, other texts."""
     found = [] if isinstance(parameter, UncheckedValue) else ["nonsense", "", object(), {}, [], pd.NA, np.array([1, 2])]
     if isinstance(parameter, Whole | Number):
         found += [parameter.least - 1, parameter.most + 1, float("nan"), True, np.True_]
@@ -54,7 +54,7 @@ def bad(parameter):
 
 
 def refused(kind, word, frame, schema, **parameters):
-    """Before anything is charged, in words that name the parameter and a remedy."""
+    """Assert that a fit is refused before any charge, naming the parameter and a remedy."""
     ledger, case = Ledger(kind().relation), (kind.title, parameters)
     with pytest.raises(DPCoreError, match=word) as caught:
         kind(**parameters).fit(frame, schema=schema, ledger=ledger)
@@ -62,7 +62,7 @@ def refused(kind, word, frame, schema, **parameters):
     assert not ledger.entries, case
 
 
-def test_a_declared_range_is_what_is_taken(small_frame, small_schema):
+def test_parameters_take_exactly_their_declared_range(small_frame, small_schema):
     frame = small_frame.head(25)
     for kind in METHODS.values():
         for name, declared in kind.parameters().items():
@@ -98,7 +98,7 @@ FORBIDDEN = {
 }  # fmt: skip
 SHARES = ["most", 3, (1, 2), (*[1] * 11, 0), (1e308,) * 12, (*[1] * 11, "2")]  # of 12 levels
 TOGETHER = [  # or by the schema: what is wrong, and the word for it
-    ({"count_share": 0.6, "leaf_share": 0.4}, "choices"),
+    ({"count_share": 0.6, "leaf_share": 0.4}, "below 1"),
     ({"numbers": "moments", "pairs": True}, "pairs"),
     ({"delta": 1e-9, "mode": "published"}, "as published|mode"),
     ({"target": "nobody"}, "nobody"),
@@ -127,13 +127,13 @@ OF_ONE = [
 
 
 @pytest.mark.listed
-def test_of_every_parameter_some_values_are_forbidden():
+def test_every_parameter_has_forbidden_values():
     declared = set().union(*(kind.parameters() for kind in METHODS.values()))
     wrong = sorted(declared ^ {*FORBIDDEN, "level_shares", "target"})
     assert not wrong, f"{wrong}: FORBIDDEN in tests/contract/test_arguments.py has a line for every parameter"
 
 
-def test_what_no_declaration_may_allow(small_frame, small_schema):
+def test_values_that_no_declaration_allows(small_frame, small_schema):
     frame, declared = small_frame.head(25), {name: kind.parameters().keys() for name, kind in METHODS.items()}
     alone = [({name: value}, name) for name, values in FORBIDDEN.items() for value in values]
     for parameters, word in alone + TOGETHER:
@@ -154,7 +154,7 @@ BY_THE_NUMBER_OF_ROWS = [  # what may change with it, if somebody comes or leave
 ]
 
 
-def test_what_hangs_on_the_number_of_rows_needs_a_public_bound(small_frame, small_schema):
+def test_sizes_by_the_number_of_rows_need_a_public_bound(small_frame, small_schema):
     unbounded = replace(small_schema, max_rows=None)
     for name, extra in BY_THE_NUMBER_OF_ROWS:
         refused(METHODS[name], "bound|max_rows", small_frame, unbounded, relation="add_remove", **extra)
@@ -166,8 +166,8 @@ def test_what_hangs_on_the_number_of_rows_needs_a_public_bound(small_frame, smal
         refused(METHODS[name], "add_remove", small_frame, small_schema, relation="add_remove")
 
 
-def test_pages_ask_for_nothing_that_is_not_declared():
-    """What a control offers is in the parameter's range, and what it hangs on are parameters."""
+def test_pages_have_controls_for_declared_parameters_only():
+    """A control's values are in the parameter's range, and it depends on parameters only."""
     for title, kind in METHODS.items():
         known = kind.parameters()
         for parameter, control in kind.control_map().items():
@@ -193,7 +193,7 @@ def test_numbers_of_numpy_are_numbers():
     assert method.set_params(children="few").categorical_splits == "grouped"  # former names are read
 
 
-def test_what_is_no_table_is_refused(small_frame, small_schema):
+def test_arguments_that_are_no_tables_are_refused(small_frame, small_schema):
     frame = small_frame.head(25)
     odd = [frame.set_axis(pd.MultiIndex.from_product([["a"], frame.columns]), axis=1), pd.concat([frame] * 2, axis=1)]
     tables = (*NO_TABLES, *odd, frame.set_axis(range(5), axis=1))
@@ -214,7 +214,7 @@ def test_what_is_no_table_is_refused(small_frame, small_schema):
             kind().fit(frame, schema=small_schema, ledger=1.0)
 
 
-def test_what_are_no_classes_of_these_rows_is_refused(small_frame, small_schema):
+def test_class_values_that_do_not_fit_the_rows_are_refused(small_frame, small_schema):
     frame = small_frame.head(25)
     without = frame.drop(columns="ill")
     for name in CLASSIFIERS:
@@ -230,7 +230,7 @@ def test_what_are_no_classes_of_these_rows_is_refused(small_frame, small_schema)
             known.score(without)
 
 
-def test_how_many_rows_are_sampled():
+def test_sample_returns_the_requested_number_of_rows():
     for name in SYNTHESIZERS:
         for n in (True, 0, 1.5, np.float64(2), "3", float("inf"), np.array([3])):
             with pytest.raises(ParameterError, match=r"whole number|takes int"):
@@ -246,7 +246,7 @@ PUBLIC = (dp, dp.audit, dp.datasets, dp.evaluate, dp.experiment, dp.export, dp.r
 
 
 def called(found, value):
-    """A call with a value in place of each argument that it needs, or of its first one."""
+    """Call a function with a value for each argument without default, or for its first one."""
     known = inspect.signature(found).parameters.values()
     needed = [each for each in known if each.default is each.empty] or [*known][:1]
     words = [value for each in needed if each.kind is not each.KEYWORD_ONLY]
@@ -255,7 +255,7 @@ def called(found, value):
     return next(answer) if inspect.isgenerator(answer) else answer
 
 
-def test_public_names_refuse_what_newcomers_pass_first():
+def test_public_functions_refuse_common_mistakes_of_newcomers():
     public = {f"{part.__name__}.{name}": getattr(part, name) for part in PUBLIC for name in part.__all__}
     errors = [name for name, found in public.items() if inspect.isclass(found) and issubclass(found, Exception)]
     for name in public.keys() - errors:
@@ -264,7 +264,7 @@ def test_public_names_refuse_what_newcomers_pass_first():
                 called(public[name], value)
 
 
-def test_first_errors_say_what_to_write(small_frame, small_schema):
+def test_errors_of_newcomers_say_what_to_write(small_frame, small_schema):
     frame, private, declared = small_frame, dp.PrivBayes(), {"schema": small_schema}
     for call, remedy in (
         (lambda: private.fit(frame), r"dp\.Schema\(.*Schema\.infer\(X\), which voids"),
@@ -286,7 +286,7 @@ def test_first_errors_say_what_to_write(small_frame, small_schema):
             call()
 
 
-def test_kinds_are_those_of_annotations():
+def test_is_kind_follows_annotations():
     assert is_kind(np.float32(1), float | None)
     assert is_kind({"a": (1, 2.5)}, dict[str, tuple[float, ...]])
     assert not is_kind("age", list[str])

@@ -1,4 +1,4 @@
-"""Commits say where and what in one line: CONTRIBUTING.md, Commits. The body is for reviewers."""
+"""Test that commit subjects name an area and an action (CONTRIBUTING.md, Commits)."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ NO_VERB = re.compile(r"an?|the|it|no|not|(?!(feed|need|embed|seed|bring)$).*(ed|
 
 
 def fault(subject: str) -> str:
-    """What is wrong with a subject, in words; nothing if it is as it should be."""
+    """Return what is wrong with a commit subject; empty if nothing."""
     found = SUBJECT.fullmatch(subject)
     if found is None:
         return "write `area: what` in at most 72 characters, without a full stop"
@@ -22,11 +22,11 @@ def fault(subject: str) -> str:
 
 
 def git(*words: str) -> str:
-    """What git says; nothing if it refuses."""
+    """Return git's output; empty if git fails."""
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout
 
 
-def test_commits_say_where_and_what() -> None:
+def test_commit_subjects_name_an_area_and_an_action() -> None:
     here = (ROOT / ".git").exists() and shutil.which("git") is not None
     if not (here and git("rev-parse", "--verify", f"{SINCE}^{{commit}}")):
         pytest.skip("Git does not know them: a source distribution, or a shallow clone.")

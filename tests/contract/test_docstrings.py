@@ -1,4 +1,4 @@
-"""Docstrings of all that the rooms below export: numpydoc's sections say what signatures have."""
+"""Test that docstrings of exported names have numpydoc sections that fit their signatures."""
 
 import ast
 import doctest
@@ -17,7 +17,7 @@ ERRORS = {"ParameterError", "SchemaError", "DataError", "BudgetError"}
 
 
 def public():
-    """Functions and classes with their docstrings, by name. An override may say in one sentence what is its own."""
+    """Return functions and classes with docstrings, by name; overrides need one sentence only."""
     found = {}
     for module in (import_module(f"dpcore.{room}".rstrip(".")) for room in ("", *ROOMS.split())):
         own = [name for name, it in vars(module).items() if getattr(it, "__module__", "") == module.__name__]

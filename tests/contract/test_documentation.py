@@ -1,4 +1,4 @@
-"""What pages show runs, commands are understood, and docs/fidelity.md names functions and tests that there are."""
+"""Test that code in pages runs, commands exist, and docs/fidelity.md names real functions."""
 
 import os
 import re
@@ -72,7 +72,7 @@ def rows():
             yield cells
 
 
-def test_the_tables_name_what_there_is():
+def test_tables_of_the_documentation_are_complete():
     found = list(rows())
     assert len(found) >= 115
     assert {cells[0][:3] for cells in found} == {"000", "001", "002", "003", "004"}

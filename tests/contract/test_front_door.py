@@ -1,4 +1,4 @@
-"""`import dpcore` loads nothing, public names are there, type checkers see them, and the wheel holds nothing else."""
+"""Test that `import dpcore` is light, and that stubs, README and wheel are complete."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ ROOT = Path(dpcore.__file__).parents[1]
 
 
 def loaded(*stages: str) -> list[set[str]]:
-    """Every module, and the top of every package, that a fresh process holds after each of some pieces of code."""
+    """Return the modules that a new process has loaded after each of some pieces of code."""
     command = [sys.executable, "-c", "\nprint(*sys.modules, flush=True)\n".join(["import sys", *stages, ""])]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
     lines = done.stdout.splitlines()
@@ -34,7 +34,7 @@ AppTest.from_file("app.py", default_timeout=60).run()
 sys.exit("Start has no last door.")"""
 
 
-def test_the_front_door_loads_nothing_and_what_is_light_or_the_first_page_loads_nothing_heavy() -> None:
+def test_importing_dpcore_loads_nothing_and_light_modules_load_nothing_heavy() -> None:
     registry = "assert 'JTree' in dpcore.METHODS and len(list(dpcore.METHODS)) == len(dpcore.METHODS)"
     light = ("Schema", "Taxonomy", "Ledger", "ERRPH", "Forest", "persistent_ledger", "datasets")
     used_names = "\n".join(f"dpcore.{name}" for name in light)

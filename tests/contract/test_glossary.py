@@ -1,4 +1,4 @@
-"""The word gate: what the glossary does not use may only become less, and whatever is new is named with its remedy."""
+"""Test the word gate: words outside the glossary may only become less frequent."""
 
 import ast
 import tomllib
@@ -13,7 +13,7 @@ RULES = glossary.Rules.parse(tomllib.loads(glossary.FILE.read_text(encoding="utf
 
 
 @pytest.mark.listed
-def test_no_word_stands_more_often_than_it_did(capsys):
+def test_no_word_outside_the_glossary_becomes_more_frequent(capsys):
     wrong, said = glossary.main(["--check"]), capsys.readouterr().out
     assert not wrong, f"Words are not those of scripts/glossary.toml; `make words` writes down what fell.\n{said}"
 

@@ -1,9 +1,9 @@
-"""The golden record: what every method made of one table, under each mode and relation, with a known seed.
+"""Golden record: the release of every method, mode and relation on one table, with a known seed.
 
-Everything that a run has learned, released and charged has a digest, or stands there itself if it is short; a few
-marginals and entries beside them say what else changed. A number that changes is a defect, or the old one was. Then a
-commit of its own makes the record anew and says why; a new method is recorded with the commit that adds it, and its
-lines alone (`-k NAME` leaves the other records as they are):
+Everything that a run has learned, released and charged is recorded as a digest, or in full if it is
+short. A few marginals and entries show what changed. A changed number is a defect, or the old one
+was. Then a separate commit renews the record and says why. A new method is recorded with the commit
+that adds it (`-k NAME` leaves the other records unchanged):
 
     DPCORE_GOLDEN=new .venv/bin/python -m pytest -n 0 tests/contract/test_golden.py -k NAME
 """
@@ -17,6 +17,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -45,11 +46,12 @@ OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < 
 # Fields that came after the record, and say nothing.
 YOUNGER = {"unit": None, "step": None, "number_format": "", "origin": "declared"}
 YOUNGER |= dict.fromkeys(("missing_values", "flags", "rules", "proposed_rules"), ())
+RENAMED = {"codes_by_block": "ordered"}  # fields by their names in the record
 RECORD = "The top of tests/contract/test_golden.py says how to record what a method makes."
 
 
 def plain(value, digits=7):
-    """A value as lists and texts, without the names of its classes; digits that hang on the computer are left out."""
+    """Return a value as lists and texts, rounded to digits that do not depend on the computer."""
     again = partial(plain, digits=digits)
     if isinstance(value, float | np.floating):
         return f"{value + 0.0:.{digits}g}"
@@ -71,7 +73,8 @@ def plain(value, digits=7):
         document = value.to_dict()
         return [[name, again(document.get(name, value.schema))] for name in ("groups", "nodes", "schema", "target")]
     assert hasattr(value, "__dict__"), f"{type(value)} is nothing that the record knows"
-    known = [(name, each) for name, each in sorted(vars(value).items()) if not name.startswith("_")]
+    fields = ((RENAMED.get(name, name), each) for name, each in vars(value).items() if name[0] != "_")
+    known = sorted(fields, key=itemgetter(0))
     return [[name, again(each)] for name, each in known if (name, each) not in YOUNGER.items()]
 
 
@@ -81,7 +84,7 @@ def digest(value):
 
 
 def marginals(sample):
-    """How many synthetic rows have each value of some columns."""
+    """Return the counts of synthetic rows by the values of some columns."""
     codes = SMALL.encode(sample)
     for name in COLUMNS:
         counts = np.bincount(codes[:, SMALL.index(name)], minlength=SMALL[name].size)
@@ -89,13 +92,13 @@ def marginals(sample):
 
 
 def predictions(predicted, probabilities):
-    """How often each class was predicted, and the mean of its probabilities."""
+    """Return how often each class is predicted, and its mean probability."""
     for label, mean in zip(SMALL["ill"].labels, probabilities.mean(axis=0), strict=True):
         yield f"{label} {(predicted == label).sum()} times, probability {mean:.4g}"
 
 
 def entries(ledger):
-    """The first entries, those that are alike together, and how many more kinds there are."""
+    """Return the first kinds of ledger entries with their numbers, and how many kinds follow."""
     counts = Counter(
         f"{entry.name}: {entry.mechanism}, scale {entry.scale:.4g}, charge {float(entry.epsilon_nominal):.4g}"
         for entry in ledger.entries
@@ -106,7 +109,7 @@ def entries(ledger):
 
 
 def record(mode, name, extra, relation, frame):
-    """What one run has learned, made and charged, in digests and in lines that can be read; or that it is refused."""
+    """Return the record of one run: digests and readable lines, or that it is refused."""
     try:
         method = fitted(name, extra, mode=mode, relation=str(relation))
     except ParameterError:
@@ -125,7 +128,7 @@ def record(mode, name, extra, relation, frame):
 
 
 def changes(kept, found):
-    """Of which run and part something else was recorded than is made now, and both."""
+    """Return each run and part whose record differs, with both values."""
     for run in sorted(kept.keys() | found.keys()):
         before, after = kept.get(run, {}), found.get(run, {})
         for part in sorted(before.keys() | after.keys()):
@@ -141,7 +144,7 @@ def test_every_method_has_a_record_and_every_record_its_method():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_makes_what_it_always_made(name, small_frame):
+def test_every_method_releases_what_its_record_says(name, small_frame):
     found = {
         f"{mode}, {relation}, {extra}": record(mode, name, extra, relation, small_frame)
         for mode, other, extra in RUNS
@@ -157,7 +160,7 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
     assert not text, f"{name} makes something else than its golden record, or has none. {RECORD}\n{text}"
 
 
-def test_what_changed_can_be_read(small_frame):
+def test_changes_of_a_record_are_readable(small_frame):
     relations = "replace", "add_remove"
     kept, other = ({"run": record("corrected", "NB-Synth", {}, name, small_frame)} for name in relations)
     text = "\n".join(changes(kept, other))

@@ -1,4 +1,4 @@
-"""What every class in METHODS promises, in every mode that it has."""
+"""Contract of every method in METHODS, in each of its modes."""
 
 import json
 import math
@@ -30,14 +30,14 @@ LEARNS_THE_CLASS = {*CLASSIFIERS, "NB-Synth", "DiffGen", "DT-Diff rows"}  # how 
 
 
 def made(method, frame, rows=300):
-    """What somebody gets of a fitted method: rows, or probabilities of the classes of some rows."""
+    """Return the output of a fitted method: rows, or class probabilities of some rows."""
     if hasattr(method, "sample"):
         return method.sample(rows)
     return pd.DataFrame(method.predict_proba(frame.head(rows)), columns=method.classes_)
 
 
 def with_names(frame, persons):
-    """The rows with a column that says whose they are: of so many persons at most, the first of them with many rows."""
+    """Return the rows with a column of persons, the first of whom has many rows."""
     drawn = np.random.default_rng(len(frame)).random(len(frame))
     return frame.assign(who=[f"person {number}" for number in (persons * drawn**2).astype(int)])
 
@@ -49,13 +49,13 @@ def test_every_method_has_a_contract_case():
 
 
 def added_up(ledger):
-    """What the entries cost together: sums of questions, the dearest part where parts hold disjoint records."""
+    """Return the loss of a ledger's entries by the rules of composition."""
     own = [float(entry.epsilon_nominal) for entry in ledger.own_entries]
     return math.fsum(own) + math.fsum(cost_of(child) for child in ledger.children)
 
 
 def cost_of(child):
-    """What an account adds to the one above: by its name, as a reader would work it out."""
+    """Return the loss that a part adds to the ledger above, by the part's name."""
     if (times := re.fullmatch(r"(\d+) trees, each|up to (\d+) rows of one person", child.name)) is not None:
         many = int(times[1] or times[2])
         return (many**2 if child.delta and times[2] else many) * added_up(child)
@@ -70,7 +70,7 @@ def cost_of(child):
 
 def spends(ledger, epsilon, *, seeded, case):
     budget = ledger.measure.loss_of(epsilon)
-    assert ledger.totals.of_noise == ledger.totals.claimed == budget, case  # exactly, not to a float
+    assert ledger.totals.nominal == ledger.totals.claimed_loss == budget, case  # exactly, not to a float
     assert budget == Fraction(epsilon) or ledger.delta, case
     assert epsilon * (1 - 1e-9) <= ledger.epsilon_claimed <= epsilon, case
     assert ledger.epsilon_bound == (math.inf if seeded else ledger.epsilon_claimed), case  # of a known seed: nothing
@@ -97,8 +97,8 @@ def test_corrected_mode_spends_exactly_epsilon(name, small_frame, small_schema):
 
 
 @pytest.mark.parametrize("name", FOR_PERSONS)
-def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
-    """However many rows a person has: the sum is the person's."""
+def test_a_person_costs_exactly_epsilon(name, small_frame, small_schema):
+    """With any number of rows per person, the total is the person's epsilon."""
     frame = with_names(small_frame.head(40), 20)
     for relation, (rows, epsilon) in product(METHODS[name].relations, ((1, 1.7), (3, 0.1), (10, 0.0))):
         known = replace(small_schema, unit=PrivacyUnit(max_contributions=rows, id_column="who"))
@@ -110,7 +110,7 @@ def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
         assert method.schema_ == known
 
 
-def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(small_frame, small_schema):
+def test_group_privacy_multiplies_claimed_and_proven_loss_of_published_modes(small_frame, small_schema):
     frame = with_names(small_frame.head(90), 40)
     schema = replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
     for name, extra, proved in PUBLISHED:
@@ -119,12 +119,12 @@ def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(
         alone = fitted(name, extra, mode="published").ledger_
         assert ledger.epsilon_claimed == alone.epsilon_claimed, (name, extra)
         (inner,) = ledger.children
-        assert ledger.totals.claimed == 3 * inner.totals.claimed, (name, extra)
-        assert ledger.totals.of_noise == 3 * inner.totals.of_noise, (name, extra)
+        assert ledger.totals.claimed_loss == 3 * inner.totals.claimed_loss, (name, extra)
+        assert ledger.totals.nominal == 3 * inner.totals.nominal, (name, extra)
         assert math.isinf(ledger.epsilon_nominal) == (proved == "nothing"), (name, extra)
 
 
-def test_paper_mode_books_what_it_claims_beside_what_can_be_proved():
+def test_published_mode_records_claimed_and_proven_loss():
     for name, extra, proved in PUBLISHED:
         ledger = fitted(name, extra, mode="published").ledger_
         claimed, bound = ledger.epsilon_claimed, ledger.epsilon_nominal
@@ -139,7 +139,7 @@ def test_paper_mode_books_what_it_claims_beside_what_can_be_proved():
             assert entry.reason or not understated, (name, extra)
 
 
-def test_fit_charges_somebody_elses_ledger_and_stops_at_its_cap(small_frame, small_schema):
+def test_fit_charges_a_given_ledger_and_stops_at_its_cap(small_frame, small_schema):
     frame = small_frame.head(20)
     for name in VARIANTS:
         relation = METHODS[name]().relation
@@ -156,7 +156,7 @@ def test_fit_charges_somebody_elses_ledger_and_stops_at_its_cap(small_frame, sma
 
 
 def replayed(tape, frame, other, schema, case, relation, mode):
-    """Two fits that hear the same answers about very different rows learn and cost the same."""
+    """Assert that two fits with the same answers on different rows are equal, with equal losses."""
     name, extra = case
     first, second = (METHODS[name](**extra, mode=mode, relation=relation, random_state=3) for _ in "ab")
     tape.replaying = False
@@ -173,7 +173,7 @@ def replayed(tape, frame, other, schema, case, relation, mode):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_replay_all_that_reaches_the_result_is_an_answer(name, small_frame, other_frame, small_schema, monkeypatch):
+def test_replay_a_release_depends_on_answers_only(name, small_frame, other_frame, small_schema, monkeypatch):
     tape = Tape(monkeypatch)
     for case in [case for case in RELATED if case[0] == name]:
         rows = 90 if case[2] == "replace" else 37  # n is public only under replace
@@ -182,7 +182,7 @@ def test_replay_all_that_reaches_the_result_is_an_answer(name, small_frame, othe
 
 @pytest.mark.parametrize("name", FOR_PERSONS)
 def test_replay_where_persons_are_protected(name, small_frame, other_frame, small_schema, monkeypatch):
-    """Only how many persons there are may show, and that under replace alone; never how many rows each has."""
+    """Only the number of persons may show, and only under replace; never the rows per person."""
     tape, known = Tape(monkeypatch), replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
     for relation in METHODS[name].relations:
         first = with_names(small_frame.head(90), 30)
@@ -191,7 +191,7 @@ def test_replay_where_persons_are_protected(name, small_frame, other_frame, smal
         replayed(tape, first, second, known, (name, FOR_PERSONS[name]), str(relation), "corrected")
 
 
-def test_replay_of_papers_whose_cost_can_be_proved(small_frame, other_frame, small_schema, monkeypatch):
+def test_replay_of_published_modes_with_a_proven_epsilon(small_frame, other_frame, small_schema, monkeypatch):
     tape = Tape(monkeypatch)
     for name, extra, proved in PUBLISHED:
         if proved != "nothing":  # those look at the rows themselves
@@ -213,7 +213,7 @@ def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_sche
 
 
 def test_unseeded_fits_do_not_repeat(small_frame, small_schema):
-    """Seeded ones do: the golden record has what they make. Small trees may be equal, 1.8% of all pairs of DTPD's."""
+    """Seeded fits do repeat (golden record). Of DTPD's small trees, 1.8% of all pairs are equal."""
     frame = small_frame.head(60)
     for name, kind in METHODS.items():
         if name == "Non-private naive Bayes":  # which has nothing to draw lots for
@@ -244,7 +244,7 @@ def test_classes_are_those_of_the_schema(small_frame):
 
 
 class Swollen(Watched):
-    """Noise that says of every count that there are a billion more."""
+    """Source of noise that adds a billion to every count."""
 
     def counts(self, counts, scale):
         return counts + 1e9
@@ -294,8 +294,8 @@ def test_edge_tables(small_frame, small_schema):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_hardly_any_epsilon_is_no_error_once_it_is_charged(name, small_frame, small_schema):
-    """A run that spends budget and then fails has cost what nobody can use; noise far beyond all counts did that."""
+def test_a_tiny_epsilon_raises_no_error_after_the_charge(name, small_frame, small_schema):
+    """Noise far wider than all counts must not make a run fail after its charge."""
     frame = small_frame.head(20)
     deltas = [{}, {"delta": 1e-9}] if "delta" in METHODS[name].parameters() else [{}]
     for epsilon, delta in product((1e-9, 1e-300), deltas):
@@ -306,12 +306,12 @@ def test_hardly_any_epsilon_is_no_error_once_it_is_charged(name, small_frame, sm
             assert name in SYNTHESIZERS or np.isfinite(found).all(axis=None), (epsilon, delta, seed)
 
 
-def test_progress_goes_forward(small_frame, small_schema):
+def test_progress_increases(small_frame, small_schema):
     for name, kind in METHODS.items():
-        told = []
-        kind().fit(small_frame.head(20), schema=small_schema, progress=lambda done, _, told=told: told.append(done))
-        assert told == sorted(told), name
-        assert 0 <= told[0] <= told[-1] == 1, name
+        done = []
+        kind().fit(small_frame.head(20), schema=small_schema, progress=lambda share, _, done=done: done.append(share))
+        assert done == sorted(done), name
+        assert 0 <= done[0] <= done[-1] == 1, name
 
 
 def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(small_frame, small_schema):
@@ -325,8 +325,8 @@ def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(s
     method.fit(frame, schema=replace(small_schema, max_rows=80))
 
 
-def test_what_is_said_beside_run_holds_of_the_release(small_frame, small_schema):
-    """Beside Run, from public facts alone; after it, by what the ledger can prove."""
+def test_facts_shown_beside_run_hold_for_the_release(small_frame, small_schema):
+    """Before the run from public facts only; after it, from the ledger's proven loss."""
     promised = 0
     for kind in METHODS.values():
         for offer in kind.presets:

@@ -1,6 +1,7 @@
-"""The house rules: which way imports point, how long files may be, and what no file may do.
+"""Rules for the source code: layers of imports, lengths of files, and forbidden calls.
 
-Each rule is a function from source to complaints; `test_the_rules_can_fail` shows each something to complain about.
+Each rule is a function from source to complaints; `test_the_rules_can_fail` shows that each can
+complain.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ def dpcore(*names: str) -> set[str]:
 
 
 # Tighter than the layers: what starts with a name here may import nothing of dpcore but what starts with one of these.
-READERS = ("delimited", "doubts", "parquet", "workbooks")
+READERS = ("delimited_text", "doubts", "parquet", "workbooks")
 ONLY = {
     "dpcore.charts": dpcore("charts", "language", "text"),
     "dpcore.postprocess.simplex": set(),
     "dpcore.datasets.doubts": dpcore("text"),
     # the process that parses files of people loads these, and must start quickly: no pandas, and nothing that needs it
-    "dpcore.datasets.delimited": dpcore("datasets.doubts", "errors", "text"),
-    "dpcore.datasets.parquet": dpcore("datasets.delimited", "datasets.doubts", "errors"),
-    "dpcore.datasets.workbooks": dpcore("datasets.delimited", "datasets.doubts", "errors", "extras", "text"),
+    "dpcore.datasets.delimited_text": dpcore("datasets.doubts", "errors", "text"),
+    "dpcore.datasets.parquet": dpcore("datasets.delimited_text", "datasets.doubts", "errors"),
+    "dpcore.datasets.workbooks": dpcore("datasets.delimited_text", "datasets.doubts", "errors", "extras", "text"),
     "dpcore.datasets.formats": dpcore(*("datasets." + own for own in READERS), "errors"),
     "dpcore.datasets.worker": dpcore("datasets.formats", "errors"),
 }
@@ -74,7 +75,7 @@ PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 FORBIDDEN = {"print", "read_pickle", "to_pickle", "allow_pickle"}
 # Real rows are read by evaluation, which makes counts and means of them. Where else a screen needs them, and why:
 ROWS = {"train", "test", "train_sample", "test_sample", "given", "frame", "blocks", "true_rows"}
-OF_ROWS = {"cells", "codes", "held", "numbers"}  # of a counter of rows, which has only codes of them
+OF_ROWS = {"flat_indices", "codes", "all_codes", "numbers"}  # of a counter of rows, which has only codes of them
 READS_ROWS = {
     "intake": "reads them, and hands the data set on",
     "pages.audit.own_row:make_case": "the person's own row is left out or changed",
@@ -128,7 +129,7 @@ METHOD_FILES = {"dpcore." + place.partition(":")[0] for place in METHODS.classes
 
 
 def imports(nodes: Iterable[ast.AST], module: str, *, is_package: bool = False) -> Iterator[tuple[int, str]]:
-    """Line and absolute dotted name of everything that is imported, relative imports resolved."""
+    """Return line and absolute dotted name of every import."""
     package = module.split(".") if is_package else module.split(".")[:-1]
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -140,7 +141,7 @@ def imports(nodes: Iterable[ast.AST], module: str, *, is_package: bool = False) 
 
 
 def layer(name: str) -> str:
-    """The first part of a dotted name that has a place in the layers: a package's name, "dpcore" for the front door."""
+    """Return the part of a dotted name that has a layer: a package, or "dpcore"."""
     first, *rest = name.split(".")
     return rest[0] if first == "dpcore" and rest and rest[0] in RANK else first
 
@@ -172,7 +173,7 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
 
 
 def streamlit_imports(source: str, module: str) -> list[str]:
-    """Imports of Streamlit outside the dashboard, and everywhere of what it keeps to itself."""
+    """Return imports of Streamlit outside the dashboard, and of its private names anywhere."""
     own = () if module in USE_STREAMLITS_OWN else STREAMLITS_OWN
     wrong = own if layer(module) in ("dashboard", "pages", "app") else "streamlit"
     found = [item for item in imports(walked(source), module) if item[1].split(".")[0] == "streamlit"]
@@ -180,7 +181,7 @@ def streamlit_imports(source: str, module: str) -> list[str]:
 
 
 def eager_imports(source: str, module: str) -> list[str]:
-    """Imports of what is slow or seldom needed that run when the module is imported rather than on first use."""
+    """Return imports of slow or rarely used libraries that run when the module is imported."""
     nodes = walked(source)
     found = [item for item in imports(nodes, module) if item[1].split(".")[0] in ON_FIRST_USE]
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and found]
@@ -191,7 +192,7 @@ def eager_imports(source: str, module: str) -> list[str]:
 
 
 def forbidden_calls(source: str, module: str) -> list[str]:
-    """Uses of print and of pickle in any of its guises."""
+    """Return calls of print and uses of pickle."""
     nodes = walked(source)
     found = [(line, name) for line, name in imports(nodes, module) if set(name.split(".")) & PICKLES]
     for node in nodes:
@@ -203,7 +204,7 @@ def forbidden_calls(source: str, module: str) -> list[str]:
 
 
 def conversions(source: str, module: str) -> list[str]:
-    """Charts that are drawn or converted elsewhere than in `charts.specification`: with what is set for all threads."""
+    """Return charts drawn or converted outside `charts.specification`, by global settings."""
     complaints = []
     for node in walked(source):
         if not isinstance(node, ast.Attribute):
@@ -218,7 +219,7 @@ def conversions(source: str, module: str) -> list[str]:
 
 @cache
 def scoped(source: str) -> tuple[tuple[str, ast.AST, ast.AST], ...]:
-    """Names, attributes, functions and texts, each with the class and function that it is in, and what is around it."""
+    """Return names, attributes, functions and texts with their class, function and context."""
     kinds = (ast.Attribute, ast.Name, ast.FunctionDef, ast.Constant)
     found: list[tuple[str, ast.AST, ast.AST]] = []
     waiting: list[tuple[ast.AST, tuple[str, ...]]] = [(ast.parse(source), ())]
@@ -234,7 +235,7 @@ def scoped(source: str) -> tuple[tuple[str, ast.AST, ast.AST], ...]:
 
 
 def rows_read(source: str) -> Iterator[tuple[str, int, str]]:
-    """Where rows of a data set are taken, and what; but not how many there are, or their headers."""
+    """Return where rows of a data set are read, except for their number and headers."""
     for clique, node, above in scoped(source):
         if isinstance(node, ast.Constant) and node.value in ROWS and not isinstance(above, ast.keyword):
             yield clique, node.lineno, ""  # by the name of the attribute
@@ -251,7 +252,7 @@ def rows_read(source: str) -> Iterator[tuple[str, int, str]]:
 
 
 def screens_of_rows(source: str, module: str) -> list[str]:
-    """What the dashboard does with real rows by itself, where evaluation should make counts and means of them."""
+    """Return uses of real rows in the dashboard that should be counts and means of `evaluate`."""
     if layer(module) not in ("dashboard", "pages", "app"):
         return []
     index = module.removeprefix("dpcore.dashboard.")
@@ -270,7 +271,7 @@ def screens_of_rows(source: str, module: str) -> list[str]:
 
 
 def evaluation_of_rows(source: str, module: str) -> list[str]:
-    """Real rows that are taken in evaluation elsewhere than in `EVALUATION_READS_ROWS`; what it gives on is typed."""
+    """Return reads of real rows in `evaluate` outside `EVALUATION_READS_ROWS`."""
     index = module.removeprefix("dpcore.evaluate.")
     found = rows_read(source) if index != module else ()
     codes = {"self.train", "self.test", "evaluator.train", "evaluator.test"}  # and blocks are of codes, too
@@ -284,7 +285,7 @@ def evaluation_of_rows(source: str, module: str) -> list[str]:
 
 
 def backward_imports(source: str, module: str) -> list[str]:
-    """Imports inside the dashboard that run back up: of a page by what pages share, or of a page by another page."""
+    """Return imports of a page by shared modules of the dashboard, or by another page."""
     folder, found = "dpcore.dashboard.pages.", []
     if module.startswith("dpcore.dashboard"):
         own = ".".join(module.split(".")[:4]) if module.startswith(folder) else ""
@@ -327,8 +328,8 @@ def test_every_room_has_a_layer_and_a_line_in_the_architecture() -> None:
 
 
 @pytest.mark.listed
-def test_no_module_leads_back_to_itself() -> None:
-    """Also not under `TYPE_CHECKING`, or inside a function."""
+def test_no_module_imports_itself_in_a_cycle() -> None:
+    """Imports under `TYPE_CHECKING` and inside functions count."""
     graph = {}
     for module, path in EVERY_MODULE.items():
         nodes = walked(path.read_text(encoding="utf-8"))
@@ -341,7 +342,7 @@ def test_no_module_leads_back_to_itself() -> None:
 
 
 def silent(kind: type) -> list[str]:
-    """Public methods that neither say what they do nor stand in the place of one that does."""
+    """Return public methods without a docstring that override none with one."""
     own = [name for name, it in vars(kind).items() if isinstance(it, DEFINED) and not name.startswith("_")]
     own = [name for name in own if getattr(vars(kind)[name], "__name__", "") != "<lambda>"]
     return [name for name in own if not any(getattr(vars(one).get(name), "__doc__", None) for one in kind.__mro__)]
@@ -416,8 +417,8 @@ def test_the_rules_can_fail(rule: Rule) -> None:
 
 
 @pytest.mark.listed
-def test_every_place_that_may_take_rows_takes_them() -> None:
-    """A reason that nothing needs any more goes."""
+def test_every_module_allowed_to_read_rows_reads_them() -> None:
+    """An unused permission must be removed."""
     for module, known in (("dpcore.dashboard", READS_ROWS), ("dpcore.evaluate", EVALUATION_READS_ROWS)):
         taken = set()
         for name, path in EVERY_MODULE.items():
@@ -429,7 +430,7 @@ def test_every_place_that_may_take_rows_takes_them() -> None:
 
 @pytest.mark.listed
 def test_every_mechanism_has_a_case_among_the_tests_of_mechanisms() -> None:
-    """Where scores are tried on all small neighbors, and channels beside what they draw; and so with formats."""
+    """Scores are tested on all small neighbors, channels against their draws, formats by files."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in python_files("tests/mechanisms"))
     kinds = [getattr(room, name) for room in (scores, randomizers) for name in room.__all__]
     concrete = {kind.__name__ for kind in kinds if isinstance(kind, type) and not inspect.isabstract(kind)}
@@ -447,7 +448,7 @@ def test_planted_faults_fit_the_source() -> None:
 
 
 def pins(lock: str) -> dict[str, set[str]]:
-    """The versions that a lock file names, by package: which pip wants with their hashes."""
+    """Return the versions that a lock file pins, by package."""
     found: dict[str, set[str]] = {}
     for name, version in re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / lock).read_text("utf-8"), re.MULTILINE):
         found.setdefault(name, set()).add(version)

@@ -1,4 +1,4 @@
-"""What refusals and texts say: no number of the rows but on their owners' screens, no bound or "exact" that is none."""
+"""Test that errors and texts reveal no number of the rows, and overstate no bound."""
 
 import ast
 import pickle
@@ -30,13 +30,13 @@ FEW, MORE = 3, 12
 read_frame = partial(reading.read_frame, trusted=True)  # in this process
 # What may stand in a refusal, as it is public: limits, headers, and numbers of files and of persons under replace.
 PUBLIC = {
-    "limit / 2 ** 20", "max_bytes / 2 ** 20", "len(members)", "len(lacking) - 1", "self.max_contributions", "len(many)",
-    "max(MOST_PLACES // len(many), 1)",
+    "limit / 2 ** 20", "max_bytes / 2 ** 20", "len(members)", "len(lacking) - 1", "self.max_contributions",
+    "len(n_rows)", "max(MOST_KEPT_ROWS // len(n_rows), 1)",
 }  # fmt: skip
 
 
 def encoding(column: Column, wrong: object, right: object) -> Callable[[int], object]:
-    """A column of which so many cells do not fit."""
+    """Return a function that encodes a column with a given number of wrong cells."""
     return lambda some: column.encode(pd.Series([wrong] * some + [right] * 9, dtype=object))
 
 
@@ -58,7 +58,7 @@ def raised(work: Callable[[int], object], some: int) -> DPCoreError:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_refusals_of_tables_that_differ_in_a_count_are_alike_but_for_the_screen(case):
+def test_errors_do_not_depend_on_counts_of_rows_except_on_the_screen(case):
     few, more = (raised(CASES[case], some) for some in (FEW, MORE))
     assert str(few) == str(more)
     assert repr(few) == repr(more)
@@ -69,7 +69,7 @@ def test_refusals_of_tables_that_differ_in_a_count_are_alike_but_for_the_screen(
     assert (str(again), again.private) == (str(few), few.private)
 
 
-def test_rows_that_are_encoded_to_a_folder_are_refused_alike(tmp_path):
+def test_errors_of_encoding_to_a_folder_do_not_depend_on_counts(tmp_path):
     def encode(some: int) -> None:
         pq.write_table(pa.table({"n": [50] * some + [1]}), tmp_path / "table.parquet")
         dp.encode(tmp_path / "table.parquet", tmp_path / "codes", schema=SCHEMA)
@@ -86,7 +86,7 @@ def test_commands_write_no_count_of_rows(capsys, monkeypatch):
 
 
 def numbers_told(source: str) -> Iterator[tuple[int, str]]:
-    """Numbers that refusals of data write into what is printed: into their cause or remedy, there or just before."""
+    """Return the numbers that DataErrors format into their cause or remedy."""
     for clique in ast.walk(ast.parse(source)) if "DataError(" in source else ():
         if not isinstance(clique, ast.FunctionDef):
             continue
@@ -99,9 +99,9 @@ def numbers_told(source: str) -> Iterator[tuple[int, str]]:
                     yield from ((call.lineno, field) for field in fields(text))
 
 
-def fields(told: ast.AST) -> Iterator[str]:
-    """What is formatted as a number, or is a length, and is neither public nor a constant."""
-    for node in ast.walk(told):
+def fields(text: ast.AST) -> Iterator[str]:
+    """Return formatted numbers and lengths that are neither public nor constant."""
+    for node in ast.walk(text):
         if isinstance(node, ast.FormattedValue):
             value = ast.unparse(node.value)
             names = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
@@ -160,7 +160,7 @@ KINDS = {
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """What people read, and where: screens, what files and commands say, README and documentation."""
+    """Return the texts that people read: screens, files, commands, README and documentation."""
     with (FOLDER / "zh" / "LC_MESSAGES" / "dpcore.po").open("rb") as file:
         catalog = read_po(file, locale="zh")
     for message in catalog:
@@ -174,7 +174,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def strings(source: str) -> Iterator[str]:
-    """The texts of a source file but for its docstrings; of an f-string, the parts between values."""
+    """Return the texts of a source file without docstrings; of f-strings, the constant parts."""
     nodes = list(ast.walk(ast.parse(source)))
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
@@ -182,8 +182,8 @@ def strings(source: str) -> Iterator[str]:
             yield node.value
 
 
-def test_no_text_says_more_than_is_known(parsed_once) -> None:
-    """Nor is a rule blind: it finds what texts once said."""
+def test_no_text_overstates_a_bound(parsed_once) -> None:
+    """Each rule finds an earlier text of this project."""
     found = list(texts())
     assert len(found) > 4_000
     for rule, once in KINDS.values():

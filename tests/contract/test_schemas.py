@@ -1,4 +1,4 @@
-"""Every method on schemas that nobody tries works or refuses uncharged; copies release the same, and charge nothing."""
+"""Test every method on unusual schemas, and that copies of fits release the same uncharged."""
 
 import copy
 import pickle
@@ -58,14 +58,14 @@ def schema_of(columns):
 
 
 def rows_of(schema, rows=12):
-    """Rows of a schema; every column that may be missing is missing altogether."""
+    """Return rows of a schema; columns that may have missing values have only missing ones."""
     rng = np.random.default_rng(0)
     drawn = [np.full(rows, c.size - 1) if c.missing else rng.integers(0, c.size, rows) for c in schema]
     return schema.decode(np.column_stack(drawn).astype(np.uint16), rng)
 
 
 def tried(name, mode, relation, epsilon, schema):
-    """Whether a method takes a schema; if not, nothing may have been charged, and the error says what to do."""
+    """Return whether a method accepts a schema; if not, assert a helpful error without charges."""
     frame, ledger = rows_of(schema), Ledger(relation)
     method, refusal = METHODS[name](mode=mode, relation=str(relation), epsilon=epsilon), None
     try:
@@ -88,7 +88,7 @@ def tried(name, mode, relation, epsilon, schema):
 
 @pytest.mark.parametrize("case", SCHEMAS)
 def test_a_fit_works_or_is_refused_before_anything_is_charged(case, monkeypatch, request):
-    """Of each method one run per schema, modes, relations and no epsilon in turn; all of them with --seeds all."""
+    """One run per method and schema, with varying modes and relations; all with --seeds all."""
     monkeypatch.setattr(dpcore.methods.networks.jtree, "MOST_CELLS", 2**15)  # only takes less time
     schema, turn = schema_of(SCHEMAS[case]), list(SCHEMAS).index(case)
     for index, (name, kind) in enumerate(METHODS.items()):
@@ -103,7 +103,7 @@ def test_a_fit_works_or_is_refused_before_anything_is_charged(case, monkeypatch,
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_hundreds_of_columns(name, monkeypatch):
-    """Each mode under one relation: how many columns there are has nothing to do with it."""
+    """Each mode under one relation."""
     monkeypatch.setattr(dpcore.methods.networks.jtree, "MOST_CELLS", 2**18)  # only takes less time
     wide = schema_of((YES_NO, *(category(f"c{i}", "u", "v") for i in range(299))))
     for mode in METHODS[name].modes:
@@ -131,7 +131,7 @@ def test_a_copy_releases_the_same_and_charges_nothing(small_frame):
         assert copy.copy(method).ledger_ is method.ledger_, name
 
 
-def test_so_does_a_copy_of_what_somebodys_ledger_paid_for(small_frame, small_schema):
+def test_a_copy_of_a_fit_with_a_given_ledger_releases_the_same(small_frame, small_schema):
     frame = small_frame.head(30)
     for name in ("NB-Synth", "JTree", "TaxonomyRelease", "DT-Diff", "DiffPRFs", "PPNB"):  # one of each family
         kind = METHODS[name]

@@ -1,4 +1,4 @@
-"""What screens say, and its translations."""
+"""Test the collected messages of screens and their translations."""
 
 import gettext
 import io
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.usefixtures("parsed_once")
 
 @pytest.mark.listed
 def test_translations_are_sound_and_lessons_have_theirs():
-    """What else is not translated is said in English, until a release demands it."""
+    """Other missing translations are allowed until a release."""
     blocking = words.blockers()
     assert not blocking, "\n".join(blocking)
 
 
 @pytest.fixture
 def catalog(tmp_path, monkeypatch):
-    """Three messages of a small code, the first of a lesson, and a catalog of its own; to change what they say."""
+    """Return a small code of three messages and its catalog; one message is a lesson's."""
     lesson, plain, counted = "Press Run.", "Another text", ("{n} row", "{n} rows")
 
     def say_now(*texts):
@@ -59,7 +59,7 @@ def test_a_new_text_blocks_no_change_but_a_release(catalog, capsys):
     assert translations.ngettext("{n} row", "{n} rows", 2) == "{n} 行"
 
 
-def test_what_a_lesson_says_and_a_compiled_file_that_is_old_do_block(catalog, monkeypatch):
+def test_untranslated_lessons_and_stale_compiled_files_block_a_change(catalog, monkeypatch):
     catalog("Press Go.")
     monkeypatch.setattr(words, "lesson_texts", lambda: {"Press Go."})
     (blocker,) = words.blockers()
@@ -83,7 +83,7 @@ def test_the_lesson_path_has_the_lessons_their_pages_and_sections():
     assert {"Linkage", "Floating point"} <= found
 
 
-def test_english_is_what_the_code_says_but_for_a_while():
+def test_english_is_the_default_language_and_can_be_forced():
     assert current_language() == "en"
     assert say("{share:.0%} of {what}", share=0.5, what="all {it}") == "50% of all {it}"
     assert [plural("{n:,} row", "{n:,} rows", n) for n in (1, 2_000)] == ["1 row", "2,000 rows"]
@@ -95,7 +95,7 @@ def test_english_is_what_the_code_says_but_for_a_while():
     assert say("Data") == "Data"
 
 
-def test_every_call_is_read_those_in_f_strings_too():
+def test_messages_of_every_call_are_collected_also_in_f_strings():
     source = """
 say("one")
 f"{say('two')} {plural('{n} three', '{n} threes', 3)}"

@@ -1,4 +1,4 @@
-"""What stands between a change and the public: `.ci/run`, the workflows that call it, and when slow tests run."""
+"""Test `.ci/run`, the workflows that call it, and the selection of slow tests."""
 
 import os
 import re
@@ -24,7 +24,7 @@ echo "1 passed in $1"
 
 
 def jobs(name: str) -> dict[str, str]:
-    """The jobs of a workflow, as they are written."""
+    """Return the jobs of a workflow file."""
     parts = re.split(r"^  (\w+):", WORKFLOWS[name].partition("\njobs:\n")[2], flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
@@ -37,7 +37,7 @@ def test_actions_are_pinned_by_their_commit():
         assert own or re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+(\.\d+)+", use), use
 
 
-def test_every_change_and_every_version_passes_everything():
+def test_every_change_and_every_release_passes_all_checks():
     assert {"check", "docs", "test", "app", "browser"} < set(CHECKED)
     assert "pull_request:" in WORKFLOWS["test.yml"]
     assert "- run: .ci/run\n" in jobs("test.yml")["everything"]
@@ -50,7 +50,7 @@ def test_every_change_and_every_version_passes_everything():
 
 @pytest.fixture
 def ci(tmp_path):
-    """Runs `.ci/run` in a folder of its own, where make and apt-get only note how they are called."""
+    """Run `.ci/run` in a folder where make and apt-get only record their calls."""
     folder, programs = tmp_path / "checkout", tmp_path / "bin"
     shutil.copytree(ROOT / ".ci", folder / ".ci")
     programs.mkdir()
@@ -69,7 +69,7 @@ def ci(tmp_path):
     return run
 
 
-def test_without_data_sets_the_rest_runs_and_it_is_said(ci, tmp_path):
+def test_without_data_sets_the_other_tests_run_and_a_note_is_printed(ci, tmp_path):
     done, calls = ci()
     assert (done.returncode, [call.split()[0] for call in calls]) == (0, CHECKED)
     assert "no data sets here" in done.stdout
@@ -91,14 +91,14 @@ def test_a_failure_ends_the_run(ci):
 WORDS_AND_PICTURES = {"charts", "language"}
 
 
-def test_all_that_a_method_stands_on_is_audited():
+def test_all_packages_that_methods_import_are_audited():
     below = {name for name, rank in RANK.items() if rank <= RANK["methods"]} - WORDS_AND_PICTURES
     assert {name.removesuffix(".py") for name in audits.AUDITED} == below | {"audit"}
 
 
 @pytest.fixture
 def tree(tmp_path):
-    """A tree that has just been audited, which git knows nothing of."""
+    """Return a tree that was just audited, without git."""
     files = [f"dpcore/{name}" if name.endswith(".py") else f"dpcore/{name}/code.py" for name in audits.AUDITED]
     for file in (*files, "dpcore/charts/code.py", "tests/conftest.py", "tests/audit/help.py", audits.LOCK):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def tree(tmp_path):
     return tmp_path
 
 
-def test_a_change_is_noticed_where_it_is_audited(tree):
+def test_changes_of_audited_files_are_found(tree):
     assert audits.changes(tree) == []
     for file, name in {
         "dpcore/charts/code.py": "",
@@ -122,7 +122,7 @@ def test_a_change_is_noticed_where_it_is_audited(tree):
         assert {*audits.changes(tree)} - {*before} == {name} - {""}
 
 
-def test_the_commit_chooses_a_tenth_and_without_git_the_sources_do(tree, monkeypatch, request):
+def test_the_commit_selects_the_tenth_and_without_git_the_sources_do(tree, monkeypatch, request):
     conftest = request.config.pluginmanager.get_plugin(str(audits.ROOT / "tests" / "conftest.py"))
 
     def tenth(text):

@@ -82,12 +82,7 @@ def test_a_full_server_admits_no_visitor_until_one_leaves(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "visitors=2")
     monkeypatch.setattr(housekeeping, "guests", WeakSet())
     first, second, third = Visit(), Visit(), Visit()
-    assert [admit_visitor(first), admit_visitor(second), admit_visitor(third), admit_visitor(first)] == [
-        True,
-        True,
-        False,
-        True,
-    ]
+    assert [admit_visitor(one) for one in (first, second, third, first)] == [True, True, False, True]
     first.left_at = time.monotonic()
     assert admit_visitor(third)
     first.left_at = inf  # a connection that was lost for a moment

@@ -1,4 +1,4 @@
-"""Files that are parsed without the process of limits, which tests/hostile is about."""
+"""Parse files in the test's own process; tests/hostile is about the process with limits."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Files to read, and what those that cannot be read are told.
+"""Files to read, and checks of the errors for files that cannot be read.
 
 Every bad file holds `SECRET` in a cell where it can; no message may repeat it.
 """
@@ -23,7 +23,7 @@ TABLE = f"name;height;city\n{SECRET};1,75;Besançon\nb;2,25;?\n"
 
 
 def refused(source, name="", **options) -> str:
-    """The message of the refusal, after checking that it is one a person can use and nothing leaks."""
+    """Return the message of a refusal; check that it is useful and quotes no cell."""
     with pytest.raises(DataError) as caught:
         read_frame(source, name, **options)
     assert caught.value.remedy.endswith(".")

@@ -1,4 +1,4 @@
-"""Simulated customers: drawn as documented; columns are independent within classes in one table, and not in the other.
+"""Simulated customers: columns are independent within classes in one data set, and dependent in the other.
 
 Bounds of five standard errors are missed by a right generator once in 1.7 million looks; a few hundred are taken.
 """
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.datasets.published import ATTRIBUTES, CLASSES, TARGET, bank_cards, declared_schema
+from dpcore.datasets.catalog import ATTRIBUTES, CLASSES, TARGET, bank_cards, declared_schema
 
 SCHEMA = declared_schema("bank cards")
 WORDS = [each.column.name for each in ATTRIBUTES if not each.column.numeric]
@@ -62,8 +62,8 @@ def test_rows_fit_the_schema_and_marginals_within_classes_are_as_documented(depe
 
 
 @both
-def test_columns_of_one_factor_hang_together_within_classes_and_no_others_do(dependent):
-    """By correlations times the root of the rows, which are standard normal where columns are independent."""
+def test_only_columns_of_one_factor_depend_on_each_other_within_classes(dependent):
+    """Correlations times the root of the rows are standard normal where columns are independent."""
     train = table(dependent)[0]
     train = train.assign(**{name: train[name].map(SCHEMA[name].categories.index) for name in [*WORDS, TARGET]})
     for index in range(len(CLASSES)):

@@ -1,4 +1,4 @@
-"""Data sets: the split is fixed and public, published data are the published ones, nothing is fetched unasked.
+"""Data sets: the split, the checksums of published files, and no access to the network by default.
 
 Tests on published data run where `$DPCORE_DATA` (or the cache) has them, and must where `DPCORE_REQUIRE_DATA` is 1.
 """
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dpcore import datasets
 from dpcore.datasets import reading
-from dpcore.datasets.published import FILES, declared_schema
+from dpcore.datasets.catalog import FILES, declared_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
@@ -32,7 +32,7 @@ CSV = b"age,word\n" + b"".join(f"{i},{'xy'[i % 2]}\n".encode() for i in range(20
 
 @pytest.fixture
 def offline(monkeypatch, tmp_path):
-    """No data on disk, and a network that must not be asked; the attempts are counted."""
+    """No data on disk, and a network whose use is counted."""
     wanted = []
 
     def no_network(address, **_):
@@ -57,7 +57,7 @@ def test_a_split_is_a_partition_that_looks_at_positions_only(rows, share, seed):
     assert again["row"].tolist() == train["row"].tolist()
 
 
-def test_one_more_row_moves_no_other_row_and_impossible_splits_are_refused():
+def test_one_more_row_does_not_change_the_split_of_others_and_bad_shares_are_refused():
     frame = pd.DataFrame({"row": np.arange(500)})
     smaller, larger = datasets.split(frame.head(499), 0.3, 5), datasets.split(frame, 0.3, 5)
     for before, after in zip(smaller, larger, strict=True):
@@ -68,7 +68,7 @@ def test_one_more_row_moves_no_other_row_and_impossible_splits_are_refused():
             datasets.split(frame, share, seed)
 
 
-def test_persons_are_split_whole_and_one_more_moves_nobody_else():
+def test_persons_are_split_whole_and_independently():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"who": [f"p{i:03}" for i in rng.integers(0, 80, 400)], "row": np.arange(400)})
     more = pd.concat([pd.DataFrame({"who": ["p999"] * 7, "row": 0}), frame])
@@ -83,7 +83,7 @@ def test_persons_are_split_whole_and_one_more_moves_nobody_else():
     assert not {*given.train["who"]} & {*given.test["who"]}
 
 
-def test_the_lots_of_a_file_are_secret_unless_a_seed_is_given():
+def test_the_split_of_a_file_is_secret_unless_a_seed_is_given():
     first, second = datasets.read(CSV, "x.csv"), datasets.read(CSV, "x.csv")
     assert first.train["age"].tolist() != second.train["age"].tolist()
     again = datasets.read(CSV, "x.csv", **first.reading)
@@ -96,28 +96,30 @@ def test_read_infers_a_schema_and_says_so(tmp_path):
     data, same = (datasets.read(source, target="word", split_seed=0) for source in (path, CSV))
     assert (data.name, data.target, data.schema.source) == ("people.csv", "word", "inferred")
     assert [data.schema.encode(part).shape for part in (data.train, data.test)] == [(13, 2), (7, 2)]
-    assert data.content.keyed(b"it") == hmac.digest(b"it", hashlib.sha256(CSV).digest(), "sha256").hex()
+    assert data.content.keyed_hash(b"it") == hmac.digest(b"it", hashlib.sha256(CSV).digest(), "sha256").hex()
     pd.testing.assert_frame_equal(same.train, data.train)
     assert data != same  # frames have no plain truth value: a field-wise comparison would raise
 
 
-def test_what_a_person_gives_is_parsed_by_another_process(monkeypatch):
+def test_uploaded_files_are_parsed_by_another_process(monkeypatch):
     monkeypatch.undo()
-    given, here = [], reading.table_of
-    monkeypatch.setattr(reading, "table_of", None)
-    monkeypatch.setattr(reading, "table_from", lambda raw, name, how: given.append(raw) or here(raw, name, **how))
+    given, here = [], reading.parse_table
+    monkeypatch.setattr(reading, "parse_table", None)
+    monkeypatch.setattr(reading, "parse_in_worker", lambda raw, name, how: given.append(raw) or here(raw, name, **how))
     assert len(datasets.read(CSV, test_share=0).train) == 20
     assert given == [CSV]
 
 
-def test_no_sum_of_the_rows_leaves_a_data_set_and_rows_without_a_file_go_by_themselves():
+def test_no_checksum_leaves_a_data_set_and_rows_without_a_file_are_hashed():
     data = datasets.read(CSV, "people.csv")
     plain = hashlib.sha256(CSV).hexdigest()
-    assert plain not in repr(data) + data.token + data.content.keyed(b"a secret") + repr(data.content)
-    assert data.content.keyed(b"a secret") != data.content.keyed(b"another")
+    assert plain not in repr(data) + data.token + data.content.keyed_hash(b"a secret") + repr(data.content)
+    assert data.content.keyed_hash(b"a secret") != data.content.keyed_hash(b"another")
     frame = pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "y"]})
     one, two = frame.head(1), frame.tail(2)
-    keys = [datasets.Content.of_rows(*tables).keyed(b"") for tables in ((one, two), (two, one), (frame,), (one, two))]
+    keys = [
+        datasets.Content.from_rows(*tables).keyed_hash(b"") for tables in ((one, two), (two, one), (frame,), (one, two))
+    ]
     assert (len({*keys}), keys[0]) == (3, keys[3])
 
 
@@ -131,7 +133,7 @@ def test_declared_numbers_are_numbers_for_people_and_their_codes_are_those_of_th
     np.testing.assert_array_equal(DECLARED.encode(odd)[:-1], DECLARED.encode(plain))
 
 
-def test_read_keeps_a_declared_schema_and_no_word_of_how_the_file_is_written():
+def test_read_keeps_a_declared_schema_and_drops_the_file_settings():
     data = datasets.read(CSV, schema=DECLARED, target="age", test_share=0, delimiter=",")
     assert (data.schema.source, data.target, len(data.test)) == ("declared", "age", 0)
     assert set(data.reading) == {"test_share", "split_seed"}
@@ -141,7 +143,7 @@ def test_read_keeps_a_declared_schema_and_no_word_of_how_the_file_is_written():
         datasets.read(CSV, schema=DECLARED, target="height")
 
 
-def test_nothing_is_fetched_unasked_and_offline_the_error_says_what_to_do(offline, tmp_path):
+def test_nothing_is_fetched_by_default_and_the_error_says_what_to_do(offline, tmp_path):
     for download, cause in ((False, "not found"), (True, "could not be fetched")):
         assert not offline
         with pytest.raises(DataError, match=cause) as caught:
@@ -172,8 +174,8 @@ def test_a_download_is_checked_cached_and_then_found(offline, monkeypatch, tmp_p
         served[address] = text.replace(b"\n", b"\r\n") + b"\r\n"  # as some mirrors have it
     monkeypatch.setattr(urllib.request, "urlopen", lambda address, **_: io.BytesIO(served.pop(address)))
     fetched = datasets.load("adult", download=True)
-    assert fetched.content.keyed(b"") == adult.content.keyed(b"")
-    assert datasets.load("adult").content.keyed(b"") == adult.content.keyed(b"")  # now from the cache
+    assert fetched.content.keyed_hash(b"") == adult.content.keyed_hash(b"")
+    assert datasets.load("adult").content.keyed_hash(b"") == adult.content.keyed_hash(b"")  # now from the cache
 
 
 def test_schemas_are_the_documentation_and_the_codebook():
@@ -215,14 +217,14 @@ def test_big5_rows():
     assert codes[rows["age"] > 100, big5.schema.index("age")].min() == 15
 
 
-def test_simulated_rows_need_neither_file_nor_network_and_are_told_apart(offline):
+def test_simulated_data_sets_need_neither_file_nor_network_and_differ(offline):
     found = [datasets.load(name) for name in datasets.BANK_CARDS]
     for name, data in zip(datasets.BANK_CARDS, found, strict=True):
         assert (data.name, data.target, data.schema) == (name, "customer-value", declared_schema("bank cards"))
         assert "no person" in data.note
     again = datasets.load(name)
     pd.testing.assert_frame_equal(data.train, again.train)
-    assert len({data.token for data in found} | {data.content.keyed(b"") for data in found}) == 4
+    assert len({data.token for data in found} | {data.content.keyed_hash(b"") for data in found}) == 4
     plain, dependent = (data.train["deposits"].corr(data.train["loans"]) for data in found)
     assert plain > 0.1 > -0.1 > dependent  # in the first both rise with the class alone
     assert not offline

@@ -1,13 +1,13 @@
-"""Lines that were read off rows: what rounds their bounds, and what makes them declared."""
+"""Lines that were read from rows: how their bounds are rounded, and what makes them declared."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from strangers import customers, visits
+from sample_tables import customers, visits
 
 from dpcore import Column, Schema, Taxonomy
-from dpcore.datasets.proposals import outward, round_columns, undeclared_columns
+from dpcore.datasets.proposals import round_bounds_outward, round_columns, undeclared_columns
 from dpcore.domain.taxonomy_tree import intervals
 
 
@@ -32,24 +32,24 @@ def number(low: float, high: float, kind: str = "continuous", form: str = "") ->
         (Column(name="x", kind="date", lower="2021-03-05", upper="2021-03-20"), "2021-03-05 to 2021-03-20"),
     ],
 )
-def test_bounds_are_rounded_to_what_one_would_say(column: Column, told: str) -> None:
-    found = outward(column)
+def test_bounds_become_round_numbers(column: Column, told: str) -> None:
+    found = round_bounds_outward(column)
     if column.kind == "date" or column.number_format:
         ends = [found.format_value(end) for end in (found.lower, found.upper)]
     else:
         ends = [str(int(end)) if column.whole else str(end) for end in (found.lower, found.upper)]
     assert " to ".join(ends) == told
-    assert outward(found) == found
+    assert round_bounds_outward(found) == found
 
 
 def test_rounding_leaves_no_row_outside_and_is_done_once() -> None:
     rng = np.random.default_rng(2)
     for low, high in np.sort(rng.choice([-1, 1], (100, 2)) * 10 ** rng.uniform(-6, 11, (100, 2))).tolist():
         for column in (number(low, high), number(np.floor(low), np.ceil(high), "integer")):
-            found = outward(column)
+            found = round_bounds_outward(column)
             assert found.lower <= column.lower < column.upper <= found.upper
-            assert outward(found) == found
-            edges = outward(replace(column, bins=16)).edges
+            assert round_bounds_outward(found) == found
+            edges = round_bounds_outward(replace(column, bins=16)).edges
             assert edges[1] > column.lower
             assert edges[-2] <= column.upper  # no bin at an end is empty
     for frame in (visits(400), customers(400)):
@@ -63,10 +63,10 @@ def test_rounding_leaves_no_row_outside_and_is_done_once() -> None:
 def test_bounds_that_can_be_no_rounder_stay() -> None:
     vast = number(-1.7e308, 1e300)
     few = replace(number(296, 19848), bins=(1000.0, 5000.0))
-    assert outward(vast) == vast
-    assert outward(few).bins == few.bins
+    assert round_bounds_outward(vast) == vast
+    assert round_bounds_outward(few).bins == few.bins
     tree = replace(number(17, 90, "integer"), taxonomy=intervals(number(17, 90, "integer"), 4))
-    assert outward(tree).upper == 90
+    assert round_bounds_outward(tree).upper == 90
 
 
 WORDS = {"town": ("a", "b"), "own": ("c",)}
@@ -85,7 +85,7 @@ SCHEMA = Schema(columns=(number(17, 90, "integer"), *WORDED), source="inferred")
         ("town", {"taxonomy": Taxonomy.flat(("a", "b"), "any")}, False),
     ],
 )
-def test_who_changes_bounds_or_categories_declares_a_line(name: str, given: dict[str, object], declares: bool) -> None:
+def test_a_change_of_bounds_or_categories_declares_a_line(name: str, given: dict[str, object], declares: bool) -> None:
     columns = [replace(each, **given) if each.name == name else each for each in SCHEMA.columns]
     left = [one for one in ("x", "town") if one != name or not declares]
     assert [*undeclared_columns(replace(SCHEMA, columns=tuple(columns)), SCHEMA, ["x", "town"], [])] == left

@@ -1,4 +1,4 @@
-"""The first rows of long tables: whole rows only, read as any file is, and about how many there are."""
+"""The first rows of large files: complete rows only, and an estimate of the number of all rows."""
 
 import gzip
 
@@ -8,7 +8,7 @@ import pytest
 from files import read_frame
 
 from dpcore.datasets import streams
-from dpcore.datasets.streams import head
+from dpcore.datasets.streams import read_head
 from dpcore.errors import DataError
 
 FRAME = pd.DataFrame({"a": np.arange(2_000), "b": [f'say "{i % 7}"\nline two, and more' for i in range(2_000)]})
@@ -26,7 +26,7 @@ def test_the_first_whole_rows_of_a_text(tmp_path, monkeypatch, encoding, most):
     monkeypatch.setattr(streams, "HEAD_BYTES", most)
     path = tmp_path / "rows.csv"
     path.write_bytes(FRAME.assign(b=FRAME["b"] + "é").to_csv(index=False).encode(encoding))
-    found, whole = head(path, encoding=encoding), read_frame(path, encoding=encoding)
+    found, whole = read_head(path, encoding=encoding), read_frame(path, encoding=encoding)
     assert 5 < len(found.frame) <= 100
     pd.testing.assert_frame_equal(found.frame, whole.head(len(found.frame)))
     assert found.rows == pytest.approx(2_000, rel=0.1)
@@ -34,11 +34,11 @@ def test_the_first_whole_rows_of_a_text(tmp_path, monkeypatch, encoding, most):
 
 def test_parquet_says_how_many_rows_it_has_and_packed_text_does_not(tmp_path):
     FRAME.to_parquet(tmp_path / "rows.parquet", row_group_size=700)
-    found = head(tmp_path / "rows.parquet")
+    found = read_head(tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(found.frame, read_frame(tmp_path / "rows.parquet").head(100))
     assert found.rows == 2_000
     (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(FRAME.to_csv(index=False).encode()))
-    packed = head(tmp_path / "rows.csv.gz")
+    packed = read_head(tmp_path / "rows.csv.gz")
     assert len(packed.frame) == 50  # of two lines each
     assert packed.rows is None
 
@@ -46,12 +46,12 @@ def test_parquet_says_how_many_rows_it_has_and_packed_text_does_not(tmp_path):
 def test_the_rows_of_a_folder_are_those_of_all_its_files(tmp_path):
     FRAME.to_csv(tmp_path / "a.csv", index=False)
     FRAME.head(70).to_parquet(tmp_path / "c.parquet")
-    assert head(tmp_path).rows == pytest.approx(2_070, rel=0.1)
+    assert read_head(tmp_path).rows == pytest.approx(2_070, rel=0.1)
     (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n"))
-    assert head(tmp_path).rows is None
+    assert read_head(tmp_path).rows is None
 
 
-def test_what_cannot_be_read_is_said(tmp_path):
+def test_unreadable_paths_are_refused_with_a_remedy(tmp_path):
     for name, raw, cause in (
         ("rows.csv", b"a,b\n1,\xe9\n", "not valid UTF-8"),
         ("rows.csv.gz", b"a,b\n1,2\n", "damaged"),
@@ -59,7 +59,7 @@ def test_what_cannot_be_read_is_said(tmp_path):
     ):
         (tmp_path / name).write_bytes(raw)
         with pytest.raises(DataError, match=cause):
-            head(tmp_path / name)
+            read_head(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_what_cannot_be_read_is_said(tmp_path):
         (b"a,b,c\n", b"\x1b$B;3ED\x1b(B,1,2\n", "seems to be iso2022_jp"),
     ],
 )
-def test_a_long_file_that_is_not_utf_8_is_told_by_its_header_and_by_no_row(tmp_path, monkeypatch, header, odd, told):
-    monkeypatch.setattr("dpcore.datasets.delimited.PIECE", 200)
+def test_the_error_for_another_encoding_shows_the_header_and_no_row(tmp_path, monkeypatch, header, odd, told):
+    monkeypatch.setattr("dpcore.datasets.delimited_text.PIECE", 200)
     path, rows = tmp_path / "rows.csv", b"s3cret,1,x\n" * 50
     path.write_bytes(header + rows + odd + rows)
     with pytest.raises(DataError, match=told) as refused:
-        streams.Source(path, path.name).opened(lambda: None)
+        streams.TableFile(path, path.name).open_blocks(lambda: None)
     assert "s3cret" not in str(refused.value)

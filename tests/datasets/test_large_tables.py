@@ -1,4 +1,4 @@
-"""Tables whose cells take much more memory than their files: what reaches the program is of the order of the file."""
+"""Tables whose cells would take much more memory than their files."""
 
 import numpy as np
 import pandas as pd
@@ -17,14 +17,14 @@ TEXTS = pa.array(["x" * 30_000] * 400).dictionary_encode()
 
 
 @pytest.mark.parametrize("cells", [TEXTS, TIMES], ids=["texts", "times"])
-def test_cells_that_repeat_take_the_memory_of_different_ones(cells):
+def test_repeated_texts_are_stored_once(cells):
     frame = read_frame(parquet(pa.table({"a": cells, "b": np.arange(len(cells)) % 3})), "t.parquet")
     assert frame["a"].memory_usage(index=False, deep=True) < 4 * MB
     assert frame["a"].iloc[0] == str(cells[0].cast(pa.string()))
     assert len(frame) == len(cells)
 
 
-def test_all_texts_of_a_table_together_have_the_limit():
+def test_the_size_of_all_texts_is_limited():
     column = pa.array([SECRET * 1_000] * 60).dictionary_encode()  # 360 kB; the limit is five times 100 kB
     assert len(read_frame(parquet(pa.table({"a": column, "b": range(60)})), "t.parquet", max_bytes=100_000)) == 60
     assert "Unpacked" in refused(parquet(pa.table({"a": column, "b": column})), "t.parquet", max_bytes=100_000)
@@ -46,7 +46,7 @@ DECLARED = Schema(
 
 
 def test_dictionaries_and_texts_are_one_table(monkeypatch):
-    """How the cells are stored hangs on the size of the table; nothing that is made of them may."""
+    """The size of a table decides how cells are stored, and must not change any result."""
     raw = ("word;n;day;x\n" + "".join(";".join(row) + "\n" for row in ROWS * 100)).encode()
     plain = read_frame(raw, missing=("?",))  # empty texts are cells
     monkeypatch.setattr(formats, "SMALL", 0, raising=False)

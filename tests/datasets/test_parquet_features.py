@@ -1,4 +1,4 @@
-"""Sound Parquet is read; what cannot be read is named, and never called damaged."""
+"""Sound Parquet is read; an unsupported feature is named, and the file is not called damaged."""
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ def long_cells(raw: bytes, path) -> list[object]:
 
 
 def test_texts_of_any_encoding_are_read(tmp_path):
-    """Other writers choose them where they are asked for version 2 of Parquet."""
+    """Other writers use such encodings for version 2 of Parquet."""
     kind = pa.string_view() if NEW_ARROW else pa.string()
     for encoding, pages in (("DELTA_BYTE_ARRAY", "2.0"), ("DELTA_LENGTH_BYTE_ARRAY", "1.0")):
         how = {"column_encoding": {"a": encoding, "b": "DELTA_BINARY_PACKED"}, "data_page_version": pages}
@@ -31,7 +31,7 @@ def test_times_of_an_unknown_zone_are_read_as_utc_and_it_is_said(tmp_path):
     raw = parquet(pa.table({"a": times, "b": range(3)}))
     frame = read_frame(raw, "t.parquet")
     assert frame["a"].fillna("").tolist() == ["1970-01-01 00:00:00.000Z", "", "1970-01-02 00:00:00.000Z"]
-    assert "'Mars/Base', which is not known here" in frame.attrs["read_as"]["doubts"]
+    assert "unknown time zone 'Mars/Base'" in frame.attrs["read_as"]["doubts"]
     assert long_cells(raw, tmp_path / "t.parquet")[0] == "1970-01-01 00:00:00.000Z"
 
 

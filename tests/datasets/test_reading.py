@@ -1,4 +1,4 @@
-"""Reading files: what is found in good ones, and what is said of doubtful ones."""
+"""Reading files: the cells of good files, and the warnings about doubtful ones."""
 
 import bz2
 import gzip
@@ -13,7 +13,7 @@ import pytest
 from files import SECRET, TABLE, parquet, read_frame, refused, workbook, zipped
 
 from dpcore.dashboard.intake import ENCODINGS
-from dpcore.datasets.delimited import MISSING_CELLS
+from dpcore.datasets.delimited_text import MISSING_CELLS
 
 
 def test_header_marks_and_declarations_say_how_a_text_is_read():
@@ -69,7 +69,7 @@ def test_one_row_does_not_change_how_the_others_are_read():
         assert frame.head(9).to_numpy().tolist() == [["Genf", f"{i},5", str(i)] for i in range(9)]
 
 
-def test_what_is_asked_for_wins():
+def test_declared_settings_override_the_defaults():
     raw = "a|b;c\n1|2,5;é\n".encode("cp850")
     frame = read_frame(raw, delimiter=";", encoding="cp850", decimal=".")
     assert [frame.columns.tolist(), frame.iloc[0].tolist()] == [["a|b", "c"], ["1|2,5", "é"]]
@@ -91,7 +91,7 @@ def test_cells_stay_text_but_for_decimal_commas_missing_ones_and_spaces_around()
     assert frame["a"].tolist() == cells
 
 
-def test_what_may_be_misread_is_said():
+def test_doubtful_readings_cause_warnings():
     for raw, words in (
         ("a,b\n1,2\n\ufeffa,b\n3,4\n", "byte order mark"),
         ("a,b\nZ\ufffdrich,1\n", "replacement characters"),

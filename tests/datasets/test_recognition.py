@@ -1,13 +1,13 @@
-"""What columns seem to be: two tables as strangers have them, the sample, columns by hand, and anything at all."""
+"""Recognized roles of columns: two typical tables, the sample, single columns, and random tables."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strangers import customers, visits
+from sample_tables import customers, visits
 
-from dpcore.datasets.headers import kinds_of_header, parts
+from dpcore.datasets.headers import header_words, kinds_of_header
 from dpcore.datasets.proposals import propose_orders, propose_pairs
 from dpcore.datasets.recognition import class_column, recognize
 from dpcore.domain.dates import iso
@@ -26,8 +26,8 @@ def test_a_hospital_s_table():
     found = {each.name: each for each in recognize(rows)}
     kinds = dict.fromkeys(rows, "category") | {"visit_id": "identifier", "patient_id": "identifier", "notes": "text"}
     kinds |= {"admitted": "date", "discharged": "date", "birth_date": "date", "bill": "continuous"}
-    assert {name: each.what for name, each in found.items()} == kinds
-    assert [name for name, each in found.items() if not each.kept] == ["visit_id", "patient_id", "notes"]
+    assert {name: each.role for name, each in found.items()} == kinds
+    assert [name for name, each in found.items() if not each.keep] == ["visit_id", "patient_id", "notes"]
     assert found["visit_id"].reason == "4,000 different values in 4,000 rows: an identifier"
     assert not found["visit_id"].repeats
     patient, most = found["patient_id"], rows["patient_id"].value_counts().max()
@@ -77,7 +77,7 @@ def test_a_company_s_table():
     kinds = dict.fromkeys(rows, "category") | {"customerID": "identifier", "signup": "date", "country": "constant"}
     kinds |= {"monthly_charge": "continuous", "satisfaction": "continuous"}
     kinds |= dict.fromkeys(["tenure", "calls", "discount"], "integer")
-    assert {name: each.what for name, each in found.items()} == kinds
+    assert {name: each.role for name, each in found.items()} == kinds
     schema = Schema.infer(rows, keep=["postcode"])  # which six rows have each
     forms = [schema[name].number_format for name in ("monthly_charge", "discount")]
     assert forms == ["$1,234.50", "1234 %"]
@@ -134,10 +134,10 @@ def test_a_company_s_table():
 )
 def test_single_columns(name, cells, what):
     found = one(name, cells)
-    assert found.what == what, found
-    assert found.kept == (what in ("date", "integer", "continuous", "category") and found.values <= 1_000)
+    assert found.role == what, found
+    assert found.keep == (what in ("date", "integer", "continuous", "category") and found.values <= 1_000)
     assert found.reason
-    if found.possible and what != "unreadable":
+    if found.usable and what != "unreadable":
         column = Schema.infer(pd.DataFrame({name: cells, "other": [1, 2] * (len(cells) // 2)}), keep=[name])[name]
         column.encode(pd.Series(cells))
 
@@ -158,11 +158,11 @@ def test_single_columns(name, cells, what):
 )
 def test_the_order_of_day_and_month_is_decided_over_the_whole_column(cells, form, doubt):
     found = one("when", cells * 5)
-    assert (found.what, found.fields["number_format"], bool(found.doubt)) == ("date", form, doubt)
-    assert one("when", ["13/03/2021", "03/13/2021"] * 9).what == "category"
+    assert (found.role, found.fields["number_format"], bool(found.doubt)) == ("date", form, doubt)
+    assert one("when", ["13/03/2021", "03/13/2021"] * 9).role == "category"
 
 
-def test_the_class_is_called_so_and_has_few_values_or_there_is_none():
+def test_the_class_has_a_header_for_classes_and_few_values():
     rows = pd.DataFrame({"label": ["a", "b"] * 20, "class": list("ab") * 20, "word": list("xy") * 20})
     assert class_column(recognize(rows)) == "class"
     assert class_column(recognize(rows[["label", "word"]])) == "label"
@@ -176,7 +176,7 @@ def test_the_class_is_called_so_and_has_few_values_or_there_is_none():
 
 
 def test_headers_are_read_by_their_words():
-    assert parts("patientID") == parts("patient_id") == parts("Patient Id") == ["patient", "id"]
+    assert header_words("patientID") == header_words("patient_id") == header_words("Patient Id") == ["patient", "id"]
     assert kinds_of_header("idle") == kinds_of_header("paid") == kinds_of_header("grid") == set()
     assert kinds_of_header("customerid") == {"identifier"}
     assert kinds_of_header("department_name") == set()
@@ -190,12 +190,12 @@ tables = st.dictionaries(st.text(max_size=8), st.lists(cells, min_size=6, max_si
 
 
 @given(tables)
-def test_no_table_makes_it_raise(columns):
+def test_recognition_never_raises(columns):
     frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
     for stored in (frame, frame.infer_objects()):
         found = recognize(stored)
         assert [each.name for each in found] == list(frame.columns)
-        possible = [each.name for each in found if each.possible]
+        possible = [each.name for each in found if each.usable]
         if possible:
             schema = Schema.infer(stored, keep=possible)
             assert schema.encode(stored).shape == (6, len(schema))
@@ -204,11 +204,11 @@ def test_no_table_makes_it_raise(columns):
 def test_tables_without_rows_and_without_columns():
     assert recognize(pd.DataFrame()) == ()
     found = recognize(pd.DataFrame({"a": [], "b": pd.Series([], dtype="datetime64[ns]")}))
-    assert [each.what for each in found] == ["empty"] * 2
+    assert [each.role for each in found] == ["empty"] * 2
 
 
 def test_cells_of_spaces_are_missing_and_no_category():
-    """A category that nobody sees would stand in the schema, and in the release as a value."""
+    """An invisible category would be in the schema, and a value of the release."""
     schema = Schema.infer(pd.DataFrame({"a": ["x", " "] * 50, "b": ["u", "v"] * 50}))
     assert schema["a"].categories == ("x",)
     assert schema["a"].missing

@@ -1,4 +1,4 @@
-"""Files that are refused, and that what they are told helps and repeats no cell."""
+"""Files that are refused with an error that helps and quotes no cell."""
 
 import bz2
 import gzip
@@ -28,7 +28,7 @@ def test_bad_texts():
         assert words in refused(text.encode()), text
 
 
-def test_bad_wishes_and_files_that_are_not_there_or_too_large(tmp_path):
+def test_bad_arguments_and_missing_or_large_files_are_refused(tmp_path):
     for options, words in (
         ({"delimiter": '"'}, "one plain character"),
         ({"encoding": "ascii"}, "not valid ascii"),

@@ -1,4 +1,4 @@
-"""Schemas as other programs write them: what survives, what is named as lost, and what nobody is made to believe."""
+"""Schemas in the formats of other programs: what is kept, and what is reported as lost."""
 
 import json
 from dataclasses import replace
@@ -28,11 +28,11 @@ def lost_by(name: str) -> set[str]:
 
 def test_every_format_names_what_it_loses_and_keeps_the_rest() -> None:
     table = {"bins", "taxonomies", "the class column"}
-    rows = {"the most rows that there may be", "whose rows they are", "how numbers and dates are written"}
+    rows = {"the largest number of rows", "the privacy unit", "how numbers and dates are written"}
     assert (lost_by("dpcore"), lost_by("frictionless")) == (set(), table | rows)
     assert lost_by("sdv") == table | rows | {"descriptions"}
     values = {"the names of categories", "where cells may be missing", "descriptions", "ordered categories"}
-    values |= {"the bounds of numbers", "the bounds of dates", "what is a number and what a category"}
+    values |= {"the bounds of numbers", "the bounds of dates", "which columns are numbers and which categories"}
     assert lost_by("private-pgm") == table | rows | values
 
 
@@ -44,9 +44,9 @@ def test_dpcore_table_schema_and_sdv_come_back() -> None:
     for name, lost, source in (("frictionless", plain, "declared"), ("sdv", plain | {"description": ""}, "inferred")):
         known, words = schema_formats.read(schema_formats.write(TABLE, name)[0])
         assert known.schema() == Schema(columns=tuple(replace(column, **lost) for column in TABLE), source=source)
-        assert "read off rows" in words[-1]
+        assert "inferred from rows" in words[-1]
     assert "SDV may have detected these ranges from the rows" in words[0]  # as SDV does unasked: nobody declared them
-    assert "Column 'who' names persons or rows, and is left out." in words
+    assert "Column 'who' identifies persons or rows, and is left out." in words
 
 
 def test_sdv_before_2_knows_types_alone() -> None:
@@ -63,11 +63,11 @@ def test_sdv_before_2_knows_types_alone() -> None:
     assert known.outline["edu"].categories == EDU.categories
     with pytest.raises(SchemaError, match="describe 2 tables"):
         schema_formats.read(json.dumps(document | {"tables": document["tables"] | {"u": {}}}))
-    with pytest.raises(SchemaError, match=r"a version that.* Load them by Metadata\.load_from_json"):
+    with pytest.raises(SchemaError, match=r"a version that.* Load it by Metadata\.load_from_json"):
         schema_formats.read(json.dumps(document | {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1"}))
 
 
-def test_a_domain_is_of_codes() -> None:
+def test_a_private_pgm_domain_describes_codes() -> None:
     text, _ = schema_formats.write(TABLE, "private-pgm")
     assert json.loads(text) == {"age": 12, "pay": 17, "born": 16, "<b>sex</b>": 2, "edu": 3}
     schema = schema_formats.read(text)[0].schema()
@@ -89,7 +89,7 @@ def test_table_schema_as_others_write_it() -> None:
     assert text[2] == "Column 'id' is the key of rows, and is left out."
 
 
-def test_what_was_read_off_rows_is_not_laundered() -> None:
+def test_inferred_schemas_do_not_become_declared() -> None:
     inferred = replace(TABLE, source="inferred")
     for name in FORMATS:
         if name == "dpcore":
@@ -133,7 +133,7 @@ def test_yaml_is_refused_with_what_to_do() -> None:
 
 
 def test_a_document_of_too_many_columns_is_refused_before_any_of_them_is_looked_at() -> None:
-    """Each of these columns is wrong: whoever looked at one would say so."""
+    """Each of these columns is wrong, so an error about one would show that it was read."""
     for head in ({"format": "dpcore schema 1", "columns": [0] * 1_001}, {"fields": [0] * 1_001}):
         with pytest.raises(SchemaError, match="has 1,001 columns; at most 1,000 are allowed"):
             schema_formats.read(json.dumps(head))

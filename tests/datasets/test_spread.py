@@ -1,12 +1,12 @@
-"""Numbers that stand for a missing one, lie far away, or have few levels; words among them, and flags in a row."""
+"""Numbers that mean missing values, outliers, few levels, words among numbers, and one-hot flags."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.datasets.proposals import column_of_flags, outward, round_columns
+from dpcore.datasets.proposals import column_of_flags, round_bounds_outward, round_columns
 from dpcore.datasets.recognition import recognize
-from dpcore.datasets.spread import spread_of
+from dpcore.datasets.spread import number_spread
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
@@ -20,18 +20,18 @@ def one(name, cells):
 
 def spread(cells, whole=True):
     numbers, counts = np.unique(np.asarray(cells, dtype=float), return_counts=True)
-    return spread_of(numbers, counts, None, whole=whole, fine=0)
+    return number_spread(numbers, counts, None, whole=whole, per_unit=0)
 
 
 def test_words_among_numbers_count_as_missing_and_are_named():
     cells = [*map(str, RNG.integers(900, 90_000, 500)), *["refused"] * 6, "N"]
     found = one("rent", cells)
-    assert (found.what, found.odd) == ("integer", ("refused", "N"))
-    assert "refused, N (7×): they count as missing." in found.doubt
+    assert (found.role, found.odd) == ("integer", ("refused", "N"))
+    assert "refused, N (7×): these values count as missing." in found.doubt
     column = Schema.infer(pd.DataFrame({"rent": cells}))["rent"]
     assert (column.missing, column.outside) == (True, "clip")
     assert (column.encode(pd.Series(["refused"])) == column.size - 1).all()
-    assert one("rent", ["12", "x"] * 200).what == "category"  # half of them are words
+    assert one("rent", ["12", "x"] * 200).role == "category"  # half of them are words
 
 
 @pytest.mark.parametrize("mark", [-9, 999, 99_999])
@@ -83,17 +83,17 @@ MONTHS = [f"{month:02}/01/{year}" for year in range(2015, 2021) for month in ran
         (pd.to_datetime(pd.Series(MONTHS[::12]), format="%m/%d/%Y"), "year"),
     ],
 )
-def test_a_grid_is_proposed_and_what_is_drawn_lies_on_it(cells, step):
+def test_a_grid_is_proposed_and_synthetic_values_lie_on_it(cells, step):
     rows = pd.DataFrame({"x": cells})
     proposed = Schema.infer(rows)["x"]
-    for column in (proposed, outward(proposed)):
+    for column in (proposed, round_bounds_outward(proposed)):
         assert column.step == step
         drawn = column.decode(column.encode(rows["x"]), np.random.default_rng(1))
         again = Schema.infer(pd.DataFrame({"x": drawn}))["x"]
         assert (again.step, again.number_format) == (step, column.number_format)
 
 
-def test_flags_that_are_one_column_are_said_to_be():
+def test_one_hot_flags_are_proposed_as_one_column():
     flags = np.eye(4, dtype=int)[RNG.integers(0, 4, 300)]
     rows = pd.DataFrame(flags, columns=list("abcd")).assign(other=RNG.integers(0, 2, 300))
     first, *others = recognize(rows)

@@ -41,7 +41,7 @@ def delimited(table: list[list[str]], delimiter: str, quoting: int) -> bytes:
 
 
 def stored(text: str) -> object:
-    """A cell as a program keeps it that reads numbers where it can, and writes them as they were."""
+    """Return a cell as a number if its text comes back from the number, else as text."""
     for kind in (int, float):
         try:
             if str(kind(text)) == text and abs(kind(text)) < 2**63:
@@ -107,7 +107,7 @@ def test_a_row_changes_its_own_codes_only(kind, table, place, other):
 
 @pytest.mark.parametrize("kind", FILES)
 def test_one_cell_among_numbers(kind):
-    """The columns of plain numbers, in which one cell used to decide the type of all."""
+    """One cell once decided the type of a whole column of numbers."""
     table = [[f"p{i}", str(i), f"{i / 2}", str(i % 3), str(2**53 + i)] for i in range(4)]
     for cell in ("x", "", "0.5", "9007199254740993", "1,5", "007", "2020-01-01 10:00"):
         neighbors_keep_their_codes(table, 2, ["p", cell, cell, cell, cell], kind)

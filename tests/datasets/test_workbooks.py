@@ -1,4 +1,4 @@
-"""Workbooks: which sheet is read, which rows are rows, and what becomes of cells that are no plain text."""
+"""Workbooks: which sheet and rows are read, and how cells become text."""
 
 import datetime
 
@@ -27,11 +27,11 @@ def test_hidden_sheets_and_charts_are_not_read_and_that_is_said():
     book = book_of(["a", "b"], ["x", 1])
     book.create_chartsheet("chart", 0)
     book["Sheet"].sheet_state = "hidden"
-    with pytest.raises(DataError, match="no sheet that can be seen"):
+    with pytest.raises(DataError, match="no visible sheet"):
         read(book)
 
 
-def test_cells_become_text_each_by_itself():
+def test_each_cell_becomes_text_by_itself():
     cells = {3: "3", 3.5: "3.5", True: "True", "03": "03", " x ": "x", datetime.time(1, 2): "01:02:00"}
     cells |= {datetime.date(2020, 2, 3): "2020-02-03", datetime.datetime(2020, 2, 3, 4, 5): "2020-02-03 04:05:00"}
     frame = read(book_of([], ["a", " b "], *[[cell, "k"] for cell in cells]))
@@ -63,7 +63,7 @@ def test_the_table_may_stand_anywhere_and_ends_with_the_last_row_that_has_a_cell
     assert read(book)["a"].isna().tolist() == [False, True]
 
 
-def test_names_that_nobody_can_see_are_refused_or_said():
+def test_invisible_characters_in_headers_are_refused_or_reported():
     with pytest.raises(DataError, match="column 2"):
         read(book_of(["a", "\u200b\u2060"], ["x", 1]))
     assert "look alike" in read(book_of(["a", "a\u200b"], ["x", 1])).attrs["read_as"]["doubts"]

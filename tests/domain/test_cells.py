@@ -1,4 +1,4 @@
-"""A cell has one text and one number, however its column is stored."""
+"""A cell has one text and at most one number, whatever the storage type of its column."""
 
 import contextlib
 import datetime
@@ -21,7 +21,7 @@ LISTED = Column(name="n", kind="categorical", categories=WORDS, missing=True, ou
 CODED = (NUMBER, WHOLE, LISTED)
 
 
-def test_what_is_a_number():
+def test_texts_that_are_numbers():
     said = {"3": 3, " 3.0 ": 3, "+3": 3, "3e0": 3, "3.": 3, ".5": 0.5, "007": 7, "-1E-2": -0.01, "inf": np.inf}
     said |= {"-Infinity": -np.inf, "1e400": np.inf, "9007199254740993": 2.0**53}
     words = ("", "nan", "x", "0x1f", "1_000", "1,000", "1 000", "３", "٣", "50%", "True", "1e", "+")
@@ -56,8 +56,8 @@ values = st.sampled_from(TEXTS) | plain | st.dates(datetime.date(1990, 1, 1)) | 
 
 
 @given(st.lists(values, min_size=1, max_size=4), st.data())
-def test_a_code_does_not_hang_on_how_the_column_is_stored(cells, data):
-    """Each cell alone, all of them as objects, as inferred, as text, as categories, in Arrow, and beside a word."""
+def test_codes_do_not_depend_on_the_storage_type(cells, data):
+    """Each cell alone, and all as objects, inferred, text, categories, Arrow, and beside a word."""
     table = pd.Series(cells, dtype=object)
     texts = table.map(str, na_action="ignore")
     stored = [table, table.infer_objects(), texts, texts.astype("category")]
@@ -87,7 +87,7 @@ def test_numeric_columns_are_coded_as_their_texts():
     assert [texts[index] for index in indices] == ["a\0", "a", "\ud800"]
 
 
-def test_people_see_numbers_where_all_cells_are_plain_ones():
+def test_columns_of_plain_numbers_are_parsed_for_people():
     def table(cells):
         return pd.DataFrame({"a": pd.Series(cells, dtype="str"), "b": "1"})
 

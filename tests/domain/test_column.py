@@ -1,4 +1,4 @@
-"""Columns: what a cell's code is, that cells drawn for codes have these, and which declarations are refused."""
+"""Columns: codes of cells, cells decoded from codes, and declarations that are refused."""
 
 import json
 from dataclasses import replace
@@ -159,7 +159,7 @@ def test_contradicting_columns_are_refused():
         Column(name="c", kind="continuous", lower=-1e308, upper=1e308)
 
 
-def test_columns_hold_plain_numbers_whatever_they_are_given():
+def test_fields_of_columns_become_python_numbers():
     for kind in (np.int8, np.float16):
         made = Column(name="n", kind="integer", lower=kind(0), upper=kind(9), bins=np.int64(5))
         assert Column.from_dict(json.loads(json.dumps(made.to_dict()))) == Column(**AGE | {"name": "n", "bins": 5})

@@ -1,4 +1,4 @@
-"""Dates: what is read as one, where units of the calendar begin, and what a column of them declares."""
+"""Dates: texts that are read as dates, starts of calendar units, and columns of dates."""
 
 import datetime as dt
 import json
@@ -68,7 +68,7 @@ def test_bins_lie_at_the_calendar_s_boundaries_and_are_called_so(bins, labels, c
     assert [months.min(), months.max()] == first or column.edges[1] > 400  # every day of a bin can be drawn
 
 
-def test_edges_of_weeks_are_mondays_and_of_the_year_1_nothing_is_asked():
+def test_weeks_begin_on_mondays_even_in_the_year_1():
     weeks = Column(name="d", kind="date", lower="1969-12-24", upper="1970-02-01", bins="week")
     assert {dt.date.fromisoformat(iso(day)).weekday() for day in weeks.edges[1:-1]} == {0}
     ends = Column(name="d", kind="date", lower="0001-01-01", upper="9999-12-31", bins="year")
@@ -108,7 +108,7 @@ def test_declarations_that_contradict_themselves_are_refused():
         assert caught.value.remedy, change
 
 
-def test_intervals_of_dates_are_read_as_dates_wherever_a_range_is_asked_for():
+def test_bounds_of_dates_are_read_as_dates_everywhere():
     schema = Schema(columns=(Column(**VISIT, bins="month", missing=True),))
     (column,) = schema
     assert column.interval(0, 3) == "2019-01 to 2019-03"
@@ -123,7 +123,7 @@ def test_intervals_of_dates_are_read_as_dates_wherever_a_range_is_asked_for():
     assert texts == ["≤ 2021-06-30", "> 2021-06-30", "≤ 2021-07-08", "> 2021-07-08", "< 2021-07-01", "≥ 2021-07-01"]
 
 
-def test_the_usual_unit_makes_a_few_dozen_bins():
+def test_the_default_unit_makes_a_few_dozen_bins():
     units = {"2020-01-20": "day", "2020-05-01": "week", "2022-12-31": "month", "2030-12-31": "quarter"}
     units["2120-01-01"] = "year"
     assert {last: default_unit(as_day("2020-01-01"), as_day(last)) for last in units} == units

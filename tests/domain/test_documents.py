@@ -1,4 +1,4 @@
-"""JSON from anybody: every entrance takes it or refuses it with a cause and a remedy, and nothing else."""
+"""JSON from anyone: every reader accepts it, or refuses it with a cause and a remedy."""
 
 import json
 from itertools import product
@@ -34,7 +34,7 @@ ENTRANCES = {
 }
 
 
-def test_every_entrance_refuses_what_is_not_strict_json():
+def test_every_reader_refuses_json_that_is_not_strict():
     for (name, entrance), (kind, text) in product(ENTRANCES.items(), WRONG.items()):
         with pytest.raises(DPCoreError) as caught:
             entrance(text)
@@ -47,7 +47,7 @@ def test_every_entrance_refuses_what_is_not_strict_json():
             json_value(text, SchemaError, "No", "Yes.", most=5)
 
 
-def test_json_stays_what_it_is():
+def test_json_reads_back_unchanged():
     for text in ('{"a": ["\\ud83d\\ude00", "\\\\ud800", 1e300, -0.0, 12345678901234567890]}', '"x"'):
         for given in (text, text.encode(), b"\xef\xbb\xbf" + text.encode()):
             assert json_value(given, SchemaError, "No", "Yes.") == json.loads(text)

@@ -1,4 +1,4 @@
-"""Where a schema's lines come from is kept for ever, and values that few rows have are in no line unasked."""
+"""Origins of a schema's columns are kept, and rare values are proposed only on request."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ def declared(schema: Schema) -> Schema:
     return replace(schema, source="declared", notes=())
 
 
-def test_who_declares_what_the_program_proposed_leaves_a_trace_of_it() -> None:
+def test_declared_proposals_keep_their_origin() -> None:
     schema = declared(Schema.infer(ROWS))
     every = dict.fromkeys(ROWS, "proposed")
     assert origins(schema) == every
@@ -44,7 +44,7 @@ def test_who_declares_what_the_program_proposed_leaves_a_trace_of_it() -> None:
     assert replace(schema["town"], origin="declared") == schema["town"]  # it says nothing of what the values are
 
 
-def test_one_word_changed_in_a_file_does_not_make_lines_somebodys_own() -> None:
+def test_editing_the_source_in_a_file_does_not_change_origins() -> None:
     read_off = Schema.infer(ROWS).to_json()
     assert set(origins(Schema.from_json(read_off.replace('"inferred"', '"declared"'))).values()) == {"proposed"}
     for source, meant in (("inferred", "proposed"), ("declared", "declared")):  # files from before lines said it
@@ -57,10 +57,10 @@ def test_one_word_changed_in_a_file_does_not_make_lines_somebodys_own() -> None:
         Schema.from_document(document)
 
 
-def test_lines_of_other_programs_are_from_a_document_and_such_a_document_loses_where_others_are_from() -> None:
+def test_lines_of_other_programs_have_the_origin_document() -> None:
     schema = declared(Schema.infer(ROWS))
     text, lost = schema_formats.write(schema, "frictionless")
-    assert any(line.startswith("where its lines come from (age, town, ill)") for line in lost)
+    assert any(line.startswith("the origin of each column's bounds or categories (age, town, ill)") for line in lost)
     assert set(origins(schema_formats.read(text)[0].outline).values()) == {"document"}
 
 
@@ -78,7 +78,7 @@ AGES = schema_table.format_values(Schema.infer(ROWS)["age"])  # with 16 bins
         ("age", {"values": AGES.replace("16", "4")}, "document", "document"),
     ],
 )
-def test_an_edited_line_says_so(name: str, edits: dict[str, object], before: str, after: str) -> None:
+def test_edited_lines_have_the_origin_changed(name: str, edits: dict[str, object], before: str, after: str) -> None:
     schema = Schema.infer(ROWS)
     document = schema.to_document()
     document["columns"] = [one | {"origin": before} for one in document["columns"]]
@@ -90,7 +90,7 @@ def test_an_edited_line_says_so(name: str, edits: dict[str, object], before: str
     assert (found.pop(name), {*found.values()}) == (after, {before})
 
 
-def test_a_town_of_few_people_is_in_no_schema_that_is_read_off_rows() -> None:
+def test_a_rare_value_is_in_no_inferred_schema() -> None:
     schema = Schema.infer(ROWS, target="ill")
     assert (schema["town"].categories, schema["ill"].categories) == (("Bonn", "Ulm"), ("no",))
     assert "Zqdorf" not in schema.to_json() + " ".join(schema.notes)
@@ -103,7 +103,7 @@ def test_a_town_of_few_people_is_in_no_schema_that_is_read_off_rows() -> None:
     assert Schema.infer(ten)["town"].categories == ("3", "a")  # however they are written
 
 
-def test_a_tiny_table_lists_nobody() -> None:
+def test_a_tiny_data_set_lists_no_rare_values() -> None:
     few = ROWS.groupby("town").head(3)
     schema = Schema.infer(few)
     assert not {"Bonn", "Ulm", "Zqdorf"} & {*schema["town"].categories}

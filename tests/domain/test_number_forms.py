@@ -1,4 +1,4 @@
-"""Numbers as they are written: which texts are which numbers, and what is drawn looks and is fine like them."""
+"""Number formats: which texts are which numbers, and how synthetic numbers are written."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ FORMS = ["1234.50", "$1,234.50", "1.234,50 €", "1234.5 %", "1234", "1 234,5 kr
 
 
 @pytest.mark.parametrize("text", FORMS)
-def test_a_form_reads_what_it_writes(text):
+def test_a_number_format_reads_what_it_writes(text):
     form = NumberFormat.from_example(text)
     assert str(form) == text
     numbers = np.round([-1234567.5, -0.5, 0, 1, 999, 1000, 1234.5], form.decimals)
@@ -22,7 +22,7 @@ def test_a_form_reads_what_it_writes(text):
     assert form.is_plain == (text in ("1234.50", "1234"))
 
 
-def test_text_is_read_in_its_form_and_numbers_as_they_are():
+def test_text_is_read_in_its_format_and_numbers_as_they_are():
     cells = ["1.234", "1.234,5 €", "-3", "€", "12.5", "1,2,3", "+-3", None, 1.234, " 7 €"]
     found = NumberFormat.from_example("1.234,50 €").numbers(pd.Series(cells, dtype=object))
     none = np.nan
@@ -33,7 +33,7 @@ def test_text_is_read_in_its_form_and_numbers_as_they_are():
 
 
 @pytest.mark.parametrize("text", ["", "12", "1234,5,0", "1.234.50", "e1234", "1,234,5", "1234.51", "-1234", "1234.000"])
-def test_what_shows_no_form(text):
+def test_texts_that_show_no_number_format(text):
     assert NumberFormat.from_example(text) is None
     if text:
         with pytest.raises(SchemaError, match="number_format"):
@@ -58,7 +58,7 @@ def test_drawn_numbers_are_as_fine_as_declared_and_reach_both_bounds():
     assert set(whole.encode(whole.decode(np.ones(50, dtype=int), np.random.default_rng(0)))) == {1}
 
 
-def test_declarations_finer_than_the_form_are_refused():
+def test_declarations_finer_than_the_format_are_refused():
     fine = {"name": "c", "kind": "continuous", "lower": 0, "upper": 1, "number_format": "1234.5"}
     for change in ({"upper": 0.95}, {"bins": (0.25,)}, {"upper": 1e16}, {"kind": "integer"}):
         with pytest.raises(SchemaError):

@@ -1,4 +1,4 @@
-"""Range queries: what they ask for, public workloads of them, and exact answers by pandas."""
+"""Range queries: their codes, public workloads, and matching rows counted by pandas."""
 
 import numpy as np
 import pandas as pd
@@ -49,7 +49,7 @@ def test_workloads_repeat_per_seed_and_ask_for_nodes_and_intervals():
     assert pairs[0] < 0.6 * pairs[1]  # a node of halves, and of fifths an interval only
 
 
-def test_exact_answers_count_rows():
+def test_matching_rows_are_counted():
     rng = np.random.default_rng(0)
     codes = np.column_stack([rng.integers(size, size=300) for size in SCHEMA.sizes]).astype(np.uint8)
     queries = [RangeQuery.of({}), *random_queries(SCHEMA, 60, seed=1)]

@@ -1,4 +1,4 @@
-"""Schemas: encoding whole frames, documents that read back, mistakes that are named, and guesses from rows."""
+"""Schemas: encoding of frames, documents that read back, named mistakes, and inference."""
 
 import json
 from dataclasses import replace
@@ -49,7 +49,7 @@ def test_contradicting_schemas_are_refused():
     assert Schema(columns=[WORD], max_rows=np.int64(7)) == Schema(columns=(WORD,), max_rows=7)
 
 
-def test_rules_that_are_none_or_cannot_hold_are_refused():
+def test_invalid_or_unsatisfiable_rules_are_refused():
     numbers = [Column(name, "integer", lower=5 * i, upper=5 * i + 9) for i, name in enumerate("acd")]
     words = [Column(name, "categorical", categories=("x", "y")) for name in "kl"]
     columns = (*numbers, *words, Column("day", "date", lower="2024-01-01", upper="2024-12-31"))

@@ -1,4 +1,4 @@
-"""How trees divide a number: the fine public grid of its ticks, and what a cut says in numbers."""
+"""Splits of numbers: ticks of the public grid, and the numbers that a split point names."""
 
 from fractions import Fraction
 from itertools import pairwise, product
@@ -79,7 +79,7 @@ def test_ticks_are_the_public_rules():
 
 
 def test_ticks_lead_back_to_numbers():
-    """To within one step of the grid, upwards: the number of the tick is at or above the one that was sent there."""
+    """Within one step of the grid: the number of a tick is at or above the original number."""
     for name, column, point, by_length in (grid for grid in GRIDS if grid[0] != "one"):
         ends = np.array(ends_of(column, by_length), dtype=float)
         step, rounding = np.diff(ends).max() * (len(ends) - 1) / GRID, 4 * np.spacing(np.abs(ends).max())
@@ -89,8 +89,8 @@ def test_ticks_lead_back_to_numbers():
         assert point.to_numbers(np.array([0.0, GRID, START])).tolist() == [column.lower, column.upper, column.lower]
 
 
-def test_numbers_go_left_up_to_the_number_of_the_cut():
-    """All ticks of [low, high) are cuts; records in (low, cut] go left, those in (cut, high] and missing ones right."""
+def test_numbers_go_left_up_to_the_split_point():
+    """Ticks in [low, high) are split points; rows in (low, point] go left, all others right."""
     for name, column, point, by_length in GRIDS:
         rng = np.random.default_rng(6)
         assert point.start == (-1, GRID)
@@ -103,8 +103,8 @@ def test_numbers_go_left_up_to_the_number_of_the_cut():
         assert point.side(np.full(1, np.nan), np.full(1, END - 1), np.full(1, START)).tolist() == [1]
 
 
-def test_what_is_learned_on_steps_holds_for_every_number():
-    """A cut parts the steps of numbers as its own step does, and that one the numbers themselves; others stay."""
+def test_splits_learned_on_steps_hold_for_every_number():
+    """A snapped split point divides steps and numbers as the original one divides steps."""
     for name, column, point, by_length in GRIDS:
         rng = np.random.default_rng(8)
         values = values_of(column, by_length, rng)
@@ -127,8 +127,8 @@ def cuts_of(ticks, rng):
     return np.unique(np.clip(found, START, END - 1))
 
 
-def test_whole_cuts_say_which_whole_numbers_they_part():
-    """All whole numbers of a column against what the texts say; where none goes left, the texts name the lowest."""
+def test_split_points_of_integers_name_the_integers_on_each_side():
+    """All integers against the texts; where none goes left, the texts name the lowest."""
     for name, column, point, _ in WHOLE:
         rng, values = np.random.default_rng(7), np.arange(column.lower, column.upper + 1)
         ticks = point.ticks(values)
@@ -140,8 +140,8 @@ def test_whole_cuts_say_which_whole_numbers_they_part():
             assert (values <= said).tolist() == left.tolist() if left.any() else said == column.lower, (name, at)
 
 
-def test_numbers_are_cut_while_two_are_in_the_range():
-    """Of whole numbers, two numbers; of others, two ticks."""
+def test_integers_are_split_while_two_are_in_the_range():
+    """Integers need two values in the range, other numbers two ticks."""
     for name, column, point, _ in WHOLE:
         rng = np.random.default_rng(9)
         ticks = point.ticks(np.arange(column.lower, column.upper + 1))

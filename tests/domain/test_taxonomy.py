@@ -1,4 +1,4 @@
-"""Taxonomies: well-formed trees pass, and every way to break one is named by its row."""
+"""Taxonomies: valid trees are accepted, and every broken one is refused by its row."""
 
 from dataclasses import replace
 from functools import partial

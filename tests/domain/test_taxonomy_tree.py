@@ -1,11 +1,11 @@
-"""Columns as public trees: levels hold every code once, what is a leaf stays one, and intervals divide the bins."""
+"""Hierarchies: levels have every code once, leaves stay leaves, and intervals divide bins."""
 
 from itertools import product
 
 import numpy as np
 import pytest
 
-from dpcore.datasets.published import adult_schema
+from dpcore.datasets.catalog import adult_schema
 from dpcore.domain.column import Column
 from dpcore.domain.splits import flat_hierarchy
 from dpcore.domain.taxonomy import Taxonomy
@@ -71,7 +71,7 @@ def test_leaves_are_the_codes_under_their_labels_and_missing_stands_under_the_ro
     assert len(flat_hierarchy(column).nodes) == 4
 
 
-def test_a_taxonomy_by_hand_and_cuts_that_do_not_hold_every_code_once():
+def test_a_taxonomy_by_hand_and_nodes_that_are_no_partition():
     tree = Hierarchy.of(CITY)
     named = [[tree.nodes[i].name for i in tree.level(depth)] for depth in range(4)]
     assert named[0] == ["World"]

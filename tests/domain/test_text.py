@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpcore.text import TENTHS, number, percent
 
 
-def test_three_digits_or_all_whole_ones():
+def test_numbers_have_three_digits_or_all_digits_of_integers():
     shown = {0.0: "0", math.inf: "∞", 1.0: "1", 0.1 + 0.2: "0.3", Fraction(1, 3): "0.334", 0.0714: "0.0714"}
     shown |= {924.2: "925", 9_452.4: "9,453", 123_456.1: "123,457", 999_999.5: "1e+06", 1_234_567.0: "1.24e+06"}
     assert {epsilon: number(epsilon) for epsilon in shown} == shown

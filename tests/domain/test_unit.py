@@ -1,4 +1,4 @@
-"""Whose rows they are: names are told apart, and the cut is by lot, person by person, and moves no other person."""
+"""Privacy units: persons are identified, and at most k rows of each are kept at random."""
 
 import json
 from collections import Counter
@@ -34,7 +34,7 @@ def test_units_are_part_of_the_schema_and_read_back():
         assert caught.value.remedy
 
 
-def test_units_that_mean_nothing_are_refused():
+def test_invalid_privacy_units_are_refused():
     for rows in (0, 1.5, True, "3", MOST_ROWS + 1):
         with pytest.raises(SchemaError, match="max_contributions"):
             PrivacyUnit(max_contributions=rows)
@@ -46,7 +46,7 @@ def test_units_that_mean_nothing_are_refused():
             replace(SCHEMA, unit=unit)
 
 
-def test_persons_are_told_apart_by_the_texts_of_cells():
+def test_persons_are_identified_by_the_texts_of_cells():
     def named(values):
         return PrivacyUnit(max_contributions=1, id_column="who").persons(pd.DataFrame({"who": values})).tolist()
 
@@ -66,7 +66,7 @@ def test_persons_are_told_apart_by_the_texts_of_cells():
         PrivacyUnit(max_contributions=1, id_column="who").persons(pd.DataFrame({"a": []}))
 
 
-def test_the_cut_worked_by_hand():
+def test_bounded_contributions_by_hand():
     persons = np.array([0, 1, 0, 0, 2])
     rng = np.array([0.9, 0.5, 0.1, 0.4, 0.3])
     for rows, fill, expected in (
@@ -75,28 +75,21 @@ def test_the_cut_worked_by_hand():
         (4, False, [2, 3, 0, 1, 4]),
         (1, True, [2, 1, 4]),
         (2, True, [2, 3, 1, 1, 4, 4]),
-        (4, True, [2, 2, 3, 0, 1, 1, 1, 1, 4, 4, 4, 4]),  # of three rows one stands twice: the one of the smallest lot
+        (4, True, [2, 2, 3, 0, 1, 1, 1, 1, 4, 4, 4, 4]),  # of three rows one occurs twice: that of the smallest draw
     ):
-        assert PrivacyUnit(rows, id_column="who").bound_contributions(persons, rng, fill=fill).tolist() == expected, (
-            rows,
-            fill,
-        )
+        found = PrivacyUnit(rows, id_column="who").bound_contributions(persons, rng, fill=fill)
+        assert found.tolist() == expected, (rows, fill)
+    large = PrivacyUnit(max_contributions=MOST_ROWS, id_column="who")
     with pytest.raises(DataError, match=r"1,000,000 rows for each of 31 persons.* at most 967,741"):
-        PrivacyUnit(max_contributions=MOST_ROWS, id_column="who").bound_contributions(
-            np.arange(31), np.arange(31) / 31, fill=True
-        )
+        large.bound_contributions(np.arange(31), np.arange(31) / 31, fill=True)
     for fill in (False, True):
-        assert (
-            not PrivacyUnit(max_contributions=3, id_column="who")
-            .bound_contributions(persons[:0], rng[:0], fill=fill)
-            .size
-        )
+        assert not large.bound_contributions(persons[:0], rng[:0], fill=fill).size
     assert [PrivacyUnit(3, id_column=who).epsilon_per_person(1.5) for who in ("who", None)] == [1.5, 4.5]
 
 
 @given(st.data(), st.integers(1, 6), st.booleans())
-def test_neighbors_by_one_person_differ_in_at_most_k_rows_after_the_cut(data, rows, fill):
-    """Wherever rows stand; all others keep the rows that they keep without that person, with the same lots."""
+def test_neighbors_by_one_person_differ_in_at_most_k_rows_after_bounding(data, rows, fill):
+    """All other persons keep the rows that they keep without that person, with the same draws."""
     unit = PrivacyUnit(max_contributions=rows, id_column="who")
     many = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))
     pairs = [(f"p{person}", index) for person, count in enumerate(many) for index in range(count)]

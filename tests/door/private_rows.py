@@ -1,4 +1,4 @@
-"""Two tables that are small enough to be counted by hand, a noise that listens, and every question of the door."""
+"""Two data sets to count by hand, a noise that records its calls, and all queries of the door."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ LOW, HIGH = np.array([-1.0, 0.0, 0.0, 0.0]), np.array([GRID, 4.0, 0.0, 0.0])
 
 
 class Listening(NoNoise):
-    """Exact answers and the best candidate; `scales` is what it was asked for, one over the factor for choices."""
+    """Noiseless answers; `scales` records the requested scales, and 1 / factor of selections."""
 
     on_counts = "fake"
 
@@ -70,7 +70,7 @@ class Listening(NoNoise):
 
 
 class BrokenError(Exception):
-    """Whatever a source of noise fails with."""
+    """The error of a source of noise that fails."""
 
 
 class Broken(Noise):
@@ -79,7 +79,7 @@ class Broken(Noise):
     def counts(self, *_, **__):
         raise BrokenError
 
-    histograms = reals = select = select_grouped = lots = counts
+    histograms = reals = select = select_grouped = uniforms = counts
 
 
 def door(relation=ADD, *, codes=CODES, schema=SCHEMA, cap=None, noise=None, paper=False):
@@ -91,7 +91,7 @@ def roots(
     relation=ADD, *, noise=None, cap=None, paper=False, trees=1, epsilon=1, resample="full", codes=TREES,
     schema=FOREST, **how,
 ):  # fmt: skip
-    """The roots of some trees, with the table that they are of and what a way through one may cost."""
+    """Return a table, the root nodes of some trees, and the budget of a path through one tree."""
     source, numbers = noise or Listening(), {0: np.resize(TICKS, len(codes))}
     ledger = Ledger(relation, epsilon=cap)
     table = PrivateTable(HeldRows(codes, schema.sizes, numbers), schema, ledger, source, unprotected_allowed=paper)
@@ -110,14 +110,13 @@ def only(table):
 
 @dataclass(frozen=True)
 class Question:
-    """How something is asked, and what it costs.
+    """A query of the door with its sensitivities and scales per relation, at epsilon 1.
 
-    `prices` has, for each entry and each relation, the sensitivity and the scale of its noise for an epsilon of 1;
-    `shares` has what each entry costs of that.
+    `shares` has the share of epsilon of each entry.
     """
 
     ask: Callable[..., Any]
-    prices: dict[str, list[tuple[float, float]]]
+    losses: dict[str, list[tuple[float, float]]]
     shares: list[Fraction | int] = field(default_factory=lambda: [1])
     mechanism: str = "fake"
     draws: tuple[int, ...] = (1,)
@@ -125,7 +124,7 @@ class Question:
     claims: bool = True
 
     def to(self, relation=ADD, *, other=False, **how):
-        """The table that is asked, what asks it, and how many times its answers count there."""
+        """Return a table, the query to it, and how many times the query's loss counts there."""
         if self.of == "nodes":
             table, nodes, _ = roots(relation, codes=np.ones_like(TREES) if other else TREES, **how)
             return table, lambda epsilon, **claimed: self.ask(nodes, epsilon, **claimed), RELATIONS[relation]
@@ -143,7 +142,7 @@ def counts(families, shares, weights=None):
 
 
 def histograms():
-    """One draw for all of them: a row that is added moves each by 1, and the longest counts."""
+    """Return the K-norm query: one row changes each histogram by 1, and the longest counts."""
     losses = {each: [(moved, moved)] for each, moved in RELATIONS.items()}
     families = [("a",), ("b", "y")]
     return Question(
@@ -155,7 +154,7 @@ def choice(score, added, replaced, of="table"):
     losses = {ADD: [added], REPLACE: [replaced]}
 
     def of_table(table, epsilon, **claimed):
-        return table.choose(score, MOST_CANDIDATES, epsilon=epsilon, **claimed)
+        return table.choose(score, CANDIDATES, epsilon=epsilon, **claimed)
 
     def of_nodes(nodes, epsilon, **claimed):
         return nodes.choose("which", score, *offered(nodes), epsilon=epsilon, **claimed)
@@ -176,7 +175,7 @@ def grown(table, epsilon, **claimed):
 
 
 def of_nodes(ask, shares=(1,), draws=(1,)):
-    """Inside nodes a record is added or removed under either relation."""
+    """Return a query to nodes, where one row is added or removed under either relation."""
     losses = [(1, drawn / share) for share, drawn in zip(shares, draws, strict=True)]
     return Question(ask, dict.fromkeys(RELATIONS, losses), list(shares), draws=draws, of="nodes", claims=False)
 
@@ -185,7 +184,7 @@ def tables(one_by_one):
     return lambda nodes, epsilon: nodes.tables("t", [2, 1], epsilon=epsilon, one_by_one=one_by_one)
 
 
-MOST_CANDIDATES = [("a", "y"), ("b", "y")]  # 2 × 3 and 3 × 3
+CANDIDATES = [("a", "y"), ("b", "y")]  # 2 × 3 and 3 × 3
 PEOPLE = np.array(list(np.ndindex(2, 3)), dtype=np.uint8)
 FIFTY = log2(51) + 50 * log2(51 / 50)  # max_rows, not the 6 rows
 SIX = 2 / 6 * log2(7 / 2) + 5 / 6 * log2(7 / 5)

@@ -1,7 +1,7 @@
-"""Answers through the door have the distributions that their prices were computed from; so have randomized answers.
+"""Noisy answers and randomized responses have the distributions that their loss was computed from.
 
-All draws are seeded, so these tests either always pass or always fail. False-alarm rate: were the seeds drawn afresh,
-each assertion would fail for right code about once in 10,000 (p-values below ALARM); some 20 assertions.
+Draws are seeded. With fresh seeds each of some 20 assertions would fail for right code about once
+in 10,000 runs (p-values below ALARM).
 """
 
 import math
@@ -66,7 +66,7 @@ def test_noise_on_counts_and_scores():
         assert stats.kstest(noise, "laplace", args=(0, 15_000 * step / 1.5)).pvalue > ALARM, relation
 
 
-def test_noise_in_rho_is_gaussian_by_what_one_person_moves_in_squares():
+def test_noise_in_rho_is_gaussian_with_the_l2_sensitivity():
     """A table of counts by 1, or by 1 in each of two cells; three scores by their sensitivity each."""
     for relation, squared in (("add_remove", 1), (REPLACE, 2)):
         table, exact = in_rho(relation, 7, codes=FEW, schema=WIDE), np.bincount(FEW[:, 0], minlength=5_000)
@@ -84,7 +84,7 @@ def test_noise_in_rho_is_gaussian_by_what_one_person_moves_in_squares():
         assert stats.kstest(noise, "norm", args=(0, step * (15_000 / 3) ** 0.5)).pvalue > ALARM, relation
 
 
-def test_choices_in_rho_have_an_exponent_that_moves_by_the_root_of_eight_rho():
+def test_the_selection_exponent_in_rho_is_the_root_of_eight_rho():
     table, votes = in_rho("add_remove", 9), np.array([2.0, 0.0, 1.0])
 
     class Told(Max):
@@ -101,12 +101,12 @@ def test_choices_in_rho_have_an_exponent_that_moves_by_the_root_of_eight_rho():
         table.choose(Told(), [("a", "y")] * 3, epsilon=0.02, claimed_sensitivity=2.0)
 
 
-def test_what_has_no_price_in_rho_is_refused_before_it_is_charged():
+def test_queries_without_a_loss_in_rho_are_refused_before_the_charge():
     table = in_rho(REPLACE, 1)
     for ask in (
         lambda: table.trees("y", {}, trees=1, epsilon=0.1),
         lambda: table.randomize(None),
-        lambda: table.unprotected("why", claimed_epsilon=1.0),
+        lambda: table.read_unprotected("why", claimed_epsilon=1.0),
     ):
         with pytest.raises(ParameterError):
             ask()
@@ -168,7 +168,7 @@ class Replayed(Listening):
     def __init__(self, seed=0):
         self._rng, self.asked = np.random.default_rng(seed), []
 
-    def lots(self, count):
+    def uniforms(self, count):
         self.asked.append(count)
         return self._rng.random(count)
 
@@ -186,7 +186,7 @@ THIRD = Fraction(1, 3)
 FOUR = {A: ERRPH(2, epsilon=THIRD), B: OUE(3, epsilon=0.1), C: OLH(4, epsilon=1), N: TRR(lower=-5, upper=15, epsilon=2)}
 
 
-def test_reports_of_one_person_add_up_exactly_and_of_optional_ones_the_dearest():
+def test_reports_of_one_person_add_up_exactly_and_of_optional_ones_the_largest():
     table = answering()
     table.randomize(Questionnaire(FOUR))
     entries = table.ledger.entries
@@ -206,7 +206,7 @@ def test_reports_of_one_person_add_up_exactly_and_of_optional_ones_the_dearest()
         assert table.ledger.entries[-1].name == f"report of {wanted} of 3 answers, by lot"
 
 
-def test_every_time_and_every_family_of_a_column_is_paid_first_and_drawn_anew():
+def test_every_report_is_charged_first_and_drawn_anew():
     channels = {A: ERRPH(2, epsilon=1), ("a", "b"): ERRPH(6, epsilon=2), ("c", "a"): OUE(8, epsilon=4)}
     table = answering(cap=14, codes=np.zeros((200, 4), np.uint8), numbers={})
     first, second = (table.randomize(Questionnaire(channels)).values[A] for _ in range(2))
@@ -222,7 +222,7 @@ def test_every_time_and_every_family_of_a_column_is_paid_first_and_drawn_anew():
     assert table.ledger.epsilon_bound == 1
 
 
-def test_answers_that_share_a_lot_have_no_finite_epsilon_and_keep_all_or_change_all():
+def test_answers_that_share_a_draw_have_no_finite_epsilon_and_change_together():
     table = answering(paper=True, codes=np.zeros((600, 4), np.uint8), numbers={})
     channels = {A: Warner(p=0.5), B: ERRPH(3, p0=0.5), C: ERRPH(4, epsilon=2)}
     together = Questionnaire(channels, together=[[A, B], [C]])
@@ -248,14 +248,14 @@ REFUSED = [
     (answering(), {A: ERRPH(2, p0=1)}, "no finite epsilon"),  # the truth
     (answering(), {N: TRR(factors=[1.0], offsets=[0.0])}, "no finite epsilon"),  # sets
     (answering(), {N: AdditiveNoise("uniform", 100, lower=-5, upper=15)}, "no finite epsilon"),
-    (answering(), {A: type("Own", (Channel,), {"epsilon": 0, "mechanism": "own"})()}, "no known type"),
+    (answering(), {A: type("Own", (Channel,), {"epsilon": 0, "mechanism": "own"})()}, "is unknown"),
     (answering(), {("z",): ERRPH(2, epsilon=1)}, "no column 'z'"),
     (answering(relation="add_remove"), ONE, "replace"),  # who takes part is not hidden
     (answering().partition_by("a")[0], ONE, "replace"),
 ]
 
 
-def test_what_nobody_can_answer_costs_nothing():
+def test_refused_questionnaires_cost_nothing():
     cases = [(table, Questionnaire({C: ERRPH(4, epsilon=1), **channels}), cause) for table, channels, cause in REFUSED]
     tied = Questionnaire({**ONE, B: ERRPH(3, epsilon=1)}, together=[[A, B]])
     for table, questions, cause in (*cases, (answering(), tied, "no finite epsilon")):
@@ -283,21 +283,21 @@ def test_one_record_changes_its_own_reports_only(seeds):
         second = answering(sources[1], paper=True, codes=other, numbers={3: numbers}).randomize(questions)
         assert sources[0].asked == sources[1].asked
         for family in questions.channels:
-            who = first.who(family)
-            np.testing.assert_array_equal(who, second.who(family))  # nobody is asked because of what they would say
+            who = first.positions(family)
+            np.testing.assert_array_equal(who, second.positions(family))  # answers do not decide who is asked
             rest = who != person
             np.testing.assert_array_equal(first.values[family][rest], second.values[family][rest])
 
 
-def test_who_is_asked_is_a_matter_of_lots():
+def test_optional_queries_are_assigned_at_random():
     """Each person answers two of four; each pair of questions equally often (4,000 people, 6 standard errors)."""
     channels = {A: ERRPH(2, epsilon=1), B: OUE(3, epsilon=1), C: ERRPH(4, epsilon=1), ("a", "b"): ERRPH(6, epsilon=1)}
     table = answering(codes=np.zeros((4_000, 4), np.uint8), numbers={})
     reports, answered = table.randomize(Questionnaire(channels, list(channels), 2)), np.zeros((4_000, 4), dtype=int)
     for i, family in enumerate(channels):
-        answered[reports.who(family), i] += 1
-        assert len(reports.values[family]) == len(reports.who(family))
-        assert (np.diff(reports.who(family)) > 0).all()
+        answered[reports.positions(family), i] += 1
+        assert len(reports.values[family]) == len(reports.positions(family))
+        assert (np.diff(reports.positions(family)) > 0).all()
     assert (answered.sum(axis=1) == 2).all()
     both = (answered.T @ answered)[np.triu_indices(4, 1)]
     assert np.abs(both - 4_000 / 6).max() < 6 * math.sqrt(4_000 * 5 / 36)

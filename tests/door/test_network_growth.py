@@ -1,7 +1,6 @@
-"""Networks that grow behind the door: after every step all families and no others, with the scores that they have.
+"""Growing networks have, after every step, all candidate families with the right scores.
 
-Expected is what counting and scoring each family by itself finds. That noise draws what it is asked to is for
-`tests/mechanisms`; the price of a choice is in `test_questions`.
+Counting and scoring each family anew gives the expected values.
 """
 
 import math
@@ -58,7 +57,7 @@ def families(placed, most, score, relation, *, codes=None, columns=NAMES, relate
         for parents in combinations(sorted(allowed), min(most, len(allowed))):
             family = (child, *parents)
             (table,) = joint_counts(codes, [2] * codes.shape[1], [[NAMES.index(name) for name in family]])
-            found[family] = score.of(table.reshape(2, -1), Relation(relation))
+            found[family] = score.score_table(table.reshape(2, -1), Relation(relation))
     return found
 
 
@@ -116,7 +115,7 @@ def test_the_weight_of_a_block():
         assert block.weight(factor) == pytest.approx(logsumexp(factor * scores))
 
 
-def test_all_families_are_offered_with_the_exponent_that_was_paid_for():
+def test_all_families_are_offered_with_the_exponent_that_was_charged():
     for score, (relation, n) in product(SCORES, ((ADD, 60), (REPLACE, 50))):
         loss = score.bounds([(2, 2**i) for i in range(4)], Relation(relation), n).loss
         for how, factor in (({}, 0.5 / loss), ({"claimed_sensitivity": 0.1}, 0.5 / 0.2), ({"epsilon": 0}, 0)):
@@ -156,13 +155,13 @@ def test_an_overdrawn_ledger_leaves_the_network_as_it_was():
     growth = table.grow_network(R(), NAMES, max_parents=2)
     growth.choose(epsilon=0.5)
     before, still_open, table._door.noise = held(growth), list(growth.open), Broken()
-    with pytest.raises(BudgetError, match="It was not answered"):
+    with pytest.raises(BudgetError, match="The query was not answered"):
         growth.choose(epsilon=1e-9)
     assert (held(growth), growth.open, len(growth.open)) == (before, still_open, 5)
     assert (table.ledger.epsilon_bound, len(table.ledger.entries)) == (0.5, 1)
 
 
-def test_a_taped_answer_is_placed(monkeypatch):
+def test_a_replayed_answer_is_added_to_the_network(monkeypatch):
     monkeypatch.setattr(Door, "answer", lambda *_: ("c", "a"))
     growth = door(noise=Broken()).grow_network(R(), NAMES, max_parents=2)
     growth.add_column("a")
@@ -176,10 +175,10 @@ class ByShape(TableScore):
     def __init__(self, of_shape):
         self.of_shape = of_shape
 
-    def of_many(self, tables, relation):
+    def score_tables(self, tables, relation):
         return tables[0, 0].astype(float)
 
-    def moved(self, shape, relation, rows):
+    def sensitivity_and_rounding(self, shape, relation, rows):
         return self.of_shape(shape), 0.0
 
 
@@ -194,7 +193,7 @@ def test_the_sensitivity_is_the_largest_over_all_shapes():
         assert [entry.scale for entry in table.ledger.entries] == [2 * largest / 0.5] * 6
 
 
-def test_what_cannot_grow_is_refused_unpaid():
+def test_invalid_networks_are_refused_without_a_charge():
     table = door()
     done = table.grow_network(R(), ("a",), max_parents=1)
     done.add_column("a")

@@ -1,7 +1,4 @@
-"""Nodes of private trees: their answers, the ways to divide them, and exact counts against loops over records.
-
-What each question costs is in `test_questions`.
-"""
+"""Tree nodes over private rows: answers, splits, and noiseless counts against loops over rows."""
 
 import math
 from fractions import Fraction
@@ -50,7 +47,7 @@ def test_answers_are_counts_of_records_classes_and_codes():
     assert (nodes.sensitivity(Max()), nodes.sensitivity(Gini())) == (1, 2)
 
 
-def test_nodes_apart_cost_the_dearer_lot_and_division_nothing():
+def test_disjoint_nodes_cost_the_largest_part_and_splitting_nothing():
     table, nodes, _ = roots()
     nodes.counts("n", epsilon=TENTH)
     below = nodes.divide(Split(np.array([0]), TICKS[1:2]), offered(nodes)[1], first=np.array([0]), size=2)
@@ -88,7 +85,7 @@ def test_each_column_weighs_1_and_an_interval_its_ticks():
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_with_epsilon_0_a_division_does_not_look_at_the_rows(relation):
+def test_with_epsilon_0_a_split_is_independent_of_the_rows(relation):
     found = []
     for codes in (TREES, np.ones_like(TREES)):
         table, nodes, _ = roots(relation, noise=make_noise("laplace", 5), codes=codes)
@@ -103,7 +100,7 @@ def test_with_epsilon_0_a_division_does_not_look_at_the_rows(relation):
     assert found[0] == found[1]
 
 
-def test_what_a_choice_would_be_booked_with_is_what_it_is_booked_with():
+def test_the_selection_bound_is_what_the_ledger_records():
     for score, claimed, relation in product((Max(), Gini(), InfoGain(), ConditionalEntropy()), (None, 0.25), RELATIONS):
         table, nodes, _ = roots(relation)
         foretold = nodes.selection_bound(score, Fraction(1, 7), claimed)
@@ -112,7 +109,7 @@ def test_what_a_choice_would_be_booked_with_is_what_it_is_booked_with():
         assert entry.epsilon_bound == foretold > 0
 
 
-def test_nodes_that_cannot_be_divided_are_refused():
+def test_nodes_that_cannot_be_split_are_refused():
     table, nodes, _ = roots()
     with pytest.raises(ParameterError, match="no column"):
         nodes.choose("q", Max(), *offered(nodes, np.zeros(4, dtype=bool)), epsilon=1)
@@ -126,7 +123,7 @@ def test_nodes_that_cannot_be_divided_are_refused():
     assert table.ledger.epsilon_bound == 3  # paid for, as answers would have been drawn
 
 
-def test_purity_is_had_in_paper_mode_only_and_what_is_left_unasked_is_booked_as_if_it_were():
+def test_purity_is_for_published_mode_and_unused_queries_are_charged():
     table, nodes, _ = roots()
     with pytest.raises(ParameterError, match="unprotected rows"):
         nodes.find_pure("because")
@@ -139,17 +136,17 @@ def test_purity_is_had_in_paper_mode_only_and_what_is_left_unasked_is_booked_as_
     third, fourth = Fraction(1, 3), Fraction(1, 4)
     for (table, nodes, _), bound in ((roots(), fourth), (roots(REPLACE, plainly_claimed=True), 2 * fourth)):
         nodes.charge_unused("lower levels", third, fourth)
-        assert (table.ledger.totals.claimed, table.ledger.totals.bound) == (third, bound)
+        assert (table.ledger.totals.claimed_loss, table.ledger.totals.bound) == (third, bound)
         assert (last(table).draws, last(table).mechanism, last(table).name) == (0, "none", "lower levels")
 
 
-def test_what_a_tree_may_spend_costs_exactly_epsilon_and_more_for_bootstrap_samples():
+def test_what_trees_spend_costs_exactly_epsilon_and_more_for_bootstrap_samples():
     epsilon = Fraction(7, 3)
     for trees, resample, relation in product((1, 7), ("disjoint", "poisson", "full"), RELATIONS):
         table, nodes, budget = roots(relation, trees=trees, epsilon=epsilon, resample=resample, rate=0.3, cap=epsilon)
         assert nodes.size == trees
         nodes.counts("n", epsilon=budget)
-        assert table.ledger.totals.bound == table.ledger.totals.claimed == epsilon, (trees, resample, relation)
+        assert table.ledger.totals.bound == table.ledger.totals.claimed_loss == epsilon, (trees, resample, relation)
         with pytest.raises(BudgetError):
             nodes.counts("n", epsilon=Fraction(1, 10**15))
     # Bootstrap samples are bounded by what several copies cost.
@@ -157,12 +154,12 @@ def test_what_a_tree_may_spend_costs_exactly_epsilon_and_more_for_bootstrap_samp
         table, nodes, budget = roots(relation, trees=4, resample="bootstrap", plainly_claimed=plainly)
         assert budget == Fraction(1, 4) / (1 if plainly else moved)
         nodes.counts("n", epsilon=budget)
-        assert table.ledger.totals.claimed == 1
+        assert table.ledger.totals.claimed_loss == 1
         inside = moved * Fraction(1, 4) if plainly else Fraction(1, 4)
         assert table.ledger.totals.bound == 4 * bootstrap_loss(inside, Relation.parse(relation), len(TREES))
 
 
-def test_which_rows_a_tree_holds():
+def test_trees_have_the_rows_of_their_samples():
     held, codes = {}, np.tile(TREES, (500, 1))
     for resample in ("disjoint", "poisson", "full", "bootstrap"):
         _, nodes, _ = roots(noise=make_noise("laplace", 3), codes=codes, trees=5, resample=resample, rate=0.3)
@@ -179,9 +176,9 @@ def test_which_rows_a_tree_holds():
         assert held[resample][0].tolist() != held[resample][1].tolist()
 
 
-def test_a_rate_between_two_that_lots_can_have_is_the_lower_one():
+def test_the_sampling_rate_is_rounded_down():
     noise = make_noise("auto", None)
-    noise.lots = lambda count: np.arange(count) / 2.0**53
+    noise.uniforms = lambda count: np.arange(count) / 2.0**53
     _, nodes, _ = roots(noise=noise, resample="poisson", rate=3.9 / 2**53)
     assert places(nodes._rows)[0].tolist() == [0, 1, 2]
 
@@ -292,7 +289,7 @@ def test_classes_and_tables(seeds):
 
 
 @pytest.mark.parametrize("known_first", [False, True])
-def test_only_some_nodes_in_any_order(known_first, seeds):
+def test_selected_nodes_keep_their_counts_in_any_order(known_first, seeds):
     for seed in seeds(12):
         rows, rng = random_rows(seed)
         keep = rng.permutation(rows.size)[:4]
@@ -307,9 +304,9 @@ def test_only_some_nodes_in_any_order(known_first, seeds):
 
 
 def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
-    """All places inside a node's range and none else; every tick of an interval divides as its table says.
+    """Candidates cover each node's range once; all ticks of an interval split as its table says.
 
-    Also of no records, and of numbers that are all missing; by counting all cells, and by sorting the places.
+    Also for nodes without rows, for missing numbers only, and for both ways of counting.
     """
     for seed, position, how in product(seeds(12), ATTRIBUTES, ({}, {"most": 1}, {"missing": 1.0})):
         rows, rng = random_rows(seed, **how)
@@ -344,7 +341,7 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
         np.testing.assert_array_equal(np.array(sorted(seen)), np.array(wanted, dtype=float))
 
 
-def test_a_nodes_own_range_ends_its_candidates():
+def test_candidates_stay_in_the_range_of_their_node():
     known = records(4, np.random.default_rng(0))
     known.rows._numbers[NUMBER][:], known.rows.codes[:, CODES] = STEP * np.array([25, 30, np.nan, 70]), [2, 3, 4, 1]
     rows = NodeRows(known, np.array([[0, 0, 0, 1]], np.int8), None, identity_numbers(3), 3)
@@ -365,15 +362,15 @@ def test_two_numbers_by_hand():
     assert known.rows.numbers(NUMBER).tolist() == [52_429 * STEP, 2**31]  # .2 and .5 of 2^18 steps, rounded up
     known.rows.codes[:, TARGET] = [0, 1]
     (points,) = whole(NodeRows(known, np.zeros((1, 2), np.int8), None, identity_numbers(1), 1), NUMBER)
-    values = Max().of_many(points.tables, Relation.ADD_REMOVE)
+    values = Max().score_tables(points.tables, Relation.ADD_REMOVE)
     assert values.tolist() == [1, 2, 1]
     weights = (points.high - points.low) * 2.0**values
     assert weights.tolist() == [(52_429 * STEP + 1) * 2, (2**31 - 52_429 * STEP) * 4, 2**31 * 2]
     np.testing.assert_allclose(weights / weights.sum(), np.array([4, 12, 10]) / 26, rtol=0, atol=STEP / GRID)
 
 
-def test_the_next_level_holds_every_place_once(seeds):
-    """Divided as the candidates said: each child's counts are the chosen candidate's table."""
+def test_the_next_level_has_every_row_once(seeds):
+    """Each child's counts are the table of the chosen candidate."""
     for seed in seeds(12):
         rows, rng = random_rows(seed)
         column = rng.choice(list(ATTRIBUTES), rows.size)
@@ -396,13 +393,11 @@ def test_the_next_level_holds_every_place_once(seeds):
 
 
 @pytest.mark.parametrize("values", [1_000, 2**31 - 1])
-def test_pairs_of_nodes_and_values_are_told_apart_however_many_there_could_be(values):
+def test_keys_of_nodes_and_values_do_not_collide(values):
     """With two nodes and classes, the larger number of values takes more than 32 bits."""
     keys = np.array([4 * values - 1, 1, 4 * values - 1, 2 * values, 0])
     pile = KeyCounts(4 * values, len(keys))
     pile.add(keys.astype(pile.kind))
     pile.end()
-    assert [part.tolist() for part in pile.counts_between(1, 4 * values)] == [
-        [0, 2 * values - 1, 4 * values - 2],
-        [1, 1, 2],
-    ]
+    found, times = pile.counts_between(1, 4 * values)
+    assert (found.tolist(), times.tolist()) == ([0, 2 * values - 1, 4 * values - 2], [1, 1, 2])

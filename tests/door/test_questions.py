@@ -1,7 +1,6 @@
-"""Every question of the door: what it costs, how much noise it draws, and that it is paid for first.
+"""Every query of the door: its privacy loss, the scale of its noise, and charging before drawing.
 
-A source of noise that gives the exact values back and writes down what it was asked for stands in for the real ones, so
-every number here is exact. `tests/door/test_door.py` holds the distributions.
+A noise that returns the noiseless values and records its calls stands in for real noise.
 """
 
 import math
@@ -24,7 +23,7 @@ EVERY = [(name, relation) for name in QUESTIONS for relation in RELATIONS]
 CLAIMED = [(name, relation) for name in CLAIMING for relation in RELATIONS]
 
 
-def test_a_question_costs_what_its_noise_does_whatever_it_is_claimed_to_cost():
+def test_the_bound_follows_from_the_noise_whatever_is_claimed():
     epsilon = Fraction(3, 4)
     for name, relation in EVERY:
         question = QUESTIONS[name]
@@ -32,7 +31,7 @@ def test_a_question_costs_what_its_noise_does_whatever_it_is_claimed_to_cost():
             table, ask, counted = question.to(relation)
             ask(epsilon, **how)
             entries, claimed = table.ledger.entries, how.get("claimed_epsilon", epsilon)
-            expected = zip(question.shares, question.prices[relation], question.draws, strict=True)
+            expected = zip(question.shares, question.losses[relation], question.draws, strict=True)
             for entry, (share, (sensitivity, scale), draws) in zip(entries, expected, strict=True):
                 text = name, relation, entry
                 assert (entry.epsilon_bound, entry.epsilon_claimed) == (share * epsilon, share * claimed), text
@@ -41,7 +40,7 @@ def test_a_question_costs_what_its_noise_does_whatever_it_is_claimed_to_cost():
                 assert (entry.mechanism, entry.draws, entry.reason) == (question.mechanism, draws, ""), text
             assert table._door.noise.scales == pytest.approx([entry.scale for entry in entries]), (name, relation)
             totals = table.ledger.totals
-            assert (totals.bound, totals.claimed) == (counted * epsilon, counted * claimed), (name, relation)
+            assert (totals.bound, totals.claimed_loss) == (counted * epsilon, counted * claimed), (name, relation)
 
 
 def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound():
@@ -51,7 +50,7 @@ def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound():
             question = QUESTIONS[name]
             table, ask, _ = question.to(relation)
             ask(Fraction(1, 2), claimed_sensitivity=claimed, reason="as printed")
-            expected = zip(question.shares, question.prices[relation], strict=True)
+            expected = zip(question.shares, question.losses[relation], strict=True)
             for entry, (share, (sensitivity, scale)) in zip(table.ledger.entries, expected, strict=True):
                 text = name, relation, entry
                 wide = 2 * sum(question.draws) if question.mechanism == "exponential" else scale / sensitivity
@@ -63,7 +62,7 @@ def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound():
             assert table._door.noise.scales == [entry.scale for entry in table.ledger.entries], (name, relation)
 
 
-def test_epsilon_0_buys_nothing():
+def test_epsilon_0_gives_no_information():
     """Answers to very different rows are the same, with real noise. Divisions draw places, too: see `test_nodes`."""
     for name, relation in EVERY:
         if name.startswith("division"):
@@ -99,16 +98,16 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
         cap = Fraction(7, 8) * (QUESTIONS[name].shares[0] if QUESTIONS[name].of == "nodes" else 1)
         table, ask, counted = QUESTIONS[name].to(relation, cap=cap)
         with monkeypatch.context() as rows:
-            rows.setattr("dpcore.rows.Rows.tables", read)
+            rows.setattr("dpcore.rows.Rows.marginals", read)
             rows.setattr("dpcore.door.exact_node_counts.NodeRows._visit_records", read)
-            with pytest.raises(BudgetError, match="It was not answered"):
+            with pytest.raises(BudgetError, match="The query was not answered"):
                 ask(Fraction(1, counted), **how)
         assert not table._door.noise.scales, (name, relation, how)
         assert not table.ledger.entries, (name, relation, how)
         assert table.ledger.epsilon_bound == table.ledger.epsilon_claimed == 0, (name, relation, how)
 
 
-def test_what_fails_to_be_drawn_stays_paid():
+def test_failed_draws_stay_charged():
     for name, question in QUESTIONS.items():
         table, ask, _ = question.to(ADD, noise=Broken(), cap=1)
         with pytest.raises(BrokenError):
@@ -118,7 +117,7 @@ def test_what_fails_to_be_drawn_stays_paid():
         assert table.ledger.totals.bound == spent, name
 
 
-def test_what_is_no_question_is_refused_unpaid():
+def test_invalid_queries_are_refused_without_a_charge():
     for question in QUESTIONS.values():
         table, ask, _ = question.to(ADD)
         for epsilon in (-0.1, math.nan):
@@ -166,7 +165,7 @@ def test_no_sensitivity_rests_on_a_bound_on_rows_that_is_missing_or_exceeded():
             question.to(REPLACE, schema=schema)[1](epsilon=1)  # n is public there
 
 
-def test_every_answer_goes_through_the_one_place_that_replay_replaces(monkeypatch):
+def test_every_answer_goes_through_the_function_that_replay_replaces(monkeypatch):
     seen, answer = [], Door.answer
     monkeypatch.setattr(Door, "answer", lambda door, *wanted: seen.append(wanted[0]) or answer(door, *wanted))
     expected = {"fake": "counts", "k-norm": "histograms", "exponential": "choose", "laplace": "noisy_scores"}
@@ -181,6 +180,6 @@ def test_every_answer_goes_through_the_one_place_that_replay_replaces(monkeypatc
             times = len(question.shares) if question.of == "nodes" else 1
             assert seen == [expected[question.mechanism]] * times, name
             seen.clear()
-    door(paper=True).unprotected("as printed", claimed_epsilon=1.0)
+    door(paper=True).read_unprotected("as printed", claimed_epsilon=1.0)
     roots(paper=True)[1].find_pure("because")
     assert seen == ["unprotected"] * 2

@@ -1,7 +1,4 @@
-"""The table of private rows: its answers, columns that are derived and recoded, parts, raw rows, and its boundary.
-
-What each question costs is in `test_questions`.
-"""
+"""The private table: answers, derived and recoded columns, parts, raw rows, and its boundary."""
 
 import math
 from dataclasses import replace
@@ -11,7 +8,7 @@ from itertools import product
 import numpy as np
 import private_rows
 import pytest
-from private_rows import ADD, BITS, CODES, MOST_CANDIDATES, RELATIONS, REPLACE, RULES, SCHEMA, Listening, door, only
+from private_rows import ADD, BITS, CANDIDATES, CODES, RELATIONS, REPLACE, RULES, SCHEMA, Listening, door, only
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -40,7 +37,7 @@ def test_answers_are_the_tables_the_best_candidates_and_their_values():
     assert table.choose(Max(), [("y", "y"), ("y", "a")], epsilon=1.0) == 0
     values = table.noisy_scores(R(), [("a", "b"), ("b", "a"), ("b", "y")], epsilon=0.5)
     assert values.shape == (3,)
-    assert values[0] == pytest.approx(values[1]) == pytest.approx(R().of(two.astype(int), table.relation))
+    assert values[0] == pytest.approx(values[1]) == pytest.approx(R().score_table(two.astype(int), table.relation))
     assert float(door(codes=CODES[:0]).counts([()], epsilon=1.0)[0]) == 0
     for kind in ("laplace", "geometric"):
         (noisy,) = door(noise=make_noise(kind, 1)).counts([()], epsilon=1e-3)
@@ -48,8 +45,8 @@ def test_answers_are_the_tables_the_best_candidates_and_their_values():
         assert noisy != 6
 
 
-def test_hardly_any_epsilon_buys_hardly_anything():
-    """Both geometric draws stop at the largest integer when the scale is huge: their difference would be no noise."""
+def test_tiny_epsilons_give_hardly_any_information():
+    """At a huge scale both geometric draws would stop at the largest integer, and cancel."""
     for scale in (1e16, 1e18, 1e20, 1e300):
         noisy = make_noise("geometric", 1).counts(np.arange(1_000), scale)
         assert np.median(np.abs(noisy)) > scale / 10
@@ -57,8 +54,8 @@ def test_hardly_any_epsilon_buys_hardly_anything():
 
 
 @pytest.mark.parametrize("kind", ["auto", "geometric", "laplace"])
-def test_noise_too_wide_to_tell_anything_is_charged_and_tells_the_same_of_all_tables(kind):
-    """An answer that hung on the rows would have no noise to hide it."""
+def test_too_wide_noise_is_charged_and_independent_of_the_rows(kind):
+    """An answer that depends on the rows would have no noise to hide it."""
     seed = None if kind == "auto" else 1
     for codes in (CODES, CODES[:0]):
         table = door(codes=codes, noise=make_noise(kind, seed))
@@ -71,13 +68,13 @@ def test_noise_too_wide_to_tell_anything_is_charged_and_tells_the_same_of_all_ta
         assert [answer.shape for answer in answers] == [(2,), (2, 3), (2,), (2,), (2,), (3,)]
         assert not any(answer.any() for answer in answers)
         assert {entry.scale for entry in table.ledger.entries} == {math.inf}
-        assert table.ledger.totals.bound == table.ledger.totals.claimed == 3 * Fraction(2) ** -54 + Fraction(5e-324)
+        assert {*table.ledger.totals} == {3 * Fraction(2) ** -54 + Fraction(5e-324)}
     (noisy,) = door(noise=make_noise(kind, seed)).counts([("a",)], epsilon=2.0**-50)
     assert np.abs(noisy).min() > 100  # here it is drawn, as wide as can be
 
 
-def test_every_draw_is_paid_unless_the_paper_claims_otherwise():
-    """As the paper prints it: six draws for the price of one, at its own sensitivity."""
+def test_every_draw_is_charged_unless_the_source_claims_otherwise():
+    """As published: six draws for the loss of one, at the source's sensitivity."""
     score = ClassLogScore("y", ("a", "b"), private_rows.PEOPLE, 1.0)
     for relation, moved in RELATIONS.items():
         published = door(relation)
@@ -103,8 +100,8 @@ def test_scores_of_many_rows_do_not_pass_as_scores_of_candidates():
     assert not table._door.noise.scales
 
 
-def test_tables_so_small_that_nothing_can_move():
-    """With one row or none, information scores are constant under replace: sensitivity 0, and still an answer."""
+def test_data_sets_too_small_for_any_sensitivity():
+    """With one row or none, information scores are constant under replace: sensitivity 0."""
     candidates, scores = [("a", "b"), ("a", "y")], (Entropy(), MutualInformation(), R(), LinearF(), Max(), Gini())
     for rows, score, noise in product((0, 1), scores, (Listening(), make_noise("laplace", 1))):
         table = door(REPLACE, codes=CODES[:rows], noise=noise)
@@ -154,15 +151,15 @@ def test_sizes_are_public_under_replace_only_and_recoded_tables_are_of_the_same_
     for make in (lambda table: table, lambda table: table.recode(BITS, RULES)):
         assert [make(door(relation)).public_rows for relation in (REPLACE, ADD)] == [6, 50]
     assert door(ADD, schema=BOUNDLESS).public_rows is None
-    assert door(paper=True).recode(BITS, RULES).unprotected("as printed", claimed_epsilon=1.0).shape == (6, 3)
+    assert door(paper=True).recode(BITS, RULES).read_unprotected("as printed", claimed_epsilon=1.0).shape == (6, 3)
     table = door(REPLACE)
     for part in table.partition_by("y"):
         part.recode(BITS, RULES).counts([("a not",)], epsilon=0.25)
     assert table.ledger.epsilon_bound == 0.5
 
 
-def test_parts_are_disjoint_and_paid_once():
-    """Inside the parts one record comes or goes, under both relations; a replaced one may touch two of them."""
+def test_parts_are_disjoint_and_charged_once():
+    """In a part a row is added or removed; a replaced row may be in two parts."""
     for relation, moved in RELATIONS.items():
         table = door(relation, cap=0.5 * moved)
         parts = table.partition_by("y")
@@ -184,8 +181,8 @@ def test_parts_are_disjoint_and_paid_once():
         assert (table.ledger.epsilon_bound, table._door.noise.scales) == (moved * 0.5, scales)
 
 
-def test_what_bounds_a_table_bounds_its_parts_however_many_rows_they_have():
-    """Under replace that is the number of all rows, also where the schema's bound is lower, or there is none."""
+def test_parts_have_the_bound_on_rows_of_their_table():
+    """Under replace the bound is the number of all rows, whatever the schema declares."""
     with pytest.raises(ParameterError, match="max_rows"):
         door(ADD, schema=BOUNDLESS).partition_by("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
     for schema in (BOUNDLESS, replace(SCHEMA, max_rows=2)):
@@ -200,38 +197,29 @@ def test_what_bounds_a_table_bounds_its_parts_however_many_rows_they_have():
 def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
     table = door(REPLACE)
     part = table.partition_by("y")[1]
-    part.choose(Max(), MOST_CANDIDATES, epsilon=0.5)
+    part.choose(Max(), CANDIDATES, epsilon=0.5)
     assert table._door.noise.scales == [2]  # the monotone form
     assert table.ledger.epsilon_bound == 1.0
     values = part.noisy_scores(R(), [("a", "b")], epsilon=0.5)
-    assert values == pytest.approx([R().of(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
+    assert values == pytest.approx([R().score_table(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
     table = door(REPLACE)
-    quarters = [
-        part
-        for half in table.derive(PAIR, ["b"], np.array([0, 1, 1])).partition_by("c")
-        for part in half.partition_by("a")
-    ]
+    halves = table.derive(PAIR, ["b"], np.array([0, 1, 1])).partition_by("c")
+    quarters = [part for half in halves for part in half.partition_by("a")]
     assert [part.counts([("y",)], epsilon=0.5)[0].sum() for part in quarters] == [1, 1, 2, 2]
     assert table.ledger.epsilon_bound == 1.0  # doubled once, not once per level
     with pytest.raises(ParameterError, match="parallel group"):
         table.ledger.children[0].charge(only(quarters[0]))
 
 
-def test_raw_rows_and_noiseless_answers_are_for_papers_without_a_cap_only():
+def test_raw_rows_and_noiseless_answers_need_published_mode_and_no_cap():
     table, capped = door(), door(cap=100.0, paper=True)
     noiseless = door(paper=True).noiseless("as printed", claimed_epsilon=1.0)  # it does not open another door
-    closed = [
-        table,
-        *table.partition_by("a"),
-        table.derive(PAIR, [], np.array(0)),
-        table.recode(BITS, RULES),
-        noiseless,
-    ]
-    for part in closed:
-        for ask in (part.unprotected, part.noiseless):
+    derived = table.derive(PAIR, [], np.array(0)), table.recode(BITS, RULES)
+    for part in (table, *table.partition_by("a"), *derived, noiseless):
+        for ask in (part.read_unprotected, part.noiseless):
             with pytest.raises(ParameterError, match="Corrected mode"):
                 ask("I would like to", claimed_epsilon=1.0)
-    for ask in (capped.unprotected, capped.noiseless):
+    for ask in (capped.read_unprotected, capped.noiseless):
         with pytest.raises(BudgetError):
             ask("because", claimed_epsilon=1.0)
     assert not table.ledger.entries
@@ -241,7 +229,7 @@ def test_raw_rows_and_noiseless_answers_are_for_papers_without_a_cap_only():
 def test_raw_rows_and_noiseless_answers_cost_infinity_once():
     """Raw rows are a copy, and noiseless answers have an account of their own."""
     table, other = door(paper=True), door(paper=True)
-    codes = table.unprotected("the paper says so", claimed_epsilon=1.0)
+    codes = table.read_unprotected("the paper says so", claimed_epsilon=1.0)
     np.testing.assert_array_equal(codes, CODES)
     codes[:] = 0
     np.testing.assert_array_equal(table._rows.codes, CODES)
@@ -251,7 +239,7 @@ def test_raw_rows_and_noiseless_answers_cost_infinity_once():
         entry = only(each)
         text = (entry.mechanism, entry.name, entry.reason, entry.scale)
         assert text == ("none", name, "the paper says so", 0.0)
-    assert table.partition_by("y")[1].unprotected("again", claimed_epsilon=0).shape == (3, 3)
+    assert table.partition_by("y")[1].read_unprotected("again", claimed_epsilon=0).shape == (3, 3)
     (counts,) = noiseless.counts([("a", "b")], epsilon=1e-9)
     np.testing.assert_array_equal(counts, [[1, 1, 1], [1, 2, 0]])
     candidates = [("y", "b"), ("a", "y"), ("b", "y")]
@@ -277,8 +265,8 @@ def test_answers_are_no_views_of_the_private_rows():
     table = door(codes=codes, noise=Keeping(), paper=True)
     answers = [
         *table.counts([("a",), ("a", "b")], epsilon=1.0),
-        table.noisy_scores(Max(), MOST_CANDIDATES, epsilon=1.0),
-        table.unprotected("as printed", claimed_epsilon=1.0),
+        table.noisy_scores(Max(), CANDIDATES, epsilon=1.0),
+        table.read_unprotected("as printed", claimed_epsilon=1.0),
         table.derive(PAIR, ["a"], np.array([0, 1]))._rows.codes,
         *(part._rows.codes for part in table.partition_by("a")),
     ]
@@ -288,14 +276,10 @@ def test_answers_are_no_views_of_the_private_rows():
 
 
 def test_nothing_public_leads_to_the_rows():
-    """The underscore is the boundary.
-
-    Python cannot hide an attribute. What begins with an underscore is the door's own; a method that touches it breaks
-    the contract, and the replay test of `tests/contract` finds it out. Everything else must be the same for any rows.
-    """
+    """Names with an underscore are the door's own; all others are equal for all rows."""
     questions = (
         "cell_error cell_variance choose counts derive grow_network histogram_spreads histograms noiseless "
-        "noisy_scores partition_by prefetch randomize recode trees unprotected"
+        "noisy_scores partition_by prefetch randomize read_unprotected recode trees"
     )
     for relation in RELATIONS:
         first, second = door(relation), door(relation, codes=private_rows.OTHER)

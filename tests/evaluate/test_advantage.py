@@ -27,7 +27,7 @@ class Copies(Synthesizer):
     keep: float = number(default=1.0, most=1)
 
     def _fit(self, table, progress):
-        self.codes_ = table.unprotected("a test", claimed_epsilon=self.epsilon)
+        self.codes_ = table.read_unprotected("a test", claimed_epsilon=self.epsilon)
         Copies.seen.append((self.codes_.copy(), self.random_state))
         flipped = np.random.default_rng(self.random_state).random(len(self.codes_)) >= self.keep
         self.codes_[:, -1] ^= flipped.astype(self.codes_.dtype)

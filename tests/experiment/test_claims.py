@@ -45,10 +45,10 @@ def share(answer, rule, draw, **arguments):
 def test_a_verdict_names_what_holds():
     for found, text in (
         ({("a", "1"): HOLDS, ("b", ""): HOLDS}, "holds"),
-        ({("a", "1"): OPEN, ("b", ""): OPEN}, "cannot be told"),
+        ({("a", "1"): OPEN, ("b", ""): OPEN}, "is not decided"),
         (
             {("a", "1"): HOLDS, ("a", "2"): FAILS, ("b", ""): HOLDS, ("c", ""): OPEN},
-            "holds for a at 1, for b; does not hold for a at 2; cannot be told for c",
+            "holds for a at 1, for b; does not hold for a at 2; is not decided for c",
         ),
         ({("", "1"): HOLDS, ("", "2"): FAILS, ("", "3"): HOLDS}, "holds at 1, 3; does not hold at 2"),
         (
@@ -176,7 +176,7 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("001 Fig. 5", 1, {"JTree": {0.2: 0.1, 1.0: 0.28}, "NoPrivacy": {1.0: 0.2}}, FIFTH, "adult", "Here it holds"),
     ("001 Fig. 5", 1, {"JTree": MIXED, "NoPrivacy": {1.0: 0.1}}, FIFTH, "adult", "does not hold"),
     ("001 Fig. 5", 2, {"HMPrivBayes": LOW, "JTree": HIGH}, FIFTH, "adult", "holds"),
-    ("001 Fig. 5", 2, {"HMPrivBayes": LOW, "JTree": LOW}, FIFTH, "adult", "cannot be told"),
+    ("001 Fig. 5", 2, {"HMPrivBayes": LOW, "JTree": LOW}, FIFTH, "adult", "is not decided"),
     ("001 Fig. 5", 3, {"HMPrivBayes": LOW, "PrivSCBN": {0.2: 0.3, 1.0: 0.122}}, FIFTH, "adult", "Here it holds"),
     ("001 Fig. 5", 4, {"HMPrivBayes": HIGH, "HMPrivBayes, equal weights": LOW}, FIFTH, "adult", "does not hold"),
     ("001 Fig. 5", 5, {"HMPrivBayes": LOW, "HMPrivBayes, random first bit": HIGH}, FIFTH, "adult", "Here it holds"),
@@ -187,7 +187,7 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("000 Fig. 1 to 4", 2, {"Algorithm 2": FALLING}, FIRST, "mine", "does not hold"),
     ("000 Fig. 1 to 4", 3, {"Algorithm 2": FALLING}, FIRST | REAL, "mine", "does not hold"),
     ("000 Fig. 1 to 4", 3, {"Algorithm 2": LEVEL}, FIRST | REAL, "mine", "Here it holds"),
-    ("000 Fig. 1 to 4", 4, {"Algorithm 2": FALLING}, FIRST, "mine", "cannot be told"),  # it is the same for all
+    ("000 Fig. 1 to 4", 4, {"Algorithm 2": FALLING}, FIRST, "mine", "is not decided"),  # it is the same for all
     ("001 Fig. 4", 0, {"HMPrivBayes": {1: 0.3, 2: 0.2, 3: 0.1}}, {"x": "rows"}, "adult", "holds"),
     ("001 Fig. 4", 1, {"HMPrivBayes": LOW, "PrivBayes": MIXED}, {"x": "rows"}, "adult", "Here it holds"),
     ("002 Error by range", 0, RANGES, {"x": "size"}, "adult", "consistent; does not hold for the patent's own form"),
@@ -223,8 +223,8 @@ def test_the_papers_method_is_judged_by_all_runs_and_no_other():
     right = runs("epsilon", {"Alg": {1.5: 0.83}}, data="adult", model="logistic regression")
     others = pd.concat([wrong, right], ignore_index=True)
     assert "Here it holds" in claim.line(others)
-    assert "cannot be told" in claim.line(others[others["repeat"] < 4])  # the paper has five
-    for out, text in ((2, "cannot be told"), (4, "does not hold")):
+    assert "is not decided" in claim.line(others[others["repeat"] < 4])  # the paper has five
+    for out, text in ((2, "is not decided"), (4, "does not hold")):
         assert text in claim.line(others.assign(value=others["value"].where(others["repeat"] >= out, 0.79)))
 
 

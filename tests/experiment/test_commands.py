@@ -68,7 +68,7 @@ def test_a_release_is_what_take_home_gives(books, saved, tmp_path, capsys):
     assert again.keys() == home.keys()
     assert {name for name in home if again[name] != home[name]} <= drawn_by_lot
     (account,) = books.accounts()
-    assert (account.name, account.apart) == ("people.parquet", 2)
+    assert (account.name, account.void_looks) == ("people.parquet", 2)
 
 
 def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved, tmp_path, capsys):

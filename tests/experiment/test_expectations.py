@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from strangers import hospital
+from sample_tables import hospital
 from tables import SMALL, make_frame
 
 import dpcore as dp

@@ -343,17 +343,17 @@ def test_lines_that_are_torn_or_wrong_are_run_again(data, tmp_path):
         experiment.sweep(methods(), data, **asked(store=file, **how))
 
 
-def test_a_cap_stops_runs_one_by_one_and_raising_it_lets_them_go_on(data, tmp_path, told):
+def test_a_cap_stops_runs_one_by_one_and_raising_it_lets_them_go_on(data, tmp_path, recorded):
     """Each is written down before it is drawn, and one that the cap refuses draws nothing."""
     books = LedgerStore(tmp_path / "ledger.sqlite")
     books.set_cap("0" * 64, "small", "add_remove", 1.0)
     only = {"C1": methods(seed=None)["C1"]}
-    ledgers = {"C1": books.begin("0" * 64, "small", "add_remove", "sweep").ledger}
+    ledgers = {"C1": books.start_run("0" * 64, "small", "add_remove", "sweep").ledger}
     how = asked(epsilons=[0.4], repeats=4, store=tmp_path / "runs", ledgers=ledgers)
     frame = experiment.sweep(only, data, **how).drop_duplicates("repeat")
     assert (frame["error"] == "").sum() == 2
     assert frame["error"].str.contains("capped at 1").sum() == 2
-    assert told[0] == ["written", "drawn"] * 2
+    assert recorded[0] == ["written", "drawn"] * 2
     assert books.account("0" * 64, "add_remove").epsilon_bound == pytest.approx(0.8)
     books.set_cap("0" * 64, "small", "add_remove", 2.0)
     assert (experiment.sweep(only, data, **how)["error"] == "").all()

@@ -23,7 +23,7 @@ from dpcore.experiment.figures.studies import Fit, Risk, whole
 from dpcore.experiment.study import TIMES, Run
 
 MARK = "do not publish"
-LINE = re.compile(r"The (paper|patent) says: .+\. Here it (holds|does not hold|cannot be told).* \(\d+ repeats?\)\..*")
+LINE = re.compile(r"The (paper|patent) says: .+\. Here it (holds|does not hold|is not decided).* \(\d+ repeats?\)\..*")
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +124,7 @@ def test_the_command_writes_charts_and_numbers_and_spends_nothing_without_a_plac
     assert MARK in files[0].read_text()
     assert len(pd.read_csv(files[1])) == RUNS["001 Fig. 6"]
     (account,) = ledger.accounts()
-    assert (account.looks, account.apart) == (2, RUNS["001 Fig. 6"] - 2)  # as printed, nothing is proved of some
+    assert (account.looks, account.void_looks) == (2, RUNS["001 Fig. 6"] - 2)  # as printed, nothing is proved of some
     assert float(account.epsilon_bound) == pytest.approx(0.4)
     assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "new")]) == 1
     assert "exists already" in capsys.readouterr().err

@@ -62,7 +62,7 @@ def test_every_rule_and_every_report_comes_back():
     assert (made.people, made.target, made.source, made.schema) == (3, "y", SCHEMA, SCHEMA)
     for family, channel in channels.items():
         np.testing.assert_array_equal(made.values[family], values[family])
-        np.testing.assert_array_equal(made.who(family), reports.who(family))
+        np.testing.assert_array_equal(made.positions(family), reports.positions(family))
         assert alike(made.channels[family], channel)
 
 
@@ -104,7 +104,7 @@ def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name):
     assert persons == [str(i // 3 + 1) for i in range(300)]
     found = read(files)
     assert (found.reports.people, found.reports.source, found.origin["unit"]) == (300, schema, about["unit"])
-    assert 3 * found.reports.price() == pytest.approx(about["epsilon_bound"])
+    assert 3 * found.reports.largest_epsilon() == pytest.approx(about["epsilon_bound"])
     assert found.learn(METHODS[name](mode=fitted.mode)).schema.unit == schema.unit
     less = json.loads(files["rules.json"])
     less["about"]["epsilon_bound"] *= 0.9
@@ -117,10 +117,8 @@ def small():
     channels = {("y",): ERRPH(2, epsilon=1), ("z",): OUE(3, epsilon=1), ("n",): TRR(lower=-5, upper=5, epsilon=1)}
     values = {("y",): np.array([0, 1]), ("z",): np.eye(3, dtype=bool)[:2], ("n",): np.array([1.0, 2.0])}
     rules = {"+x": np.arange(7), "z": np.arange(3), "n": np.array([0, 0, 1, 1]), "y": np.arange(2)}
-    reports = Reports(
-        merged_schema(SCHEMA, rules), 2, channels, values, rows=SCHEMA, recoded=[*rules.items()], target="y"
-    )
-    return Collection(reports, ABOUT).files()
+    known = {"rows": SCHEMA, "recoded": [*rules.items()], "target": "y"}
+    return Collection(Reports(merged_schema(SCHEMA, rules), 2, channels, values, **known), ABOUT).files()
 
 
 def changed(path, value):
@@ -163,7 +161,7 @@ def test_an_epsilon_with_an_exponent_is_never_written_out(monkeypatch):
 
 
 def test_an_epsilon_that_the_rules_do_not_keep_is_refused():
-    assert read(small()).reports.price() == 3
+    assert read(small()).reports.largest_epsilon() == 3
     with pytest.raises(SchemaError, match="can cost epsilon 3, and the file says less"):
         changed(("about", "epsilon_bound"), 2.9)
 

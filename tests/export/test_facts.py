@@ -81,7 +81,7 @@ LOCAL = {"relation": "replace", "target": "ill"}
 @pytest.mark.parametrize(
     ("given", "noise", "schema", "unit"),
     [
-        ({"noise": "laplace"}, "for teaching only", "declared. Bounds", "one row."),
+        ({"noise": "laplace"}, "noise for teaching only", "declared. Bounds", "one row."),
         ({"schema": INFERRED}, EXACT, f"inferred; {LINES}. Bounds, bins and categories were", "one row."),
         ({"schema": PROPOSED}, EXACT, f"declared by the user; {LINES}. Bounds", "one row."),
         ({"schema": SEVERAL}, EXACT, "declared", "one row. Rows of one person, as declared: 3"),

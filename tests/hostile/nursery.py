@@ -12,7 +12,7 @@ from dpcore.datasets import worker
 
 NURSERY = """
 import os
-from dpcore.datasets import delimited, parquet, workbooks
+from dpcore.datasets import delimited_text, parquet, workbooks
 for line in sys.stdin.buffer:
     order, answer = json.loads(line)
     if not (child := os.fork()):
@@ -37,7 +37,7 @@ class Nursery:
         command = [sys.executable, *worker.FLAGS, "-c", worker.START.replace("\nserve()\n", NURSERY)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(command, env={**os.environ, **worker.ENVIRONMENT}, **pipes)
-        self.tell(worker.places())
+        self.tell(worker.module_paths())
         os.mkfifo(folder / "answer")  # a reader may write no file
 
     def tell(self, line: bytes) -> None:
@@ -46,7 +46,7 @@ class Nursery:
         self.process.stdin.flush()
 
     def run(self, command: list[str], *, input: bytes, **_: object) -> subprocess.CompletedProcess[bytes]:
-        (self.folder / "order").write_bytes(input.removeprefix(worker.places()))
+        (self.folder / "order").write_bytes(input.removeprefix(worker.module_paths()))
         self.tell(json.dumps([str(self.folder / "order"), str(self.folder / "answer")]).encode() + b"\n")
         said = (self.folder / "answer").read_bytes()
         assert self.process.stdout

@@ -69,7 +69,7 @@ def test_the_process_reads_what_this_one_would_and_inherits_and_shows_nothing(mo
 
 def test_each_limit_of_the_process_is_told_from_the_others(reader, monkeypatch) -> None:
     monkeypatch.setattr(worker, "SECONDS", 1)
-    with pytest.raises(DataError, match="more than 1 seconds of the processor"):
+    with pytest.raises(DataError, match="more than 1 seconds of work"):
         read_frame(b"a,b\n" + b"1,2\n" * 12_000_000)
     ended = subprocess.CompletedProcess([], -signal.SIGALRM, b"")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
@@ -78,13 +78,13 @@ def test_each_limit_of_the_process_is_told_from_the_others(reader, monkeypatch) 
 
 
 def test_who_waits_for_the_process_does_not_wait_for_ever(monkeypatch) -> None:
-    monkeypatch.setattr(worker, "WALL", 0.01)
+    monkeypatch.setattr(worker, "WALL_SECONDS", 0.01)
     with pytest.raises(DataError, match="by the clock"):
         read_frame(TABLE)
 
 
 def test_it_loads_what_it_needs_and_not_the_package() -> None:
     command = [sys.executable, *worker.FLAGS, "-c", worker.START.replace("\nserve()", "\nprint(*sys.modules)")]
-    done = subprocess.run(command, input=worker.places(), capture_output=True, check=True, timeout=60)
-    assert b"dpcore.datasets.delimited" in done.stdout
+    done = subprocess.run(command, input=worker.module_paths(), capture_output=True, check=True, timeout=60)
+    assert b"dpcore.datasets.delimited_text" in done.stdout
     assert not {b"pandas", b"sklearn", b"streamlit", b"dpcore.domain"} & set(done.stdout.split())

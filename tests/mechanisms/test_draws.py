@@ -15,7 +15,7 @@ from scipy import stats
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import draws, make_noise, sources
 from dpcore.mechanisms.noise.sources import SPARE
-from tests.laws import agreement
+from tests.distributions import agreement
 
 RARE = 1e-6
 STEPS = -(2**30), -(2**12), -1, 0, 1, 2**12, 2**30  # from a word at which a decision changes
@@ -23,9 +23,9 @@ EITHER = 0, 2**64 - 1  # bits that follow it
 
 
 def tape(monkeypatch, *drawn, more=()):
-    """Let `words` give these words one call after the other, and refinements these bits."""
+    """Let `random_words` give these words one call after the other, and refinements these bits."""
     calls, bits = iter(drawn), iter(more)
-    monkeypatch.setattr(draws, "words", lambda _: np.array(next(calls), dtype=np.uint64))
+    monkeypatch.setattr(draws, "random_words", lambda _: np.array(next(calls), dtype=np.uint64))
     monkeypatch.setattr(draws.secrets, "randbits", lambda _: next(bits))
 
 
@@ -111,14 +111,14 @@ def test_remainders_fall_as_exactly_as_the_scale_says(scale, bits, rest, monkeyp
 
 
 def test_both_parts_of_wide_noise_have_its_distribution(monkeypatch):
-    monkeypatch.setattr(draws, "NARROW", 3)  # scales from 8 on are wide
+    monkeypatch.setattr(draws, "NARROW_BITS", 3)  # scales from 8 on are wide
     drawn, z = draws.laplace(np.full(5_000, 20.0)), np.arange(-60, 61)
     shares = np.exp(-np.abs(z) / 20) * np.tanh(1 / 40)
     observed = [(drawn == value).sum() for value in z]
     assert agreement([*observed, 5_000 - sum(observed)], 5_000 * np.append(shares, 1 - shares.sum())) > RARE
 
 
-def test_noise_that_64_bits_do_not_hold_is_added_without_overflow(monkeypatch):
+def test_noise_beyond_64_bits_is_added_without_overflow(monkeypatch):
     """It is less probable than exp(-2^26) at any scale below 2^36; counts and answers hold it all the same."""
     for value in (2**62 - 1, 2**63 - 1, 2**80):
         monkeypatch.setattr(draws, "one_geometric", lambda _, drawn, value=value: value if drawn else 0)
@@ -128,7 +128,7 @@ def test_noise_that_64_bits_do_not_hold_is_added_without_overflow(monkeypatch):
     offers = iter([np.array([2**70, 5], dtype=object), np.array([-(2**70)], dtype=object)])
     monkeypatch.setattr(draws, "laplace", lambda _: next(offers))
     keeps = iter([[False, True], [True]])
-    monkeypatch.setattr(draws, "keep_gaussian", lambda *_: np.array(next(keeps)))
+    monkeypatch.setattr(draws, "accept_gaussian", lambda *_: np.array(next(keeps)))
     assert draws.gaussian(np.ones(2)).tolist() == [-(2**70), 5]
 
 
@@ -147,17 +147,17 @@ def test_every_draw_has_a_scale_of_its_own():
 
 def test_whole_numbers_below_bounds(monkeypatch):
     bounds = np.repeat([1, 2, 3, 5, 2**40 + 1], 20_000)
-    one, two, three, five, many = np.split(draws.uniform(bounds), 5)
+    one, two, three, five, many = np.split(draws.uniform_below(bounds), 5)
     assert not one.any()
     for size, drawn in ((2, two), (3, three), (5, five)):
         assert stats.chisquare(np.bincount(drawn, minlength=size)).pvalue > RARE
     assert stats.kstest(many / 2**40, "uniform").pvalue > RARE
     tape(monkeypatch, [7, 6, 8], [3], [1])  # of three values: 7 & 3 is none and drawn anew, twice
-    assert draws.uniform(np.array([3, 3, 3])).tolist() == [1, 2, 0]
+    assert draws.uniform_below(np.array([3, 3, 3])).tolist() == [1, 2, 0]
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 0.3, 3.7, 2.0**36 - 1, 1e30])
-def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(sigma, monkeypatch):
+def test_gaussian_proposals_are_kept_exactly_with_their_probability(sigma, monkeypatch):
     """Words next to the chance to be kept, above and below: the decision is that of exact rational arithmetic."""
     t = Fraction(np.floor(sigma) + 1)
     for offered in (0, 1, -2, 7, 40, 10**6, 2**54 + 1, int(1.4 * sigma)):
@@ -166,26 +166,26 @@ def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(sigma, monkey
         for step, more in product(STEPS, EITHER):
             bits = [word(chance, step), more, *[1] * 9]
             tape(monkeypatch, bits[:1], more=bits[1:])
-            (kept,) = draws.keep_gaussian(np.array([offered], dtype=object), np.array([sigma]))
+            (kept,) = draws.accept_gaussian(np.array([offered], dtype=object), np.array([sigma]))
             draw = sum(Fraction(part, 2 ** (64 * index)) for index, part in enumerate(bits, start=1))
             assert kept == (draw < chance), (offered, step)
 
 
-def test_no_word_near_a_gaussians_chance_is_sure(monkeypatch):
+def test_words_near_a_gaussians_chance_are_decided_exactly(monkeypatch):
     """Within what logarithms and rounding may be out, exact arithmetic is asked, whatever floats say."""
     wanted = []
     monkeypatch.setattr(draws, "is_below", lambda *given: wanted.append(given) or True)
     for index, (sigma, offered, off) in enumerate(product((0.8, 3.7, 1e6), (0, 3), (-(2.0**-42), 2.0**-42))):
         chance = np.exp(-((abs(offered) - sigma**2 / (floor(sigma) + 1)) ** 2) / (2 * sigma**2))
         tape(monkeypatch, [int(min(chance * (1 + off), 1 - 2.0**-50) * 2**64)])
-        assert draws.keep_gaussian(np.array([offered]), np.array([sigma])).tolist() == [True]
+        assert draws.accept_gaussian(np.array([offered]), np.array([sigma])).tolist() == [True]
         assert len(wanted) == index + 1, (sigma, offered, off)
 
 
 def test_ratios_and_powers_beyond_any_float_are_compared_exactly(monkeypatch):
     """A probability is ratio * e^exponent: neither alone says that it is next to nothing."""
     tape(monkeypatch, more=[3])
-    monkeypatch.setattr(draws, "NEVER", -1_000)
+    monkeypatch.setattr(draws, "LEAST_LOG", -1_000)
     ratio, exponent = Fraction(2) ** 2_884, Fraction(-2_000)  # together 0.38
     assert draws.is_below(1 << 62, ratio, exponent)
     assert not draws.is_below(1 << 63, ratio, exponent)
@@ -200,7 +200,7 @@ def test_ratios_and_powers_beyond_any_float_are_compared_exactly(monkeypatch):
 ENDS = (0, 1, 0), (1, -1, 2**64 - 1)  # of a word, on which side of it a probability is, and bits that end there
 
 
-def test_what_decimals_may_be_out_decides_nothing_wrong(monkeypatch):
+def test_errors_that_decimals_may_have_change_no_decision(monkeypatch):
     """Next to an end of what a word leaves open, by less than a rounded quotient, logarithm or power loses."""
     for bits, digits, (end, off, more) in product((2**63 + 12345, 2**40 + 7, 2**64 - 3, 3**40), range(56, 68), ENDS):
         part, near = Fraction(bits + end, 2**64), 1 + Fraction(off, 10**digits)
@@ -215,7 +215,7 @@ def test_what_decimals_may_be_out_decides_nothing_wrong(monkeypatch):
 
 
 @pytest.mark.parametrize("scale", [0.3, 1e3, 2.0**35.5])
-def test_the_least_accurate_logarithm_that_is_allowed_decides_nothing_wrong(scale, monkeypatch):
+def test_the_least_accurate_logarithm_allowed_changes_no_draw(scale, monkeypatch):
     """Words as near to a jump as the error's bound, by a logarithm that is out by nearly all that may be."""
     drawn = []
     with localcontext() as context:
@@ -250,7 +250,7 @@ def test_sources_are_refused_where_numpy_is_less_accurate_than_they_assume(name,
     ):
         draws.check_numpy.cache_clear()
         monkeypatch.setattr(np, name, wrong)
-        with pytest.raises(ParameterError, match="not accurate"):
+        with pytest.raises(ParameterError, match="too inaccurately"):
             make_noise("auto", None)
     assert make_noise("laplace", None).counts(np.zeros(1), 1.0).any()
     draws.check_numpy.cache_clear()
@@ -273,7 +273,7 @@ WEIGHTS = draws.Weights(np.array([1, 2, 7, 3, 1, 5, 10**9, 0]), np.array([3, 2, 
 def test_integer_weights_are_never_below_the_true_ones():
     """So no chance to be taken is above 1, and W times the chance is exactly proportional to w."""
     for factor, weights in product((0.0, 0.1, 1.0, 1.7), (None, WEIGHTS)):
-        choice = draws.DrawnChoice(SCORES, ONE, factor, weights)
+        choice = draws.GroupedSelection(SCORES, ONE, factor, weights)
         taken = list(chances(choice, range(len(SCORES)) if weights is None else np.flatnonzero(WEIGHTS.part)))
         assert all(0 <= chance <= 1 for chance in taken)
         assert min(taken[:6]) > Fraction(99, 100)  # and all but the hopeless are taken nearly always
@@ -281,12 +281,12 @@ def test_integer_weights_are_never_below_the_true_ones():
         assert choice._sums[-1] < 2**62
 
 
-def test_a_candidate_is_taken_exactly_as_often_as_its_weight_says(monkeypatch):
+def test_a_candidate_is_accepted_with_the_exact_probability_of_its_weight(monkeypatch):
     """Words next to the chance to be taken, above and below: the decision is that of exact rational arithmetic."""
-    choice = draws.DrawnChoice(SCORES, ONE, 1.3, WEIGHTS)
+    choice = draws.GroupedSelection(SCORES, ONE, 1.3, WEIGHTS)
     for index, chance in enumerate(chances(choice, range(7))):
         before = int(choice._sums[index - 1]) if index else 0
-        monkeypatch.setattr(draws, "uniform", lambda bounds, before=before: np.full(len(bounds), before))
+        monkeypatch.setattr(draws, "uniform_below", lambda bounds, before=before: np.full(len(bounds), before))
         for step, more in product(STEPS, EITHER):
             bits = word(chance, step)
             tape(monkeypatch, [bits], more=[more])
@@ -295,10 +295,10 @@ def test_a_candidate_is_taken_exactly_as_often_as_its_weight_says(monkeypatch):
             assert taken == (Fraction((bits << 64) + more, 2**128) < chance)
 
 
-def test_a_weight_that_no_float_holds_is_taken_next_to_never(monkeypatch):
-    choice = draws.DrawnChoice(np.array([0.0, -1e5, -1e9]), ONE, 1.0)
+def test_a_weight_below_any_float_is_almost_never_accepted(monkeypatch):
+    choice = draws.GroupedSelection(np.array([0.0, -1e5, -1e9]), ONE, 1.0)
     for index, (draw, more) in ((1, (1 << 40, [])), (1, (0, [0, 1])), (2, (0, [0, 0, 0, 9])), (2, (0, [7]))):
-        monkeypatch.setattr(draws, "uniform", lambda _, at=index: choice._sums[[at - 1]])
+        monkeypatch.setattr(draws, "uniform_below", lambda _, at=index: choice._sums[[at - 1]])
         tape(monkeypatch, [draw], more=more)
         assert [array.tolist() for array in choice.propose(ONE)] == [[index], [False]]
 
@@ -308,16 +308,16 @@ def test_choices_of_many_groups_have_the_mechanisms_distribution():
     starts = np.arange(0, many * len(SCORES), len(SCORES))
     weights = draws.Weights(*(np.tile(array, many) for array in WEIGHTS))
     for factor in (0.0, 0.9):
-        chosen = draws.DrawnChoice(np.tile(SCORES, many), starts, factor, weights).draw() - starts
+        chosen = draws.GroupedSelection(np.tile(SCORES, many), starts, factor, weights).draw() - starts
         expected = np.exp(factor * SCORES) * WEIGHTS.part / WEIGHTS.whole
         shares = many * expected / expected.sum()
         assert shares[-1] == 0  # and so it is never drawn
         assert agreement(np.bincount(chosen, minlength=len(SCORES)), shares) > RARE
     nothing = draws.Weights(np.array([0, 1, 0, 0]), np.ones(4, dtype=np.int64))  # in the second of two groups
-    assert draws.DrawnChoice(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, nothing).draw().tolist() == [1]
+    assert draws.GroupedSelection(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, nothing).draw().tolist() == [1]
 
 
-def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(monkeypatch):
+def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_requested(monkeypatch):
     """By more than what floats can lose on the way, so that what is charged is never less than what is lost."""
     heard = []
     for distribution in ("laplace", "gaussian"):
@@ -329,8 +329,8 @@ def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(m
         assert SPARE / 2 <= Fraction(tables[0]) * 3 - 1 <= 2 * SPARE
         np.testing.assert_allclose(tables, [1 / 3] * 30 + [3.0] * 7, rtol=1e-9)
         np.testing.assert_allclose(steps, [16.0] * 40, rtol=1e-9)
-    original = draws.DrawnChoice.__init__
-    monkeypatch.setattr(draws.DrawnChoice, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
+    kind, original = draws.GroupedSelection, draws.GroupedSelection.__init__
+    monkeypatch.setattr(kind, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
     make_noise("auto", None).select(np.zeros(3), 1 / 3)
     assert SPARE / 2 <= 1 - Fraction(heard[-1]) * 3 <= 2 * SPARE
 
@@ -343,7 +343,7 @@ def test_reals_move_to_the_grid_and_stay_on_it():
     assert noise.reals(np.array([0.3]), 0.0, grid=0.125).tolist() == [0.25]
 
 
-def test_a_factor_beyond_any_float_takes_the_best_and_what_no_grid_holds_is_refused():
+def test_a_factor_beyond_any_float_selects_the_best_and_values_beyond_the_grid_are_refused():
     noise = make_noise("auto", None)
     assert set(noise.select(np.ones((40, 2)), np.inf).tolist()) == {0, 1}
     assert noise.select(np.array([1.0, 2.0, -3.0]), np.inf) == 1

@@ -17,8 +17,8 @@ from scipy.stats import chisquare
 from dpcore.door.network_growth import CandidateBlock
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NOISES, NoNoise, exactly_sampled, generator, histograms, make_noise, sources
-from dpcore.mechanisms.noise.histograms import Spread, draw, lengths, log_error, logarithm, spreads, vector, ways
-from tests.laws import agreement
+from dpcore.mechanisms.noise.histograms import count_vectors, draw, draw_lengths, draw_vector, log_count, spreads
+from tests.distributions import agreement
 
 RARE = 1e-6
 
@@ -80,7 +80,7 @@ def test_opendp_draws_what_we_draw(distribution, scale):
         assert stats.chi2_contingency(seen).pvalue > RARE
 
 
-def test_reals_get_noise_of_the_law():
+def test_real_values_get_noise_of_the_stated_distribution():
     for kind, (distribution, known) in product(("laplace", "auto"), {"laplace": "laplace", "gaussian": "norm"}.items()):
         noisy = seeded(kind, 2, distribution).reals(np.zeros(5_000), 2.0, grid=2.0**-20)
         assert stats.kstest(noisy, known, args=(0, 2.0)).pvalue > RARE
@@ -143,7 +143,7 @@ def test_selection_among_blocks_with_exponents_beyond_any_float():
 
 def test_noiseless_answers_are_the_counts_and_the_best_candidate():
     noise = NoNoise()
-    assert noise.lots(4).tolist() == [0, 0.25, 0.5, 0.75]
+    assert noise.uniforms(4).tolist() == [0, 0.25, 0.5, 0.75]
     assert noise.counts(np.array([[3, 0]]), 1e9).tolist() == [[3.0, 0.0]]
     assert noise.reals(np.array([0.25, -1.0]), 1e9, grid=1.0).tolist() == [0.25, -1.0]
     assert noise.variance(1e9) == 0
@@ -172,14 +172,14 @@ def longest(noise):
 def test_vectors_are_counted_and_drawn_evenly():
     for size, up, down in product(range(1, 5), range(4), range(4)):
         positive = Counter(sum(value > 0 for value in z[:-1]) for z in vectors(size, up, down))
-        assert list(ways(size, up, down)) == [positive[i] for i in range(size)]
+        assert list(count_vectors(size, up, down)) == [positive[i] for i in range(size)]
     for size, up, down in ((1, 2, 1), (2, 3, 1), (3, 2, 2), (3, 0, 3), (4, 1, 2)):
-        every, below = vectors(size, up, down), seeded("auto", 11)._below
-        found = Counter(tuple(vector(size, up, down, below).tolist()) for _ in range(30 * len(every)))
+        every, below = vectors(size, up, down), seeded("auto", 11)._randbelow
+        found = Counter(tuple(draw_vector(size, up, down, below).tolist()) for _ in range(30 * len(every)))
         assert set(found) <= set(every)
         assert len(every) == 1 or chisquare([found[z] for z in every]).pvalue > RARE
     for up, down in ((2**70, 2**69), (2**63 - 1, 3)):  # more than 64 bits hold
-        z = vector(3, up, down, seeded("auto", 11)._below)
+        z = draw_vector(3, up, down, seeded("auto", 11)._randbelow)
         assert z.sum() == up - down
         assert np.maximum(z, 0).sum() <= up
         assert 2**60 < abs(z).max() <= up + down
@@ -189,23 +189,23 @@ def test_vectors_are_counted_and_drawn_evenly():
 @pytest.mark.parametrize(("sizes", "factor", "kind"), HISTOGRAMS)
 def test_lengths_have_their_distribution(sizes, factor, kind, public_total):
     source, draws, counts = seeded(kind, 11), 300, Counter(sizes)
-    found = Counter(
-        lengths(counts, Fraction(factor), source._below, source._lot, public_total=public_total) for _ in range(draws)
-    )
+    how = {"below": source._randbelow, "bernoulli": source._bernoulli, "public_total": public_total}
+    found = Counter(draw_lengths(counts, Fraction(factor), **how) for _ in range(draws))
     most = max(map(max, found)) + 40
     pairs = [(p, q) for p, q in product(range(most), repeat=2) if p == q or not public_total]
-    weights = [exp(-factor * (p + q)) * np.prod([float(sum(ways(size, p, q))) for size in sizes]) for p, q in pairs]
+    ways = [np.prod([float(sum(count_vectors(size, p, q))) for size in sizes]) for p, q in pairs]
+    weights = [many * exp(-factor * (p + q)) for many, (p, q) in zip(ways, pairs, strict=True)]
     expected = draws * np.array(weights) / sum(weights)
     assert agreement(np.array([found[pair] for pair in pairs]), expected) > RARE
 
 
 @TOTALS
-def test_what_is_drawn_falls_with_the_longest_length_alone(public_total):
+def test_k_norm_probabilities_depend_on_the_norm_alone(public_total):
     """P(z) is proportional to exp(-factor * length): of two histograms, by enumeration of all that are short."""
     source, sizes, factor, draws = make_noise("geometric", 5), (2, 3), 2.0, 1_000
+    uniform = source._randbelow, source._bernoulli
     found = Counter(
-        tuple(tuple(z.tolist()) for z in draw(sizes, factor, source._below, source._lot, public_total=public_total))
-        for _ in range(draws)
+        tuple(tuple(z.tolist()) for z in draw(sizes, factor, *uniform, public_total=public_total)) for _ in range(draws)
     )
     balls = [{z for z in product(range(-4, 5), repeat=size) if sum(map(abs, z)) <= 4} for size in sizes]
     every = [both for both in product(*balls) if sum(both[0]) == sum(both[1]) and not (public_total and sum(both[0]))]
@@ -225,15 +225,16 @@ def test_what_is_drawn_falls_with_the_longest_length_alone(public_total):
 @TOTALS
 def test_noise_is_as_large_as_its_formula_says(public_total):
     source = make_noise("geometric", 3)
+    uniform = source._randbelow, source._bernoulli
     for sizes, factor in (((2,) * 7, 0.05), ((2, 5, 12), 0.1)):
-        drawn = [draw(sizes, factor, source._below, source._lot, public_total=public_total) for _ in range(150)]
+        drawn = [draw(sizes, factor, *uniform, public_total=public_total) for _ in range(150)]
         expected = spreads(sizes, factor, public_total=public_total)
         for j, size in enumerate(sizes):
             z = np.array([all_[j] for all_ in drawn], dtype=float)
             assert z.sum(axis=1).std() == pytest.approx(expected[size].total, rel=0.2, abs=1e-9)
             assert (z - z.mean(axis=1, keepdims=True)).std() == pytest.approx(expected[size].cell, rel=0.15, abs=1e-9)
     assert spreads((2,) * 50, 1.0, public_total=True)[2].cell == pytest.approx(50 / 12**0.5, rel=0.05)  # even, to d / 2
-    assert spreads((3,), 0.0, public_total=public_total) == {3: Spread(np.inf, np.inf)}
+    assert spreads((3,), 0.0, public_total=public_total) == {3: histograms.Spread(np.inf, np.inf)}
     assert spreads((3,), 1e200, public_total=False)[3].total < 1e-190
 
 
@@ -256,19 +257,19 @@ def test_sources_hold_what_they_promise(public_total):
     assert all((found == table).all() for found, table in zip(exact, tables, strict=True))
 
 
-def test_pieces():
-    below = make_noise("geometric", 6)._below
-    assert (histograms.first(lambda n: n >= 13, 4), histograms.first(lambda n: n >= 3, 4)) == (13, 4)
+def test_helpers_of_the_k_norm_sampler():
+    below = make_noise("geometric", 6)._randbelow
+    assert (histograms.first_where(lambda n: n >= 13, 4), histograms.first_where(lambda n: n >= 3, 4)) == (13, 4)
     large = 3**90
     drawn = [below(large) for _ in range(200)]
     assert large // 2 < max(drawn) < large
-    found = Counter(tuple(sorted(histograms.different(2, 5, below))) for _ in range(500))
+    found = Counter(tuple(sorted(histograms.sample_distinct(2, 5, below))) for _ in range(500))
     assert len(found) == comb(5, 2)
     assert chisquare(list(found.values())).pvalue > RARE
-    assert Counter(histograms.place(iter([1, 0, 3]), below) for _ in range(400)).keys() == {0, 2}
+    assert Counter(histograms.draw_index(iter([1, 0, 3]), below) for _ in range(400)).keys() == {0, 2}
 
 
-def test_the_exact_sampler_draws_for_no_more_than_was_asked():
+def test_the_exact_sampler_never_uses_a_larger_factor_than_requested():
     """A table of one count has discrete Laplace noise."""
     source = make_noise("auto", None)
     drawn = np.array([source.histograms([np.array([7])], 0.8, public_total=False)[0][0] - 7 for _ in range(600)])
@@ -287,12 +288,12 @@ def test_the_largest_term_is_found_however_flat_terms_are(public_total):
     def lot(near, room, exactly):
         ratio, exponent = exactly()
         assert near < 0
-        assert room == log_error(Counter(sizes)) >= 1e-4
+        assert room == histograms.log_error(Counter(sizes)) >= 1e-4
         assert near == pytest.approx(log(ratio.numerator) - log(ratio.denominator) + exponent, abs=1e-7)
-        return source._lot(near, room, exactly)
+        return source._bernoulli(near, room, exactly)
 
     for sizes, factor in (((2,) * 100, 1e-9), ((40,) * 20, 1e-7), ((300,), 0.1), ((1, 1), 1.0)):
-        up, down = lengths(Counter(sizes), Fraction(factor), source._below, lot, public_total=public_total)
+        up, down = draw_lengths(Counter(sizes), Fraction(factor), source._randbelow, lot, public_total=public_total)
         degrees = sum(size - 1 for size in sizes) + 1
         assert abs(up + down - degrees / factor) <= 12 * (degrees + 1) ** 0.5 / factor
         assert up == down or not public_total
@@ -300,33 +301,33 @@ def test_the_largest_term_is_found_however_flat_terms_are(public_total):
 
 def test_logarithms_are_out_by_less_than_their_bound():
     """Against whole numbers, where the bound grows with the squares of sizes."""
-    assert log_error(Counter({2: 30, 1_000: 30})) == 1e-4
-    assert log_error(Counter({65_536: 2})) == pytest.approx(2 * 65_536**2 / 2**44)
+    assert histograms.log_error(Counter({2: 30, 1_000: 30})) == 1e-4
+    assert histograms.log_error(Counter({65_536: 2})) == pytest.approx(2 * 65_536**2 / 2**44)
     small = [(5, up, down) for up, down in ((10, 10), (2, 7), (7, 0), (0, 3))]
     large = [(2, 10**12, 10**12), (300, 10**9, 10), (300, 5, 10**9), (1_000, 40_000, 40_001)]
     for size, up, down in (*small, *large):
-        true = log(sum(ways(size, up, down)))
-        assert abs(logarithm(size, up, down)[0] - true) < size**2 / 2**45 + 1e-12 * (true + 1)
-    found, slope = logarithm(5, 60, 60)
-    assert slope == pytest.approx(logarithm(5, 61, 61)[0] - found, rel=0.02)
+        true = log(sum(count_vectors(size, up, down)))
+        assert abs(log_count(size, up, down)[0] - true) < size**2 / 2**45 + 1e-12 * (true + 1)
+    found, slope = log_count(5, 60, 60)
+    assert slope == pytest.approx(log_count(5, 61, 61)[0] - found, rel=0.02)
 
 
 @TOTALS
-def test_few_tries_are_enough_whatever_the_factor(public_total):
+def test_few_proposals_are_enough_for_any_factor(public_total):
     """Without an envelope for odd sums of their own, these took e^factor."""
     source, tries = make_noise("geometric", 8), []
 
     def lot(near, room, exactly):
         tries.append(near)
-        return source._lot(near, room, exactly)
+        return source._bernoulli(near, room, exactly)
 
     for sizes, factor in product([(16,) * 15, (3,)], [1e-6, 1.0, 5.0, 100.0]):
         tries.clear()
-        lengths(Counter(sizes), Fraction(factor), source._below, lot, public_total=public_total)
+        draw_lengths(Counter(sizes), Fraction(factor), source._randbelow, lot, public_total=public_total)
         assert len(tries) < 2_000
 
 
-def test_lots_that_are_close_are_decided_exactly(monkeypatch):
+def test_uniform_numbers_near_a_probability_are_decided_exactly(monkeypatch):
     source, wanted, room = make_noise("auto", None), [], 1e-4
 
     def exactly():
@@ -335,9 +336,9 @@ def test_lots_that_are_close_are_decided_exactly(monkeypatch):
 
     decisions = (1 << 62, True, 0), (3 << 62, False, 0), ((1 << 63) - 1, True, 1), (1 << 63, False, 2)
     for drawn, happens, times in decisions:
-        monkeypatch.setattr(sources, "words", lambda _, drawn=drawn: [drawn])
-        assert source._lot(log(1 / 2), room, exactly) is happens
+        monkeypatch.setattr(sources, "random_words", lambda _, drawn=drawn: [drawn])
+        assert source._bernoulli(log(1 / 2), room, exactly) is happens
         assert len(wanted) == times
-    monkeypatch.setattr(sources, "words", lambda _: [0])
-    assert source._lot(-30.0, room, exactly)
-    assert not source._lot(-1e6, room, lambda: (Fraction(1), Fraction(-(10**6))))
+    monkeypatch.setattr(sources, "random_words", lambda _: [0])
+    assert source._bernoulli(-30.0, room, exactly)
+    assert not source._bernoulli(-1e6, room, lambda: (Fraction(1), Fraction(-(10**6))))

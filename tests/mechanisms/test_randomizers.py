@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lots import evenly, in_turn
 from scipy.stats import norm
+from uniform_draws import evenly, in_turn
 
 from dpcore.errors import ParameterError
 from dpcore.mechanisms import randomizers
@@ -136,7 +136,7 @@ def test_no_finite_epsilon_tells_the_truth_always():
     assert ERRPH(2, p0=1 - 2**-40).epsilon == pytest.approx(math.log(2**41 - 1))
 
 
-def test_what_others_lack_of_1_is_shared_by_all_of_them():
+def test_a_sum_below_1_by_rounding_is_shared_by_all_values():
     """The sampler gives the last value what is left: it must be what its epsilon was computed from."""
     channel = ERRPH(2, p0=0.5, others=(0.5, 1e-10))
     assert channel.base.sum() == 0.5
@@ -144,14 +144,14 @@ def test_what_others_lack_of_1_is_shared_by_all_of_them():
     assert channel.epsilon == pytest.approx(math.log1p(0.5e10), abs=1e-6)
 
 
-def test_the_share_of_lots_that_end_in_a_report_is_its_probability():
+def test_the_share_of_uniform_numbers_per_report_is_its_probability():
     uneven = [ERRPH(3, p0=0.25, others=(0.5, 0, 0.25)), ERRPH(3, p0=0, others=(0.125, 0.5, 0.375))]
     even = [ERRPH(4, p0=0.5), ERRPH(2, p0=1), ERRPH(1, p0=0.5), RRPH(p0=0.25)]
     for channel in (*uneven, *even, *(Warner(p=p) for p in (0, 0.125, 0.75, 1))):
         np.testing.assert_array_equal(measured(channel, 64), channel.matrix)
 
 
-def test_reports_keep_the_dtype_and_one_lot_belongs_to_one_person():
+def test_reports_keep_the_dtype_and_use_one_uniform_number_per_person():
     codes, rng, channel = np.array([0, 1, 2, 2], dtype=np.uint8), np.array([0.3, 0.5, 0.99, 0.7]), ERRPH(3, p0=0.4)
     reports = channel.report(codes, in_turn(rng))  # lies from .4, .6 and .8 on
     assert (reports.dtype, reports.tolist()) == (np.uint8, [0, 0, 2, 1])
@@ -159,7 +159,7 @@ def test_reports_keep_the_dtype_and_one_lot_belongs_to_one_person():
     assert channel.texts(reports, ["a", "b", "c"]) == ["a", "a", "c", "b"]
 
 
-def test_reports_that_tell_nothing_are_estimated_evenly():
+def test_estimates_from_reports_without_information_are_even():
     for channel in (ERRPH(4, epsilon=0), ERRPH(4, p0=0), OUE(4, epsilon=0), OLH(4, epsilon=0), OUE(4, epsilon=1e-300)):
         assert channel.gain == 0
         np.testing.assert_array_equal(channel.estimate(np.array([[9.0, 1, 0, 0]]), np.array([10.0])), [[2.5] * 4])
@@ -206,7 +206,7 @@ def test_unary_bits_are_set_as_often_as_they_should():
 def test_unary_reports_in_pieces_are_the_same_reports(monkeypatch):
     channel, codes, rng = OUE(3, epsilon=1), np.arange(10) % 3, np.random.default_rng(0).random(30)
     at_once = channel.report(codes, in_turn(rng))
-    monkeypatch.setattr(randomizers, "AT_ONCE", 12)
+    monkeypatch.setattr(randomizers, "BLOCK_SIZE", 12)
     np.testing.assert_array_equal(channel.report(codes, in_turn(rng[:12], rng[12:24], rng[24:])), at_once)
     group = np.array([0, 0, 1, 1, 1, 0, 2, 2, 0, 1])
     expected = [at_once[group == g].sum(axis=0) for g in range(4)]
@@ -325,19 +325,19 @@ def test_laplace_reports_are_moved_into_bounds_first_and_have_their_scale():
 
 
 @pytest.mark.parametrize("epsilon", [0, 1e-300, Fraction(1, 10**400)])
-def test_no_epsilon_no_number(epsilon):
+def test_reports_of_numbers_at_epsilon_0_are_zeros(epsilon):
     channel = TRR(lower=0, upper=1, epsilon=epsilon)
     assert channel.scale == math.inf
     assert channel.report(np.array([1.0, 0.3]), None, None).tolist() == [0, 0]
 
 
 def test_sets_are_drawn_with_a_mean_and_a_variance():
-    drawn = TRR.drawn((2, 10), (0, 5), np.random.default_rng(0), size=100_000)
+    drawn = TRR.from_normal((2, 10), (0, 5), np.random.default_rng(0), size=100_000)
     np.testing.assert_allclose(drawn.moments, (2, 10, 0, 5), atol=0.15)  # 6 standard errors or more, seeded
-    assert len(TRR.drawn((1, 1), (0, 1), np.random.default_rng(0)).sets[0]) == 1_000
+    assert len(TRR.from_normal((1, 1), (0, 1), np.random.default_rng(0)).sets[0]) == 1_000
 
 
-def test_uniform_and_normal_noise_by_its_lots():
+def test_uniform_and_normal_noise_by_its_uniform_numbers():
     grid = evenly(20_000)
     for kind, distribution in (("uniform", None), ("normal", norm(10, 2))):
         channel = AdditiveNoise(kind, 2.0, lower=0.0, upper=10.0)

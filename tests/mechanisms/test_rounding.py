@@ -50,10 +50,10 @@ def pairs(shape, n, relation):
 
 
 @cache
-def moved(score, relation, n):
+def score_changes(score, relation, n):
     """The least and the largest change of a computed score from a table to a neighbor, exactly."""
     tables = pairs(shape_of(score, n), n, relation)
-    before, after = (score.of_many(tables[..., side], relation) for side in (0, 1))
+    before, after = (score.score_tables(tables[..., side], relation) for side in (0, 1))
     change = after - before  # rounding keeps the order
     ends = [np.flatnonzero(change == end).tolist() for end in (change.min(), change.max())]
     low, high = ([Fraction(float(after[i])) - Fraction(float(before[i])) for i in indices] for indices in ends)
@@ -73,7 +73,7 @@ def bounds_of(score, relation, n):
 def test_no_computed_score_moves_further_than_sensitivity_and_rounding(score, relation):
     exceeded = 0
     for n in (1, 2, 3, 4, *LARGE):
-        bounds, most = bounds_of(score, relation, n), max(map(abs, moved(score, relation, n)))
+        bounds, most = bounds_of(score, relation, n), max(map(abs, score_changes(score, relation, n)))
         assert most <= Fraction(bounds.sensitivity) + Fraction(bounds.rounding)
         exceeded += most > Fraction(bounds.sensitivity)
     if (score.name, relation) == ("entropy", REPLACE):
@@ -113,11 +113,11 @@ def test_a_computed_score_is_out_by_half_of_its_rounding_at_most(relation):
     for shape, n in product(((1, 2), (3, 4), (12, 12)), (10, 54_321, 10_000_000)):
         table = rng.multinomial(n, rng.dirichlet(np.full(shape[0] * shape[1], 0.3))).reshape(shape)
         for score in (Entropy(), MutualInformation(), R(), Gini(), ConditionalEntropy(), InfoGain()):
-            off = abs(Fraction(score.of(table, relation)) - exact_value(score, table, relation))
+            off = abs(Fraction(score.score_table(table, relation)) - exact_value(score, table, relation))
             assert off <= Fraction(score.bounds([shape], relation, n).rounding) / 2, (score.name, shape, n)
 
 
-def test_distances_are_out_by_no_more():
+def test_errors_of_distances_stay_below_half_of_their_rounding():
     rng = np.random.default_rng(2)
     released, coarse = rng.uniform(0, 50, (4, 5, 3)), rng.uniform(0, 200, (2, 3, 3))
     merges = [np.array([0, 1, 1, 0]), np.arange(5) // 2, np.arange(3)]
@@ -136,7 +136,7 @@ def test_distances_are_out_by_no_more():
             assert abs(off - Fraction(float(value))) <= Fraction(rounding) / 2
 
 
-def test_labels_are_out_by_no_more():
+def test_errors_of_class_scores_stay_below_half_of_their_rounding():
     rng = np.random.default_rng(2)
     labels = scores.ClassLogScore("y", ("a",), np.array([[0], [1]], dtype=np.uint8), 0.7)
     with localcontext() as context:
@@ -154,13 +154,13 @@ def test_labels_are_out_by_no_more():
 
 @EVERY
 @BOTH
-def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relation):
+def test_an_exactly_sampled_selection_never_costs_more_than_is_charged(score, relation):
     """Two candidates that one person moves both, with the true sensitivity and with claims below and above it."""
     for n, claimed in product((4, LARGE[-1]), (None, 0.4, 7.0)):
         claim = QueryClaim(claimed_sensitivity=claimed)
         bounds = bounds_of(score, relation, n)
         entry, factor = privacy_costs.selection_entry(score.name, bounds, exact(0.3), 1, claim, exactly=True)
-        low, high = moved(score, relation, n)
+        low, high = score_changes(score, relation, n)
         if relation is REPLACE and n == 4:  # the opposite change is there as well
             assert low == -high or score.name == "Jaccard"
         # An unmonotone score may rise for one candidate and fall for another; a monotone one moves one way.
@@ -169,7 +169,7 @@ def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relati
 
 @BOTH
 @pytest.mark.parametrize("delta", [0, 1e-9])
-def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relation, delta, monkeypatch):
+def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_charged(relation, delta, monkeypatch):
     """Values on the grid, in whole steps, against the scale in steps; in rho choices, too, by their log ratios."""
     measure, heard = PrivacyMeasure.of(delta), []
     noise = make_noise("auto", None, 0, measure.distribution)
@@ -180,12 +180,12 @@ def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relatio
         entry, grid = privacy_costs.score_entry(score.name, bounds, 5, exact(0.3), claim, exactly=True)
         tables = pairs(shape_of(score, n), n, relation)
         for side in (0, 1):
-            noise.reals(score.of_many(tables[..., side], relation), entry.scale, grid=grid)
+            noise.reals(score.score_tables(tables[..., side], relation), entry.scale, grid=grid)
         (before, scale), (after, _) = heard[-2:]
         worst = int(np.abs(after - before).max()) / Fraction(scale * (1 + SPARE))
         assert 5 * (worst**2 / 2 if delta else worst) <= Fraction(entry.epsilon_bound)
         if delta:
             entry, factor = privacy_costs.selection_entry(score.name, bounds, exact(0.3), 2, claim, exactly=True)
-            low, high = moved(score, relation, n)
+            low, high = score_changes(score, relation, n)
             assert entry.unit == "rho"
             assert 2 * (Fraction(factor * (1 - SPARE)) * (high - low)) ** 2 / 8 <= Fraction(entry.epsilon_bound)

@@ -29,8 +29,8 @@ def changes(score, shape, relation, n):
     """Score changes over all neighbors: from each table of n - 1 rows to n, or between those with one row more."""
     smaller = tables(shape, n - 1)
     units = np.eye(shape[0] * shape[1], dtype=int).reshape(-1, *shape, 1)
-    more = np.array([score.of_many(smaller + unit, relation) for unit in units])
-    return more - score.of_many(smaller, relation) if relation is ADD else np.ptp(more, axis=0)
+    more = np.array([score.score_tables(smaller + unit, relation) for unit in units])
+    return more - score.score_tables(smaller, relation) if relation is ADD else np.ptp(more, axis=0)
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
@@ -60,13 +60,13 @@ def test_tight_where_the_derivation_says_so():
 def test_hand_worked_values():
     agree, even = np.array([[4, 0], [0, 4]]), np.array([[2, 2], [2, 2]])
     for score, of_agree, of_even in ((MutualInformation(), 1, 0), (R(), 0.5, 0), (LinearF(), 0, -0.5)):
-        assert score.of(agree, REPLACE) == pytest.approx(of_agree)
-        assert score.of(even, REPLACE) == pytest.approx(of_even)
+        assert score.score_table(agree, REPLACE) == pytest.approx(of_agree)
+        assert score.score_table(even, REPLACE) == pytest.approx(of_even)
     node = np.array([[3, 1]])
-    assert Gini().of(node, ADD) == pytest.approx(-1.5)
-    assert scores.ConditionalEntropy().of(node, ADD) == pytest.approx(-3.2451, abs=1e-4)
-    assert Max().of(node, ADD) == 3
-    assert InfoGain().of(np.array([[3, 0], [0, 1]]), ADD) == pytest.approx(0.8113, abs=1e-4)
+    assert Gini().score_table(node, ADD) == pytest.approx(-1.5)
+    assert scores.ConditionalEntropy().score_table(node, ADD) == pytest.approx(-3.2451, abs=1e-4)
+    assert Max().score_table(node, ADD) == 3
+    assert InfoGain().score_table(np.array([[3, 0], [0, 1]]), ADD) == pytest.approx(0.8113, abs=1e-4)
 
 
 @pytest.mark.parametrize("parents", [1, 2, 8, 9, 11])
@@ -79,15 +79,15 @@ def test_f_by_either_way_equals_trying_every_assignment(parents):
     sides = ((to_zero, tables[0]), (1 - to_zero, tables[1]))
     best = -sum(np.maximum(totals / 2 - side @ cells, 0) for side, cells in sides).min(axis=0)
     for relation, expected in ((ADD, best), (REPLACE, best / np.maximum(totals, 1))):
-        np.testing.assert_allclose(LinearF().of_many(tables, relation), expected, atol=1e-12)
-        alone = [LinearF().of(tables[..., i], relation) for i in range(12)]
+        np.testing.assert_allclose(LinearF().score_tables(tables, relation), expected, atol=1e-12)
+        alone = [LinearF().score_table(tables[..., i], relation) for i in range(12)]
         np.testing.assert_allclose(alone, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("parents", [2, 9])
 def test_f_needs_a_binary_child(parents):
     with pytest.raises(ParameterError, match="binary child"):
-        LinearF().of(np.ones((3, parents), dtype=int), ADD)
+        LinearF().score_table(np.ones((3, parents), dtype=int), ADD)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 4), (3, 5)])
@@ -99,18 +99,19 @@ def test_many_tables_are_scored_as_each_by_itself(shape):
     before = tables.copy()
     for score, relation in product(SCORES, (ADD, REPLACE)):
         if shape == (2, 2) or not isinstance(score, LinearF | Jaccard):
-            found = score.of_many(tables, relation)
-            np.testing.assert_allclose(found, [score.of(tables[..., i], relation) for i in range(10)], atol=1e-12)
+            found = score.score_tables(tables, relation)
+            alone = [score.score_table(tables[..., i], relation) for i in range(10)]
+            np.testing.assert_allclose(found, alone, atol=1e-12)
             assert isinstance(score, Jaccard) or found[0] == 0  # without rows
     np.testing.assert_array_equal(tables, before)
 
 
-def test_candidates_of_many_shapes_keep_their_places():
+def test_candidates_of_many_shapes_keep_their_order():
     """Tables of one shape are scored together, whatever their order among the candidates."""
     rng = np.random.default_rng(2)
     drawn = [rng.integers(0, 9, shape) for shape in [(2, 2), (3, 2, 2), (2, 2), (2,), (2, 4), (3, 4), (2,)]]
     found = R().values(lambda _: drawn, [()] * len(drawn), ADD)
-    np.testing.assert_allclose(found, [R().of(table.reshape(R().flat(table.shape)), ADD) for table in drawn])
+    np.testing.assert_allclose(found, [R().score_table(table.reshape(R().flat(table.shape)), ADD) for table in drawn])
     assert len(set(np.round(found, 9))) >= 5
 
 

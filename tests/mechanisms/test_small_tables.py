@@ -17,11 +17,11 @@ RELEASED = np.array([[[0.7, 0.4], [1.1, 0.1]], [[1.4, 0.3], [2.2, 0.2]], [[0.1, 
 MERGES = [[np.array([0, 1, 0]), np.arange(2), np.arange(2)], [np.array([1, 0, 0]), np.zeros(2, int), np.arange(2)]]
 COARSER = [np.array([[[0.7, 0.4], [1.1, 0.1]], [[1.4, 0.3], [0.2, 0.2]]]), np.array([[[1.3, 0.8]], [[0.6, 0.9]]])]
 SPLITS = [
-    lambda rate: Specialization(**INNER, rated_by=rate, divisions=DIVISIONS),
-    lambda rate: IntervalSplit(**INNER, rated_by=rate, column="x", low=0, high=3),
-    lambda rate: IntervalSplit(**INNER, rated_by=rate, column="x", low=1, high=3),
+    lambda rate: Specialization(**INNER, table_score=rate, splits=DIVISIONS),
+    lambda rate: IntervalSplit(**INNER, table_score=rate, column="x", low=0, high=3),
+    lambda rate: IntervalSplit(**INNER, table_score=rate, column="x", low=1, high=3),
     lambda rate: Specialization(
-        **INNER, rated_by=rate, divisions=[("z", np.arange(2))], intervals=[("x", 0, 3), ("x", 1, 3)]
+        **INNER, table_score=rate, splits=[("z", np.arange(2))], intervals=[("x", 0, 3), ("x", 1, 3)]
     ),
 ]
 SCORES = [(split(rate), rate.name) for split, rate in product(SPLITS, (Max(), InfoGain()))]
@@ -76,8 +76,8 @@ def test_distances_are_those_of_candidates_one_by_one():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Relation)
-@pytest.mark.parametrize(("score", "rated_by"), SCORES)
-def test_one_person_moves_scores_and_chances_by_no_more_than_they_say(score, rated_by, relation):
+@pytest.mark.parametrize(("score", "table_score"), SCORES)
+def test_one_person_changes_scores_and_probabilities_by_at_most_the_bounds(score, table_score, relation):
     """Rows that enter a value, leave it, move inside it, or lie outside."""
     bounds = score.bounds([(3, 2, 2)], relation, None)
 
@@ -97,4 +97,4 @@ def test_one_person_moves_scores_and_chances_by_no_more_than_they_say(score, rat
     assert np.abs(changes(chances, relation)).max() <= 1 + 1e-12
     if bounds.loss < 2 * bounds.sensitivity:
         assert moved.min() >= 0
-        assert (rated_by, relation, bounds.loss) == ("Max", Relation.ADD_REMOVE, bounds.sensitivity)
+        assert (table_score, relation, bounds.loss) == ("Max", Relation.ADD_REMOVE, bounds.sensitivity)

@@ -1,4 +1,4 @@
-"""A table whose class hangs on a number and, less, on a category with groups: for methods that divide groups."""
+"""A data set whose class depends on a number and, more weakly, on a category with a taxonomy."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ ONE = Schema(columns=(N, Y), target="y")
 
 
 def make_frame(rows=300, seed=0, schema=None, at=4):
-    """The second column decides the class, mostly; for one value of the first column, hardly."""
+    """Return rows whose class depends on the second column, hardly so for one value of the first."""
     schema, rng = schema or SCHEMA, np.random.default_rng(seed)
     codes = np.column_stack([rng.integers(0, size, rows) for size in schema.sizes])
     codes[:, 3] = (codes[:, 1] >= at) ^ (rng.random(rows) < np.where(codes[:, 0] == 2, 0.6, 0.2))

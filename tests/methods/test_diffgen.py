@@ -1,4 +1,4 @@
-"""DiffGen, its classifier, and DT-Diff: ledgers by hand, greedy searches, a tree that follows, what depends on rows."""
+"""DiffGen, its tree, and DT-Diff: ledgers by hand, greedy searches, and what may depend on rows."""
 
 import json
 import math
@@ -21,7 +21,7 @@ from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import Max, Specialization
 from dpcore.methods import DiffGen, DiffGenTree, DTDiff, DTDiffRows
 from dpcore.methods.local.base import entropy
-from dpcore.postprocess.group_tree import GroupTree, group_indicators, tree_of
+from dpcore.postprocess.group_tree import GroupTree, fit_group_tree, group_indicators
 
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
@@ -33,7 +33,7 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
     ("bins", "rounds", "share"), [((8, 8), 4, Fraction(1, 20)), ((8, 1), 4, Fraction(1, 18)), ((), 4, Fraction(1, 16))]
 )
 def test_a_share_is_epsilon_by_2_n_and_4_h(bins, rounds, share, missing):
-    """A numeric column of one bin cannot be cut, so that it does not count."""
+    """A numeric column of one bin has no split point, and is not counted."""
     numbers = [Column(f"n{i}", "continuous", lower=0, upper=1, bins=b, missing=missing) for i, b in enumerate(bins)]
     schema = Schema(columns=(A, *numbers, Y), target="y")
     method = fit(pd.DataFrame(columns=list(schema.names), dtype=object), schema=schema, rounds=rounds)
@@ -44,19 +44,19 @@ def test_a_share_is_epsilon_by_2_n_and_4_h(bins, rounds, share, missing):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_ledger_by_hand(relation, watched):
-    """The class hangs on n >= 4 and is cut there; the halves then are cut in parallel; no third choice is left."""
+    """The class depends on n >= 4, the first split. Then the halves are split in parallel."""
     n = np.repeat(range(6), 5)
     method = fit(rows_of(n, np.where(n >= 4, "yes", "no")), schema=ONE, relation=relation, rounds=2)
     share = 1 / (2 * (1 + 4))
     half = share if relation == "add_remove" else share / 2  # a replaced row may leave one half and enter the other
-    # Four cuts into one side, each as good as the other: the first; and of 4 and 5 there is one place to cut.
+    # Four split points of equal score: the first is chosen. 4 and 5 have a single split point.
     text = method.ledger_.to_frame()[["scope", "mechanism", "epsilon_nominal", "relation"]]
     assert list(text.itertuples(index=False, name=None)) == [
-        ("", "exponential", pytest.approx(share), relation),  # where to cut 0 to 5; then there is one candidate
+        ("", "exponential", pytest.approx(share), relation),  # the split point of 0 to 5; then one candidate
         ("halves of n 0–5 / left", "exponential", pytest.approx(half), "add_remove"),
         ("halves of n 0–5 / right", "exponential", pytest.approx(half), "add_remove"),
-        ("", "exponential", pytest.approx(share), relation),  # which half is divided: 0 to 3
-        ("halves of n 0–3 / right", "exponential", pytest.approx(half), "add_remove"),  # 0 alone cannot be cut
+        ("", "exponential", pytest.approx(share), relation),  # which half is specialized: 0 to 3
+        ("halves of n 0–3 / right", "exponential", pytest.approx(half), "add_remove"),  # 0 alone has no split point
         ("", "laplace", pytest.approx(1 - 4 * share), relation),
     ]
     assert method.steps_ == [("n", "0–5"), ("n", "0–3")]
@@ -78,7 +78,7 @@ RATES = {
 
 
 def greedy(codes, target, rounds, rate):
-    """Per column its cut. A value is (codes, the parts that it falls into)."""
+    """Return each column's values after a greedy search. A value is (codes, its children)."""
     tree = {(0, 1, 2, 3): [(0, 1), (2, 3)], (0, 1): [(0,), (1,)], (2, 3): [(2,), (3,)]}
 
     def worth(name, parts):
@@ -124,7 +124,7 @@ def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watc
         ([], {"mode": "published"}, {3}),  # one row in the middle, as in the published code
         ([1, 1], {"mode": "published"}, {1, 2, 3, 4, 5}),  # one value anywhere
         ([0, 2], {"mode": "published"}, {1, 2}),  # of two values and more, up to the largest
-        # of one class all places are as good as another; but with nothing to their left the published code has 0
+        # with one class all split points have equal scores; published code gives 0 to those with nothing on their left
         ([1, 3], {"epsilon": 1e6}, {1, 2, 3, 4, 5}),
         ([1, 3], {"epsilon": 1e6, "mode": "published"}, {2, 3}),
     ],
@@ -166,7 +166,7 @@ def test_a_class_called_missing_is_not_the_missing_class():
     frame = pd.DataFrame({"(rows)": ["u"] * 60, "y": ["(missing)"] * 60})
     method = fit(frame, schema, epsilon=1e6)
     assert method.sample(60)["y"].eq("(missing)").all()
-    rows = method.generalized()
+    rows = method.generalized_rows()
     assert rows["(rows)'"].sum() == 60  # the column of that name keeps it
     assert set(rows["(rows)"]) == {"u"}
 
@@ -178,7 +178,7 @@ def fit_dtdiff(frame=FRAME, schema=SCHEMA, **parameters):
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("criterion", "moved_once"), [("Max", True), ("InfoGain", False)])
 def test_the_ledger_of_dtdiff_by_hand(criterion, moved_once, relation, watched):
-    """The class hangs on n >= 4 and is cut there; then both halves may be cut, and the first place is as good."""
+    """The class depends on n >= 4, the first split. Then both halves have split points of equal score."""
     n = np.repeat(range(6), 5)
     method = fit_dtdiff(
         rows_of(n, np.where(n >= 4, "yes", "no")), ONE, relation=relation, rounds=2, criterion=criterion
@@ -225,7 +225,7 @@ def test_weighted_choices_have_their_probabilities(relation, person):
     """Max: 1 + 1 for c; 1 + 2 below 1; 2 + 2 below 2. At exp(t) = 2 the weights are 1 * 4, 8 / 2 and 16 / 2."""
     table = PrivateTable(SMALL.encode(FOUR), SMALL, Ledger(relation), make_noise("laplace", 5))
     splits, intervals = [("c", np.arange(2))], [("n", 0, 3)]
-    score = Again(target="y", classes=2, rated_by=Max(), divisions=splits, intervals=intervals)
+    score = Again(target="y", classes=2, table_score=Max(), splits=splits, intervals=intervals)
     chosen = table.choose(score, [], epsilon=person * np.log(2), draws=20_000)
     seen = np.bincount(chosen, minlength=3)
     assert chisquare(seen, 20_000 * np.array([4, 4, 8]) / 16).pvalue > 1e-4
@@ -259,7 +259,7 @@ def test_sensitivity_of_information_gain_is_its_range(classes, spread, kind, nam
 
 @pytest.mark.parametrize("kind", [DiffGen, DTDiff])
 def test_no_specialization_makes_more_leaves_than_allowed(kind):
-    """All fit, and what was left undivided would not have fitted."""
+    """All releases fit into the cap, and no further specialization would."""
     for most in (2, 5, 12, 71):
         method = kind(max_leaves=most, rounds=30, epsilon=30.0, random_state=0).fit(FRAME, schema=SCHEMA)
         cells, shape = method.tree_.leaves.size, dict(zip(SCHEMA.names, method.tree_.leaves.shape, strict=True))
@@ -270,7 +270,7 @@ def test_no_specialization_makes_more_leaves_than_allowed(kind):
 
 M = Column(name="m", kind="integer", lower=0, upper=3, bins=4, missing=True)
 MISSING_SCHEMA = Schema(columns=(N, C, Y, M), target="y")  # the class is not the last column
-# The class hangs on n, more weakly on a, which is not there.
+# The class depends on n, and more weakly on a column that this schema lacks.
 MISSING_FRAME = make_frame(300, 0).drop(columns="a").assign(m=np.arange(300) % 4)
 
 
@@ -296,11 +296,11 @@ def grown(counts, columns, deviation=0.0):
     leaves = Partition.whole(schema)
     for column in schema:
         leaves = leaves.refine(column.name, np.arange(column.size), column.labels)
-    return tree_of(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
+    return fit_group_tree(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
 
 
 def test_a_tree_by_hand():
-    """One question sets v apart; u and w differ in nothing, and are told apart all the same, as nothing forbids it."""
+    """One test separates v. u and w do not differ, and are separated all the same."""
     tree = grown([[9, 1], [2, 4], [18, 2]], [C])
     root, *_ = nodes = tree.to_dict()["nodes"]
     assert (root["column"], root["goes_left"]) == ("c", [0, 2])
@@ -369,5 +369,5 @@ def test_damaged_documents_are_refused():
     changes += [{"classes": classes} for classes in ([1.0], [1.0, -1.0], [1.0, float("nan")])]
     broken += [{"nodes": [{**first, **change}, *rest]} for change in changes]
     for change in broken:
-        with pytest.raises(SchemaError, match="no tree"):
+        with pytest.raises(SchemaError, match="not a tree"):
             GroupTree.from_dict(MISSING_SCHEMA, {**document, **change})

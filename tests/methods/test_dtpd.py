@@ -1,4 +1,4 @@
-"""DTPD and DTCRD: formulas, unbiased shares, trees of the true rows and intervals, and what they cost."""
+"""DTPD and DTCRD: formulas, unbiased shares, trees of true rows, intervals, and epsilon by hand."""
 
 import math
 from itertools import product
@@ -18,7 +18,7 @@ from dpcore.postprocess.reports import assign_intervals, width
 
 
 def grown_by_hand(sides, labels, impurity, classes, *, most, pure=0.0, depth=0, whole=None):
-    """By plain Python, of true rows: (cut, left, right), or classes' shares; `sides` has who is right of every cut."""
+    """Grow a tree of true rows: (split, left, right) or class shares; `sides` marks the rows right of each split."""
     whole = whole or len(labels)
     counts = np.bincount(labels, minlength=classes)
     gains = {}
@@ -40,7 +40,7 @@ def grown_by_hand(sides, labels, impurity, classes, *, most, pure=0.0, depth=0, 
 
 
 def as_nested(forest, cut_of, index=0):
-    """A grown forest in the same form."""
+    """Return a grown forest in the form of `grown_by_hand`."""
     if forest.column[index] < 0:
         return forest.probabilities[index].round(9).tolist()
     first = int(forest.first[index])
@@ -59,15 +59,15 @@ def true_share(bits, literals):
 
 
 def estimates(groups, theta, reports):
-    """Shares by `ConjunctionShares`, of a distribution over all records: its weights times its shares."""
+    """Return estimated shares of all conjunctions, from a distribution `reports` over all records."""
     known = ConjunctionShares(BITS, groups, theta)
     assert known.counts.tolist() == [1] * 16
     order = known.bits.T @ [8, 4, 2, 1]
     return [reports[order] @ known.weights(literals) for literals in CONJUNCTIONS]
 
 
-def turned(groups, theta):
-    """The matrix of P(report | record): a Kronecker product over groups, as each is kept or turned round."""
+def channel_matrix(groups, theta):
+    """Return the matrix of P(report | record), a Kronecker product over groups kept or flipped."""
     found = np.eye(1)
     for group in groups:
         size = 2 ** len(group)
@@ -79,7 +79,7 @@ def turned(groups, theta):
 @pytest.mark.parametrize("groups", [[[0, 1, 2, 3]], [[0], [1, 2, 3]], [[0], [1], [2], [3]]])
 def test_shares_are_the_kronecker_inverse_and_for_one_group_the_published_formula(groups, theta):
     reports = np.random.default_rng(1).dirichlet(np.ones(16))
-    shares = np.linalg.solve(turned(groups, theta), reports)
+    shares = np.linalg.solve(channel_matrix(groups, theta), reports)
     for found, literals in zip(estimates(groups, theta, reports), CONJUNCTIONS, strict=True):
         assert found == pytest.approx(shares @ true_share(BITS, literals))
         opposite = {bit: 1 - value for bit, value in literals.items()}
@@ -94,7 +94,7 @@ def test_equal_records_count_together():
     for literals in ({0: 1}, {0: 1, 10: 0, 5: 1}):
         assert known.share(literals) == pytest.approx(true_share(bits, literals).mean())
     assert ConjunctionShares(bits[:0], [range(11)], 0.7).share({0: 1}) == 0
-    for gap in (0.0, 1e-16, -1e-9):  # at one half every value is as frequent as the other
+    for gap in (0.0, 1e-16, -1e-9):  # at 1/2 both values are equally frequent
         known = ConjunctionShares(bits[:5], [[0], [1], [2], [3]], 0.5 + gap)
         assert [known.share(literals) for literals in ({}, {0: 1}, {1: 0, 2: 1, 3: 1})] == [1, 0.5, 0.125]
 
@@ -249,7 +249,7 @@ def test_people_of_a_class_are_assigned_to_intervals_in_the_order_of_their_repor
 def test_questions_of_dtcrd_and_their_epsilon():
     frame = rows_of_numbers(200)
     paper = DTCRD(mode="published", privacy=1.5).fit(frame, schema=NUMBERS)
-    assert list(paper.reports_.channels) == [("age",), ("size",), ("y",)]  # no category, and no number that is known
+    assert list(paper.reports_.channels) == [("age",), ("size",), ("y",)]  # no category, and no constant number
     assert {entry.epsilon_nominal for entry in paper.ledger_.entries} == {math.inf}
     noise, reports = paper.reports_.channels["age",], paper.reports_.values["age",]
     assert width("uniform", noise.scale) == pytest.approx(1.5 * 50)

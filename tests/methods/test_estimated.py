@@ -56,7 +56,7 @@ def test_halves(column, expected):
         assert attribute.fanout(below, below).tolist() == [0, 0]  # once
 
 
-DEEP = StopRule(5, 0.001)
+DEEP, SPLITS = StopRule(5, 0.001), {"cuts": "values", "children": "halves"}
 
 
 def planted(splits, classes=(60.0, 40.0), stop=DEEP):
@@ -68,8 +68,7 @@ def planted(splits, classes=(60.0, 40.0), stop=DEEP):
         column, point, counts = splits[node.state]
         return LocalSplit(column, point, np.array(counts), [node.state + c for c in "lr"])
 
-    kinds = {"cuts": "values", "children": "halves"}
-    return grow(SCHEMA, "y", np.array(classes), "", best_split, stop, lambda *_: None, splits=kinds)
+    return grow(SCHEMA, "y", np.array(classes), "", best_split, stop, lambda *_: None, splits=SPLITS)
 
 
 def test_a_tree_shows_sums_and_votes_estimates():
@@ -132,7 +131,7 @@ def build_intervals(epsilon, labels, numbers):
 def test_class_counts_are_corrected_for_the_randomizer(labels, epsilon):
     reports, builder = build_intervals(epsilon, labels, np.linspace(0, 1, len(labels)))
     reported = np.bincount(labels, minlength=3)
-    exact, found = reports.regrouped(reported.astype(float), ("y",)), builder.true_classes(reported)
+    exact, found = reports.estimate_by_group(reported.astype(float), ("y",)), builder.true_classes(reported)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(len(labels))
     if exact.min() >= 0:

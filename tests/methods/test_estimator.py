@@ -28,7 +28,7 @@ from dpcore.mechanisms.noise import generator
 from dpcore.methods import METHODS, DiffPRFs
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import choice, text
-from dpcore.postprocess.forest_frames import side_of
+from dpcore.postprocess.forest_frames import branch_texts
 
 
 class Marginals(Synthesizer):
@@ -58,7 +58,7 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
         def __init__(self, rows, schema, ledger, noise, **how):
             opened.append((rows.codes, schema, ledger, how))
             super().__init__(rows, schema, ledger, noise, **how)
-            assert not rows.numbered  # only trees cut numbers
+            assert not rows.number_columns  # only trees cut numbers
 
     monkeypatch.setattr(dpcore.methods.base, "PrivateTable", Watched)
     method = Marginals(epsilon=0.75, random_state=1, relation="replace")
@@ -227,7 +227,7 @@ def test_every_fold_of_a_cross_validation_is_charged_in_a_pipeline_too(small_fra
     given = {"model__schema": small_schema, "model__ledger": ledger}
     frame, y = small_frame.drop(columns="ill"), small_frame["ill"]
     assert cross_val_score(pipeline, frame, y, cv=5, params=given, error_score="raise").shape == (5,)
-    assert ledger.totals.bound == ledger.totals.claimed == 5 * Fraction(6.25)
+    assert ledger.totals.bound == ledger.totals.claimed_loss == 5 * Fraction(6.25)
     assert [child.name for child in ledger.children] == ["DiffPRFs"] * 5
     with pytest.raises(BudgetError, match="needs a total"):
         clone(model).fit(small_frame, schema=small_schema, ledger=ledger)
@@ -281,6 +281,6 @@ def test_a_model_file_predicts_from_texts_as_they_are_read(name):
 def test_a_split_point_of_a_tree_is_a_date(name):
     method = METHODS[name](epsilon=1e4, random_state=0).fit(visits(600, 0), schema=SCHEMA.select(["visit", "died"]))
     forest = method.forest_
-    texts = [side_of(forest, index)[1] for index in range(len(forest.parent)) if forest.parent[index] >= 0]
+    texts = [branch_texts(forest, index)[1] for index in range(len(forest.parent)) if forest.parent[index] >= 0]
     assert all(text.startswith("visit") for text in texts)
     assert any("2020-0" in text or "2020 Q" in text for text in texts), texts

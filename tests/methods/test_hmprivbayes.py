@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from bit_tables import HUGE, RELATIONS, bits, chain, planted, random_frame, schema_of, steps, total
 
-from dpcore.datasets.published import adult_schema, big5_schema
+from dpcore.datasets.catalog import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.export import make_release
@@ -244,7 +244,7 @@ def test_edges_that_fit_are_the_first_ones():
 def test_privacy_loss_of_each_query():
     def entries(**how):
         method = JTree(epsilon=1.0, random_state=0, **how).fit(chain(3), schema=CHAIN)
-        assert method.ledger_.totals.of_noise == 1
+        assert method.ledger_.totals.nominal == 1
         return method.ledger_.entries
 
     structure = Fraction(0.2)

@@ -90,11 +90,11 @@ def test_marginals_are_scored_by_weight_and_noise(monkeypatch, distribution, siz
     method = AIM(epsilon=8.0, delta=delta, relation="replace").fit(frame, schema=TWO)
     measure = PrivacyMeasure.of(delta)
     share = measure.loss_of(8.0) / 32
-    error = size * measure.scale(share * Fraction(9, 10), measure.histogram(Relation.REPLACE))
+    error = size * measure.scale(share * Fraction(9, 10), measure.histogram_sensitivity(Relation.REPLACE))
     scores, factor = noise.chosen[0]
     singles = 0.5 * (0 - error / 2 * 2)  # a pair has two columns in common with the workload, a column one
     assert scores == pytest.approx([singles, singles, 200 - error / 2 * 4], abs=1e-2)
-    assert factor == pytest.approx(measure.exponent(share / 10) / 2)  # moved by 1; two ways
+    assert factor == pytest.approx(measure.selection_exponent(share / 10) / 2)  # moved by 1; two ways
     assert method.pairs_[0] == ("a", "b")
 
 
@@ -355,10 +355,10 @@ def test_counts_are_averaged_with_new_estimates():
         each.average(0, np.array([40.0, 80.0]), 8.0)  # of 120 rows: 30 and 70 of 100
     groups = np.array([40 + 8 / 16 * (30 - 40), 60 + 4 / 12 * (70 - 60)])
     groups += (100 - groups.sum()) / 2
-    np.testing.assert_allclose(own.known, groups, atol=1e-3)
-    np.testing.assert_allclose(own.margin, [groups[0] / 2, groups[0] / 2, groups[1]], atol=1e-3)
+    np.testing.assert_allclose(own.model_counts, groups, atol=1e-3)
+    np.testing.assert_allclose(own.marginal, [groups[0] / 2, groups[0] / 2, groups[1]], atol=1e-3)
     np.testing.assert_allclose(own.variances, [2, 2, 8 / 3])
-    np.testing.assert_allclose(still.margin, [20, 20, 60], atol=1e-3)
+    np.testing.assert_allclose(still.marginal, [20, 20, 60], atol=1e-3)
 
 
 def test_histograms_of_similar_sizes_are_measured_at_once(watched):

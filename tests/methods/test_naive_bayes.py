@@ -137,7 +137,7 @@ CLEAR = ERRPH(2, p0=1)
 
 
 def PPNB(**given):  # noqa: N802 - stands for the class
-    """Every column is asked for, as it is, and unbiased counts are clipped."""
+    """Return PPNB with every column reported, unmerged, and unbiased counts clipped."""
     how = {"pairs": False, "n_questions": None, "merge": False, "reconstruction": "clip"}
     return ppnb.PPNB(**{**how, **given})
 
@@ -315,7 +315,7 @@ def test_moments_under_noisy_labels_by_hand():
     model = learned(channels, {("y",): y, ("n",): n})
     np.testing.assert_allclose(model.normals["n"], [[2, 1], [7, 4]], rtol=1e-12)
     np.testing.assert_allclose(model.prior, [0.5, 0.5])
-    values = {("y",): np.concatenate([[0, 0, 1], y]), ("n",): n}  # three more people, who were not asked
+    values = {("y",): np.concatenate([[0, 0, 1], y]), ("n",): n}  # three more people, who did not report n
     again = learned(channels, values, asked={("n",): 3 + np.arange(len(y))})
     np.testing.assert_allclose(again.normals["n"], model.normals["n"])
 
@@ -327,7 +327,7 @@ L = {"lower": 0, "upper": 10}
     ("label", "numbers", "y", "n", "expected"),
     [
         (CLEAR, TRR(factors=[1.0], offsets=[-3.0, 3]), [0, 0, 1, 1], [-50, -50, 60, 90], [[0, 1], [10, 25]]),
-        (CLEAR, TRR(**L, epsilon=0), [0, 1, 1], [0, 0, 0], [[5, 25]] * 2),  # nothing is told: the middle, the widest
+        (CLEAR, TRR(**L, epsilon=0), [0, 1, 1], [0, 0, 0], [[5, 25]] * 2),  # no information: the middle, the widest
         (ERRPH(2, p0=0), TRR(**L, epsilon=1e6), [0, 1, 1], [1, 4, 7], [[4, 6]] * 2),  # of a class: everybody's
         (ERRPH(2, p0=0.5), TRR(**L, epsilon=1), [0, 0, 1, 1], [4, 5, 5, 6], [[4, 1], [6, 1]]),  # noise makes no spike
         (CLEAR, TRR(factors=[1.0], offsets=[0.0]), [0, 0, 1, 1], [4.9, 5.1, 2, 8], [[5, 0.02], [5, 18]]),  # no noise

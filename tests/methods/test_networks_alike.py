@@ -82,7 +82,7 @@ def test_every_family_is_the_best_by_plain_enumeration(kind, how, rated, parents
         assert root == min(names, key=lambda name: abs(real_table(frame, (name,))[1] / len(frame) - 0.5))
 
     def value(family):
-        return rated.of(real_table(frame, family).astype(int).reshape(2, -1), Relation.REPLACE)
+        return rated.score_table(real_table(frame, family).astype(int).reshape(2, -1), Relation.REPLACE)
 
     for family in families:
         most = min(parents, len(placed))
@@ -322,7 +322,7 @@ def test_a_huge_epsilon_grows_families_parent_by_parent(parents, mode, score):
     rated = R() if (mode, score) == ("corrected", "R") else MutualInformation()
 
     def value(family):
-        return rated.of(real_table(frame, family).astype(int).reshape(2, -1), Relation.REPLACE)
+        return rated.score_table(real_table(frame, family).astype(int).reshape(2, -1), Relation.REPLACE)
 
     at = 0
     for cluster in method.clusters_:

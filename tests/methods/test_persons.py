@@ -44,7 +44,7 @@ class Heard(Watched):
         self.tables.append((counts.copy(), scale))
         return super().counts(counts, scale)
 
-    def lots(self, count):
+    def uniforms(self, count):
         """Equal numbers for equal rows of the tables above, wherever the new rows stand."""
         return self.rng.random(50)[:count]
 

@@ -1,4 +1,4 @@
-"""TaxonomyRelease: steps and budgets by hand, noise-free releases, and that nothing but answers shapes a release."""
+"""TaxonomyRelease: steps and budgets by hand, and releases with a huge epsilon."""
 
 import math
 from fractions import Fraction
@@ -39,7 +39,7 @@ FRAME = make_frame(400, schema=SCHEMA, at=2)
 
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
-    """As the patent is read, unless a test says otherwise: levels as they were chosen, all of them measured alike."""
+    """Fit with levels in the order of choice and equal shares, unless a test says otherwise."""
     patent = {"epsilon": 1.0, "noise": "laplace", "order": "chosen", "level_shares": "equal"}
     return TaxonomyRelease(**{"random_state": 0, **patent, **parameters}).fit(frame, schema=schema)
 
@@ -102,7 +102,7 @@ def test_no_step_makes_more_leaves_than_allowed():
         method = fit(max_leaves=most, iterations=20, epsilon=HUGE)
         leaves, levels = method.tree_.leaves.size, dict.fromkeys(DEPTHS, 0) | dict(method.steps_)
         assert leaves <= most
-        for name, depth in DEPTHS.items():  # and no step was left that would have fitted
+        for name, depth in DEPTHS.items():  # and no further step would have fitted
             if levels[name] < depth:
                 before, after = (max(BLOCKS[name][level]) + 1 for level in (levels[name], levels[name] + 1))
                 assert leaves // before * after > most, (most, name)
@@ -136,7 +136,7 @@ def test_every_level_gets_its_share(shares, noise, relation):
 
 @pytest.mark.parametrize(("most", "steps", "choices"), [(1_000, 5, 2), (16, 3, 2), (8, 2, 2), (7, 1, 1)])
 def test_choices_of_a_single_candidate_leave_their_epsilon_to_the_counts(most, steps, choices, watched):
-    """The class hangs on the halves of a: they come first, its codes next (a tie), and then b has no rival."""
+    """The class depends on the halves of a: these come first, then a's codes (a tie), then b alone."""
     frame = FRAME.assign(y=np.where(FRAME["a"].isin(["a2", "a3"]), "yes", "no"))[["a", "b", "y"]]
     method = fit(frame, schema=SCHEMA.select(["a", "b", "y"]), max_leaves=most, iterations=8)
     assert method.steps_ == [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)][:steps]
@@ -151,7 +151,7 @@ def test_choices_of_a_single_candidate_leave_their_epsilon_to_the_counts(most, s
 def test_published_mode_charges_every_level_the_whole_share(measure, with_class, relation):
     how = {"mode": "published", "measure": measure, "with_class": with_class, "relation": relation, "iterations": 4}
     how["max_per_attribute"] = "levels"
-    method, other = fit(**how), fit(**how, level_shares="leaves first", order="coarse")  # which it knows nothing of
+    method, other = fit(**how), fit(**how, level_shares="leaves first", order="coarse")  # published mode ignores both
     assert (other.level_epsilons_, other.levels_) == (method.level_epsilons_, method.levels_)
     chosen, counted = entries(method)
     levels = 1 if measure == "leaves" else 5 + with_class - (relation == "replace")
@@ -159,8 +159,8 @@ def test_published_mode_charges_every_level_the_whole_share(measure, with_class,
     assert [entry.epsilon_nominal for entry in counted] == [share] * levels
     assert [entry.epsilon_claimed for entry in counted] == [share / levels] * levels
     assert [e for e in method.level_epsilons_ if e] == [float(share)] * levels
-    assert all(("add up" in entry.reason) == (levels > 1) for entry in counted)
-    # The mechanism's general form, which is twice too careful where Max only rises.
+    assert all(("adds up" in entry.reason) == (levels > 1) for entry in counted)
+    # The mechanism's general form charges twice what a monotone score such as Max loses.
     assert total(chosen) == pytest.approx(with_class / (2 if relation == "replace" else 4))
     assert method.ledger_.epsilon_nominal == pytest.approx(float(total(chosen) + levels * share))
 
@@ -174,7 +174,7 @@ def test_published_leaves_are_of_columns_split_once_or_once_per_level(most, step
     assert [epsilon > 0 for epsilon in published.level_epsilons_] == [False] * len(steps) + [True]
     assert (published.tree_.consistent.counts[-1] == published.tree_.noisy[-1]).all()  # the adjustment changes nothing
     table = PrivateTable(SCHEMA.encode(FRAME), SCHEMA, Ledger("add_remove"), make_noise("laplace", 0))
-    assert published.measurements(table)[0].sizes == published.tree_.leaves.shape  # which is foretold
+    assert published.measurements(table)[0].sizes == published.tree_.leaves.shape  # the forecast has the same sizes
     ages = Schema(columns=(Column(name="age", kind="integer", lower=0, upper=79, bins=8),), max_rows=100)
     rows = pd.DataFrame({"age": [25, 35, 45, 55, 55, 55, 75] * 10})
     tree = fit(rows, ages, mode="published", max_per_attribute=most, epsilon=HUGE).tree_
@@ -238,7 +238,7 @@ def test_without_consistency_the_leaves_are_the_noisy_ones_and_the_nearest_of_0_
     noisy, kept = method.tree_.noisy[-1], method.leaf_counts_ > 0
     np.testing.assert_array_equal(free.leaf_counts_, noisy)
     assert noisy.min() < 0 == method.leaf_counts_.min()
-    assert np.ptp((noisy - method.leaf_counts_)[kept]) < 1e-9  # all moved by the same
+    assert np.ptp((noisy - method.leaf_counts_)[kept]) < 1e-9  # all are shifted by the same number
     assert method.leaf_counts_.sum() == pytest.approx(max(noisy.sum(), 0))
     weights = method.leaf_counts_ / method.leaf_counts_.sum()
     for one in (free, method):  # negative ones cannot be drawn from

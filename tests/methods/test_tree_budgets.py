@@ -1,9 +1,9 @@
-"""How private trees choose divisions, and what whole trees cost.
+"""Choices of splits in private trees, and the loss of whole trees.
 
-Every way from a root to a leaf spends the budget, and papers claim what their shares say. Probabilities are computed by
-hand from few records. All draws are seeded, or come from the tests' names, so that these tests either always pass or
-always fail. False-alarm rate: were the seeds drawn afresh, each test of fit would fail for right code about once in
-10,000 (exactly sampled draws: once in a million)."""
+Every path from a root to a leaf spends the budget, and papers claim their shares of epsilon. Probabilities are computed
+by hand from few records. All draws are seeded, or come from the tests' names, so these tests always pass or always
+fail. False-alarm rate: with fresh seeds, each test of fit would fail for right code about once in 10,000 (exactly
+sampled draws: once in a million)."""
 
 import math
 import weakref
@@ -31,7 +31,7 @@ from dpcore.methods import METHODS, PINQID3, DiffGenTree, DiffPC45, DiffPID3, Di
 from dpcore.methods.trees.grow import ExponentialChooser, draw_columns, nodes_to_split
 from dpcore.rows import HeldRows
 
-MOVED = {Relation.ADD_REMOVE: 1, Relation.REPLACE: 2}  # the nodes of a level that one person moves
+MOVED = {Relation.ADD_REMOVE: 1, Relation.REPLACE: 2}  # the nodes of a level that one person changes
 CORRECTED = [
     (DiffPRFs, {"n_trees": 3, "resample": "disjoint", "split_selection": "two_stage", "count_share": 0.3}),
     (DiffPRFs, {"n_trees": 3, "resample": "poisson", "rate": 0.3, "count_share": 0.5, "leaf_share": 0.2}),
@@ -95,7 +95,7 @@ def test_paper_modes_bound_is_that_of_the_mechanism(method, how, trees, shares, 
             paper = {"mode": "published", "relation": str(relation), "epsilon": epsilon, "max_depth": LEVELS, **how}
             model = fit(method, small_frame.iloc[:rows], small_schema, **paper)
             expected = trees * bootstrap_loss(tree, relation, rows) if method is DiffPRF else tree
-            found = model.ledger_.totals.of_noise
+            found = model.ledger_.totals.nominal
             assert float(found) == pytest.approx(float(expected), rel=1e-12)
             assert found == expected or unit != 2.0 or method is DiffPRF
             depth = int(model.forest_.level.max())
@@ -119,7 +119,7 @@ def test_with_node_counts_two_records_are_split(small_frame, small_schema):
 
 
 def test_the_largest_or_random_nodes_are_split_if_there_are_too_many(monkeypatch):
-    """Where nobody knows their size it is not the first ones: those would be of the first trees."""
+    """Without counts the first nodes must not be preferred: they would be those of the first trees."""
     monkeypatch.setattr("dpcore.methods.trees.grow.MOST_NODES", 10)
     rng, draws = np.random.default_rng(1), 1_000
     fans, noisy = np.array([4, 0, 4, 4, 4]), np.array([5.0, 99.0, 7.0, -3.0, 6.0])
@@ -160,7 +160,7 @@ BY_HAND = [
 
 
 def test_rows_of_earlier_levels_are_forgotten(small_frame, small_schema, monkeypatch):
-    """They take as much memory as those of the level that is grown; its account is left."""
+    """They take as much memory as the level that grows; only the ledger is kept."""
     divide, alive = NodeRows.split_nodes, []
 
     def watched(self, *how):
@@ -204,7 +204,7 @@ def test_sensitivity_of_the_papers_gain_is_lb_of_the_number_of_classes(method, s
 def test_without_noise_id3_splits_by_the_largest_gain(method, small_frame, small_schema):
     codes = pd.DataFrame(small_schema.encode(small_frame), columns=small_schema.names)
     tables = {j: pd.crosstab(codes[name], codes["ill"]).to_numpy() for j, name in enumerate(codes) if name != "ill"}
-    gains = {j: InfoGain().of(table, Relation.ADD_REMOVE) for j, table in tables.items()}
+    gains = {j: InfoGain().score_table(table, Relation.ADD_REMOVE) for j, table in tables.items()}
     forest = fit(method, small_frame, small_schema, mode="published", epsilon=1e9, max_depth=1).forest_
     assert forest.column[0] == max(gains, key=gains.get)
 
@@ -227,7 +227,7 @@ LOWEST, HIGHEST = -1.0, float(GRID)
 
 
 def on_steps(ticks):
-    """Moved up; what lies in front of all numbers stays there."""
+    """Return ticks rounded up to steps; ticks below all numbers stay there."""
     return np.where(ticks < 0, ticks, np.ceil(ticks / STEP) * STEP)
 
 
@@ -236,19 +236,19 @@ ATTRIBUTES = dict(enumerate([*KINDS, OneValue(COLUMNS[3])]))
 
 
 def nodes_of(draws, *, seed=0, codes=CODES, ticks=None):
-    """As many roots that hold all rows: each makes one choice."""
+    """Return `draws` roots that hold all rows; each makes one choice."""
     rows = HeldRows(codes, SCHEMA.sizes, {0: on_steps(shares(NUMBERS) * GRID) if ticks is None else ticks})
     table = PrivateTable(rows, SCHEMA, Ledger("add_remove"), make_noise("laplace", seed))
     return table.trees("y", ATTRIBUTES, trees=draws, epsilon=1, resample="full")[0]
 
 
-def asked(draws, *columns):
+def offer(draws, *columns):
     whole = np.isin(np.arange(5), columns), [LOWEST, 0, 0, 0, 0], [HIGHEST, 4, 0, 3, 0]
     return tuple(np.tile(each, (draws, 1)) for each in whole)
 
 
 def split(sides, score):
-    """The score of a division by hand: the side of each of the rows."""
+    """Return the score of a split by hand, from the side of each row."""
     classes, sides = CODES[:, 4], np.asarray(sides)
     tables = [np.bincount(classes[sides == side], minlength=2) for side in np.unique(sides)]
     if isinstance(score, Max):
@@ -261,7 +261,7 @@ def real_scores(score):
 
 
 def shares(numbers):
-    """Shares of the range up to some numbers: the lower 4 and the upper 6 are alike."""
+    """Return shares of the range up to some numbers: the lower 4 weigh as much as the upper 6."""
     return np.where(numbers < 4, numbers / 8, 0.5 + (numbers - 4) / 12)
 
 
@@ -270,7 +270,7 @@ TICKS = on_steps(shares(ENDS) * GRID)  # of the values, which begin what is cut 
 
 
 def expected(score, factor, measures=MEASURES):
-    """Places: 4 intervals, 3 cuts of codes, the letters, 3 single values; every column weighs 1 beforehand."""
+    """Candidates: 4 intervals, 3 split points of codes, the letters, 3 single values; each column weighs 1."""
     values = [*real_scores(score), *(split(CODES[:, 1] >= point, score) for point in (1, 2, 3))]
     values += [split(CODES[:, 2], score), *(split(CODES[:, 3] != code, score) for code in range(3))]
     weights = np.concatenate([measures, [1 / 3] * 3, [1.0], [1 / 3] * 3])
@@ -279,7 +279,7 @@ def expected(score, factor, measures=MEASURES):
 
 
 def observed(division):
-    """Counts of the same places. The one tick in front of the lowest value, of 4 billion, does not come."""
+    """Count the choices of the same candidates. The one tick below the lowest value, of 4 billion, does not come."""
     column, point = division.column, division.point
     index = np.searchsorted(TICKS, point[column == 0], side="right") - 1
     found = np.bincount(index, minlength=4).tolist()
@@ -291,7 +291,7 @@ def observed(division):
 
 
 def uniform_inside(cut):
-    """p-values of the cuts of each interval against whole numbers of it that are all alike."""
+    """Return p-values of the split points in each interval against uniform whole numbers."""
     parts = [(cut[(cut >= low) & (cut < high)], low, high) for low, high in pairwise(TICKS.tolist())]
     return [p for inside, low, high in parts if len(inside) > 50 for p in even_ticks(inside, low, high)]
 
@@ -311,7 +311,7 @@ def even_ticks(cut, low, high):
 
 @pytest.mark.parametrize(("score", "epsilon", "factor"), [(Max(), math.log(2), math.log(2)), (Gini(), 1.5, 0.75)])
 def test_columns_and_split_points_chosen_jointly(score, epsilon, factor):
-    division = nodes_of(DRAWS).choose("q", score, *asked(DRAWS, 0, 1, 2, 3), epsilon=epsilon)
+    division = nodes_of(DRAWS).choose("q", score, *offer(DRAWS, 0, 1, 2, 3), epsilon=epsilon)
     chances, counts = expected(score, factor), observed(division)
     assert stats.chisquare(counts, DRAWS * chances).pvalue > ALARM
     point = division.point[division.column == 0]
@@ -319,14 +319,14 @@ def test_columns_and_split_points_chosen_jointly(score, epsilon, factor):
     found = uniform_inside(point)
     assert len(found) == 8
     assert min(found) > ALARM
-    # Enough draws to tell them from other measures and exponents.
+    # Enough draws to distinguish other measures and exponents.
     assert stats.chisquare(counts, DRAWS * expected(score, factor, np.diff(ENDS / 10))).pvalue < ALARM
     assert stats.chisquare(counts, DRAWS * expected(score, factor + 0.1)).pvalue < ALARM
 
 
 def test_nodes_with_no_records_choose_by_the_base_measure():
     nodes = nodes_of(DRAWS, codes=CODES[:0], ticks=np.zeros(0), seed=5)
-    division = nodes.choose("q", Gini(), *asked(DRAWS, 0, 1, 2, 3), epsilon=9)
+    division = nodes.choose("q", Gini(), *offer(DRAWS, 0, 1, 2, 3), epsilon=9)
     counts = np.bincount(division.column, minlength=4)
     assert stats.chisquare(counts[:4]).pvalue > ALARM
     assert min(even_ticks(division.point[division.column == 0], LOWEST, HIGHEST)) > ALARM
@@ -336,14 +336,14 @@ def test_nodes_with_no_records_choose_by_the_base_measure():
     ("rows", "ticks", "edges", "weights"),
     [
         ([0, 1], [0.2 * GRID, 0.5 * GRID], [LOWEST, 0.2 * GRID, 0.5 * GRID, HIGHEST], [4, 12, 10]),
-        ([1, 2], [0.55 * GRID, 0.7 * GRID], [0.5 * GRID, 0.8 * GRID], [1]),  # of one class: all places are alike
-        ([0, 1], [11 * STEP, 13 * STEP], range(10 * STEP, 17 * STEP, STEP), [1, 2, 2, 1, 1, 1]),  # 11 or 12 parts them
+        ([1, 2], [0.55 * GRID, 0.7 * GRID], [0.5 * GRID, 0.8 * GRID], [1]),  # of one class: all points are alike
+        ([0, 1], [11 * STEP, 13 * STEP], range(10 * STEP, 17 * STEP, STEP), [1, 2, 2, 1, 1, 1]),  # split at 11 or 12
     ],
 )
 def test_a_number_is_split_inside_the_range_of_its_node(rows, ticks, edges, weights):
-    """Max, factor ln 2: a place weighs its ticks, and twice as much where it sets two classes apart."""
+    """Max, factor ln 2: an interval weighs its ticks, and twice as much if it separates two classes."""
     edges = on_steps(np.array(edges, dtype=float))
-    columns, low, high = asked(DRAWS, 0)
+    columns, low, high = offer(DRAWS, 0)
     low[:, 0], high[:, 0] = edges[0], edges[-1]
     nodes = nodes_of(DRAWS, codes=CODES[rows], ticks=on_steps(np.array(ticks)))
     point = nodes.choose("q", Max(), columns, low, high, epsilon=math.log(2)).point
@@ -356,9 +356,9 @@ def test_a_number_is_split_inside_the_range_of_its_node(rows, ticks, edges, weig
 
 
 def test_split_points_are_chosen_before_the_column():
-    """Half of epsilon each for the cut and for the column, which competes with its chosen cut."""
+    """Half of epsilon each for the split point and for the column, which competes with that point."""
     score, chooser = Gini(), ExponentialChooser(score=Gini(), selection="two_stage")
-    nodes, real, (columns, low, high) = nodes_of(DRAWS, seed=7), np.arange(5) == 0, asked(DRAWS, 0, 2)
+    nodes, real, (columns, low, high) = nodes_of(DRAWS, seed=7), np.arange(5) == 0, offer(DRAWS, 0, 2)
     division = chooser.choose("q", nodes, columns, real, low, high, 3.0)
     factor = 1.5 / 2
     first = MEASURES * np.exp(factor * real_scores(score))
@@ -373,7 +373,7 @@ def test_split_points_are_chosen_before_the_column():
 def test_split_points_of_two_numbers_are_chosen_in_sequence():
     """A third of epsilon for each of three choices."""
     chooser = ExponentialChooser(score=Max(), selection="two_stage")
-    nodes, real, (columns, low, high) = nodes_of(DRAWS, seed=8), np.arange(5) < 2, asked(DRAWS, 0, 1, 2)
+    nodes, real, (columns, low, high) = nodes_of(DRAWS, seed=8), np.arange(5) < 2, offer(DRAWS, 0, 1, 2)
     division = chooser.choose("q", nodes, columns, real, low, high, 2.4)
     values = [real_scores(Max()), np.array([split(CODES[:, 1] >= point, Max()) for point in (1, 2, 3)])]
     firsts = [weights * np.exp(0.8 * v) for weights, v in zip((MEASURES, np.ones(3)), values, strict=True)]
@@ -396,7 +396,7 @@ def test_random_points_of_intervals_and_uniform_draws():
         found = other.between(low, high)
         assert (found == np.floor(found)).all()
         assert ((low <= found) & (found < high)).all()
-    for rng in (source.lots(DRAWS), make_noise("auto", None).lots(DRAWS)):
+    for rng in (source.uniforms(DRAWS), make_noise("auto", None).uniforms(DRAWS)):
         assert stats.kstest(rng, "uniform").pvalue > RARE
         assert 0 <= rng.min() <= rng.max() < 1
 

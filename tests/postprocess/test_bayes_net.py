@@ -40,7 +40,7 @@ def test_conditionals_by_hand():
     np.testing.assert_allclose(conditional(deep), (deep / deep.sum(axis=0)).reshape(2, 6).T)
 
 
-def test_margins_have_the_axes_that_are_asked_for():
+def test_marginals_have_the_requested_axes():
     table = fresh().normal(size=(3, 5, 2, 4))  # of columns b, d, a and c
     for wanted in (wanted for k in range(5) for wanted in permutations(range(4), k)):
         found = marginal_of(table, tuple("bdac"), tuple("abcd"[index] for index in wanted))
@@ -279,9 +279,10 @@ def test_how_many_cells_a_model_gets_and_how_large_a_clique(seeds):
     cliques, parents = trees.junction_tree([(0, 1), (1, 2), (3,)])
     pairs, sizes = [(0, 1), (0, 2), (0, 3)], [3, 4, 5, 2]
     assert list(trees.cells_with(pairs, cliques, parents, sizes).values()) == [34, 62, 38]
-    assert list(trees.largest_with(pairs, cliques, parents, sizes).values()) == [20, 60, 12]
+    assert list(trees.largest_clique_cells(pairs, cliques, parents, sizes).values()) == [20, 60, 12]
     for sizes, cliques, parents, pairs in random_trees(seeds):
-        cells, largest = (said(pairs, cliques, parents, sizes) for said in (trees.cells_with, trees.largest_with))
+        tree = pairs, cliques, parents, sizes
+        cells, largest = trees.cells_with(*tree), trees.largest_clique_cells(*tree)
         assert set(cells) == set(largest) == set(pairs)
         for pair in pairs:
             joined = trees.triangulate({*trees.pairs_within(cliques), pair}, sizes)

@@ -58,7 +58,7 @@ def fewest_nodes(tree, query):
 
     def below(level, node):
         share = shares[level][node]
-        if tree.measured[level] and (level == last or share == 1):
+        if tree.measured_levels[level] and (level == last or share == 1):
             return np.array([share * tree.noisy[level][node], share**2 * tree.variances[level]])
         children = np.flatnonzero(tree.tree.parents[level] == node)
         return sum((below(level + 1, child) for child in children), np.zeros(2))
@@ -66,7 +66,7 @@ def fewest_nodes(tree, query):
     return below(0, 0)
 
 
-def test_answers_and_margins_on_random_trees(seeds):
+def test_answers_and_half_widths_on_random_trees(seeds):
     """Consistent ones sum the consistent leaves; those without consistency the fewest measured nodes."""
     halves = ReleasedTree(four().partitions[:2], HAY[:2], [1.0, 2.0])  # 10 - 9 is shared out by 2 / (1 + 2 + 2)
     np.testing.assert_allclose(halves.consistent.counts[1], [6.4, 3.4])
@@ -79,20 +79,20 @@ def test_answers_and_margins_on_random_trees(seeds):
         weights = np.array([tree.leaves.weights(query.code_masks(tree.schema)) for query in queries])
         np.testing.assert_allclose(tree.answers(queries), weights @ leaves)
         variances = [tree.consistent.query_variance(weight) for weight in weights]
-        np.testing.assert_allclose(tree.margins(queries), SURE * np.sqrt(variances))
+        np.testing.assert_allclose(tree.half_widths(queries), SURE * np.sqrt(variances))
         estimates, marginals = tree.noisy_answers(queries)
         fewest = np.array([fewest_nodes(tree, query) for query in queries])
         np.testing.assert_allclose(estimates, fewest[:, 0], atol=1e-9)
         np.testing.assert_allclose(marginals, SURE * np.sqrt(fewest[:, 1]), atol=1e-9)
-    assert [len(found) for found in (tree.answers([]), tree.margins([]), *tree.noisy_answers([]))] == [0] * 4
+    assert [len(found) for found in (tree.answers([]), tree.half_widths([]), *tree.noisy_answers([]))] == [0] * 4
 
 
-def test_margins_are_half_a_95_percent_interval_and_leaves_that_are_covered_in_part_count_in_part():
+def test_half_widths_are_those_of_95_percent_intervals_and_partial_leaves_count_in_part():
     assert stats.laplace(scale=1 / math.sqrt(2)).cdf(SURE) == pytest.approx(0.975)  # of variance 1
     tree = four()
-    assert tree.margin(np.array([4.0, 0.0, -1e-9])).tolist() == [2 * SURE, 0, 0]
+    assert tree.half_width(np.array([4.0, 0.0, -1e-9])).tolist() == [2 * SURE, 0, 0]
     noisy = ReleasedTree(tree.partitions, tree.noisy, tree.variances, whole_noise=True)
-    assert noisy.margin(np.array([4.0, 0.0])).tolist() == [2 * SURE + 1, 0]
+    assert noisy.half_width(np.array([4.0, 0.0])).tolist() == [2 * SURE + 1, 0]
     whole = Partition.whole(FOUR)
     tree = ReleasedTree([whole, whole.refine("a", np.array([0, 1, 1, 1]), ["x", "y"])], HAY[:2], [1.0, 2.0])
     estimates, marginals = tree.noisy_answers([of(0, 1), of(2), of(1, 2, 3)])
@@ -113,7 +113,7 @@ def test_published_rows_name_the_divided_columns():
     ]
 
 
-def test_a_tree_survives_a_document(seeds):
+def test_a_tree_reads_back_from_its_document(seeds):
     for seed in seeds(20):
         tree, queries = random_tree(seed)
         back = ReleasedTree.from_dict(tree.schema, json.loads(json.dumps(tree.to_dict(), allow_nan=False)))
@@ -137,7 +137,7 @@ def dividing(blocks, column="a"):
     return [level(), level(divides=divides, noisy=[1.0, 2.0])]
 
 
-def test_documents_that_are_no_trees_are_refused():
+def test_invalid_documents_are_refused():
     levels = [3, [], [{}], [level(variance="small")], [level(noisy=["many"])], [level(noisy=[1.0, 2.0])]]
     levels += [dividing(blocks) for blocks in ("0011", [0, 0, 1], [0, 0, 1, 2], [0, 0, -1, 1], [0, 0, 0, 0])]
     levels += [dividing([0, 0, 1, 1], column="b"), [level(variance=None, noisy=[])], [level(variance=-1)]]

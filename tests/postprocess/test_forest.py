@@ -11,7 +11,7 @@ from dpcore.domain.splits import NumberSplit
 from dpcore.errors import DataError
 from dpcore.methods import DiffPC45, DiffPRFs, NonPrivateForest
 from dpcore.methods.trees.grow import PathBudget, make_forest
-from dpcore.postprocess.forest import pessimistic, prune_forest
+from dpcore.postprocess.forest import pessimistic_errors, prune_forest
 
 
 def test_the_plain_forest_is_the_limit_node_by_node():
@@ -114,7 +114,7 @@ def test_empty_leaves_take_after_their_parents_and_no_rows_make_a_forest_all_the
     assert not forest.importance().any()
 
 
-def test_importance_is_shares_of_what_divisions_gain():
+def test_importance_is_the_share_of_impurity_reduction():
     shares = grown().importance()
     assert shares.sum() == pytest.approx(1)
     assert list(shares.index) == [name for name in SCHEMA.names if name != "y"]
@@ -124,19 +124,19 @@ def test_importance_is_shares_of_what_divisions_gain():
     assert not stump_of([[2, 2, 0], [1, 1, 0], [1, 1, 0]]).importance().any()
 
 
-def test_pessimistic_errors_are_the_books_and_the_binomial_limit():
+def test_pessimistic_errors_are_those_of_quinlan_and_the_binomial_limit():
     """The first two are C4.5's own examples; for the last the book has .157, because it interpolates."""
     hand = {(6, 0): 6 * 0.206, (9, 0): 9 * 0.143, (1, 0): 0.75, (2, 0): 1, (4, 4): 4, (3, 9): 3, (0, 0): 0}
     hand[16, 1] = 16 * 0.1596
-    assert pessimistic(*np.array(list(hand)).T) == pytest.approx(list(hand.values()), rel=5e-3)
+    assert pessimistic_errors(*np.array(list(hand)).T) == pytest.approx(list(hand.values()), rel=5e-3)
     counts, errors = np.array([5.0, 20, 100, 7.5, 1e-3]), np.array([1.0, 3, 40, 0.25, 0.0])
-    limits = pessimistic(counts, errors) / counts
+    limits = pessimistic_errors(counts, errors) / counts
     for n, e, p in zip(counts[:3].astype(int), errors[:3].astype(int), limits[:3], strict=True):
         assert sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(e + 1)) == pytest.approx(0.25)
     assert ((limits > errors / counts) & (limits <= 1)).all()
 
 
-def test_a_division_is_kept_where_it_pays():
+def test_a_split_is_kept_where_it_reduces_errors():
     kept = prune_forest(stump_of([[20, 20, 0], [20, 0, 0], [0, 20, 0]]))
     assert kept.column.tolist() == [0, -1, -1]
     # The same class on both sides: 40 records without an error promise less than twice 20.
@@ -158,7 +158,7 @@ def test_pruned_trees_are_forests_with_no_more_nodes(seeds):
         assert (np.bincount(less.tree) <= np.bincount(whole.tree)).all()
         for forest in (less, whole):
             leaves = forest.classes[forest.leaf]
-            promised.append(pessimistic(leaves.sum(axis=1), leaves.sum(axis=1) - leaves.max(axis=1)).sum())
+            promised.append(pessimistic_errors(leaves.sum(axis=1), leaves.sum(axis=1) - leaves.max(axis=1)).sum())
         assert promised[0] <= promised[1] + 1e-9  # by its own numbers the pruned forest promises no more errors
         # Every row ends in its old leaf or an ancestor of it, with that one's counts.
         for old, now in zip(whole.apply(new).ravel(), less.apply(new).ravel(), strict=True):
@@ -168,7 +168,7 @@ def test_pruned_trees_are_forests_with_no_more_nodes(seeds):
             assert less.classes[now].tolist() in whole.classes[above].tolist()
 
 
-def test_budgets_add_up_on_every_way():
+def test_budgets_add_up_on_every_path():
     budgets = {}
     for depth, growth in ((1, 1.0), (2, 0.1), (5, 10.0), (20, 1.4)):
         for refund in (True, False):

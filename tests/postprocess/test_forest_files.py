@@ -96,7 +96,7 @@ def places(document):
 
 
 @pytest.mark.parametrize("name", ["tree", "level", "parent", "column", "first", "fanout"])
-def test_damaged_places_are_refused(name, document):
+def test_damaged_positions_are_refused(name, document):
     """What is no such number; and cycles, shared children, other fan-outs, other trees, levels that jump."""
     inner, leaves = places(document)
     right, rows = document["forest"]["nodes"][name], make_rows(20, 8)
@@ -111,7 +111,7 @@ def test_damaged_places_are_refused(name, document):
                 assert not read(damaged), f"{at} {wrong}"
 
 
-def test_numbers_that_cannot_be_are_refused(document):
+def test_impossible_numbers_are_refused(document):
     inner, leaves = places(document)
     nodes = document["forest"]["nodes"]
     code = next(i for i in inner if nodes["cut"][i] is not None and nodes["column"][i] > 1)
@@ -152,7 +152,7 @@ def chain_of(depth):
     return chain
 
 
-def test_no_file_makes_a_walk_as_long_as_it_likes():
+def test_trees_in_files_have_a_bounded_depth():
     assert Forest.from_json(chain_of(60).to_json()).apply(make_rows(9)).shape == (9, 1)
     assert not read(chain_of(3_000).to_json())
 
@@ -220,7 +220,7 @@ def test_deep_levels_are_folded_and_counted(forest):
             forest_frames.nodes(forest, **wanted)
 
 
-def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
+def test_levels_sum_to_the_ledger_of_one_tree(small_frame, small_schema):
     inside = np.log(1 + (np.exp(1 / 3) - 1) / 0.25)  # of a sample: ln(1 + g (e^x - 1)) = 1/3
     for chosen, spent, account, per_tree in (
         ({"relation": "replace"}, 0.5, "3 trees on disjoint rows", True),  # a record leaves one node and enters another
@@ -243,7 +243,7 @@ def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
         assert fitted.forest_.spent.max() == pytest.approx(spent)
 
 
-def test_what_paper_mode_looks_at_unprotected_is_infinite_on_its_level(small_frame, small_schema):
+def test_unprotected_queries_cost_infinitely_much_on_their_level(small_frame, small_schema):
     method = DiffPRFs(mode="published", epsilon=1.0, n_trees=2, max_depth=2, random_state=1)
     ledger = method.fit(small_frame, schema=small_schema).ledger_
     frame = forest_frames.budget(ledger).set_index(["level", "purpose"])
@@ -267,7 +267,7 @@ def entry(name, epsilon, claimed=None):
     return Entry(name=name, epsilon_claimed=claimed, epsilon_nominal=epsilon, **kind)
 
 
-def test_disjoint_parts_count_once_and_the_longest_of_the_dearest():
+def test_disjoint_parts_count_once_and_ties_take_the_longest_path():
     ledger = Ledger("add_remove")
     root = ledger.child("one tree")
     root.charge(entry("level 0: records", 1))

@@ -123,7 +123,7 @@ def test_projection_solves_each_familys_quadratic_program(seeds):
     assert clipped > 5
 
 
-def test_projection_leaves_no_crumbs_below_nothing():
+def test_projection_leaves_no_tiny_negative_counts():
     """1 / 49 * 49 is not 1."""
     tree, variances = TreeLeastSquares(BINARY), np.array([0.0, 1.0, 1.0, 49.0])
     fitted = tree.fit([np.zeros(1), np.zeros(2), np.array([-2.0, 7.0, -3.0, 1.0])], [np.inf, np.inf, variances])
@@ -149,10 +149,10 @@ def test_largest_remainders():
         tree = random_tree(rng)
         # Quarters are exact in floating point and give ties and halves.
         counts = tree.sums([rng.integers(0, 13, size=n) / 4 for n in tree.sizes])
-        whole = tree.whole_numbers(counts)
+        whole = tree.round_to_integers(counts)
         assert all(level.dtype == np.int64 for level in whole)
         assert list(np.concatenate(whole)) == rounded_by_loops(tree, counts)
-    assert TreeLeastSquares([], roots=4).whole_numbers(np.array([0.5, 1.5, 2.5, 3.25]))[0].tolist() == [0, 2, 2, 3]
+    assert TreeLeastSquares([], roots=4).round_to_integers(np.array([0.5, 1.5, 2.5, 3.25]))[0].tolist() == [0, 2, 2, 3]
 
 
 def test_whole_numbers_are_consistent_whatever_the_rounding_of_their_counts():
@@ -164,7 +164,7 @@ def test_whole_numbers_are_consistent_whatever_the_rounding_of_their_counts():
         )
         # Whole counts, off by a last digit here and there, are where floor goes wrong.
         for counts in (fitted.non_negative(), [np.round(c) * (1 - 1e-16) for c in fitted.non_negative()]):
-            whole = tree.whole_numbers(counts)
+            whole = tree.round_to_integers(counts)
             for found, expected in zip(whole, tree.sums([w.astype(float) for w in whole]), strict=True):
                 np.testing.assert_array_equal(found, expected)
             assert min(level.min() for level in whole) >= 0

@@ -64,18 +64,18 @@ def ones(joint):
 def modeled(joint, given):
     model = MaximalEntropy([margin(joint, (j,)) for j in range(joint.ndim)])
     for each in given:
-        model.join(*each)
+        model.add_target(*each)
     assert model.fit(500) < 1e-5
     return model
 
 
 def compared(model, joint, cliques=SUBSETS):
     for clique in cliques:
-        np.testing.assert_allclose(model.table(clique), margin(joint, clique), atol=2e-5)
+        np.testing.assert_allclose(model.marginal(clique), margin(joint, clique), atol=2e-5)
 
 
 @pytest.mark.parametrize("edges", [((0, 1),), CYCLE, (*CYCLE, (0, 2)), ((0, 1, 2), (2, 3))])
-def test_it_is_the_distribution_that_a_solver_finds(edges):
+def test_the_model_is_the_distribution_that_a_solver_finds(edges):
     """On parts, a cycle, a cycle with a diagonal and a triple: tables of every set of columns."""
     joint = everything(np.random.default_rng(len(edges)))
     given = [(clique, keep(clique), margin(joint, clique)) for clique in edges]
@@ -99,46 +99,46 @@ def test_a_finer_table_takes_the_place_of_a_coarser_one_and_no_other():
     first, second = [np.array([0, 1]), np.array([0, 1, 1])], [np.zeros(2, dtype=int), np.arange(3)]
     model = MaximalEntropy([margin(joint, (j,)) for j in range(4)])
     for merges in (first, second):
-        model.join((0, 1), merges, merge_values(margin(joint, (0, 1)), merges))
-    assert [given.table.shape for given in model.given] == [(2, 2), (1, 3)]
-    model.join((1, 2), keep((1, 2)), margin(joint, (1, 2)))
-    model.join((0, 1), keep((0, 1)), margin(joint, (0, 1)))
-    assert [given.table.shape for given in model.given] == [(3, 2), (2, 3)]
+        model.add_target((0, 1), merges, merge_values(margin(joint, (0, 1)), merges))
+    assert [given.table.shape for given in model.targets] == [(2, 2), (1, 3)]
+    model.add_target((1, 2), keep((1, 2)), margin(joint, (1, 2)))
+    model.add_target((0, 1), keep((0, 1)), margin(joint, (0, 1)))
+    assert [given.table.shape for given in model.targets] == [(3, 2), (2, 3)]
     model.fit(100)
     compared(model, joint, [(0, 1), (1, 2)])
 
 
-def test_a_value_told_apart_is_spread_as_it_is_said_and_what_was_given_holds():
+def test_refined_values_follow_the_given_shares_and_targets_still_hold():
     joint = everything(np.random.default_rng(6))
     merge = np.array([0, 1, 1])
     coarse = merge_values(joint, [np.arange(2), merge, np.arange(2), np.arange(3)])
     model = MaximalEntropy([margin(coarse, (j,)) for j in range(4)])
-    model.join((0, 1), [np.arange(2)] * 2, margin(coarse, (0, 1)))
+    model.add_target((0, 1), [np.arange(2)] * 2, margin(coarse, (0, 1)))
     model.fit(50)
     shares = one_hot(merge) * margin(joint, (1,))
     within = shares / shares.sum(axis=1, keepdims=True)
-    before = model.table((0, 1))
+    before = model.marginal((0, 1))
     model.refine(1, within)
     assert model.sizes == list(SIZES)
-    np.testing.assert_allclose(model.table((0, 1)), before @ within)
-    np.testing.assert_allclose(model.table((1,)), margin(joint, (1,)), atol=1e-9)
-    model.join((1, 2), keep((1, 2)), margin(joint, (1, 2)))
+    np.testing.assert_allclose(model.marginal((0, 1)), before @ within)
+    np.testing.assert_allclose(model.marginal((1,)), margin(joint, (1,)), atol=1e-9)
+    model.add_target((1, 2), keep((1, 2)), margin(joint, (1, 2)))
     model.fit(200)
     np.testing.assert_allclose(
-        merge_values(model.table((0, 1)), [np.arange(2), merge]), margin(coarse, (0, 1)), atol=1e-5
+        merge_values(model.marginal((0, 1)), [np.arange(2), merge]), margin(coarse, (0, 1)), atol=1e-5
     )
     compared(model, joint, [(1, 2)])
 
 
-def test_tables_that_disagree_are_met_half_way_and_sweeps_stay_finite():
+def test_targets_that_disagree_are_met_half_way_and_sweeps_stay_finite():
     model = MaximalEntropy([np.array([0.5, 0.5])] * 3)
-    model.join((0, 1), [np.arange(2)] * 2, np.array([[0.6, 0.0], [0.0, 0.4]]))
-    model.join((1, 2), [np.arange(2)] * 2, np.array([[0.1, 0.3], [0.3, 0.3]]))
+    model.add_target((0, 1), [np.arange(2)] * 2, np.array([[0.6, 0.0], [0.0, 0.4]]))
+    model.add_target((1, 2), [np.arange(2)] * 2, np.array([[0.1, 0.3], [0.3, 0.3]]))
     assert model.fit(50) > 0.01
     for clique, belief in zip(model.cliques, model.beliefs, strict=True):
         assert np.isfinite(belief).all()
         assert belief.sum() == pytest.approx(1, abs=1e-9), clique
-    assert 0.39 < model.table((1,))[0] < 0.61
+    assert 0.39 < model.marginal((1,))[0] < 0.61
 
 
 def test_far_ends_of_a_long_chain():
@@ -148,17 +148,17 @@ def test_far_ends_of_a_long_chain():
     shares = [np.array([0.3, 0.7]) @ power[step] for step in range(60)]
     model = MaximalEntropy(shares)
     for a, b in pairwise(range(60)):
-        model.join((a, b), [np.arange(2)] * 2, shares[a][:, None] * stay)
+        model.add_target((a, b), [np.arange(2)] * 2, shares[a][:, None] * stay)
     assert model.fit(2) < 1e-5
     ends = shares[0][:, None] * power[59]
-    np.testing.assert_allclose(model.table((0, 59)), ends, atol=1e-9)
-    np.testing.assert_allclose(model.table((59, 0)), ends.T, atol=1e-9)
+    np.testing.assert_allclose(model.marginal((0, 59)), ends, atol=1e-9)
+    np.testing.assert_allclose(model.marginal((59, 0)), ends.T, atol=1e-9)
     np.testing.assert_allclose(model.pairs()[0, 59], ends, atol=1e-9)
     third = shares[0][:, None, None] * power[30][:, :, None]
-    np.testing.assert_allclose(model.table((0, 30, 59)), third * power[29], atol=1e-9)
+    np.testing.assert_allclose(model.marginal((0, 30, 59)), third * power[29], atol=1e-9)
 
 
-def test_tables_of_all_pairs_are_those_that_are_asked_for_one_by_one(seeds):
+def test_pairs_returns_the_marginal_of_every_pair(seeds):
     """In parts that do not hang together."""
     for seed in seeds(6):
         rng = np.random.default_rng(seed)
@@ -167,28 +167,28 @@ def test_tables_of_all_pairs_are_those_that_are_asked_for_one_by_one(seeds):
         for _ in range(5):
             pair = tuple(sorted(rng.choice(8, 2, replace=False).tolist()))
             shape = [sizes[j] for j in pair]
-            model.join(pair, keep(pair, sizes), rng.dirichlet(np.ones(np.prod(shape))).reshape(shape))
+            model.add_target(pair, keep(pair, sizes), rng.dirichlet(np.ones(np.prod(shape))).reshape(shape))
             model.fit(1)
         found = model.pairs()
         for a, b in combinations(range(8), 2):
-            np.testing.assert_allclose(found[a, b], model.table((a, b)), atol=1e-12)
+            np.testing.assert_allclose(found[a, b], model.marginal((a, b)), atol=1e-12)
 
 
-def test_answers_totals_and_margins_are_averaged_by_inverse_variance():
+def test_answers_totals_and_marginals_are_averaged_by_inverse_variance():
     one = NoisyTables(None)
     one.add((0,), np.array([10.0, 20.0]), 1.0)
     one.add((0,), np.array([14.0, 28.0]), 3.0)
-    np.testing.assert_allclose(one.agreed()[0,], [11, 22], rtol=1e-6)
+    np.testing.assert_allclose(one.consistent_tables()[0,], [11, 22], rtol=1e-6)
     assert one.rows == pytest.approx(33)
     uneven = NoisyTables(33)
     uneven.add((0,), np.array([10.0, 20.0]), np.array([1.0, 2.0]))
-    np.testing.assert_allclose(uneven.agreed()[0,], [11, 22], rtol=1e-6)  # of 3 rows more the noisier gets two
+    np.testing.assert_allclose(uneven.consistent_tables()[0,], [11, 22], rtol=1e-6)  # the noisier gets 2 of 3 rows more
     # Column a with variance 2, b with variance 1, and their table with variance 1, which has 4 cells.
     both = NoisyTables(None)
     both.add((0,), np.array([50.0, 52.0]), 2.0)
     both.add((1,), np.array([60.0, 42.0]), 1.0)
     both.add((0, 1), np.array([[30.0, 24.0], [30.0, 18.0]]), 1.0)
-    found = both.agreed()
+    found = both.consistent_tables()
     assert both.rows == pytest.approx(102)
     np.testing.assert_allclose(found[0,], [52, 50], rtol=1e-6)  # 50 and 54, each with variance 2
     np.testing.assert_allclose(found[1,], [60, 42], rtol=1e-6)
@@ -208,11 +208,11 @@ def noisy_tables(seed, public=None):
 
 
 @pytest.mark.parametrize("public", [None, 1_000])
-def test_agreed_tables_agree_and_are_near_the_best_ones(public, seeds):
+def test_consistent_tables_agree_and_are_near_the_best(public, seeds):
     """Against least squares over all joint tables: a tenth more of a loss of about 20 at most."""
     for seed in seeds(8):
         measured, kept, joint = noisy_tables(seed, public)
-        found = measured.agreed()
+        found = measured.consistent_tables()
         for (a, b), table in ((clique, table) for clique, table in found.items() if len(clique) == 2):
             assert table.min() >= 0
             np.testing.assert_allclose(table.sum(axis=1), found[a,], rtol=1e-3)
@@ -249,7 +249,7 @@ def test_the_model_has_exact_tables_as_they_are_and_is_refitted():
             np.testing.assert_allclose(table, measured.counts(clique))
 
 
-def test_without_rows_or_epsilon_there_are_tables_all_the_same():
+def test_consistent_tables_exist_without_rows_or_epsilon():
     nothing = NoisyTables(None)
     for cells in (np.zeros(2), np.full((2, 3), -5.0)):
         nothing.add((0, 1)[: cells.ndim], cells, np.inf)
@@ -260,7 +260,7 @@ def test_without_rows_or_epsilon_there_are_tables_all_the_same():
     assert nothing.counts((0, 1)).sum() == pytest.approx(1)
 
 
-def test_a_table_near_a_noisy_one_has_the_margins():
+def test_a_table_near_a_noisy_one_has_the_marginals():
     known = {(0,): np.array([30.0, 34.0]), (1,): np.array([36.0, 28.0])}
     table = project_near(np.array([[40.0, -9.0], [3.0, 30.0]]), (0, 1), known, 64.0)
     np.testing.assert_allclose(table, [[30, 0], [6, 28]], atol=0.5)
@@ -324,12 +324,12 @@ def test_a_model_of_cliques_within_tables_agrees_everywhere(seeds):
             np.testing.assert_allclose(*common(counts, a, b), atol=1e-6)
 
 
-def test_many_tables_that_overlap_by_much_are_made_to_agree_in_finite_numbers():
+def test_many_overlapping_tables_agree_with_finite_numbers():
     rng, measured = np.random.default_rng(0), NoisyTables(100.0)
     for _ in range(12):
         clique = tuple(sorted(rng.choice(9, 6, replace=False).tolist()))
         measured.add(clique, rng.laplace(0.0, 200.0, (2,) * 6), 1.0)
-    for table in measured.agreed().values():
+    for table in measured.consistent_tables().values():
         assert np.isfinite(table).all()
         assert table.min() > 0
         assert table.sum() == pytest.approx(100)

@@ -17,8 +17,8 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Warner
 from dpcore.methods.local.bayes_from_reports import class_shares, joint_shares
 from dpcore.postprocess import reports as estimates
+from dpcore.postprocess import resolution
 from dpcore.postprocess.reports import Cells, Questionnaire, Reports, families, most_likely, reconstruct, shares
-from dpcore.postprocess.resolution import affordable_bins, merge_bins, merging, shrunk, spread, towards
 
 Y, X, N = families(["y", "x", "n"])
 SIZES = Schema(columns=(
@@ -54,7 +54,7 @@ def test_the_joint_table_as_worked_by_hand(seeds):
         np.testing.assert_allclose(reports.counts(X, Y), [[30, 10], [20, 40]], rtol=1e-14)
         np.testing.assert_allclose(reports.counts(Y), [[40, 60]], rtol=1e-14)
         np.testing.assert_allclose(reports.counts(X), [[50, 50]], rtol=1e-14)
-        np.testing.assert_allclose(reports.regrouped(np.array([[45.0, 1], [55, 3]]), Y)[:, 0], [40, 60])
+        np.testing.assert_allclose(reports.estimate_by_group(np.array([[45.0, 1], [55, 3]]), Y)[:, 0], [40, 60])
     for seed in seeds(50):  # in general, the inverse of both matrices
         rng = np.random.default_rng(seed)
         label, answer = (ERRPH(3, p0=p0, others=others) for p0, *others in rng.dirichlet(np.ones(4), 2))
@@ -90,11 +90,10 @@ def test_people_who_were_not_asked_are_not_counted():
     np.testing.assert_array_equal(answered, [[0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 0, 1]])
     assert people.tolist() == [1, 1, 1]
     np.testing.assert_allclose(reports.counts(X), [(np.array([1, 0, 0, 2]) - 3 / 8) / 0.5])
-    assert reports.who(X).tolist() == [0, 2, 4]
-    assert reports.who(Y).tolist() == [0, 1, 2, 3, 4]
+    assert [reports.positions(one).tolist() for one in (X, Y)] == [[0, 2, 4], [0, 1, 2, 3, 4]]
 
 
-def test_groups_that_tell_next_to_nothing_and_nobody_are_no_singular_matrix():
+def test_uninformative_or_empty_groups_make_no_singular_matrix():
     for gain in (0, 1e-300, 1e-17, 1e-15):
         reports = of_two((ERRPH(2, p0=gain), ERRPH(2, p0=1)), table([[10, 0], [0, 30]]), words("yx"))
         found = reports.counts(X, Y)
@@ -182,7 +181,7 @@ def test_labels_of_weird_names_stay_as_they_are():
     assert reports.frame()["<b>&,="].tolist() == ["nan", "(missing)"]
 
 
-def test_rules_tell_all_that_a_reader_of_reports_needs():
+def test_rules_contain_all_that_reading_reports_needs():
     schema = Schema(columns=(Column(name="a", kind="categorical", categories=("0", "1 / 2"), missing=True),))
     for kind in (ERRPH, OUE, OLH):
         channel = kind(3, epsilon=1.0)
@@ -195,7 +194,7 @@ def test_rules_tell_all_that_a_reader_of_reports_needs():
     assert Reports(words("abc"), 0, clear, {}).clear == [("a",), ("c",)]  # true answers are known as such
 
 
-def test_questions_that_make_no_sense():
+def test_invalid_questionnaires_are_refused():
     channels, z = {Y: ERRPH(3, p0=0.5), X: ERRPH(4, p0=0.5), N: TRR(lower=0, upper=10, epsilon=1)}, ("z",)
     Questionnaire(channels, [X, N], 2)
     Questionnaire(channels, together=[[Y, X]])
@@ -211,12 +210,12 @@ def test_questions_that_make_no_sense():
         Questionnaire({Y: OUE(3, epsilon=1), X: channels[X]}, together=[[Y, X]])
 
 
-def test_what_reports_cannot_be_asked():
+def test_impossible_estimates_are_refused():
     unary = OUE(3, epsilon=1)
     channels = {Y: unary, X: ERRPH(4, p0=0.5), N: TRR(lower=0, upper=10, epsilon=1)}
     values = {Y: np.eye(3, dtype=bool), X: np.array([1, 2]), N: np.zeros(3)}
     reports = Reports(SIZES, 3, channels, values, {X: np.array([0, 2])})
-    for wanted, text in (((N,), "as a number"), ((X, Y), "values only"), ((Y, X), "all of them were asked")):
+    for wanted, text in (((N,), "as a number"), ((X, Y), "reports that are values"), ((Y, X), "all of them answered")):
         with pytest.raises(ParameterError, match=text):
             reports.counts(*wanted)
     for how, channel in (("likelihood", unary), ("likelihood", ERRPH(3, p0=0)), ("mode", None)):
@@ -264,7 +263,7 @@ def test_the_kernel_is_the_density_at_the_distance_of_midpoints():
     assert one_group(laplacian, np.array([-9.0, 0.01, 1.0, 77.0])).tolist() == [[2, 0, 0, 0, 0, 0, 0, 0, 0, 2]]
 
 
-def test_two_bumps_come_out_of_the_noise():
+def test_two_modes_are_reconstructed_from_noisy_reports():
     def histogram(numbers):
         return np.histogram(numbers.clip(0, 1), 30, (0, 1))[0] / len(numbers)
 
@@ -301,18 +300,8 @@ def test_without_noise_the_distribution_is_the_reports_and_noise_alone_tells_not
 
 def test_sorted_reports_go_to_intervals_by_their_shares():
     reports = np.array([5.0, -1.0, 9.0, 3.0, 4.0, 100.0, 2.0, 8.0, 7.0, 6.0])
-    assert estimates.assign_intervals(reports, np.array([0.2, 0.0, 0.5, 0.3])).tolist() == [
-        2,
-        0,
-        3,
-        2,
-        2,
-        3,
-        0,
-        3,
-        2,
-        2,
-    ]
+    found = estimates.assign_intervals(reports, np.array([0.2, 0.0, 0.5, 0.3]))
+    assert found.tolist() == [2, 0, 3, 2, 2, 3, 0, 3, 2, 2]
     assert estimates.assign_intervals(reports, np.array([0.0, 1.0, 0.0])).tolist() == [1] * 10
     assert estimates.assign_intervals(np.zeros(0), np.array([0.5, 0.5])).tolist() == []
     shares = np.random.default_rng(9).dirichlet(np.ones(7))
@@ -339,21 +328,21 @@ COLUMNS = [
 
 def test_a_merged_column_encodes_as_the_rule_says():
     for column, bins in product(COLUMNS, (1, 2, 3, 5, 40)):
-        rule, rng = merging(column, bins), np.random.default_rng(0)
+        rule, rng = resolution.make_merge_rule(column, bins), np.random.default_rng(0)
         cells = column.decode(rng.integers(0, column.size, 500).astype(np.uint8), rng)
-        coarse = merge_bins(column, rule)
+        coarse = resolution.merge_bins(column, rule)
         assert coarse.size == min(bins, column.size - column.missing) + column.missing
         assert (coarse.encode(cells) == rule[column.encode(cells)]).all()
         assert (np.diff(rule) >= 0).all()
         assert np.ptp(np.bincount(rule)[: coarse.size - column.missing]) <= 1
     words = Column(name="x", kind="ordered", categories=tuple("abcdefgh"))
-    assert (merging(words, 3) == np.arange(8)).all()
-    assert merge_bins(words, merging(words, 3)) is words
-    assert affordable_bins(1_000, 4.0, 2) == round(math.sqrt(math.sqrt(1000) * math.sinh(2) / 2)) == 8
-    assert affordable_bins(1_000, 0.0, 2) == affordable_bins(0, 4.0, 2) == 3
-    assert affordable_bins(1_000, 1e9, 2) > 1_000
+    assert (resolution.make_merge_rule(words, 3) == np.arange(8)).all()
+    assert resolution.merge_bins(words, resolution.make_merge_rule(words, 3)) is words
+    assert resolution.affordable_bins(1_000, 4.0, 2) == round(math.sqrt(math.sqrt(1000) * math.sinh(2) / 2)) == 8
+    assert resolution.affordable_bins(1_000, 0.0, 2) == resolution.affordable_bins(0, 4.0, 2) == 3
+    assert resolution.affordable_bins(1_000, 1e9, 2) > 1_000
     # Spreading keeps what a class has.
-    found = spread(np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]), np.array([0, 0, 1, 1, 1, 2]))
+    found = resolution.spread_evenly(np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]), np.array([0, 0, 1, 1, 1, 2]))
     np.testing.assert_allclose(found.sum(axis=1), 1)
     np.testing.assert_allclose(found[0], [0.1, 0.1, 0.5 / 3, 0.5 / 3, 0.5 / 3, 0.3])
 
@@ -361,12 +350,13 @@ def test_a_merged_column_encodes_as_the_rule_says():
 def test_shrinking_keeps_what_is_known_for_sure_and_nothing_of_noise_alone():
     joint = np.array([[0.30, 0.10, 0.0], [0.06, 0.24, 0.30]])
     prior, values = joint.sum(axis=1), joint.sum(axis=0)
-    np.testing.assert_allclose(shrunk(joint, np.zeros((2, 3)), prior, 1.0), joint / prior[:, None], atol=2e-6)
+    noiseless = resolution.shrink_conditionals(joint, np.zeros((2, 3)), prior, 1.0)
+    np.testing.assert_allclose(noiseless, joint / prior[:, None], atol=2e-6)
     for variance in (1e6, np.inf):
-        found = shrunk(joint, np.full((2, 3), variance), prior, 1.0)
+        found = resolution.shrink_conditionals(joint, np.full((2, 3), variance), prior, 1.0)
         np.testing.assert_allclose(found, np.tile(values, (2, 1)), atol=1e-5)
     # Noise as large as what is expected of a class, q (1 - q) / (3 alpha + 1), keeps half of the difference.
-    half = shrunk(joint, np.tile(values * (1 - values) / 7, (2, 1)), prior, 2.0)
+    half = resolution.shrink_conditionals(joint, np.tile(values * (1 - values) / 7, (2, 1)), prior, 2.0)
     np.testing.assert_allclose(half, (values + joint / prior[:, None]) / 2, atol=2e-6)
 
 
@@ -403,10 +393,13 @@ def test_the_noise_of_a_difference_is_what_is_measured(make, pairs):
     assert (0.75 if exclusive else 0.88) < ratio.mean() < 1.12
 
 
-def test_noisy_cells_are_moved_by_what_noise_is_likely_to_make():
+def test_noisy_cells_are_moved_by_the_likely_noise():
     before = np.array([10.0, 10, 10, 10])
     noisy = before + np.array([3.0, -1, 1, 5])  # a squared length of 36
-    np.testing.assert_allclose(towards(noisy, before, 0.0), noisy)
-    np.testing.assert_allclose(towards(noisy, before, 3.0), before + np.array([2.0, -2 / 3, 2 / 3, 10 / 3]))
-    assert towards(noisy, before, 9.0).tolist() == towards(noisy, before, 1e20).tolist() == before.tolist()
-    assert towards(before, before, 3.0).tolist() == before.tolist()
+    np.testing.assert_allclose(resolution.shrink_towards(noisy, before, 0.0), noisy)
+    np.testing.assert_allclose(
+        resolution.shrink_towards(noisy, before, 3.0), before + np.array([2.0, -2 / 3, 2 / 3, 10 / 3])
+    )
+    for variance in (9.0, 1e20):
+        assert resolution.shrink_towards(noisy, before, variance).tolist() == before.tolist()
+    assert resolution.shrink_towards(before, before, 3.0).tolist() == before.tolist()

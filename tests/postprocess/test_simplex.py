@@ -11,8 +11,8 @@ from scipy.optimize import brentq
 from scipy.special import gammainc
 
 from dpcore.postprocess import histogram, simplex
-from dpcore.postprocess.exchanges import EASE, MOST, exchange, worthwhile
-from dpcore.postprocess.histogram import SHAPES, _grid, _likely, likely_histogram
+from dpcore.postprocess.exchanges import EASE, MOST, exchange, is_worthwhile
+from dpcore.postprocess.histogram import SHAPES, _grid, _quantile_counts, likely_histogram
 
 TABLE = arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 9)), elements=st.floats(-50, 50))
 
@@ -138,7 +138,7 @@ def test_two_rows_exchange_where_that_gives_what_is_expected():
         assert sorted(codes.tolist()) == [[0, 0], [1, 1]]
 
 
-def test_nobody_comes_where_nobody_is_expected():
+def test_nobody_moves_to_a_cell_without_expected_rows():
     """Even if somebody else would then be where many are."""
     codes = np.array([[0, 0], [1, 1]])
     exchange(codes, {(0, 1): np.array([[0.4, 1.2], [0.0, 0.4]])}, np.random.default_rng(0))
@@ -147,10 +147,10 @@ def test_nobody_comes_where_nobody_is_expected():
     assert sorted(codes.tolist()) == [[0, 1], [1, 0]]
 
 
-def test_it_is_done_where_it_helps():
+def test_exchange_is_worthwhile_for_few_rows_only():
     helps = {8: False, 9: True, MOST // 3: True, MOST // 3 + 1: False}  # (6 + 8 + 12) / 3 = 8.7 cells
-    assert {rows: worthwhile(rows, (2, 3, 4)) for rows in helps} == helps
-    assert not worthwhile(100, (5,))
+    assert {rows: is_worthwhile(rows, (2, 3, 4)) for rows in helps} == helps
+    assert not is_worthwhile(100, (5,))
 
 
 @pytest.mark.parametrize("scale", [1e-9, 0.5, 1e12, np.inf])
@@ -164,13 +164,13 @@ def test_counts_are_positive_and_have_the_total(scale):
     assert likely_histogram(np.array([-3.0]), scale, 12.0, neighbors=1) == pytest.approx([12.0])
 
 
-def test_without_noise_it_is_the_counts_and_with_much_it_is_nearly_even():
+def test_the_estimate_is_the_counts_without_noise_and_nearly_even_with_much():
     counts = np.array([100.0, 40, 5, 0, 55, 200])
     for neighbors in (0, 6):
         np.testing.assert_allclose(likely_histogram(counts, 1e-3, 400, neighbors=neighbors), counts, atol=0.01)
     noisy = counts + np.random.default_rng(1).laplace(0, 2_000, 6)
     ends = _grid(noisy, 2_000.0)
-    likely = _likely(noisy, ends, 2_000.0, 400.0, 6)
+    likely = _quantile_counts(noisy, ends, 2_000.0, 400.0, 6)
     assert likely.max() / likely.min() < 1.3
     assert np.ptp(simplex.project(noisy, 400.0)) > 200  # what is nearest believes all of it
 
@@ -180,7 +180,7 @@ def test_without_noise_it_is_the_counts_and_with_much_it_is_nearly_even():
 )
 def test_half_is_the_nearest_or_less_where_noise_is_larger_than_the_mean_count(scale, distribution, share):
     noisy, total = np.array([4.0, -9.0, 8.0, 3.0]), 8.0
-    likely = _likely(noisy, _grid(noisy, scale), scale, total, 0, distribution)
+    likely = _quantile_counts(noisy, _grid(noisy, scale), scale, total, 0, distribution)
     expected = share * likely + (1 - share) * simplex.project(noisy, total)
     np.testing.assert_allclose(likely_histogram(noisy, scale, total, distribution=distribution), expected, rtol=0.01)
 
@@ -195,7 +195,7 @@ def divisions(first, last):
 
 
 def by_hand(noisy, ends, scale, total, neighbors):
-    """`_likely` by its definition: every division, every shape, a factor for each shape by a root finder."""
+    """`_quantile_counts` by its definition: every division, every shape, a factor for each shape by a root finder."""
     counts = (ends[1:] + ends[:-1]) / 2
     ways = divisions(0, neighbors) if neighbors else [([], 1.0)]
     ways = [([*groups, *((j, j + 1) for j in range(neighbors, len(noisy)))], chance) for groups, chance in ways]
@@ -233,10 +233,10 @@ def by_hand(noisy, ends, scale, total, neighbors):
     ("noisy", "neighbors"), [([3.0, 7.0], 0), ([12.0, 1.0, 2.0, 6.0], 4), ([8.0, 7.0, 5.0, 0.0, 3.0], 3)]
 )
 @pytest.mark.parametrize("scale", [1.0, 4.0])
-def test_it_is_the_sum_over_all_divisions(noisy, neighbors, scale):
+def test_the_posterior_is_the_sum_over_all_partitions(noisy, neighbors, scale):
     noisy = np.array(noisy)
     ends = _grid(noisy, scale)
-    found = _likely(noisy, ends, scale, 14.0, neighbors)
+    found = _quantile_counts(noisy, ends, scale, 14.0, neighbors)
     np.testing.assert_allclose(found, by_hand(noisy, ends, scale, 14.0, neighbors), atol=1e-3)
 
 
@@ -250,5 +250,5 @@ def test_very_many_values_are_affordable(monkeypatch):
     assert np.abs(found - counts).sum() < np.abs(simplex.project(noisy, counts.sum()) - counts).sum()
     counts = np.tile(counts, 3)
     fine = counts + rng.laplace(0, 1e-6, 1_800)
-    monkeypatch.setattr(histogram, "_likely", None)  # not to be called
+    monkeypatch.setattr(histogram, "_quantile_counts", None)  # not to be called
     np.testing.assert_allclose(likely_histogram(fine, 1e-6, counts.sum(), neighbors=1_800), counts, atol=1e-3)

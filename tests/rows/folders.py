@@ -15,7 +15,7 @@ from dpcore.rows import writing
 
 
 def write(folder, schema, codes, numbers=None, cuts=()):
-    """A folder with a part between each two cuts of the rows; returns it."""
+    """Write a folder with a part between each two positions in `cuts`; return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     ends, parts = [0, *cuts, len(codes)], []
     for start, stop in pairwise(ends):
@@ -30,13 +30,13 @@ def write(folder, schema, codes, numbers=None, cuts=()):
 
 
 def views_of(pair, data):
-    """The same views of the same rows in two places: up to three rules or parts, one after the other, drawn."""
+    """Apply up to three random look-ups or splits to rows in memory and in a folder."""
     for _ in range(data.draw(st.integers(0, 3))):
         now, way = pair[0].sizes, data.draw(st.sampled_from(["recoded", "derived", "split"]))
         rng, index = np.random.default_rng(data.draw(st.integers(0, 99))), data.draw(st.integers(0, len(now) - 1))
         if way == "recoded":
             sources = rng.integers(0, len(now), 3).tolist()
-            pair = [one.recoded([4, 2, 2], [(j, np.arange(now[j]) % 2) for j in sources]) for one in pair]
+            pair = [one.recode([4, 2, 2], [(j, np.arange(now[j]) % 2) for j in sources]) for one in pair]
         elif way == "derived":
             rule = rng.integers(0, 3, (now[index], now[0]))
             pair = [one.look_up((*now, 3), [*range(len(now)), ([index, 0], rule)]) for one in pair]
@@ -50,7 +50,7 @@ def views_of(pair, data):
 
 
 def encoded(index, frame, part, **how):
-    """The rows of the small schema, encoded in parts of so many."""
+    """Encode the rows of the small schema in parts of `part` rows."""
     frame.to_parquet(index / "rows.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "GROUP", 50)

@@ -1,4 +1,4 @@
-"""Folders of codes whose manifests or files were damaged: an error of ours, with a remedy, whatever is read of them."""
+"""Folders of codes with damaged manifests or files raise a DataError with a remedy."""
 
 import functools
 import json
@@ -12,7 +12,7 @@ from tables import SMALL, make_frame
 from dpcore.errors import DataError, DPCoreError
 from dpcore.rows import Folder, writing
 from dpcore.rows.data import FolderData
-from dpcore.rows.folder import open_begun
+from dpcore.rows.folder import read_folder_status
 
 LONG, NUL = "a" * 5_000, "a\0b"
 VALUES = [None, True, -1, 3, 0.5, 10**39, 1e300, "", "x", NUL, LONG, "../x", "."]
@@ -27,7 +27,7 @@ def sound(tmp_path_factory):
 
 
 def paths_of(value, path=()):
-    """Where every value in a document is, the document itself first."""
+    """Return the paths of all values in a document, the document itself first."""
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
     for key, below in items:
@@ -35,7 +35,7 @@ def paths_of(value, path=()):
 
 
 def changed(document, path, value):
-    """A document with another value at a path, or without the path's end."""
+    """Return a document with another value at a path, or without the last key of the path."""
     if not path:
         return value
     copy = json.loads(json.dumps(document))
@@ -49,11 +49,11 @@ def changed(document, path, value):
 
 
 def refused_or_read(folder, source):
-    """Read a folder in every way, and tell how many were refused; an error that is not ours gets through."""
+    """Read a folder in every way, and count the refusals; other errors are raised."""
     looks = (
         lambda: Folder.open(folder),
         lambda: FolderData.open(folder, split_seed=1),
-        lambda: (known := open_begun(folder)) and (known.damaged(), known.outdated(source)),
+        lambda: (known := read_folder_status(folder)) and (known.damaged_part(), known.source_changed(source)),
         lambda: writing.encode_folder(source, folder, schema=SMALL),
     )
     failed = []
@@ -66,7 +66,7 @@ def refused_or_read(folder, source):
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "unfinished.json"])
-def test_whatever_stands_in_a_manifest_is_read_or_refused_in_words(name, sound, tmp_path, seeds):
+def test_any_manifest_is_read_or_refused_with_a_data_error(name, sound, tmp_path, seeds):
     document = json.loads((sound / "codes" / "manifest.json").read_text())
     document["format"] += ", unfinished" * (name == "unfinished.json")
     folder = tmp_path / "codes"
@@ -85,7 +85,7 @@ def test_whatever_stands_in_a_manifest_is_read_or_refused_in_words(name, sound, 
 
 @pytest.mark.parametrize("name", ["manifest.json", "unfinished.json", "part-00000.parquet"])
 @pytest.mark.parametrize("what", ["directory", "link to nowhere", "link to itself", "empty", "half", "NUL"])
-def test_whatever_lies_in_the_place_of_a_file_is_refused_in_words(name, what, sound, tmp_path):
+def test_any_replacement_of_a_file_is_refused_with_a_data_error(name, what, sound, tmp_path):
     folder = tmp_path / "codes"
     shutil.copytree(sound / "codes", folder)
     path = folder / name
@@ -102,8 +102,8 @@ def test_whatever_lies_in_the_place_of_a_file_is_refused_in_words(name, what, so
     assert refused_or_read(folder, sound / "rows.parquet")[:1] == [DataError]
 
 
-def test_what_goes_on_with_a_query_is_refused_and_its_whole_codes_are_read(sound, tmp_path):
-    """An earlier version asked databases; an unfinished answer may come in another order, a whole one is as it was."""
+def test_unfinished_queries_are_refused_and_finished_ones_are_read(sound, tmp_path):
+    """An earlier version queried databases. An unfinished query may come in another order."""
     folder, source = tmp_path / "codes", sound / "rows.parquet"
     shutil.copytree(sound / "codes", folder)
     document = json.loads((folder / "manifest.json").read_text()) | {"reading": {"query": "SELECT"}}
@@ -112,13 +112,13 @@ def test_what_goes_on_with_a_query_is_refused_and_its_whole_codes_are_read(sound
     (folder / "manifest.json").unlink()
     document["format"] += ", unfinished"
     (folder / "unfinished.json").write_text(json.dumps(document))
-    with pytest.raises(DataError, match="does not read from a database"):
+    with pytest.raises(DataError, match="no longer reads rows by a database query"):
         writing.encode_folder(source, folder, schema=SMALL)
     assert len(Folder.open(writing.encode_folder(source, folder, schema=SMALL, replace=True))) == 600
 
 
 @pytest.mark.parametrize("name", ["a\0b", "loop", "a" * 5_000, "rows.parquet"])
-def test_a_place_that_no_folder_can_have_is_refused_in_words(name, sound, tmp_path):
+def test_impossible_paths_are_refused_with_a_data_error(name, sound, tmp_path):
     shutil.copy(sound / "rows.parquet", tmp_path)
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
 

@@ -1,4 +1,4 @@
-"""Joint counts against counting row by row; columns of 0 and 1 are counted as words, which no answer may show."""
+"""Marginals against counting row by row, also of columns of 0 and 1, which are packed into words."""
 
 from itertools import combinations
 
@@ -28,8 +28,8 @@ def zeros_and_ones(n, d):
 
 @settings(max_examples=40)
 @given(st.data())
-def test_counts_are_those_of_row_by_row_however_often_they_are_asked_for(data):
-    """In blocks of rows, slices of words, and in either order of memory; columns may be asked for twice."""
+def test_marginals_equal_counting_row_by_row(data):
+    """In blocks of rows, slices of words, both orders of memory, and with repeated columns."""
     most = data.draw(st.sampled_from([2, 5]), "most values of a column")
     sizes = data.draw(st.lists(st.integers(2 if most == 2 else 1, most), min_size=1, max_size=6))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -44,7 +44,7 @@ def test_counts_are_those_of_row_by_row_however_often_they_are_asked_for(data):
         with pytest.MonkeyPatch.context() as patch:
             for name, value in small.items():
                 patch.setattr(module, name, value)
-            assert_counted(codes, sizes, families, rows.tables(families))
+            assert_counted(codes, sizes, families, rows.marginals(families))
             assert_counted(codes, sizes, families, joint_counts(codes, sizes, iter(families)))
     np.testing.assert_array_equal(codes, before)
 
@@ -55,13 +55,13 @@ def test_codes_of_one_byte_do_not_overflow():
 
 
 @pytest.mark.parametrize("sizes", [[2, 2, 2, 2, 2], [2, 3, 2, 2, 2]], ids=["packed", "general"])
-def test_rows_pack_columns_once_and_count_each_family_once(sizes, monkeypatch):
+def test_rows_pack_columns_once_and_count_each_clique_once(sizes, monkeypatch):
     counted, packed, pack = [], [], base.PackedBits
 
     def watched(count):
         return lambda *args: counted.extend(args[-1]) or count(*args)
 
-    for name in ("count_streams", "binary_tables"):
+    for name in ("count_streams", "binary_marginals"):
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
     monkeypatch.setattr(base, "PackedBits", lambda *args: packed.append(1) or pack(*args))
     codes = np.asfortranarray(np.random.default_rng(0).integers(0, sizes, (70, 5)).astype(np.uint8))
@@ -70,32 +70,32 @@ def test_rows_pack_columns_once_and_count_each_family_once(sizes, monkeypatch):
     joint_counts(codes, sizes, pairs[: module.WORTH_PACKING - 1])
     assert not packed
     counted.clear()
-    assert_counted(codes, sizes, [*pairs, *pairs], rows.tables([*pairs, *pairs]))
-    rows.tables([[0, 1], (3,)])  # a list is the same family
-    rows.tables([(*pair, 0) for pair in pairs])  # enough to be packed, and packed they are
+    assert_counted(codes, sizes, [*pairs, *pairs], rows.marginals([*pairs, *pairs]))
+    rows.marginals([[0, 1], (3,)])  # a list is the same family
+    rows.marginals([(*pair, 0) for pair in pairs])  # enough to be packed, and packed they are
     assert counted[:26] == [*pairs, (3,)]
     assert packed == [1] * (max(sizes) == 2)
 
 
-def test_rows_remember_no_more_tables_than_there_is_room_for(monkeypatch):
+def test_remembered_marginals_are_bounded(monkeypatch):
     monkeypatch.setattr(base, "REMEMBERED", 12)
     rows = HeldRows(zeros_and_ones(50, 4), [2] * 4)
     families = [(0, 1, 2), (0, 1, 3), (1,), (2, 3), (3,)]  # 8, 8, 2, 4 and 2 cells
     for _ in range(3):
-        assert_counted(rows.codes, [2] * 4, families, rows.tables(families))
-        assert list(rows._known) == [(0, 1, 2), (1,), (3,)]
-        assert rows._cells == sum(table.size for table in rows._known.values()) == 12
+        assert_counted(rows.codes, [2] * 4, families, rows.marginals(families))
+        assert list(rows._remembered) == [(0, 1, 2), (1,), (3,)]
+        assert rows._cells == sum(table.size for table in rows._remembered.values()) == 12
 
 
-def test_very_many_columns_keep_their_tables_apart():
-    """With 2,048 columns, six places as one number take 66 bits."""
+def test_marginals_of_very_many_columns_are_not_confused():
+    """With 2,048 columns, six positions in one number take 66 bits."""
     codes = 1 - zeros_and_ones(70, 2048)
     families = [(first, 1600, 1700, 1800, 1900, 2000) for first in (0, 512, 1024, 1536)]
-    tables = HeldRows(codes, [2] * 2048).bits.tables(np.array(families))
+    tables = HeldRows(codes, [2] * 2048).bits.marginals(np.array(families))
     assert_counted(codes, [2] * 2048, families, np.moveaxis(tables, -1, 0))
 
 
-def test_what_is_expected_is_counted_once_if_it_pays_and_there_is_room(monkeypatch):
+def test_prefetched_marginals_are_counted_once_if_that_saves_time(monkeypatch):
     codes, pairs, counted = zeros_and_ones(50, 4), list(combinations(range(4), 2)), []
     count = module.count_streams
     monkeypatch.setattr(module, "count_streams", lambda *args: counted.append(args[-1]) or count(*args))
@@ -104,7 +104,7 @@ def test_what_is_expected_is_counted_once_if_it_pays_and_there_is_room(monkeypat
         monkeypatch.setattr(base, "REMEMBERED", room)
         counted.clear()
         rows = HeldRows(codes, [2] * 4)
-        rows.expect(pairs)
+        rows.prefetch(pairs)
         assert counted == passes
-        assert_counted(codes, [2] * 4, pairs, [rows.tables([pair])[0] for pair in pairs])
+        assert_counted(codes, [2] * 4, pairs, [rows.marginals([pair])[0] for pair in pairs])
         assert [*filter(None, counted)] == (passes or [[pair] for pair in pairs])

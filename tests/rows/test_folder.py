@@ -1,4 +1,4 @@
-"""Rows in a folder against the same rows in memory: whatever is counted, looked up or learned is equal, bit for bit."""
+"""Rows in a folder against the same rows in memory: all counts and models are equal, bit for bit."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def schema_of(sizes):
 
 
 def both(path, sizes, rows, seed, points=(), numbers=()):
-    """The same rows, held and in a folder of parts; every fifth number is missing."""
+    """Return the same rows in memory and in a folder of parts; every fifth number is missing."""
     rng = np.random.default_rng(seed)
     codes = np.asfortranarray(rng.integers(0, sizes, (rows, len(sizes))).astype(np.uint16))
     found = {j: np.where(rng.random(rows) < 0.2, np.nan, rng.integers(0, 9, rows) * float(STEP)) for j in numbers}
@@ -39,39 +39,40 @@ def both(path, sizes, rows, seed, points=(), numbers=()):
 
 
 @given(st.data())
-def test_tables_and_blocks_of_rows_and_of_views_of_them(tmp_path_factory, data):
+def test_marginals_and_blocks_of_rows_and_views(tmp_path_factory, data):
     sizes = data.draw(st.sampled_from([[2, 2, 2, 2], [3, 2, 5, 300], [1, 4, 2, 2]]))
     rows = data.draw(st.sampled_from([0, 1, 63, 64, 65, 200]))
     points = data.draw(st.lists(st.integers(0, rows), max_size=3))
     pair = both(tmp_path_factory.mktemp("rows"), sizes, rows, data.draw(st.integers(0, 99)), points, numbers=(1,))
     pair = views_of(pair, data)
     held, streamed = pair
-    assert (held.sizes, len(held), held.numbered) == (streamed.sizes, len(streamed), streamed.numbered)
+    assert (held.sizes, len(held), held.number_columns) == (streamed.sizes, len(streamed), streamed.number_columns)
     every = range(len(held.sizes))
     families = [(), *((j,) for j in every), *combinations(every, 2), (1, 0), (0, 0), (2, 1, 0)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact_counts, "BLOCK", 64)
         patch.setattr(exact_counts, "WORTH_PACKING", data.draw(st.sampled_from([2, 99])))
-        assert alike(held.tables(families), streamed.tables(families))
-        np.testing.assert_array_equal(held.cells([2, 0]), streamed.cells([2, 0]))
-        for mine, other in zip(held.blocks(every, held.numbered), streamed.blocks(every, held.numbered), strict=True):
+        assert alike(held.marginals(families), streamed.marginals(families))
+        np.testing.assert_array_equal(held.flat_indices([2, 0]), streamed.flat_indices([2, 0]))
+        blocks = (rows.blocks(every, held.number_columns) for rows in (held, streamed))
+        for mine, other in zip(*blocks, strict=True):
             assert len(mine[0]) == len(other[0]) <= 64
             for values, same in zip(mine, other, strict=True):
                 np.testing.assert_array_equal(values, same)
 
 
-def test_parts_of_parts_have_the_rows_of_both(tmp_path):
+def test_a_split_of_a_split_satisfies_both_conditions(tmp_path):
     pair = both(tmp_path, [2, 3, 4], 200, 5, [90])
     held, streamed = ([again for part in rows.split(0) for again in part.split(1)] for rows in pair)
     for mine, other in zip(held, streamed, strict=True):
         assert len(mine) == len(other) > 0
-        assert alike(mine.tables([(2,), (0, 1)]), other.tables([(2,), (0, 1)]))
+        assert alike(mine.marginals([(2,), (0, 1)]), other.marginals([(2,), (0, 1)]))
 
 
 def test_several_processes_count_parts(tmp_path):
     held, streamed = both(tmp_path, [3, 4, 2], 300, 1, [10, 10, 200])
     with joblib.parallel_config("threading", n_jobs=2):
-        assert alike(held.tables([(0, 1), (2,)]), streamed.tables([(0, 1), (2,)]))
+        assert alike(held.marginals([(0, 1), (2,)]), streamed.marginals([(0, 1), (2,)]))
 
 
 COLUMNS = schema_of([5, 6, 7, 3]).columns
@@ -108,7 +109,7 @@ def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resamp
 
 
 def counted(level, offered, known, points, low, high):
-    """What nodes are asked in lots, put together by column; and how large the piles of each pass were."""
+    """Return the counts of nodes by column, and the sizes of the piles of each pass."""
     found, room, ends, last = {}, [], [0], []
     for start, stop, rows in level.batches(offered, known, points, low):
         assert ends[-1] == start < stop
@@ -132,8 +133,8 @@ def counted(level, offered, known, points, low, high):
 @pytest.mark.parametrize(
     ("pile", "candidates", "cell"), [(1, 1, 4), (300, 1, 4), (300, 20, 1), (10**6, 20, 0), (900, 9, 99)]
 )
-def test_nodes_are_asked_in_lots_that_fit(tmp_path, monkeypatch, resample, pile, candidates, cell):
-    """Where one pass ends, or a lot of nodes, and the next begins, no count changes; keys and cells are few."""
+def test_nodes_are_queried_in_batches_that_fit(tmp_path, monkeypatch, resample, pile, candidates, cell):
+    """The division into passes and batches of nodes changes no count; keys and cells are few."""
     for name, value in (("MOST_KEYS", pile), ("MOST_CANDIDATES", candidates), ("CELL", cell), ("DENSE", 0)):
         monkeypatch.setattr(exact_node_counts, name, value)
     monkeypatch.setattr(exact_counts, "BLOCK", 64)
@@ -176,12 +177,12 @@ FEW = {"n_trees": 2, "max_depth": 3}
 
 @pytest.mark.parametrize(("name", "extra"), EVERY_FIT, ids=str)
 def test_every_method_learns_the_same(name, extra, small, monkeypatch):
-    monkeypatch.setattr(exact_node_counts, "MOST_KEYS", 100)  # so that trees take several passes, and lots of nodes
+    monkeypatch.setattr(exact_node_counts, "MOST_KEYS", 100)  # so that trees take several passes, and batches of nodes
     monkeypatch.setattr(exact_node_counts, "MOST_CANDIDATES", 20)
     few = {key: value for key, value in FEW.items() if key in METHODS[name]().get_params()}
     method = METHODS[name](**{"random_state": 3, **few, **extra})
     if (name, extra) in LOOKS:
-        with pytest.raises(DataError, match="all rows at once"):
+        with pytest.raises(DataError, match="all rows in memory"):
             method.fit(small, schema=SMALL)
         return
     method.fit(str(small), schema=SMALL)
@@ -189,21 +190,21 @@ def test_every_method_learns_the_same(name, extra, small, monkeypatch):
     assert alike(fitted_state(method), fitted_state(held))
 
 
-def test_a_folder_that_changes_between_two_questions_is_refused(tmp_path):
+def test_a_folder_that_changes_between_two_queries_is_refused(tmp_path):
     _, rows = both(tmp_path, [3, 2], 100, 0, [50])
-    rows.tables([(0,)])
+    rows.marginals([(0,)])
     path = tmp_path / "part-00001.parquet"
     for change in (lambda: os.utime(path, ns=(1, 1)), path.unlink):
         change()
-        for ask in (lambda: rows.tables([(0,)]), lambda: rows.split(1)):
+        for ask in (lambda: rows.marginals([(0,)]), lambda: rows.split(1)):
             with pytest.raises(DataError, match=r"part-00001.*changed"):
                 ask()
 
 
-def test_lots_are_not_printed(small):
-    """Whoever prints or logs rows shows neither the secret lots nor where the rows lie."""
+def test_the_split_seed_is_not_printed(small):
+    """Printed or logged rows show neither the secret seed nor the path of the rows."""
     found = FolderData.open(small, split_seed=8_675_309)
-    assert found.train.parts[0].lots.seed == found.reading["split_seed"] == 8_675_309
+    assert found.train.parts[0].selection.seed == found.reading["split_seed"] == 8_675_309
     for shown in map(repr, (found, found.train)):
         assert "8675309" not in shown
         assert str(small) not in shown
@@ -211,8 +212,8 @@ def test_lots_are_not_printed(small):
     assert not first.train_sample.equals(second.train_sample)
 
 
-def test_a_folder_that_is_none_is_refused(tmp_path):
-    with pytest.raises(DataError, match="has no manifest"):
+def test_other_folders_are_refused(tmp_path):
+    with pytest.raises(DataError, match="no readable manifest"):
         Folder.open(tmp_path)
     codes = np.zeros((20, 2), dtype=np.uint8)
     path = write(tmp_path / "rows", schema_of([3, 2]), codes, cuts=[5])
@@ -222,22 +223,22 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
         ("add up", {"rows": 21}),
         ("not in the folder", {"parts": [{**first, "file": "../rows/part-00000.parquet"}, second]}),
         ("not the one", {"parts": [{**first, "sha256": "0"}, second]}),
-        ("does not hold", {"parts": [{**first, "rows": 6}, {**second, "rows": 14}]}),
+        ("does not match", {"parts": [{**first, "rows": 6}, {**second, "rows": 14}]}),
     ):
         (path / folder.MANIFEST).write_text(json.dumps({**manifest, **changes}))
         with pytest.raises(DataError, match=match):
             Folder.open(path)
     codes[3, 0] = 7
     with pytest.raises(DataError, match="a code"):
-        FolderRows(Folder.open(write(path, schema_of([3, 2]), codes))).tables([(0,)])
+        FolderRows(Folder.open(write(path, schema_of([3, 2]), codes))).marginals([(0,)])
 
 
-def test_a_folder_has_to_be_of_the_schema_and_have_the_numbers_that_trees_cut(small, tmp_path):
+def test_a_folder_must_have_the_schema_and_the_numbers_that_trees_split(small, tmp_path):
     method, columns = METHODS["NB-Synth"](random_state=3), SMALL.columns
     other = Column(name=columns[0].name, kind="categorical", categories=("only", "these"))
     with pytest.raises(SchemaError, match="encoded with another column"):
         method.fit(small, schema=Schema(columns=(other, *columns[1:]), target=SMALL.target))
     codes = encoded(tmp_path, TINY, 50, numbers=False)
-    with pytest.raises(DataError, match="needs numbers"):
+    with pytest.raises(DataError, match="needs them"):
         METHODS["DiffPRFs"](random_state=3).fit(codes, schema=SMALL)
     assert method.fit(codes, schema=SMALL.select([SMALL.names[0], "ill"])).ledger_.entries

@@ -1,4 +1,4 @@
-"""Data sets in folders: split as the same rows in memory are, known to the books as their file is, sampled fairly."""
+"""Data sets in folders: split like the same rows in memory, hashed like their file, sampled uniformly."""
 
 import json
 import os
@@ -54,11 +54,11 @@ def test_the_split_is_that_of_the_same_rows_in_memory(tmp_path):
     ):
         np.testing.assert_array_equal(SMALL.encode(rows), SMALL.encode(frame))
         np.testing.assert_array_equal(rows["height"], frame["height"].astype(float))
-        expected = HeldRows(SMALL.encode(frame), SMALL.sizes).tables([(0, 4)])
-        assert alike(FolderRows(part).tables([(0, 4)]), expected)
+        expected = HeldRows(SMALL.encode(frame), SMALL.sizes).marginals([(0, 4)])
+        assert alike(FolderRows(part).marginals([(0, 4)]), expected)
 
 
-def test_books_know_a_folder_by_its_files_whatever_their_codes_and_order(tmp_path):
+def test_the_ledger_knows_a_folder_by_its_source_files(tmp_path):
     def key_of(codes):
         return Folder.open(codes).key(b"secret")
 
@@ -77,7 +77,7 @@ def test_books_know_a_folder_by_its_files_whatever_their_codes_and_order(tmp_pat
     assert together not in keys
 
 
-def test_cells_are_as_they_are_read(tmp_path):
+def test_sampled_rows_have_the_original_values(tmp_path):
     rows = [("05/03/2020", "$12.50", "Bonn", 3), (None, "$4,321.00", None, None), ("31/12/2021", "$0.00", "Ulm", 9)]
     frame = pd.DataFrame(rows, columns=DATED.names)
     codes = encoded(tmp_path, frame, DATED)
@@ -107,9 +107,9 @@ def test_a_sample_is_uniform_and_in_order(tmp_path):
 def test_what_cannot_be_split_or_does_not_fit_is_refused(tmp_path):
     codes = encoded(tmp_path, make_frame(60, 1), SMALL)
     whole = Folder.open(codes)
-    with pytest.raises(DataError, match="set aside"):
+    with pytest.raises(DataError, match="became a test row"):
         whole.split(1 - 1e-12)
-    for rows, match in ((whole, "test_share"), (whole.split(0.5)[0], "split already")):
+    for rows, match in ((whole, "test_share"), (whole.split(0.5)[0], "already split")):
         with pytest.raises(ParameterError, match=match):
             rows.split(1.5 if rows is whole else 0.5)
     wider = replace(SMALL["age"], upper=120)

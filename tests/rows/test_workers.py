@@ -19,9 +19,9 @@ pytestmark = pytest.mark.slow
 
 
 class Watched(FolderRows):
-    """Leaves the number of every process that reads; with a file "kill", another one that reads the third part dies."""
+    """Rows that record each process that reads; with a file "kill", another process dies on the third part."""
 
-    def _pieces(self, columns, numbers):
+    def _read_blocks(self, columns, numbers):
         index, own = self.source.parts[0].path.parents[1], str(os.getpid())
         (index / f"{own}.read").touch()
         if [part.path.name for part in self.source.parts] == ["part-00002.parquet"]:
@@ -29,7 +29,7 @@ class Watched(FolderRows):
                 if (index / "kill").read_text() != own:
                     (index / "kill").unlink()
                     os.kill(os.getpid(), signal.SIGKILL)
-        return super()._pieces(columns, numbers)
+        return super()._read_blocks(columns, numbers)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def codes(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def watched(monkeypatch):
-    """Processes begin by running what `__main__` is, which a test of the app may have left there."""
+    """Processes run `__main__` first, which a test of the app may have replaced."""
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     monkeypatch.setattr(sources, "FolderRows", Watched)
 
@@ -58,7 +58,7 @@ def fit(name, codes):
 
 
 def readers(codes):
-    """The processes that have read since this was asked last."""
+    """Return the processes that have read since the last call."""
     marks = list(codes.parent.glob("*.read"))
     for mark in marks:
         mark.unlink()
@@ -81,10 +81,10 @@ def test_workers_release_the_same(name, codes):
 
 
 @pytest.mark.parametrize("name", ["NB-Synth", "PrivBayes refined"])
-def test_a_worker_that_is_killed_loses_nothing_and_is_paid_once(name, codes):
+def test_a_worker_that_is_killed_loses_nothing_and_is_charged_once(name, codes):
     alone = fit(name, codes)
     (codes.parent / "kill").write_text(str(os.getpid()))
-    with joblib.parallel_config("loky", n_jobs=2), pytest.warns(UserWarning, match="this one counts on"):
+    with joblib.parallel_config("loky", n_jobs=2), pytest.warns(UserWarning, match="its parts are counted here"):
         spread = fit(name, codes)
     assert not (codes.parent / "kill").exists()
     assert_same(alone, spread)

@@ -1,6 +1,6 @@
-"""Tables that are encoded block by block become the codes that the same table has in memory, or the same error.
+"""Encoding in blocks gives the same codes, or the same error, as encoding in memory.
 
-Files of others in the folder where codes go stay, and codes that are not whole are not taken for whole.
+Foreign files in the folder stay, and incomplete codes are not used as complete ones.
 """
 
 import csv
@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import SMALL, make_frame
 
-from dpcore.datasets import delimited, parquet, streams
+from dpcore.datasets import delimited_text, parquet, streams
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -32,7 +32,7 @@ from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError
 from dpcore.methods.networks.refined_privbayes import RefinedPrivBayes
 from dpcore.rows import Folder, writing
-from dpcore.rows.folder import checksum, open_begun
+from dpcore.rows.folder import checksum, read_folder_status
 from dpcore.rows.writing import encode_folder
 
 
@@ -59,11 +59,11 @@ def small(monkeypatch):
     monkeypatch.setattr(writing, "PART", 6)
     monkeypatch.setattr(parquet, "ROWS", 2)
     monkeypatch.setattr(streams, "ROWS", 2)
-    monkeypatch.setattr(delimited, "PIECE", 7)
+    monkeypatch.setattr(delimited_text, "PIECE", 7)
 
 
 def of_folder(folder: Path, schema: Schema) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """Codes and numbers, and that the manifest says what is there."""
+    """Return codes and numbers of a folder, and check its manifest."""
     found = json.loads((folder / "manifest.json").read_text())
     assert found["format"] == "dpcore rows 1"
     assert Schema.from_document(found["schema"]) == schema
@@ -79,7 +79,7 @@ def of_folder(folder: Path, schema: Schema) -> tuple[np.ndarray, dict[int, np.nd
 
 
 def told(work: Callable[[], Any]) -> Any:
-    """What it gives, or why not."""
+    """Return the result, or the error."""
     try:
         return work()
     except DataError as error:
@@ -87,7 +87,7 @@ def told(work: Callable[[], Any]) -> Any:
 
 
 def assert_alike(path: Path, folder: Path, schema: Schema, source: Any = None) -> None:
-    """In memory and in a folder, also from another source of the rows: the same codes and numbers, or refusal."""
+    """Check that memory and folder give the same codes and numbers, or the same error."""
     frame, source = read_frame(path, trusted=True), path if source is None else source
     codes = told(lambda: schema.encode(frame))
     if isinstance(codes, str):
@@ -141,8 +141,8 @@ def test_parquet_and_streams_are_encoded_as_they_are_in_memory(tmp_path_factory,
     assert_alike(folder / "table.parquet", folder / "codes", schema, source)
 
 
-def test_a_stream_is_read_once_and_its_account_is_that_of_its_rows(tmp_path):
-    """Whatever is declared of them, however the stream is cut, and in whichever of Arrow's types a library has them."""
+def test_a_stream_is_read_once_and_its_hash_depends_on_its_rows(tmp_path):
+    """For any declared columns, any batches of the stream, and any Arrow types."""
     frame = make_frame(20, 1)
     table, keys = pa.table(frame), []
     views = {pa.large_string(): pa.string_view()}
@@ -160,7 +160,7 @@ def test_a_stream_is_read_once_and_its_account_is_that_of_its_rows(tmp_path):
         encode_folder(frame, tmp_path / "codes 0", schema=SMALL)
 
 
-def test_a_stream_that_stopped_is_read_from_its_beginning_and_says_no_cell(tmp_path):
+def test_a_stream_that_stopped_is_read_from_its_beginning_and_quotes_no_cell(tmp_path):
     def some(names: list[str]) -> pa.RecordBatchReader:
         def batches() -> Iterator[pa.RecordBatch]:
             for name in names:
@@ -176,13 +176,13 @@ def test_a_stream_that_stopped_is_read_from_its_beginning_and_says_no_cell(tmp_p
             encode_folder(source, tmp_path / "codes", schema=schema)
         assert refused.value.__context__ is refused.value.__cause__ is None
         assert "Smith" not in str(refused.value)
-    assert open_begun(tmp_path / "codes").rows > 0
+    assert read_folder_status(tmp_path / "codes").rows > 0
     encode_folder(some(["b", "a"]), tmp_path / "codes", schema=schema)
     assert of_folder(tmp_path / "codes", schema)[0][:, 0].tolist() == [1] * 8 + [0] * 8
 
 
 @pytest.mark.parametrize("given", [3, [1, 2], pa.table({"x": [1]})], ids=repr)
-def test_what_cannot_be_read_is_refused_with_what_to_hand_over(tmp_path, given):
+def test_unreadable_sources_are_refused_with_a_remedy(tmp_path, given):
     with pytest.raises(DataError, match=r"a pandas DataFrame or a folder.*dp\.encode.*Parquet files"):
         RefinedPrivBayes().fit(given, schema=TIDY)
     if not hasattr(given, "__arrow_c_stream__"):
@@ -217,7 +217,7 @@ def test_odd_texts_are_read_or_refused_as_in_memory(tmp_path, raw):
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Nineteen rows, in a text and in Parquet, whose order of columns is another one."""
+    """Nineteen rows, in a text and in a Parquet file with another order of columns."""
     folder = tmp_path / "table"
     folder.mkdir()
     rows = [[str(i), str(i % 9), "x", f"2020-01-{i + 1:02}", str(i)] for i in range(19)]
@@ -235,7 +235,7 @@ class StoppedError(Exception):
 
 
 @pytest.mark.parametrize(("after", "damaged"), [(0, 0), (2, 0), (6, 0), (6, 1)])
-def test_whoever_was_stopped_goes_on_after_the_last_whole_part(files, tmp_path, after, damaged):
+def test_an_interrupted_run_continues_after_the_last_finished_part(files, tmp_path, after, damaged):
     whole, codes = (tmp_path / name for name in ("whole", "codes"))
     assert of_folder(encode_folder(files, whole, schema=TIDY), TIDY)[1][0].tolist() == [*range(11), *[10] * 8]
     seen: list[float] = []
@@ -260,7 +260,7 @@ def test_whoever_was_stopped_goes_on_after_the_last_whole_part(files, tmp_path, 
         assert (codes / name).read_bytes() == (whole / name).read_bytes()
 
 
-def test_other_sources_and_schemas_do_not_go_on_and_say_why(files, tmp_path):
+def test_other_sources_and_schemas_do_not_continue_and_say_why(files, tmp_path):
     codes = encode_folder(files, tmp_path / "codes", schema=TIDY)
     there = (codes / "part-00000.parquet").stat().st_mtime_ns
     elsewhere = replace(TIDY, columns=tuple(replace(column, origin="document") for column in TIDY))
@@ -316,8 +316,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("anew", [False, True])
-def test_files_of_others_are_never_taken_away(files, tmp_path, anew):
-    """Also if they have the names that other programs give, which are like ours, or a manifest of another program."""
+def test_foreign_files_are_never_removed(files, tmp_path, anew):
+    """Also if their names look like ours, or a manifest is from another program."""
     other = tmp_path / "other"
     (other / "2024").mkdir(parents=True)
     for name in ("part-00000.parquet", "2024/part-00000.parquet"):
@@ -331,7 +331,7 @@ def test_files_of_others_are_never_taken_away(files, tmp_path, anew):
     ):
         with pytest.raises(DataError, match="is the source, is inside it, or contains it"):
             encode_folder(source, folder, schema=TIDY, replace=anew)
-    with pytest.raises(DataError, match="holds other files"):
+    with pytest.raises(DataError, match="contains other files"):
         encode_folder(files, other, schema=TIDY, replace=anew)
     assert contents(tmp_path) == before
     for name, text in (("manifest.json", "{}"), ("unfinished.json", '{"format": "another"}')):
@@ -343,7 +343,7 @@ def test_files_of_others_are_never_taken_away(files, tmp_path, anew):
         (other / name).unlink()
 
 
-def test_codes_are_replaced_and_files_beside_them_stay(files, tmp_path):
+def test_codes_are_replaced_and_other_files_stay(files, tmp_path):
     folder = encode_folder(files, tmp_path / "codes", schema=TIDY)
     own = {"part-00000-5f0e.snappy.parquet", "part-1.parquet", "notes.txt"}
     for name in own:
@@ -357,7 +357,7 @@ def test_codes_are_replaced_and_files_beside_them_stay(files, tmp_path):
 
 
 @pytest.mark.parametrize("after", [0, 1])
-def test_whoever_was_stopped_while_codes_were_dropped_can_begin_anew(files, tmp_path, monkeypatch, after):
+def test_an_interrupted_removal_of_codes_can_start_again(files, tmp_path, monkeypatch, after):
     codes = encode_folder(files, tmp_path / "codes", schema=TIDY)
     unlink, taken = Path.unlink, iter(range(after))
 
@@ -371,13 +371,13 @@ def test_whoever_was_stopped_while_codes_were_dropped_can_begin_anew(files, tmp_
         with pytest.raises(StoppedError):
             encode_folder(files, codes, schema=TIDY, replace=True)
     if after:
-        assert open_begun(codes) is None
+        assert read_folder_status(codes) is None
         encode_folder(files, codes, schema=TIDY.select(["real"]))
     assert len(Folder.open(codes)) == 19
 
 
 def test_a_folder_is_marked_before_its_first_part(files, tmp_path, monkeypatch):
-    """So that whoever is stopped in it can begin again there, by another schema, too."""
+    """So that an interrupted run can start again there, also with another schema."""
 
     def stop(*_: object, **__: object) -> None:
         raise StoppedError
@@ -388,12 +388,12 @@ def test_a_folder_is_marked_before_its_first_part(files, tmp_path, monkeypatch):
         with pytest.raises(StoppedError):
             encode_folder(files, codes, schema=TIDY)
     assert json.loads((codes / "unfinished.json").read_text())["parts"] == []
-    assert open_begun(codes) is None
+    assert read_folder_status(codes) is None
     encode_folder(files, codes, schema=TIDY.select(["real"]))
-    assert open_begun(codes).rows == 19
+    assert read_folder_status(codes).rows == 19
 
 
-def test_damaged_codes_are_not_taken_for_whole_and_the_remedy_works(files, tmp_path):
+def test_damaged_codes_are_refused_and_the_remedy_works(files, tmp_path):
     folder = encode_folder(files, tmp_path / "codes", schema=TIDY)
     before = contents(folder)
     (folder / "part-00001.parquet").write_bytes(before["part-00001.parquet"][:-1])

@@ -1,5 +1,5 @@
-// To the top when a step begins, whatever is drawn later; when it is done, to what its words name; until someone moves.
-// `top` and `seek` say which of the two; `place` finds what the words name.
+// Scrolls to the top when a lesson step begins (`top`), and to the element that its text names when the run is finished
+// (`seek`; `place` finds the element). Scrolling by the user ends this.
 (() => {
     const main = document.querySelector('[data-testid=stMain]'), app = document.querySelector('[data-testid=stApp]');
     const mine = window.lesson = {moved: false, last: -1}, HEAD = 48;

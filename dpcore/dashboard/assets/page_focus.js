@@ -1,4 +1,4 @@
-// Anyone to whom a link of the menu led by the keyboard goes on in the page, and not along the rest of the menu.
+// After a menu link was followed by the keyboard, the focus moves into the page, not to the next menu link.
 (() => {
     if (!document.activeElement?.closest('[data-testid=stSidebarNav]')) return;
     setTimeout(() => {

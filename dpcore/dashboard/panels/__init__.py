@@ -70,15 +70,15 @@ def release_note(shown: ShownRelease) -> str:
 
 
 def note_test_sample(shown: ShownRelease) -> None:
-    """Draw a note if only a sample of the test rows in a folder is used."""
+    """Draw a note if the release is tested on a sample of the test rows only."""
     if text := evaluator(shown).test_rows_note:
         st.caption(escape(retold(text)))
 
 
 def fit_noiseless(shown: ShownRelease) -> Any:
-    """Return the release's method fitted again almost without noise, with a model of the same size.
+    """Return the release's method, fitted again almost without noise.
 
-    Its epsilon is so large that the noise is far below one count.
+    Its epsilon is so large that the noise is far below one count. A model keeps its sizes.
     """
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}
@@ -167,7 +167,10 @@ def real(
 
 
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
-    """Draw a chart with its text alternative, and its data as a table, marked as the chart is."""
+    """Draw a chart with its text alternative, and `data` as a table below it.
+
+    A mark of the chart, such as "uses real data", is on the table as well.
+    """
     spec = charts.on_phones(charts.specification(picture))
     st.vega_lite_chart(spec, width="stretch")  # its description is the text alternative
     if data is not None:

@@ -43,7 +43,7 @@ def draw_rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> 
     Nothing is drawn if the rarest class has at least a tenth of the rows.
     """
     target, schema = getattr(method, "target", None) or data.schema.target, data.schema
-    if target is None or schema[target].numeric or not data.held:
+    if target is None or schema[target].numeric or not data.in_memory:
         return
     known = session.keep_once("dpcore.classes", dict[Any, Any])
     counts = session.compute_once(

@@ -29,7 +29,7 @@ def draw_scores(page: str, shown: ShownRelease) -> None:
         return
     frame, confusion, costs = found
     panels.real(charts.classifier_scores, frame)
-    if not shown.data.held:
+    if not shown.data.in_memory:
         some = len(shown.data.train_sample)
         caption("The baselines were trained on a uniform sample of {some:,} rows.", some=some)
     panels.real(charts.confusion, confusion)
@@ -75,7 +75,7 @@ def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFr
         progress(0.1, phrase("the same method without noise"))
         plain = panels.fit_noiseless(shown)
         models[PLAIN] = plain.predict_proba
-        if "forest" in model.released and model.reports is None and data.held:  # reports are noisy
+        if "forest" in model.released and model.reports is None and data.in_memory:  # reports are noisy
             costs = tree_errors.noise_and_structure(model.released["forest"], plain.forest_, data)
     progress(0.6, phrase("training baselines on the real rows"))
     if model.reports is not None and not release.noiseless:

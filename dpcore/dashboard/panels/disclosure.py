@@ -28,7 +28,7 @@ FITS, TARGETS = 20, 400
 
 
 def draw_attack(page: str, shown: ShownRelease) -> None:
-    """Draw the limit and one attack."""
+    """Draw the limit of what anyone can learn of one person, and the result of one attack."""
     release, artifact, schema = shown.release, shown.release.artifact, shown.release.schema
     st.markdown(describe_limit(release))
     markdown(
@@ -36,7 +36,7 @@ def draw_attack(page: str, shown: ShownRelease) -> None:
         "release. The method runs {fits} times; random real rows take part in every other run.",
         fits=FITS,
     )
-    if not shown.data.held:
+    if not shown.data.in_memory:
         st.info(say("Real rows of this release are in a folder; this attack needs them in memory."))
         return
     target, how = release.parameters.get("target") or schema.target, dict[str, Any]()
@@ -60,7 +60,7 @@ def draw_attack(page: str, shown: ShownRelease) -> None:
 
 
 def describe_limit(release: Release) -> str:
-    """Return sentences: the most that any attack can gain, or why there is no limit."""
+    """Return sentences: how much any attack on a person can gain, or why there is no limit."""
     epsilon, unit = release.ledger.epsilon_bound, release.schema.unit
     if math.isinf(epsilon):
         return say("**There is no limit.** {why}", why=escape(release.guarantee_void))
@@ -92,7 +92,7 @@ def limit_points(epsilon: float) -> str:
 
 
 def draw_result(found: pd.Series) -> None:
-    """Draw the gain of the attack, beside its limit."""
+    """Draw how often the attack guessed right, and its gain beside the limit."""
     bound = found["epsilon_bound"]
     texts = {
         say("Guessed right if the row took part"): f"{found['correct_in']:.1%}",

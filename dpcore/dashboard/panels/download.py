@@ -101,7 +101,10 @@ def file_button(key: str, label: str, data: str | bytes, file: str, **style: Any
 
 
 def draw_card(shown: ShownRelease) -> None:
-    """Draw the release card; the zip holds the same card in English."""
+    """Draw the release card: lists of what was released, its guarantee, limits and open ends.
+
+    The zip holds the same card in English.
+    """
     made = remember(shown, f"card {current_language()}", partial(facts, shown.release))
     with st.expander(say("Release card")):
         left, right = st.columns([3, 2], gap="large")

@@ -19,7 +19,7 @@ from dpcore.methods.base import Synthesizer
 from dpcore.text import number
 
 MOST_NAMED = 10  # pairs
-OTHERS = ("epsilon", "noise", "random_state")  # parameters that a forecast does not hang on
+OTHERS = ("epsilon", "noise", "random_state")  # parameters without effect on a forecast
 WHENCE = phrase(
     "**Forecast**, at no cost: the method runs on random tables made from your schema and the public number of rows. "
     "It reads no row of yours."
@@ -69,7 +69,7 @@ def draw_forecast(
 def draw_result(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
     """Draw a forecast as text and bands, at the page's epsilon.
 
-    `of_row` is the epsilon of a single row.
+    `of_row` is the epsilon of a single row, and `note` explains the forecast.
     """
     at, times, group = found.at(of_row), epsilon / of_row, say("none")
     if at.group is not None:
@@ -109,7 +109,7 @@ def draw_result(found: Forecast, epsilon: float, of_row: float, note: str) -> No
 
 
 def format_band(band: Band | None) -> str:
-    """Return a band of distances in percentage points as text; "–" for None."""
+    """Return a band of forecast distances, in percentage points, as text; "–" for None."""
     if band is None:
         return "–"
     low, high = (f"{100 * end:.{0 if end >= 0.1 else 1}f}" for end in (band.low, band.high))

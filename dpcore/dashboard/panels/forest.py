@@ -94,7 +94,7 @@ def draw_budget(shown: ShownRelease, found: Forest) -> None:
 
 def epsilon_table(ledger: Ledger) -> pd.DataFrame:
     """Return the epsilons of the whole run and of its nested parts, down to one tree."""
-    way = forest_frames.inward(ledger)
+    way = forest_frames.path_to_entries(ledger)
     names = [say("all trees together"), *(part.name for part in way[1:])]
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
     rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]

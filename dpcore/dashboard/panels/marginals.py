@@ -21,7 +21,7 @@ from dpcore.language import phrase, say
 
 
 def draw_marginals(page: str, shown: ShownRelease) -> None:
-    """Draw columns and pairs of columns; of a classifier, its released counts of columns."""
+    """Draw marginals of columns and pairs, released beside real; a classifier has no pairs."""
     if isinstance(shown.release.artifact, Model):
         draw_model_column(page, shown)
         return
@@ -39,7 +39,7 @@ def choose_worst_first(label: str, key: str, frame: pd.DataFrame) -> str:
 
 
 def draw_mean_distance(frame: pd.DataFrame, of: str) -> None:
-    """Draw the mean distance of marginals, beside that of a fresh real sample."""
+    """Draw the mean total variation distance of marginals, beside that of a fresh real sample."""
     markdown(
         "Mean total variation distance of {of}: **{mean:.3f}**; of a fresh real sample: {floor:.3f} ({mark}).",
         of=of,
@@ -66,7 +66,7 @@ def draw_model_column(page: str, shown: ShownRelease) -> None:
 
 
 def classifier_marginals(page: str, shown: ShownRelease) -> tuple[Statistics, pd.DataFrame] | None:
-    """Return the marginals of a classifier's counts and the real rows, and their distances.
+    """Return a classifier's marginals of columns beside the real ones, and their distances.
 
     Returns None while they are computed, and if no tree was split.
     """
@@ -80,13 +80,13 @@ def classifier_marginals(page: str, shown: ShownRelease) -> tuple[Statistics, pd
 
 
 def draw_counts(frame: Statistics, name: str) -> None:
-    """Draw one column of released counts beside the real rows."""
+    """Draw one column's shares in a classifier's released counts, beside those in the real rows."""
     chosen = frame[frame["attributes"] == name].drop(columns="attributes")
     real(charts.marginal, chosen, column=name, released=say("released"))
 
 
 def draw_columns(page: str, shown: ShownRelease) -> None:
-    """Draw one column, real beside synthetic, then the distances of all columns."""
+    """Draw one column, real beside synthetic, then the total variation distances of all columns."""
     if (worst := jobs.count_rows(page, shown, "1-way", partial(marginal_distances, shown, 1))) is None:
         return
     name = choose_worst_first(say("One column (the worst first)"), f"{page}.column", worst)
@@ -98,7 +98,7 @@ def draw_columns(page: str, shown: ShownRelease) -> None:
 
 
 def draw_pairs(page: str, shown: ShownRelease) -> None:
-    """Draw the distances of all pairs, and one pair, real beside synthetic."""
+    """Draw the total variation distances of all pairs, and one pair, real beside synthetic."""
     release = shown.release
     if (frame := jobs.count_rows(page, shown, "2-way", partial(marginal_distances, shown, 2))) is None:
         return

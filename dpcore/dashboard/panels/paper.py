@@ -48,7 +48,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
 
     `page` is the beginning of all widgets' keys.
     """
-    own = {data.name: data} if data.held else {}
+    own = {data.name: data} if data.in_memory else {}
     sets = own | read_published(paper) | own
     if not own:
         st.info(say("The rows in use are in a folder. Figures need rows in memory: choose other data."))
@@ -65,7 +65,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
         st.markdown(retold(figure.source_says))
         st.caption(source(OWN[paper]))
     if missing := figure.lacks(data):
-        st.info(say("{data} cannot make this figure: {missing}", data=escape(data.name), missing=retold(missing)))
+        st.info(say("{data} does not fit this figure: {missing}", data=escape(data.name), missing=retold(missing)))
         return
     name = f"{page}.{figure.key}"
     about = say("Every run is charged to your budget. Finished runs are kept if you cancel.")
@@ -129,5 +129,5 @@ def read_published(paper: str) -> dict[str, Dataset]:
 
 
 def draw_redraws(page: str, shown: ShownRelease) -> None:
-    """Draw 20 more runs of the release's method as dots."""
-    (classifier if isinstance(shown.release.artifact, Model) else redraw).redraws(page, shown)
+    """Draw the measures of a release beside those of 20 more runs of its method, as dots."""
+    (classifier if isinstance(shown.release.artifact, Model) else redraw).draw_redraws(page, shown)

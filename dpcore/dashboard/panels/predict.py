@@ -12,7 +12,7 @@ from dpcore.dashboard.panels.download import file_button
 from dpcore.dashboard.panels.one_person import draw_two_persons
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
-from dpcore.datasets.formats import UNPACKED
+from dpcore.datasets.formats import TABLE_FORMATS
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
 from dpcore.export.artifacts import Model
@@ -70,7 +70,7 @@ def predict_rows(page: str, model: Model) -> None:
     needed = [(one.name, describe_allowed(one)) for one in model.schema if one.name != model.target]
     with st.expander(say("What the file must hold: {n:,} columns", n=len(needed))):
         st.dataframe(pd.DataFrame(needed, columns=[say("column"), say("allowed")]), hide_index=True)
-    label = say("Rows to predict: {kinds}, also compressed", kinds=", ".join(UNPACKED))
+    label = say("Rows to predict: {kinds}, also compressed", kinds=", ".join(TABLE_FORMATS))
     note = say("The file is read into the memory of this server, and written nowhere.")
     file = housekeeping.uploader(label, key=f"{page}.rows", help=note)
     with st.expander(say("How to read the file: encoding, delimiter, decimals")):

@@ -20,7 +20,7 @@ from dpcore.text import claim, limit, number
 
 
 def draw_privacy(page: str, shown: ShownRelease) -> None:
-    """Draw claimed and proven epsilon and its shares, or what anyone could learn of one person."""
+    """Draw the tab's two parts: epsilon and its shares, and what anyone could learn of a person."""
     parts = {
         phrase("Epsilon"): partial(draw_epsilon, shown),
         phrase("One person"): partial(disclosure.draw_attack, page, shown),
@@ -29,7 +29,7 @@ def draw_privacy(page: str, shown: ShownRelease) -> None:
 
 
 def draw_epsilon(shown: ShownRelease) -> None:
-    """Draw claimed and proven epsilon, in odds, and its shares."""
+    """Draw claimed and proven epsilon, their meaning in odds, and the shares of the steps."""
     release, ledger, persons = shown.release, shown.release.ledger, shown.release.schema.persons
     frame, claimed, bound = ledger.to_frame(), ledger.epsilon_claimed, ledger.epsilon_bound
     local = release.artifact.reports is not None
@@ -43,7 +43,7 @@ def draw_epsilon(shown: ShownRelease) -> None:
     if different := bound != claimed or math.isinf(bound):
         title = say("Proven at most: {epsilon}.", epsilon=limit(bound))
         text = say("The source claims no finite epsilon.")
-        text = text if math.isinf(claimed) else odds(ledger.totals.claimed)
+        text = text if math.isinf(claimed) else odds(ledger.totals.claimed_loss)
         st.markdown(f"**{say('Claimed: {epsilon}.', epsilon=claim(claimed))}** {text}")
     text = say(ledger.guarantee_void) or odds(ledger.totals.bound)
     st.markdown(f":red[**{title}**] {text}" if bound > claimed else f"**{title}** {text}")
@@ -53,12 +53,12 @@ def draw_epsilon(shown: ShownRelease) -> None:
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escape(retold(str(reason)))} {describe_loss_ratio(part, rows)}", icon=":material/help:")
     if bound < claimed < math.inf:
-        caption("The source claims more than is proven: some queries cost less than it charges.")
+        caption("The source claims more than is proven: some queries can cost less than it charges.")
     if ledger.guarantee_void:
         nominal = limit(ledger.epsilon_nominal)
         caption("Nominal (noise only): {epsilon}. Its shares below are no bound.", epsilon=nominal)
     if ledger.delta:
-        rho = say("Privacy losses add up in rho (zCDP): {rho} in all.", rho=number(round_up(ledger.totals.of_noise)))
+        rho = say("Privacy losses add up in rho (zCDP): {rho} in all.", rho=number(round_up(ledger.totals.nominal)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     if (grown := release.artifact.released.get("forest")) and not local:
         forest.draw_budget(shown, grown)

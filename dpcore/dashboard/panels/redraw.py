@@ -87,13 +87,13 @@ class RedrawStudy(Study):
     frames: list[pd.DataFrame] = field(default_factory=list)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """Return the measures of a run, with columns `metric` and `value`."""
+        """Return the measures of one finished run, with columns `metric` and `value`."""
         if self.measure is not None:
             self.frames.append(self.measure(run.method).assign(run=run.labels["run"]))
         return self.read(synthetic if self.rows else run.method)
 
     def failure_frame(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
-        """Raise the error of a failed run."""
+        """Raise the error of a failed run, which ends all runs."""
         raise reason
 
 
@@ -129,7 +129,7 @@ def run_redraws(
 
 
 def class_column(release: Release) -> str | None:
-    """Return the class column that is predicted, or None."""
+    """Return the class column that a release predicts, or None."""
     if isinstance(release.artifact, Model):
         return release.model.target
     return release.parameters.get("target") or release.schema.target

@@ -13,7 +13,10 @@ from dpcore.language import phrase, say
 
 
 def draw_writer(page: str, shown: ShownRelease) -> None:
-    """Draw the controls and the work that write rows to a file; this spends nothing."""
+    """Draw the controls for writing any number of synthetic rows to a file, and the work.
+
+    The rows are sampled from the release, which spends nothing.
+    """
     name, key = f"{page}.longer", "rows in a file"
     markdown(
         "This release makes as many rows as you like, at no cost. They are written to a file on "

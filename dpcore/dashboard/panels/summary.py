@@ -34,7 +34,7 @@ FEWER = phrase(
 
 
 def draw_notices(shown: ShownRelease) -> None:
-    """Draw what must be known first: no guarantee, a wrong claim, or other data in use."""
+    """Draw what users must know before they read a release: a void guarantee, or other data."""
     release, ledger = shown.release, shown.release.ledger
     if ledger.guarantee_void or math.isinf(ledger.epsilon_bound):
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
@@ -58,7 +58,7 @@ def draw_notices(shown: ShownRelease) -> None:
 
 
 def draw_summary(page: str, shown: ShownRelease, remark: str = "") -> None:
-    """Draw the tiles and one chart, and the first synthetic rows on request."""
+    """Draw the tiles of a release and one chart; on request, its first synthetic rows."""
     release, top = shown.release, st.container()
     distant: Sequence[Center] = ()
     if isinstance(release.artifact, Model):
@@ -104,7 +104,10 @@ def epsilon_tile(shown: ShownRelease) -> Tile:
 
 
 def draw_worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
-    """Draw the worst column, real and synthetic; after another run, the same column as before."""
+    """Draw the column that is furthest off, released beside real.
+
+    After another run, the column of the previous run is drawn, to be compared.
+    """
     off = worst.set_index("attributes")["avd"] * 100
     name = last = str(off.idxmax())
     if shown.previous is not None:
@@ -136,7 +139,7 @@ def classifier_tiles(page: str, shown: ShownRelease) -> list[Tile]:
 
 
 def draw_rows(page: str, shown: ShownRelease) -> None:
-    """Draw the first synthetic rows, and as many real rows beside them."""
+    """Draw the first synthetic rows, and the same number of unrelated real rows beside them."""
     release = shown.release
     left, right = st.columns(2)
     with left:

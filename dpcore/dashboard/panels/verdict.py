@@ -36,7 +36,7 @@ def close_columns_tile(close: int, columns: int) -> Tile:
 
 
 def column_names(found: Sequence[Center]) -> str:
-    """Return the names of the first few columns as text."""
+    """Return the names of the first three columns as text, with "…" if there are more."""
     return ", ".join(escape(one.column) for one in found[:MOST_NAMED]) + " …" * (len(found) > MOST_NAMED)
 
 
@@ -47,7 +47,7 @@ def describe_centers(found: Iterable[Center]) -> str:
 
 
 def describe_lost_relations(found: Fidelity) -> str:
-    """Return a sentence on columns that depend on each other in the real rows only."""
+    """Return sentences on kept relations, and the first pairs of columns that lost theirs."""
     text = say("Pairs of columns that keep at least half of their relation in the real rows.")
     if not found.lost_ties:
         return text

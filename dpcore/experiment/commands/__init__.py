@@ -108,7 +108,7 @@ def load_rows(options: argparse.Namespace, named: str, saved: Schema | None) -> 
         schema = data.schema if schema is None else schema
         return replace(data, schema=replace(schema, target=options.target or schema.target))
     if not options.data:
-        raise DataError(f"The settings do not contain the rows of {named!r}.", "Add their file as TABLE.")
+        raise DataError(f"The settings do not contain the rows of {named!r}.", "Add the file of these rows as TABLE.")
     if schema is None and not options.infer_schema:
         raise SchemaError(
             f"No schema is given for the table {options.data}.",
@@ -160,7 +160,7 @@ def write(path: Path, content: bytes, *, force: bool) -> None:
         file.flush()
         os.fsync(file.fileno())
     if path.exists() and not force:  # written during the run, which is charged by now
-        raise DataError(f"Another program has written {path} meanwhile.", f"The result is in {part}.")
+        raise DataError(f"Another program wrote {path} meanwhile.", f"The result is in {part}.")
     part.replace(path)
 
 
@@ -179,6 +179,7 @@ class ProgressLine:
         self.tenth = -1
 
     def __call__(self, fraction: float, text: str) -> None:
+        """Print the progress, a share in [0, 1], and the present step."""
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{fraction:4.0%} {text:<60.60}{'' if fraction < 1 else chr(10)}")
         elif int(10 * fraction) != self.tenth:

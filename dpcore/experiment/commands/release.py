@@ -46,7 +46,7 @@ MOST_ROWS = 100_000_000
 def make(options: argparse.Namespace) -> int:
     """Make the release, write its zip, and return the exit code."""
     if options.method is None and options.set:
-        raise argparse.ArgumentTypeError("parameters need --method, as saved settings have their own")
+        raise argparse.ArgumentTypeError("parameters need --method; saved settings have their own")
     if options.method is not None:
         if options.data is not None:
             raise argparse.ArgumentTypeError("--method takes one file, the table: leave out the settings")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from dpcore.datasets.proposals import RARE, holders, without_values
+from dpcore.datasets.proposals import RARE, count_values, without_values
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
@@ -45,11 +45,11 @@ def propose_schema(frame: pd.DataFrame, target: str | None, unit: PrivacyUnit | 
     """Return a schema inferred from rows, without values that few rows or persons have."""
     if unit is None or unit.id_column is None:
         return replace(Schema.infer(frame, target=target), unit=unit)
-    unit.persons(frame)  # whether the column is there, and names the person of every row
+    unit.persons(frame)  # checks that the column exists and has no missing ids
     schema = Schema.infer(frame.drop(columns=[unit.id_column]), target=target)
     columns = []
     for column in schema:
-        held = holders(frame[column.name], frame[unit.id_column])
+        held = count_values(frame[column.name], frame[unit.id_column])
         rare = {canonical(value) for value, persons in held.items() if persons < RARE}
         columns.append(without_values(column, rare))
     return replace(schema, columns=tuple(columns), unit=unit)

@@ -36,7 +36,7 @@ def whole(data: Dataset) -> Dataset:
     while bound and bound < len(rows):
         bound *= 2
     schema = replace(data.schema, max_rows=bound)
-    content = data.content or Content.of_rows(data.train_sample, data.test_sample)
+    content = data.content or Content.from_rows(data.train_sample, data.test_sample)
     how: dict[str, Any] = {"token": f"{data.token} {ALL}", "schema": schema, "content": content}
     return replace(data, name=f"{data.name}, {ALL}", train=rows, test=data.test_sample.head(0), **how)
 

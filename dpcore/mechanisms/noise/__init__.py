@@ -1,18 +1,20 @@
-"""Where randomness comes from.
+"""Sources of privacy noise, chosen by name.
 
-auto        The default. Exactly sampled discrete noise and choices, from the operating system's entropy (`draws`): for
-            whatever is to be published, and for what is called proved. With a seed: laplace, which is not sampled
-            exactly, and says so.
-laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the low bits of floating-point noise betray
-            the true count (Mironov 2012), and a known seed undoes the noise altogether.
-geometric   NumPy, two-sided geometric ("discrete Laplace") on counts: integers in, integers out. Seedable, teaching
-            grade (NumPy's sampler is an approximation in floating point).
+auto        The default, for everything that is to be published. Without a seed: exactly sampled
+            discrete noise and selection, from the operating system's entropy (`draws`). With a
+            seed: the same as laplace, which is not sampled exactly, and its label says so.
+laplace     NumPy's continuous Laplace noise on counts. It takes a seed. For teaching only: the low
+            bits of floating-point noise reveal the true count (Mironov 2012), and anyone who knows
+            the seed can subtract the noise.
+geometric   NumPy's two-sided geometric ("discrete Laplace") noise on counts: integers in, integers
+            out. It takes a seed. For teaching only: NumPy's sampler works in floating point and is
+            an approximation.
 
-Where a run counts rho (`accounting.currency`), all of them draw Gaussian noise in Laplace's place:
-of whole numbers where they draw these, and continuous otherwise.
+A run that counts rho (`accounting.currency`) draws Gaussian noise instead of Laplace noise:
+discrete Gaussian noise where the source draws integers, and continuous noise otherwise.
 
-Only the door (`dpcore.door`) calls these; sampling rows from a released model is not private and
-uses a plain generator of its own.
+Only the door (`dpcore.door`) draws from these sources. Sampling rows from a released model is
+post-processing and uses a plain generator of its own.
 """
 
 import numpy as np
@@ -24,31 +26,36 @@ from dpcore.mechanisms.noise.draws import Weights
 from dpcore.mechanisms.noise.sources import ExactNoise, Noise, NoiselessLimit, NoNoise, NumpyNoise
 
 __all__ = [
-    "CUT", "NOISES", "TEACHING", "ExactNoise", "NoNoise", "Noise", "NoiselessLimit", "NumpyNoise", "Weights",
-    "exactly_sampled", "generator", "make_noise",
+    "NOISES", "SAMPLING_STREAM", "TEACHING", "ExactNoise", "NoNoise", "Noise", "NoiselessLimit",
+    "NumpyNoise", "Weights", "exactly_sampled", "generator", "make_noise",
 ]  # fmt: skip
 
-# The one sentence that goes with whatever NumPy's noise has made, wherever a guarantee is spoken of.
+# Stated wherever a guarantee is named for numbers that NumPy's noise has made.
 TEACHING = phrase(
-    "The proof holds in exact arithmetic; this is NumPy's teaching noise, and these numbers can be attacked."
+    "The privacy proof assumes exact arithmetic. NumPy's teaching noise is rounded, so its numbers can be attacked."
 )
-SEEDED = phrase("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
-CUT = 4  # the stream of these lots
+SEEDED = phrase("A known seed made the noise: anyone who knows the seed can subtract the noise. For teaching only.")
+SAMPLING_STREAM = 4  # of the random numbers that decide which rows of a person are kept
 NOISES = ("auto", "geometric", "laplace")
 
 
 def exactly_sampled(noise: str, random_state: int | None) -> bool:
-    """Whether the source that a `noise` parameter means is exactly sampled: "auto" is, unless it has a seed.
+    """Return whether noise is sampled exactly for this `noise` parameter and seed.
 
-    ParameterError if the name is not one of `NOISES`.
+    Only "auto" without a seed is, and only such noise may be published. Raises ParameterError if
+    `noise` is not one of `NOISES`.
     """
     if noise not in NOISES:
-        raise ParameterError("The 'noise' parameter is not known.", f"Choose one of {', '.join(NOISES)}.")
+        raise ParameterError(f"`noise` is {noise!r}, which is not known.", f"Choose one of {', '.join(NOISES)}.")
     return noise == "auto" and random_state is None
 
 
 def make_noise(noise: str, random_state: int | None, stream: int = 0, distribution: NoiseKind = "laplace") -> Noise:
-    """The source of that name, with a seed on a stream of its own; ParameterError as for `exactly_sampled`."""
+    """Return the source of noise with this name.
+
+    `stream` separates the random numbers of one seed by their purpose (`generator`). Raises
+    ParameterError if `noise` is not one of `NOISES`.
+    """
     if exactly_sampled(noise, random_state):
         return ExactNoise(distribution=distribution)
     rng, discrete = generator(random_state, stream), noise == "geometric"
@@ -56,10 +63,11 @@ def make_noise(noise: str, random_state: int | None, stream: int = 0, distributi
 
 
 def generator(random_state: int | None, stream: int) -> np.random.Generator:
-    """A generator from a seed (or the operating system's entropy), one independent stream per purpose.
+    """Return a NumPy generator from a seed, or from the operating system's entropy if it is None.
 
-    Stream 0 is the door's noise, and `CUT` the lots by which rows of persons are kept, which are as
-    secret; the others draw public or post-processing randomness. Streams never share numbers, so a
-    method behaves the same after a replayed answer as after a drawn one.
+    Each purpose has an independent `stream` of random numbers. Stream 0 draws the door's noise;
+    `SAMPLING_STREAM` draws which rows of each person are kept. Both are secret. The other streams
+    draw public or post-processing randomness. Streams never share numbers, so a method behaves
+    alike after a replayed answer and after a drawn one.
     """
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(stream,)))

@@ -1,52 +1,54 @@
-"""Exact sampling from the operating system's random words.
+"""Exact samplers that draw from the operating system's random words.
 
-Every draw is a function of a uniform real number U of (0, 1), whose bits are drawn as they are
-needed: the first 64 are a word. Floating point is a filter: it works out the outcome together with
-a bound on its own error. Where the error, or the bits of U that are not drawn yet, could change the
-outcome, `decimal` works it out (its logarithm and exponential are correctly rounded), with more
-digits and more bits until one outcome is left. So outcomes are those of exact arithmetic, and
-probabilities are exactly those that are stated, for the floats that are given taken as rational
-numbers: at every scale from 0, whose noise is 0, to 2^1000. Noise that int64 does not
-hold is drawn as Python's integers. How long a draw takes may tell something; nothing here hides
-that.
+Every draw is a function of a uniform real number U of (0, 1), whose bits are drawn as needed; the
+first 64 are one word. Floating point is a filter: it computes the outcome together with a bound on
+its own error. Where the error, or the bits of U not drawn yet, could change the outcome, `decimal`
+computes it (its logarithm and exponential are correctly rounded), with more digits and more bits
+until one outcome is left. So outcomes are those of exact arithmetic. Probabilities are exactly the
+stated ones, for the given floats read as rational numbers, at every scale from 0, whose noise is 0,
+to 2^1000. Noise that int64 cannot hold comes as Python integers. The running time of a draw may
+reveal something about it; nothing here hides it.
 
-What is assumed: the operating system's words are uniform and independent, floats are those of IEEE
-754, and NumPy's logarithm and exponential are right to 2^-50, 4 units in the last place.
-`check_numpy` tries the last. `histograms` also takes Python's logarithm to be right to 10^-9.
+Assumptions: the operating system's words are uniform and independent, floats follow IEEE 754, and
+NumPy's logarithm and exponential have an error of at most 2^-50, 4 units in the last place.
+`check_numpy` tries the last one. `histograms` also assumes an error of at most 10^-9 of Python's
+logarithm.
 
-uniform   A word's last bits, as many as a number below the bound may need; again, if they are not
-          below it. For one bound of any size: `secrets.randbelow`, which does the same.
+uniform   The last bits of a word, as many as a number below the bound may need. They are drawn
+          again if they are not below the bound. For a single bound of any size `secrets.randbelow`
+          does the same.
 laplace   The difference of two geometric variables. floor(-b ln U) is geometric: it is k or more if
           U <= exp(-k / b). Hence P(z) is proportional to exp(-|z| / b), for integers (Ghosh,
           Roughgarden and Sundararajan 2012).
-          In floats, with the unit u = 2^-53: the word's middle is out by 2 u of itself and stands
-          for numbers that differ from it by half of one, 1 / middle of it at most, and the word 0
-          for numbers that differ by any factor: it is never decided here. So -ln U is out by 1 /
-          middle, 2 u, and the logarithm's 8 u (1 + itself); product and difference add 3 u of
-          theirs. `LOG_ERROR` is 16 u.
-          From b = 2^36 on, b / 2^s is below it for some s, and the variable is 2^s v + r: v is
-          geometric of scale b / 2^s, a division without rounding, and r below 2^s has P(r)
-          proportional to exp(-r / b). As exp(-(2^s v + r) / b) is a product, v and r are
-          independent. r is uniform, and taken with probability exp(-r / b), or drawn again; as r /
-          b < 2^-35, nearly always.
-gaussian  Rejection (Canonne, Kamath and Steinke 2020, algorithm 3). With t = floor(sigma) + 1,
-          Laplace noise y of scale t is taken with probability exp(-(|y| - sigma^2 / t)^2 / (2
-          sigma^2)), or all begins again. Multiplied with exp(-|y| / t), the mixed term of the
-          square cancels: P(y) is proportional to exp(-y^2 / (2 sigma^2)), whatever t is, hence also
-          where floor(sigma) + 1 is rounded.
-Choice    Rejection. Candidate r of a group weighs w(r) = weight(r) exp(factor (score(r) - best
-          score)). An integer W(r) >= 2^bits w(r) is found in floating point; r is proposed with
-          probability W(r) / sum of W, by an exact draw among whole numbers, and taken with
-          probability 2^bits w(r) / W(r), or all begins again. So r comes with probability w(r) /
-          sum of w: the exponential mechanism, without any slack. W decides how often we begin again
-          (hardly ever), never what is chosen.
-          In floats, an exponent of -708 or more is out by 2 u of itself, 2^-42.5, and fractions and
-          the exponential by some u: less than half of `EXP_ERROR`. Below, exp is no normal float;
-          the weight is far below 1, and W is 1.
-Events    U < p is decided by the word's first 53 bits L, a number with L <= U < L + 2^-53, and a
-          float p out by e of itself at most: yes if L + 2^-52 < p (1 - e), no if L > p (1 + e). The
-          room of 2^-53 is for rounding the sum. A p so small that it is less exact is met by L = 0
-          alone, for which nothing is decided here.
+          In floats, with the unit u = 2^-53: the middle of a word has a relative error of 2 u. It
+          stands for all U of that word, which differ from it by half a step, so by a relative
+          1 / middle at most. The word 0 stands for numbers that differ by any factor, so floating
+          point never decides it. So -ln U has an error of 1 / middle, plus 2 u, plus the
+          logarithm's 8 u (1 + its value); product and difference add a relative 3 u.
+          `LOG_ERROR` is 16 u.
+          From b = 2^36 on, b / 2^s is below 2^36 for some s, and the variable is 2^s v + r. Here v
+          is geometric with the scale b / 2^s, a division without rounding, and r is below 2^s with
+          P(r) proportional to exp(-r / b). As exp(-(2^s v + r) / b) is a product, v and r are
+          independent. A uniform r is accepted with probability exp(-r / b), or drawn again. As
+          r / b < 2^-35, it is nearly always accepted.
+gaussian  Rejection sampling (Canonne, Kamath and Steinke 2020, algorithm 3). With t = floor(sigma)
+          + 1, Laplace noise y of scale t is accepted with probability
+          exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)), or all begins again. Multiplied by
+          exp(-|y| / t), the mixed term of the square cancels: P(y) is proportional to
+          exp(-y^2 / (2 sigma^2)) for any t, also where floor(sigma) + 1 is rounded.
+selection Rejection sampling. Candidate r of a group has the weight w(r) = weight(r) exp(factor
+          (score(r) - best score)). An integer W(r) >= 2^bits w(r) is found in floating point. r is
+          proposed with probability W(r) / sum of W, by an exact draw of an integer, and accepted
+          with probability 2^bits w(r) / W(r), or all begins again. So r comes with probability
+          w(r) / sum of w: the exponential mechanism, without any slack. W decides how often the
+          draw begins again (hardly ever), never what is selected.
+          In floats, an exponent of -708 or more has a relative error of 2 u, hence an absolute
+          error of 2^-42.5. Fractions and the exponential add some u: less than half of `EXP_ERROR`
+          in all. Below -708, exp is no normal float; the weight is far below 1, and W is 1.
+bernoulli U < p is decided by the word's first 53 bits L, a number with L <= U < L + 2^-53, and a
+          float p with a relative error of e at most: yes if L + 2^-52 < p (1 - e), no if
+          L > p (1 + e). The extra 2^-53 covers the rounding of the sum. A p so small that it is
+          less accurate can only meet L = 0, for which floating point decides nothing.
 """
 
 import os
@@ -67,74 +69,87 @@ from dpcore.errors import ParameterError
 Integers = NDArray[np.int64]
 
 WORD = 64
-TOGETHER = 1 << 14  # draws at a time: they fit the processor's cache
-NARROW = 36  # bits of a scale; of wider ones, a draw in 2,000 and more would need decimals
-LARGEST = 1 << 62  # noise from here on is no int64: it is added to counts
-# of NumPy's logarithm and exponential, relative (the logarithm's, absolute as well)
+BLOCK = 1 << 14  # draws at a time: they fit the processor's cache
+NARROW_BITS = 36  # bits of a scale; above, one draw in 2,000 or more would need decimals
+LARGEST = 1 << 62  # noise from here on may overflow int64 when it is added to counts
+# error of NumPy's logarithm and exponential: relative (of the logarithm, also absolute)
 ACCURACY = 2.0**-50
-LOG_ERROR = 2.0**-49  # relative, and absolute
-EXP_ERROR = 2.0**-40  # relative, of a weight
-NEVER = -1_000_000  # of a probability's logarithm: many words could not tell a smaller one from 0
+LOG_ERROR = 2.0**-49  # relative and absolute error of -ln U
+EXP_ERROR = 2.0**-40  # relative error of a weight
+LEAST_LOG = -1_000_000  # least logarithm of a probability; smaller ones are as good as 0
 
 
 @cache
 def check_numpy() -> None:
-    """Raise ParameterError unless NumPy's logarithm and exponential are as accurate as draws assume.
+    """Raise ParameterError unless NumPy's log and exp are as accurate as the samplers assume.
 
-    They are tried where their algorithms change (next to 1, powers of 2 and their roots), and at
-    some hundred other numbers, which are always the same: all at once, and one by one, which may be
-    other instructions. This takes some milliseconds, once.
+    Both functions are tried where their algorithms change (next to 1, powers of 2 and their roots)
+    and at some hundred other fixed numbers. Each number is tried in an array and alone, because
+    NumPy may use other instructions for one number. The check takes some milliseconds and runs
+    once.
     """
     near = np.outer([0.5**0.5, 0.75, 0.5, 2.0**-64], 1 + np.arange(-2, 3) * 2.0**-52).ravel()
-    some, next_to_one = np.random.default_rng(0).random(60), 1 - np.append(0, 2.0 ** -np.arange(1, 54, 2))
-    inside = np.concatenate([next_to_one, near, some, some**30])
+    some = np.random.default_rng(0).random(60)
+    inside = np.concatenate([[1], 1 - 2.0 ** -np.arange(1, 54, 2), near, some, some**30])
     exponents = -np.concatenate([2.0 ** np.arange(-54, 10, 3), near, 700 * near, some, 700 * some])
     with localcontext(Context(prec=40)):
-        for function, exactly, given in ((np.log, Decimal.ln, inside), (np.exp, Decimal.exp, exponents)):
-            alone = [float(function(x)[0]) for x in given[:, None]]
-            for x, *values in zip(given.tolist(), function(given).tolist(), alone, strict=True):
+        for function, exactly, xs in ((np.log, Decimal.ln, inside), (np.exp, Decimal.exp, exponents)):
+            alone = [float(function(x)[0]) for x in xs[:, None]]
+            for x, *values in zip(xs.tolist(), function(xs).tolist(), alone, strict=True):
                 true = exactly(Decimal(x))
                 room = Decimal(ACCURACY) * (abs(true) + (function is np.log))
-                if not all(isfinite(value) and abs(Decimal(value) - true) <= room for value in values):
+                if not all(isfinite(v) and abs(Decimal(v) - true) <= room for v in values):
                     raise ParameterError(
-                        "NumPy's logarithm or exponential is not accurate here: noise cannot be sampled exactly.",
+                        "This build of NumPy computes log or exp too inaccurately to sample noise exactly.",
                         "Install another build of NumPy; noise='laplace' is for teaching.",
                     )
 
 
-def words(count: int) -> NDArray[np.uint64]:
-    """Random words from the operating system, shape (count,)."""
+def random_words(count: int) -> NDArray[np.uint64]:
+    """Return random 64-bit words from the operating system, shape (count,)."""
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
-def uniform(bounds: Integers) -> Integers:
-    """Whole numbers from 0 to below some bounds of 1 or more, shape (n,): words are cut to size, or drawn anew."""
+def uniform_below(bounds: Integers) -> Integers:
+    """Draw uniform integers from 0 to below each of `bounds`, which are 1 or more; shape (n,).
+
+    Words are cut to the bits that a bound needs, and drawn again where they are not below the
+    bound.
+    """
     most = (bounds - 1).astype(np.uint64)
     mask = most.copy()
     for shift in (1, 2, 4, 8, 16, 32):
         mask |= mask >> np.uint64(shift)
-    found = words(len(bounds)) & mask
+    found = random_words(len(bounds)) & mask
     again = np.flatnonzero(found > most)
     while len(again):
-        found[again] = words(len(again)) & mask[again]
+        found[again] = random_words(len(again)) & mask[again]
         again = again[found[again] > most[again]]
     return found.astype(np.int64)
 
 
 def laplace(scales: Floats) -> Integers:
-    """Discrete Laplace noise, P(z) proportional to exp(-|z| / scale); scales of 0 or more of shape (n,)."""
-    parts = [scales[start : start + TOGETHER] for start in range(0, max(len(scales), 1), TOGETHER)]
+    """Draw discrete Laplace noise with P(z) proportional to exp(-|z| / scale); shape (n,).
+
+    `scales` has one scale of 0 or more per draw.
+    """
+    parts = [scales[start : start + BLOCK] for start in range(0, max(len(scales), 1), BLOCK)]
     return np.concatenate([geometric(some) - geometric(some) for some in parts])
 
 
 def geometric(scales: Floats) -> Integers:
-    """floor(-scale ln U), shape (n,)."""
-    wide = np.flatnonzero(scales >= 2.0**NARROW)
-    shifts = np.frexp(scales[wide])[1] - NARROW
+    """Draw geometric variables floor(-scale ln U), one per scale; shape (n,).
+
+    U is uniform on (0, 1). Floating point gives most values; exact arithmetic decides where its
+    error could change the integer. Values that int64 cannot hold come as Python integers in an
+    object array.
+    """
+    wide = np.flatnonzero(scales >= 2.0**NARROW_BITS)
+    shifts = np.frexp(scales[wide])[1] - NARROW_BITS
     if len(wide):
         scales, given = scales.copy(), scales[wide]
         scales[wide] = np.ldexp(given, -shifts)
-    drawn = words(len(scales))
+    drawn = random_words(len(scales))
     middle = drawn.astype(float) + 0.5
     found = -np.log(middle * 2.0**-WORD)
     error = scales * (LOG_ERROR * (1 + found) + 1 / middle)
@@ -154,8 +169,12 @@ def geometric(scales: Floats) -> Integers:
 
 
 def remainder(scale: float, bits: int) -> int:
-    """A whole number r below 2^bits, P(r) proportional to exp(-r / scale), which is above 1 - 2^(1 - NARROW)."""
-    sure = (1 << WORD) - (1 << WORD - NARROW + 2)
+    """Draw an integer r below 2^bits, with P(r) proportional to exp(-r / scale).
+
+    It is the low bits of a geometric variable of a wide scale. r is uniform at first, and accepted
+    with probability exp(-r / scale), which must be above 1 - 2^(1 - NARROW_BITS) for every r.
+    """
+    sure = (1 << WORD) - (1 << WORD - NARROW_BITS + 2)
     while True:
         found, drawn = secrets.randbits(bits), secrets.randbits(WORD)
         if drawn < sure or is_below(drawn, Fraction(1), -found / Fraction(scale)):
@@ -163,13 +182,16 @@ def remainder(scale: float, bits: int) -> int:
 
 
 def gaussian(sigmas: Floats) -> Integers:
-    """Discrete Gaussian noise, P(z) proportional to exp(-z^2 / (2 sigma^2)); sigmas of 0 or more of shape (n,)."""
+    """Draw discrete Gaussian noise with P(z) proportional to exp(-z^2 / (2 sigma^2)); shape (n,).
+
+    `sigmas` has one sigma of 0 or more per draw.
+    """
     found = np.zeros(len(sigmas), dtype=np.int64)
-    for start in range(0, len(sigmas), TOGETHER):
-        open_ = start + np.flatnonzero(sigmas[start : start + TOGETHER])
+    for start in range(0, len(sigmas), BLOCK):
+        open_ = start + np.flatnonzero(sigmas[start : start + BLOCK])
         while len(open_):
             offered = laplace(np.floor(sigmas[open_]) + 1)
-            taken = keep_gaussian(offered, sigmas[open_])
+            taken = accept_gaussian(offered, sigmas[open_])
             if offered.dtype == object:
                 found = found.astype(object)
             found[open_[taken]] = offered[taken]
@@ -177,49 +199,62 @@ def gaussian(sigmas: Floats) -> Integers:
     return found
 
 
-def keep_gaussian(offered: Integers, sigmas: Floats) -> Flags:
-    """Which values of `gaussian`'s Laplace noise are taken.
+def accept_gaussian(offered: Integers, sigmas: Floats) -> Flags:
+    """Decide which Laplace proposals `gaussian` accepts; bool array of shape (n,).
 
-    The exponent is (|y| - sigma^2 / t)^2 / (2 sigma^2). Each operation is out by a unit, 2^-53, of what it gives: with
-    r sigma for the sum |y| + sigma^2 / t, the difference by 3 units of that, the quotient by 4 units of r, and the
-    exponent by less than 8 units of r^2. As sigma / t is below 1, r is less than the quotient plus 2. A probability of
-    2^-53 has a quotient below 9; so down to there, r is below 11 and the exponent out by 2^-43. `events` decides
-    nothing by smaller ones, whose exponents are right to 2^-48 of themselves.
+    A proposal y is accepted with probability exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)).
+
+    Error of the exponent: each operation has a relative error of one unit, 2^-53. Let r sigma be
+    the sum |y| + sigma^2 / t. The difference then has an error of 3 units of r sigma, the quotient
+    one of 4 units of r, and the exponent one below 8 units of r^2. As sigma / t is below 1, r is
+    less than the quotient plus 2. A probability of 2^-53 has a quotient below 9. Down to that
+    probability r is below 11, and the exponent's error is at most 2^-43. `bernoulli` decides
+    nothing by smaller probabilities, whose exponents have a relative error of at most 2^-48.
     """
     far, size = np.abs(offered).astype(float), np.floor(sigmas) + 1
     with np.errstate(over="ignore", divide="ignore"):
         chance = np.exp(-0.5 * ((far - sigmas * (sigmas / size)) / sigmas) ** 2)
 
     def exactly(i: int, drawn: int) -> bool:
+        """Decide by exact arithmetic whether proposal `i` is accepted, for the word `drawn`."""
         sigma, t = Fraction(float(sigmas[i])), int(size[i])
         behind = abs(int(offered[i])) - sigma * sigma / t
         return is_below(drawn, Fraction(1), -behind * behind / (2 * sigma * sigma))
 
-    return events(chance, exactly)
+    return bernoulli(chance, exactly)
 
 
-def events(chance: Floats, exactly: Callable[[int, int], bool]) -> Flags:
-    """Which happen, with probabilities that are right to `EXP_ERROR`; the i-th is decided exactly by its word."""
-    drawn = words(len(chance))
-    lot = (drawn >> np.uint64(11)).astype(float) * 2.0**-53
-    found: Flags = lot + 2.0**-52 < chance * (1 - EXP_ERROR)
-    for i in np.flatnonzero(~found & (lot <= chance * (1 + EXP_ERROR))).tolist():
+def bernoulli(chance: Floats, exactly: Callable[[int, int], bool]) -> Flags:
+    """Draw independent events that happen with probabilities `chance`; bool array of shape (n,).
+
+    The probabilities have a relative error of up to `EXP_ERROR`. Where that error could change the
+    outcome of event i, `exactly(i, word)` decides it for the random `word`.
+    """
+    drawn = random_words(len(chance))
+    uniform = (drawn >> np.uint64(11)).astype(float) * 2.0**-53
+    found: Flags = uniform + 2.0**-52 < chance * (1 - EXP_ERROR)
+    for i in np.flatnonzero(~found & (uniform <= chance * (1 + EXP_ERROR))).tolist():
         found[i] = exactly(i, int(drawn[i]))
     return found
 
 
 def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
-    """Whether U, whose first bits are given, is below ratio * e^exponent, which is 1 at most."""
+    """Return whether a uniform number U is below ratio * e^exponent, decided exactly.
+
+    `drawn` has the first 64 bits of U, which is uniform on (0, 1); more bits are drawn as needed.
+    The product ratio * e^exponent must be at most 1.
+    """
     width, part, whole = WORD, Decimal(ratio.numerator), Decimal(ratio.denominator)
     bits = max(ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1, 0)
-    # a bound, below which e^upper * ratio is next to nothing: 2 < e
-    upper = max(exponent, Fraction(NEVER - bits))
+    # below this bound e^upper * ratio is practically 0, because 2 < e
+    upper = max(exponent, Fraction(LEAST_LOG - bits))
     while True:
         digits = width // 2 + 30
         context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
         power = context.exp(context.divide(Decimal(upper.numerator), Decimal(upper.denominator)))
         near = context.multiply(context.divide(context.multiply(power, part), whole), Decimal(1 << width))
-        # The exponent is out by 10^-digits of itself, which is below 10^9, the power by as much, and all else by less.
+        # The exponent is below 10^9 and has a relative error of 10^-digits.
+        # The power has the same error, all other steps have less.
         slack = context.scaleb(near, 15 - digits)
         low = context.subtract(near, slack) if upper == exponent else Decimal(0)
         if low > 1 << width:
@@ -232,18 +267,22 @@ def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
 
 
 def one_geometric(scale: float, drawn: int) -> int:
-    """floor(-scale ln U), exactly; the first bits of U are given."""
+    """Return the geometric variable floor(-scale ln U) exactly, for one uniform number U.
+
+    `drawn` has the first 64 bits of U; more bits are drawn as needed.
+    """
     width = WORD
     while True:
         digits = width // 2 + 30
         context = Context(prec=digits)
         ends: list[int] = []
-        # the largest possible value, then the least
+        # the largest possible value, then the smallest
         for bits, sign in ((drawn, 1), (drawn + 1, -1)):
             if not bits:
                 break
             log = -Fraction(context.ln(context.divide(Decimal(bits), Decimal(1 << width))))
-            # The quotient is right to a relative 10^(1 - digits), its logarithm hence to as much in absolute terms.
+            # The quotient has a relative error of 10^(1 - digits), hence its logarithm this
+            # absolute error.
             slack = (log + 1) / 10 ** (digits - 5)
             ends.append(max(floor(Fraction(scale) * (log + sign * slack)), 0))
         if len(ends) == 2 and ends[0] == ends[1]:
@@ -252,19 +291,25 @@ def one_geometric(scale: float, drawn: int) -> int:
 
 
 class Weights(NamedTuple):
-    """Weights of candidates as exact fractions part / whole, from 0 to 1; int arrays of shape (candidates,)."""
+    """Weights of candidates as exact fractions part / whole in [0, 1].
+
+    Both are int arrays of shape (candidates,).
+    """
 
     part: Integers
     whole: Integers
 
 
-class DrawnChoice:
-    """Candidates in groups, exactly sampled choices: r with probability proportional to weight(r) exp(factor score).
+class GroupedSelection:
+    """Exponential mechanism for groups of candidates, with exactly sampled probabilities.
 
-    Each group begins at one of `starts`, and none is empty; differences of scores, and the factor,
-    are floats, the factor is 0 or more, and 2^bits times the number of candidates less than 2^62.
-    Per group, `best` is the best score that weighs anything (-inf if none does), and `totals` is at
-    least 2^bits times the sum of the weights w(r).
+    Candidate r of a group is chosen with probability proportional to weight(r) exp(factor
+    score(r)). Group g begins at `starts[g]`, and no group is empty. Differences of scores, and
+    `factor`, are floats; `factor` is 0 or more. 2^bits times the number of candidates must be below
+    2^62.
+
+    Per group, `best` is the best score of a candidate with a positive weight (-inf if there is
+    none). `totals` is at least 2^bits times the sum of the weights w(r) of the module's docstring.
     """
 
     def __init__(
@@ -275,13 +320,17 @@ class DrawnChoice:
         possible = scores if weights is None else np.where(weights.part > 0, scores, -np.inf)
         self.best = np.maximum.reduceat(possible, starts)
         sizes = np.diff(starts, append=len(scores))
-        found = np.floor(self._float(slice(None), np.repeat(self.best, sizes)) * (1 + EXP_ERROR)).astype(np.int64) + 1
-        self._sums = np.cumsum(found if weights is None else np.where(weights.part > 0, found, 0))
+        upper = self._float(slice(None), np.repeat(self.best, sizes)) * (1 + EXP_ERROR)
+        whole = np.floor(upper).astype(np.int64) + 1
+        self._sums = np.cumsum(whole if weights is None else np.where(weights.part > 0, whole, 0))
         self._before = np.where(starts > 0, self._sums[starts - 1], 0)
         self.totals = self._sums[starts + sizes - 1] - self._before
 
     def draw(self) -> Ints:
-        """The places of one candidate of every group that has any weight; shape (groups,) if all have."""
+        """Run the exponential mechanism in every group; return the index of each group's candidate.
+
+        Groups in which no candidate has a positive weight are left out.
+        """
         groups = np.flatnonzero(self.totals)
         chosen = np.empty(len(groups), dtype=np.intp)
         open_ = np.arange(len(groups))
@@ -292,23 +341,32 @@ class DrawnChoice:
         return chosen
 
     def propose(self, groups: Ints) -> tuple[Ints, Flags]:
-        """A place for each of some groups, and whether it is taken."""
-        target = self._before[groups] + uniform(self.totals[groups])
+        """Propose a candidate for each of `groups`; return their indices, and which are accepted.
+
+        This is one round of rejection sampling for the exponential mechanism.
+        """
+        target = self._before[groups] + uniform_below(self.totals[groups])
         indices = np.searchsorted(self._sums, target, side="right")
         offered = self._sums[indices] - np.where(indices > 0, self._sums[indices - 1], 0)
         chance = self._float(indices, self.best[groups]) / offered
 
         def exactly(i: int, drawn: int) -> bool:
-            index, best = int(indices[i]), Fraction(float(self.best[groups[i]]))
-            part, whole = (1, 1) if self._weights is None else (int(array[index]) for array in self._weights)
+            """Decide by exact arithmetic whether proposal `i` is accepted, for the word `drawn`."""
+            index, weights = int(indices[i]), self._weights
+            part, whole = (1, 1) if weights is None else (int(array[index]) for array in weights)
             ratio = Fraction(part << self._bits, whole * int(offered[i]))
-            return is_below(drawn, ratio, Fraction(self._factor) * (Fraction(float(self._scores[index])) - best))
+            gap = Fraction(float(self._scores[index])) - Fraction(float(self.best[groups[i]]))
+            return is_below(drawn, ratio, Fraction(self._factor) * gap)
 
-        return indices, events(chance, exactly)
+        return indices, bernoulli(chance, exactly)
 
     def _float(self, indices: Ints | slice, best: Floats) -> Floats:
-        """2^bits w(r), right to a relative `EXP_ERROR` / 2 where it is a normal float."""
+        """Return the weights w(r) of candidates times 2^bits, as floats.
+
+        w(r) is weight(r) exp(factor (score(r) - best)). The relative error is below `EXP_ERROR` / 2
+        where the result is a normal float.
+        """
         with np.errstate(over="ignore", under="ignore"):
-            behind = np.minimum(self._scores[indices] - np.where(np.isneginf(best), 0.0, best), 0.0)
-            found = np.ldexp(np.exp(self._factor * behind), self._bits)
+            gap = np.minimum(self._scores[indices] - np.where(np.isneginf(best), 0.0, best), 0.0)
+            found = np.ldexp(np.exp(self._factor * gap), self._bits)
         return found if self._weights is None else found * (self._weights.part[indices] / self._weights.whole[indices])

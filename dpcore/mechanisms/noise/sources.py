@@ -1,4 +1,4 @@
-"""Sources of noise: what each can do, exactly sampled noise, NumPy's for teaching, and none at all."""
+"""Sources of noise: exactly sampled noise, NumPy's noise for teaching, and no noise."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import secrets
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from math import ceil, exp, inf, log
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,73 +21,77 @@ from dpcore.mechanisms.noise import histograms
 from dpcore.mechanisms.noise.draws import (
     LARGEST,
     WORD,
-    DrawnChoice,
+    GroupedSelection,
     Weights,
     check_numpy,
     gaussian,
     is_below,
     laplace,
-    uniform,
-    words,
+    random_words,
+    uniform_below,
 )
-from dpcore.mechanisms.noise.histograms import Spread
+from dpcore.mechanisms.noise.histograms import RatioAndExponent, Spread
 
-LOTS = 1 << 17  # that are drawn at a time
-# relative; scales and factors are worked out in floats, whose rounding is far less
+BLOCK = 1 << 17  # uniform numbers drawn at a time
+# relative margin for the rounding of scales and factors in floats, which is far smaller
 SPARE = 2.0**-40
-BITS = 36  # of a candidate's weight in a block, of which there may be 2^26
-# a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^6
-ROUNDED = 2.0**10
+BLOCK_BITS = 36  # of a candidate's integer weight in a block, which may have 2^26 candidates
+# above this sigma, rounding a continuous Gaussian changes probabilities by under one in 10^6
+WIDE_SIGMA = 2.0**10
 ROUNDING = 1e-9  # relative; scores this close are equal for a noiseless choice
 SEEDED = phrase("NumPy {kind} noise, seeded: for teaching")
 UNSEEDED = phrase("NumPy {kind} noise, unseeded: for teaching")
 
 
 class ScoredCandidates(Protocol):
-    """Some candidates of one choice."""
+    """A block of candidates of one selection."""
 
     @property
     def scores(self) -> Floats:
-        """Noiseless scores. Private."""
+        """Noiseless scores; private."""
 
     def weight(self, factor: float) -> float:
-        """log of the sum of exp(factor * score)."""
+        """Return the logarithm of the block's total weight in the exponential mechanism.
+
+        The total weight is the sum of exp(factor * score).
+        """
 
 
 class Noise(ABC):
-    """A source of privacy noise, of one law: a run in epsilon draws Laplace noise, one in rho Gaussian noise."""
+    """Source of privacy noise: Laplace for runs that count epsilon, Gaussian for runs in rho."""
 
     distribution: NoiseKind = "laplace"
-    """Of the noise on counts and values. A `scale` is Laplace's, or the Gaussian's sigma."""
+    """Distribution of the noise. A `scale` is the Laplace scale, or the Gaussian sigma."""
     on_counts: str
-    """The distribution added to counts, as the ledger names it."""
+    """Distribution of the noise added to counts, as the ledger names it."""
     label: str
-    """The source in words, for screens and exports."""
+    """Description of the source, for screens and exports."""
     exactly_sampled: bool = False
-    """Whether its releases may leave the classroom: what it draws is sampled exactly, and nobody knows a seed. The
-    floating point of scores is then paid for as well (`scores`)."""
+    """Whether noise is sampled exactly, without a seed, so that its releases may be published.
+    The privacy loss then includes the rounding of scores (`scores`)."""
 
     @abstractmethod
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
-        """Counts plus symmetric noise; same shape.
+        """Add symmetric noise to counts and return an array of the same shape.
 
-        P(z) is proportional to exp(-|z| / scale), or to exp(-z^2 / (2 scale^2)).
+        P(z) is proportional to exp(-|z| / scale), or to exp(-z^2 / (2 scale^2)) for Gaussian noise.
         """
 
     def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
-        """`counts` for every table of one question, each with a scale of its own."""
+        """Add noise to every table of one query, each with its own scale, as in `counts`."""
         return [self.counts(table, scale) for table, scale in zip(tables, scales, strict=True)]
 
     def variance(self, scale: float) -> float:
-        """The variance of the noise on one count, for whole numbers.
+        """Return the variance of the integer noise on one count.
 
-        Laplace: 2q / (1-q)^2 with q = exp(-1/scale). Gaussian: by its sum, from a sigma of 3 on
-        sigma^2, of which it lacks less than one in 10^70.
+        Laplace: 2q / (1-q)^2 with q = exp(-1/scale). Gaussian: the sum over its integers, or
+        sigma^2 for a sigma of 3 and more, where the true variance is less by under one part in
+        10^70.
         """
         if self.distribution == "gaussian":
             if scale >= 3:
                 return scale * scale
-            z, shares = gaussian_shares(scale)
+            z, shares = gaussian_probabilities(scale)
             return float(z * z @ shares)
         if scale > WIDEST:
             return 2 * scale * scale
@@ -96,24 +99,32 @@ class Noise(ABC):
         return float(2 * q / np.expm1(-1.0 / scale) ** 2)
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
-        """Tables of the same rows with noise for all at once, which is of one total: 0 if that is public."""
+        """Add K-norm noise to several histograms of the same rows and return the noisy ones.
+
+        One privacy loss covers all histograms. The noise has the same total in each: 0 if
+        `public_total`.
+        """
         if factor == np.inf:
             return [table.astype(float) for table in tables]
         sizes = [table.size for table in tables]
-        drawn = histograms.draw(sizes, factor, self._below, self._lot, public_total=public_total)
-        return sums(tables, drawn)
+        drawn = histograms.draw(sizes, factor, self._randbelow, self._bernoulli, public_total=public_total)
+        return add_noise(tables, drawn)
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
-        """About how large that noise is, by the histogram's size."""
+        """Return the approximate standard deviations of K-norm noise, by number of histogram cells."""
         return histograms.spreads(sizes, factor, public_total=public_total)
 
-    def _below(self, bound: int) -> int:
-        """A uniform whole number from 0 to below a bound."""
+    def _randbelow(self, bound: int) -> int:
+        """Draw a uniform integer from 0 to below `bound`."""
         return secrets.randbelow(bound)
 
-    def _lot(self, near: float, room: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
-        """Whether something happens (`histograms.Lot`)."""
-        drawn = int(words(1)[0])
+    def _bernoulli(self, near: float, room: float, exactly: Callable[[], RatioAndExponent]) -> bool:
+        """Draw an event exactly, from the logarithm `near` of its probability.
+
+        `room` bounds the error of `near`. Where that error could change the outcome, `exactly()`
+        returns (ratio, exponent), and the probability is exactly ratio * e^exponent.
+        """
+        drawn = int(random_words(1)[0])
         low, high = (log(bits) - WORD * log(2) if bits else -inf for bits in (drawn, drawn + 1))
         if abs(near - min(max(near, low), high)) > room:
             return near > high
@@ -121,45 +132,55 @@ class Noise(ABC):
 
     @abstractmethod
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
-        """Real values plus noise of that scale; same shape.
+        """Add noise of this scale to real values and return an array of the same shape.
 
-        Exactly sampled noise moves values to the nearest of the numbers origin + whole number *
-        grid first, and stays on them: two values that are D apart are then at most D / grid + 1
-        steps apart, and D / grid if both are on the grid.
+        Exactly sampled noise first rounds values to a grid, the numbers origin + integer * grid,
+        and its results stay on that grid. Two values with the distance D are then at most D / grid
+        + 1 steps apart, and D / grid if both are on the grid.
         """
 
     @abstractmethod
     def select(self, scores: Floats, factor: float) -> Ints:
-        """Exponential mechanism along the last axis: index r with probability proportional to exp(factor * score)."""
+        """Select along the last axis by the exponential mechanism; return the indices.
+
+        Index r has a probability proportional to exp(factor * score).
+        """
 
     @abstractmethod
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
-        """One exponential mechanism per group, r with probability proportional to weight(r) exp(factor * score(r)).
+        """Select one candidate per group by the exponential mechanism; int array of shape (m,).
 
-        Scores, groups and weights are of shape (candidates,), and the chosen places of shape (m,).
-        Groups are 0 to m - 1 in increasing order, and each has a candidate; one of weight 0 is
-        never chosen.
+        Candidate r has a probability proportional to weight(r) exp(factor * score(r)). Scores,
+        groups and weights have the shape (candidates,). Groups are 0 to m - 1 in increasing order,
+        and none is empty. A candidate of weight 0 is never selected.
         """
 
     def between(self, low: Floats, high: Floats) -> Floats:
-        """A uniform whole number of every interval [low, high), whose ends are whole numbers as well."""
-        start = low.astype(np.int64)
-        return (start + uniform(high.astype(np.int64) - start)).astype(float)
+        """Draw a uniform integer from every interval [low, high).
 
-    def lots(self, count: int) -> Floats:
-        """Independent uniform numbers of [0, 1) that decide which rows are in a sample, shape (count,).
-
-        53 bits each from the operating system: a sample has to stay secret. They are multiples of 2^-53, so that
-        whoever compares them with a probability rounds it to one of these first, to the safe side.
+        The ends are integers, given as floats; so are the results.
         """
-        return (words(count) >> np.uint64(11)).astype(float) / WIDEST
+        start = low.astype(np.int64)
+        return (start + uniform_below(high.astype(np.int64) - start)).astype(float)
 
-    def lots_by_blocks(self, count: int) -> Iterator[Floats]:
-        """The same numbers, some at a time, and once if there are none."""
-        return (self.lots(min(LOTS, count - start)) for start in range(0, max(count, 1), LOTS))
+    def uniforms(self, count: int) -> Floats:
+        """Draw uniform numbers in [0, 1) that decide which rows are sampled; shape (count,).
+
+        Each has 53 bits from the operating system, because a sample must stay secret. They are
+        multiples of 2^-53, so a sampling probability is first rounded to such a multiple, to the
+        safe side.
+        """
+        return (random_words(count) >> np.uint64(11)).astype(float) / WIDEST
+
+    def uniform_blocks(self, count: int) -> Iterator[Floats]:
+        """Yield `count` uniform numbers in blocks; one empty block if `count` is 0."""
+        return (self.uniforms(min(BLOCK, count - start)) for start in range(0, max(count, 1), BLOCK))
 
     def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
-        """`select` over all scores of some blocks: the block, and the place in it."""
+        """Select one candidate among blocks; return its block and its index in that block.
+
+        The distribution is that of `select` over all scores of all blocks.
+        """
         scores = np.concatenate([block.scores for block in blocks])
         index = int(self.select(scores if factor else np.zeros_like(scores), factor or 1.0))
         starts = np.cumsum([0, *(len(block.scores) for block in blocks)])
@@ -168,12 +189,13 @@ class Noise(ABC):
 
 
 class ExactNoise(Noise):
-    """Exactly sampled discrete noise, and the exponential mechanism with exact probabilities (`draws`).
+    """Exactly sampled discrete noise, and an exponential mechanism with exact probabilities.
 
-    A scale is taken larger, and a factor smaller, than was asked for by a relative `SPARE`: what is
-    booked for them is never less than what they cost, however they were rounded on their way here.
-    A noisy count is a whole number, of which an answer is the nearest float: that is
-    post-processing, also where noise is wider than floats are exact.
+    The module `draws` has the samplers. A scale is taken larger, and a factor smaller, than
+    requested, by a relative `SPARE`. So the privacy loss in the ledger is never below the real one,
+    however the scale or factor was rounded on its way. A noisy count is an integer, and the answer
+    is the nearest float. That rounding is post-processing, also where noise is wider than the
+    integers that floats represent.
     """
 
     exactly_sampled = True
@@ -182,61 +204,68 @@ class ExactNoise(Noise):
     def __init__(self, *, distribution: NoiseKind = "laplace") -> None:
         check_numpy()
         self.distribution, self.on_counts = distribution, f"discrete {distribution}"
-        self._known: WeakKeyDictionary[ScoredCandidates, tuple[float, DrawnChoice]] = WeakKeyDictionary()
+        self._selections: WeakKeyDictionary[ScoredCandidates, tuple[float, GroupedSelection]] = WeakKeyDictionary()
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """Add exactly sampled discrete noise of this scale to counts."""
         return self.many_counts([counts], [scale])[0]
 
     def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
-        sizes, many = [table.size for table in tables], laplace if self.distribution == "laplace" else gaussian
-        wider = [scale * (1 + SPARE) for scale in scales]
-        return sums(tables, np.split(many(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1]))
+        """Add exactly sampled discrete noise to every table of a query, each at its own scale."""
+        sizes, draw = [t.size for t in tables], laplace if self.distribution == "laplace" else gaussian
+        noise = draw(np.repeat([scale * (1 + SPARE) for scale in scales], sizes))
+        return add_noise(tables, np.split(noise, np.cumsum(sizes)[:-1]))
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        """Add exactly sampled K-norm noise to several histograms of the same rows."""
         return super().histograms(tables, factor * (1 - SPARE), public_total=public_total)
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
-        """See `Noise.reals`; on the grid."""
+        """Add exactly sampled noise to real values on the grid of `Noise.reals`."""
         steps = np.rint((values - origin) / grid)
         if not (np.abs(steps) < LARGEST).all():
-            raise ParameterError("Numbers are further from the grid's origin than 2^62 steps.", "Use a wider grid.")
+            raise ParameterError("A value is over 2^62 steps from the grid's origin.", "Use a wider grid.")
         return origin + grid * self.counts(steps.astype(np.int64), scale / grid)
 
     def select(self, scores: Floats, factor: float) -> Ints:
+        """Select along the last axis with the exact probabilities of the exponential mechanism."""
         starts = np.arange(0, scores.size, scores.shape[-1])
-        return (choice(scores.ravel(), starts, factor).draw() - starts).reshape(scores.shape[:-1])
+        return (make_selection(scores.ravel(), starts, factor).draw() - starts).reshape(scores.shape[:-1])
 
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
-        return choice(scores, np.flatnonzero(np.diff(groups, prepend=-1)), factor, weights).draw()
+        """Run one exponential mechanism per group with exact probabilities; return the indices."""
+        return make_selection(scores, np.flatnonzero(np.diff(groups, prepend=-1)), factor, weights).draw()
 
     def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
-        """See `Noise.select_among`.
+        """Select one candidate among blocks with the exact probabilities of `Noise.select_among`.
 
-        A block is drawn by what its integer weights amount to, then a place in it; if that is not
-        taken, all begins again. A place in block b comes with probability proportional to
-        exp(factor best(b)) totals(b) times W(r) / totals(b) times 2^bits w(r) / W(r), which is
-        2^bits exp(factor score(r)).
+        A block is drawn by the total of its integer weights, then an index within the block. If
+        that index is rejected, both are drawn again. An index r in block b comes with probability
+        proportional to exp(factor best(b)) totals(b) times W(r) / totals(b) times 2^bits w(r) /
+        W(r), which is 2^bits exp(factor score(r)).
         """
-        known = [self._choice_of(block, factor) for block in blocks]
-        totals = np.array([int(choice.totals[0]) for choice in known])
+        inner = [self._block_selection(block, factor) for block in blocks]
+        totals = np.array([int(own.totals[0]) for own in inner])
+        best = np.array([float(own.best[0]) for own in inner])
         weights = Weights(totals, np.full(len(totals), 1 << 62))
-        among = choice(np.array([float(choice.best[0]) for choice in known]), np.zeros(1, np.intp), factor, weights)
+        outer = make_selection(best, np.zeros(1, np.intp), factor, weights)
         while True:
-            block = int(among.draw()[0])
-            indices, taken = known[block].propose(np.zeros(1, np.intp))
+            block = int(outer.draw()[0])
+            indices, taken = inner[block].propose(np.zeros(1, np.intp))
             if taken[0]:
                 return block, int(indices[0])
 
-    def _choice_of(self, block: ScoredCandidates, factor: float) -> DrawnChoice:
-        """The block's integer weights; blocks are asked again and again while a network grows."""
-        known = self._known.get(block)
+    def _block_selection(self, block: ScoredCandidates, factor: float) -> GroupedSelection:
+        """Return the sampler of one block, kept from earlier queries about the same block."""
+        known = self._selections.get(block)
         if known is None or known[0] != factor:
-            known = self._known[block] = factor, choice(block.scores, np.zeros(1, np.intp), factor, bits=BITS)
+            selection = make_selection(block.scores, np.zeros(1, np.intp), factor, bits=BLOCK_BITS)
+            known = self._selections[block] = factor, selection
         return known[1]
 
 
 class NumpyNoise(Noise):
-    """Seedable noise for teaching."""
+    """Seedable noise from NumPy's generators, for teaching."""
 
     def __init__(
         self, rng: np.random.Generator, *, discrete: bool, seeded: bool, distribution: NoiseKind = "laplace"
@@ -244,54 +273,64 @@ class NumpyNoise(Noise):
         self._rng = rng
         self._discrete = discrete
         self.distribution = distribution
-        self.on_counts = (
-            distribution if not discrete else "geometric" if distribution == "laplace" else "discrete gaussian"
-        )
+        whole = {"laplace": "geometric", "gaussian": "discrete gaussian"}
+        self.on_counts = whole[distribution] if discrete else distribution
         self.label = (SEEDED if seeded else UNSEEDED).format(kind=self.on_counts)
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """Add NumPy's noise to counts: continuous, or integers if the source is discrete."""
         if not self._discrete:
             return self.reals(counts.astype(float), scale, grid=1.0)
         if self.distribution == "gaussian":
-            if scale > ROUNDED:
+            if scale > WIDE_SIGMA:
                 return np.rint(counts + self._rng.normal(0.0, scale, counts.shape))
-            z, shares = gaussian_shares(scale)
+            z, shares = gaussian_probabilities(scale)
             return np.asarray(counts + self._rng.choice(z, counts.shape, p=shares))
         if scale > WIDEST:
             return np.rint(counts + self._rng.laplace(0.0, scale, counts.shape))
         success = -np.expm1(-1.0 / scale)
-        # The difference of two geometric variables is two-sided geometric with the same ratio exp(-1/scale).
-        up, down = self._rng.geometric(success, counts.shape), self._rng.geometric(success, counts.shape)
-        return (counts + up - down).astype(np.float64)
+        # The difference of two geometric variables is two-sided geometric with ratio exp(-1/scale).
+        up, down = (self._rng.geometric(success, counts.shape) for _ in range(2))
+        return np.asarray(counts + up - down, dtype=float)
 
     def variance(self, scale: float) -> float:
-        """See `Noise.variance`; 2 scale^2, or the Gaussian's scale^2, for continuous noise."""
+        """Return the variance of the noise on one count.
+
+        Continuous noise has 2 scale^2, or scale^2 if it is Gaussian.
+        """
         if self._discrete:
             return super().variance(scale)
-        # infinite, where a power would raise
+        # `scale * scale` overflows to infinity, where `scale**2` would raise
         return (2 if self.distribution == "laplace" else 1) * scale * scale
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """Add NumPy's continuous noise of this scale to real values; the grid is ignored."""
         draw = self._rng.laplace if self.distribution == "laplace" else self._rng.normal
         return values + draw(0.0, scale, values.shape)
 
     def select(self, scores: Floats, factor: float) -> Ints:
-        """See `Noise.select`; drawn by the Gumbel-max identity, which needs no normalizing sum."""
+        """Run the exponential mechanism along the last axis; return the indices.
+
+        The Gumbel-max identity needs no normalizing sum.
+        """
         return np.asarray(np.argmax(factor * scores + self._rng.gumbel(size=scores.shape), axis=-1))
 
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
-        """See `Noise.select_grouped`; by the Gumbel-max identity."""
-        behind, starts = behind_the_best(scores, groups, weights)
-        keys = factor * behind + self._rng.gumbel(size=scores.shape)
-        return best_of_groups(keys + log_of(weights), groups, starts)
+        """Run one exponential mechanism per group by the Gumbel-max identity; return indices."""
+        gaps, starts = scores_below_best(scores, groups, weights)
+        keys = factor * gaps + self._rng.gumbel(size=scores.shape)
+        return group_argmax(keys + log_weights(weights), groups, starts)
 
     def between(self, low: Floats, high: Floats) -> Floats:
+        """Draw a uniform integer from every interval [low, high) by NumPy's generator."""
         return self._rng.integers(low.astype(np.int64), high.astype(np.int64)).astype(float)
 
-    def lots(self, count: int) -> Floats:
+    def uniforms(self, count: int) -> Floats:
+        """Draw independent uniform numbers in [0, 1) by NumPy's generator; shape (count,)."""
         return self._rng.random(count)
 
-    def _below(self, bound: int) -> int:
+    def _randbelow(self, bound: int) -> int:
+        """Draw a uniform integer from 0 to below `bound`, of any size, by NumPy's generator."""
         if bound < 1 << 62:
             return int(self._rng.integers(bound))
         bits = bound.bit_length()
@@ -299,131 +338,154 @@ class NumpyNoise(Noise):
             pass
         return found
 
-    def _lot(self, near: float, room: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
+    def _bernoulli(self, near: float, room: float, exactly: Callable[[], RatioAndExponent]) -> bool:
+        """Draw an event by NumPy's generator, with the floating-point probability exp(`near`)."""
         return self._rng.random() < exp(min(near, 0.0))
 
     def noiseless(self) -> NoiselessLimit:
-        """The same numbers drawn, to no effect but which of equal candidates is chosen."""
+        """Return a noiseless source that draws the same random numbers, but only to break ties."""
         return NoiselessLimit(self._rng, discrete=self._discrete, seeded=False, distribution=self.distribution)
 
     def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
-        """See `Noise.select_among`: first the block by its total weight, then a place in it; the same distribution."""
+        """Select a candidate among blocks by the exponential mechanism; return block and index.
+
+        A block is selected by its total weight, then an index in the block.
+        """
         block = int(self.select(np.array([block.weight(factor) for block in blocks]), 1.0))
         return block, int(self.select(blocks[block].scores, factor))
 
 
 class Noiseless(Noise):
-    """Noiseless answers."""
+    """Source of noiseless answers."""
 
     on_counts = "none"
     label = "no noise"
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """Return counts without noise, as floats."""
         return counts.astype(float)
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        """Return histograms without noise, as floats."""
         return [table.astype(float) for table in tables]
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
+        """Return standard deviations of 0 for every number of histogram cells."""
         return dict.fromkeys(sizes, Spread(0.0, 0.0))
 
     def variance(self, scale: float) -> float:
+        """Return the variance of no noise: 0."""
         return 0.0
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """Return real values without noise."""
         return values
 
 
 class NoiselessLimit(Noiseless, NumpyNoise):
-    """What `NumpyNoise` tends to as epsilon grows: noiseless answers, and lots among the best candidates.
+    """Limit of `NumpyNoise` as epsilon grows: noiseless answers, ties broken at random.
 
-    It draws what the other draws, so that the same seed gives the same lots.
+    It draws as many random numbers as `NumpyNoise`, so that the same seed breaks ties alike.
     """
 
-    def __init__(
-        self, rng: np.random.Generator, *, discrete: bool, seeded: bool, distribution: NoiseKind = "laplace"
-    ) -> None:
-        super().__init__(rng, discrete=discrete, seeded=seeded, distribution=distribution)
+    def __init__(self, rng: np.random.Generator, **how: Any) -> None:
+        super().__init__(rng, **how)
         self.on_counts, self.label = Noiseless.on_counts, Noiseless.label
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """Return counts without noise, after drawing as many random numbers as `NumpyNoise`."""
         NumpyNoise.counts(self, counts, 1.0)
         return super().counts(counts, scale)
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        """Return histograms without noise, after drawing as many random numbers as `NumpyNoise`."""
         NumpyNoise.histograms(self, tables, factor, public_total=public_total)
         return super().histograms(tables, factor, public_total=public_total)
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """Return real values without noise, after as many random draws as `NumpyNoise` makes."""
         NumpyNoise.reals(self, values, 1.0, grid=grid, origin=origin)
         return values
 
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
-        """See `Noise.select_grouped`; scores that differ by rounding alone are equal."""
-        keys = self._rng.gumbel(size=scores.shape) + log_of(weights)
-        behind, starts = behind_the_best(scores, groups, weights)
-        tied = behind >= -ROUNDING * np.maximum(1.0, np.abs(scores))
-        return best_of_groups(np.where(tied, keys, -np.inf), groups, starts)
+        """Select the best candidate of each group; scores that differ by rounding only are tied."""
+        keys = self._rng.gumbel(size=scores.shape) + log_weights(weights)
+        gaps, starts = scores_below_best(scores, groups, weights)
+        tied = gaps >= -ROUNDING * np.maximum(1.0, np.abs(scores))
+        return group_argmax(np.where(tied, keys, -np.inf), groups, starts)
 
 
 class NoNoise(Noiseless):
-    """Noiseless answers, and the best candidate (the first of them): for the reference without privacy only."""
+    """Noiseless answers, and the first of the best candidates: for the non-private baseline only."""
 
     def select(self, scores: Floats, factor: float) -> Ints:
+        """Return the index of the largest score along the last axis; the first of equal ones."""
         return np.asarray(np.argmax(scores, axis=-1))
 
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
-        behind, starts = behind_the_best(scores, groups, weights)
-        return best_of_groups(behind, groups, starts)
+        """Return the index of every group's largest score; the first of equal ones."""
+        gaps, starts = scores_below_best(scores, groups, weights)
+        return group_argmax(gaps, groups, starts)
 
     def between(self, low: Floats, high: Floats) -> Floats:
+        """Return the middle of every interval [low, high), rounded down."""
         return np.floor((low + high) / 2)
 
-    def lots(self, count: int) -> Floats:
+    def uniforms(self, count: int) -> Floats:
+        """Return evenly spaced numbers in [0, 1), shape (count,)."""
         return np.arange(count) / max(count, 1)
 
 
-def choice(
+def make_selection(
     scores: Floats, starts: Ints, factor: float, weights: Weights | None = None, bits: int | None = None
-) -> DrawnChoice:
-    """Exactly sampled choices for no more than was asked for, also where that is beyond any float."""
-    return DrawnChoice(scores, starts, min(factor, sys.float_info.max) * (1 - SPARE), weights, bits)
+) -> GroupedSelection:
+    """Return the sampler of exponential mechanisms for groups of candidates.
+
+    The factor is made smaller by a relative `SPARE`, and at most the largest float.
+    """
+    return GroupedSelection(scores, starts, min(factor, sys.float_info.max) * (1 - SPARE), weights, bits)
 
 
-def sums(tables: Sequence[NDArray[np.int64]], noise: Sequence[Ints]) -> list[Floats]:
-    """Tables plus whole noise, of which each table has as many numbers as cells; the nearest floats."""
+def add_noise(tables: Sequence[NDArray[np.int64]], noise: Sequence[Ints]) -> list[Floats]:
+    """Add integer noise to tables and return the nearest floats, in the tables' shapes."""
     added = [(table.ravel() + own).astype(float) for table, own in zip(tables, noise, strict=True)]
     return [cells.reshape(table.shape) for table, cells in zip(tables, added, strict=True)]
 
 
-def behind_the_best(scores: Floats, groups: Ints, weights: Weights | None) -> tuple[Floats, Ints]:
-    """How far each score is below the best of its group that weighs anything, and where groups start."""
+def scores_below_best(scores: Floats, groups: Ints, weights: Weights | None) -> tuple[Floats, Ints]:
+    """Return each score minus the best score of its group, and where groups start.
+
+    Only candidates of positive weight can be the best.
+    """
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     possible = scores if weights is None else np.where(weights.part > 0, scores, -np.inf)
-    return possible - best_in_groups(possible, starts), starts
+    return possible - group_maxima(possible, starts), starts
 
 
-def best_in_groups(keys: Floats, starts: Ints) -> Floats:
-    """For each key the largest one of its group."""
+def group_maxima(keys: Floats, starts: Ints) -> Floats:
+    """Return, for every key, the largest key of its group."""
     return np.repeat(np.maximum.reduceat(keys, starts), np.diff(starts, append=len(keys)))
 
 
-def best_of_groups(keys: Floats, groups: Ints, starts: Ints) -> Ints:
-    """The place of every group's largest key, the first of equal ones."""
-    best = np.flatnonzero(keys == best_in_groups(keys, starts))
+def group_argmax(keys: Floats, groups: Ints, starts: Ints) -> Ints:
+    """Return the index of every group's largest key; the first one if several are equal."""
+    best = np.flatnonzero(keys == group_maxima(keys, starts))
     return np.asarray(best[np.flatnonzero(np.diff(groups[best], prepend=-1))])
 
 
-def gaussian_shares(sigma: float) -> tuple[Floats, Floats]:
-    """Whole numbers that discrete Gaussian noise may be, but for one in 10^30, and their probabilities."""
+def gaussian_probabilities(sigma: float) -> tuple[Floats, Floats]:
+    """Return the integers that discrete Gaussian noise can be, and their probabilities.
+
+    Integers with a total probability below 10^-30 are left out.
+    """
     z = np.arange(-ceil(12 * sigma), ceil(12 * sigma) + 1.0)
     with np.errstate(over="ignore"):
         shares = np.exp(-0.5 * (z / (sigma or 1.0)) ** 2)
     return z, shares / shares.sum()
 
 
-def log_of(weights: Weights | None) -> Floats | float:
-    """Logarithms of weights; -inf where there is none."""
+def log_weights(weights: Weights | None) -> Floats | float:
+    """Return the logarithms of weights: -inf for a weight of 0, and 0.0 if there are no weights."""
     if weights is None:
         return 0.0
     with np.errstate(divide="ignore"):

@@ -35,7 +35,7 @@ from dpcore.methods.parameters import choice, controls_of, fitted_field, text, w
 from dpcore.methods.trees.base import CRITERIA
 from dpcore.methods.trees.base import PAGES as TREE_PAGES
 from dpcore.postprocess.count_tree import ReleasedTree
-from dpcore.postprocess.group_tree import GroupTree, tree_of
+from dpcore.postprocess.group_tree import GroupTree, fit_group_tree
 from dpcore.postprocess.simplex import project, systematic_sample
 from dpcore.text import read_toml
 
@@ -84,7 +84,7 @@ def codes_by_value(values: Frontier, size: int) -> Ints:
 
 
 def most_general_values(column: Column) -> Frontier:
-    """Return a column's most general values, from which a descent starts.
+    """Return a column's most general values, from which top-down specialization starts.
 
     A categorical column has its taxonomy's root. A numeric column has one interval of all bins,
     whatever its taxonomy, and "missing" as a second value if the column has missing values.
@@ -104,6 +104,7 @@ class Descent:
     """
 
     def __init__(self, table: PrivateTable, target: str, rated_by: SplitScore, *, max_leaves: int, paper: bool) -> None:
+        """Start from the most general values of all columns but the class."""
         self.table, self.target, self.max_leaves, self.paper = table, target, max_leaves, paper
         self.frontier = {column.name: most_general_values(column) for column in table.schema if column.name != target}
         # columns and the names of their values that were specialized
@@ -111,7 +112,7 @@ class Descent:
         self.spent: Epsilon = exact(0.0)  # the methods that specialize add to this sum
         self.classes = table.schema[target].size
         # arguments of every score of this descent
-        self.score_options: dict[str, Any] = {"target": target, "classes": self.classes, "rated_by": rated_by}
+        self.score_options: dict[str, Any] = {"target": target, "classes": self.classes, "table_score": rated_by}
 
     @property
     def numeric_columns(self) -> list[str]:
@@ -125,7 +126,7 @@ class Descent:
         return cells // values * (values - 1 + parts) <= self.max_leaves
 
     def candidates(self) -> Iterator[tuple[str, TreeValue]]:
-        """Yield each column and value that may be specialized next within `max_leaves`."""
+        """Yield each (column, value) that may be specialized next within `max_leaves`."""
         for name, values in self.frontier.items():
             for value in values:
                 if value.children and self.fits_leaf_cap(name, len(value.children)):
@@ -184,6 +185,7 @@ class PartitionWalk:
     def __init__(
         self, schema: Schema, target: str | None, *, max_leaves: int, fanout: int = 2, max_splits: float = inf
     ) -> None:
+        """Start from a partition with one cell that holds all rows."""
         self.schema, self.target = schema, target
         self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
         if target is not None:  # one level below the root, whatever its taxonomy
@@ -210,7 +212,7 @@ class PartitionWalk:
         return found
 
     def _next_level(self, name: str) -> int:
-        """Return the next level of a column's taxonomy that has more nodes; else the present level."""
+        """Return the column's next taxonomy level with more nodes; else the present level."""
         tree, level = self.trees[name], self._level[name]
         finer = (t for t in tree.levels if t > level and len(tree.level(t)) > len(tree.level(level)))
         return next(finer, level)
@@ -227,7 +229,7 @@ class PartitionWalk:
             self.split(self.target)
 
     def clique_after(self, name: str) -> tuple[str, ...]:
-        """Return the columns of `recode_levels`, class included, that make the cells if `name` is split."""
+        """Return the recoded columns whose values make the cells once `name` is split."""
         others = [(other, level) for other, level in self._level.items() if level and other not in (name, self.target)]
         last = [(self.target, 1)] if self.target else []
         return tuple(level_column(*step) for step in [*others, (name, self._next_level(name)), *last])
@@ -265,7 +267,7 @@ class PartitionWalk:
         return len(tree.level(level)) / len(tree.level(level - 1))
 
     def recode_levels(self, table: PrivateTable, steps: Sequence[LevelStep]) -> PrivateTable:
-        """Return the private rows recoded: per step, a column with the taxonomy node of the row's value.
+        """Return recoded private rows: per step, a column with the taxonomy node of each value.
 
         Each step names a column and a level of its taxonomy.
         """
@@ -277,7 +279,7 @@ class PartitionWalk:
 
 
 def level_column(name: str, level: int) -> str:
-    """Return the name of a column at a level of its taxonomy, for `recode_levels` and the ledger."""
+    """Return the name of a column recoded to a taxonomy level, such as "age (level 2)"."""
     return f"{name} (level {level})"
 
 
@@ -311,11 +313,11 @@ class GeneralizingSynthesizer(Synthesizer):
             self.leaf_counts_ = fitted.non_negative()[-1] if non_negative else fitted.counts[-1]
         else:
             leaves = tree.noisy[-1]
-            total = float(tree.noisy[0][0]) if tree.measured[0] else total
+            total = float(tree.noisy[0][0]) if tree.measured_levels[0] else total
             self.leaf_counts_ = project(leaves, leaves.sum()) if non_negative else leaves
         self.rows_ = max(total, 0.0)
 
-    def generalized(self) -> pd.DataFrame:
+    def generalized_rows(self) -> pd.DataFrame:
         """Return the published generalized rows as a DataFrame.
 
         There is a column of block names per split column, and a last column of whole counts.
@@ -323,6 +325,7 @@ class GeneralizingSynthesizer(Synthesizer):
         return self.tree_.rows(self.leaf_counts_)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Return `n` rows drawn from the leaves in proportion to their published counts."""
         weights = self.leaf_counts_
         if (weights < 0).any():
             weights = project(weights, weights.sum())
@@ -356,10 +359,12 @@ class Specializer(PrivateEstimator):
     steps_: list[tuple[str, str]] = fitted_field()
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return the size and noise variance of the groups' counts, for a forecast."""
         target = self._target(table.schema, self.target)
         return [round_robin_leaves(table, exact(self.epsilon) / 2, target, self.rounds, self.max_leaves)]
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the class has more values than `max_leaves` allows."""
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _release_groups(self, table: PrivateTable, rated_by: SplitScore, progress: Progress) -> ReleasedTree:
@@ -401,6 +406,7 @@ class SpecializingSynthesizer(Specializer, GeneralizingSynthesizer):
     score: str = choice(default="Max", options=SCORES)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Release counts of the specialized groups, and store them for sampling."""
         self._store_tree(self._release_groups(table, SCORES[self.score], progress))
 
 
@@ -430,10 +436,12 @@ class GroupClassifier(Specializer, PrivateClassifier):
     classifier_: GroupTree = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Release counts of the specialized groups, and learn the decision tree from them."""
         self.tree_ = tree = self._release_groups(table, CRITERIA[self.criterion], progress)
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
         progress(0.9, phrase("Learning a tree from the groups"))
-        self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, self.target_, deviation=tree.variances[-1] ** 0.5)
+        deviation = tree.variances[-1] ** 0.5
+        self.classifier_ = fit_group_tree(tree.leaves, self.leaf_counts_, self.target_, deviation=deviation)
 
 
 def check_leaves(max_leaves: int, classes: int) -> None:
@@ -443,7 +451,7 @@ def check_leaves(max_leaves: int, classes: int) -> None:
 
 
 def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
-    """Return the share of the counts' epsilon that the leaves need under "leaves first".
+    """Return the leaves' share of the counts' epsilon, for level shares "leaves first".
 
     This is the smallest share whose noise has at most `DEVIATION_RATIO` times the standard
     deviation that all of epsilon would give. A least-squares estimate is at least as good as the
@@ -463,7 +471,10 @@ def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
 def round_robin_leaves(
     table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int, max_splits: float = inf
 ) -> Measurement:
-    """Return the measurement of the leaves at epsilon `share`, as if columns were split in turn."""
+    """Return the shape and variance of the leaves' counts at epsilon `share`, for a forecast.
+
+    The shape is as if columns were split in turn, because the real splits are not known.
+    """
     shape = leaf_shape(table.schema, target, rounds, max_leaves, max_splits)
     return Measurement(tuple(range(len(shape))), shape, table.cell_variance(share), prod(shape), merges=True)
 

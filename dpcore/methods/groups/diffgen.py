@@ -97,10 +97,14 @@ class TopDownSpecializer(Specializer):
         return share
 
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
+        """Specialize one chosen value, and choose split points of an interval's halves.
+
+        Returns False if no value is left.
+        """
         candidates, schema = list(descent.candidates()), descent.table.schema
         if candidates:
             splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in candidates]
-            score = Specialization(**descent.score_options, divisions=splits)
+            score = Specialization(**descent.score_options, splits=splits)
             name, value = candidates[descent.choose_unless_single(len(candidates), score, share)]
             children = value.children
             if schema[name].numeric and any(len(half.codes) > 1 for half in children):
@@ -154,13 +158,16 @@ def choose_halves(descent: Descent, table: PrivateTable, name: str, value: TreeV
         elif len(present) > 1:
             split_points, worthless = list(range(low + 1, int(present[-1]) + 1)), int(present[0])
     options = descent.score_options | {"column": name, "low": low, "high": high}
-    score = IntervalSplit(**options, places=split_points, worthless_below=worthless)
+    score = IntervalSplit(**options, points=split_points, worthless_below=worthless)
     point = split_points[descent.choose(score, epsilon, table)]
     return replace(value, children=value.split_at(table.schema[name], point))
 
 
 def choose_halves_in_parallel(descent: Descent, name: str, value: TreeValue, epsilon: Epsilon) -> Frontier:
-    """Return an interval's two halves, each with halves of its own that are chosen in parallel."""
+    """Return the two halves of an interval, each with halves at a privately chosen split point.
+
+    The halves hold different records, so both choices together cost `epsilon`.
+    """
     table, side = descent.table, "side"
     where = codes_by_value(value.children, table.schema[name].size)
     while side in table.schema.names:

@@ -66,10 +66,14 @@ class OneChoiceSpecializer(Specializer):
     provable_published = phrase("epsilon")
     paper = "003"
     reconstruction_note = phrase(
-        "The source was not available to us: its claim as shown is our reading of what others say of it."
+        "The source was not available to us: the claim shown here is our reading of descriptions by others."
     )
 
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
+        """Specialize by one choice among values with children and split points of intervals.
+
+        Returns False if no candidate is left.
+        """
         schema, values = descent.table.schema, list(descent.candidates())
         numeric = [name for name in descent.numeric_columns if descent.fits_leaf_cap(name, 2)]
         intervals = [(name, value) for name in numeric for value in descent.frontier[name] if len(value.codes) > 1]
@@ -77,7 +81,7 @@ class OneChoiceSpecializer(Specializer):
         points = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]
         if values or points:
             splits = [(name, codes_by_value(value.children, schema[name].size)) for name, value in values]
-            score = Specialization(**descent.score_options, divisions=splits, intervals=spans)
+            score = Specialization(**descent.score_options, splits=splits, intervals=spans)
             chosen = descent.choose_unless_single(len(values) + len(points), score, share)
             if chosen < len(values):
                 name, value = values[chosen]
@@ -97,7 +101,7 @@ class DTDiff(OneChoiceSpecializer, GroupClassifier):
 
     title = "DT-Diff"
     survey_row = SURVEY_ROW
-    best_for = "a tree, one choice per round"
+    best_for = "a tree from one-step choices"
     presets = presets_of(PAGES, "DTDiff")
 
 
@@ -107,5 +111,5 @@ class DTDiffRows(OneChoiceSpecializer, SpecializingSynthesizer):
     Zhu et al. 2013, reconstructed: as claimed, and corrected. See the module for steps and privacy.
     """
 
-    best_for = "generalized rows, one choice per round"
+    best_for = "rows from one-step choices"
     presets = presets_of(PAGES, "DTDiffRows")

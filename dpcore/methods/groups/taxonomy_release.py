@@ -191,22 +191,25 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     level_epsilons_: list[float] = fitted_field()
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the class or the score does not fit the schema."""
         target = self._class(schema)
         if target is not None:
             check_leaves(self.max_leaves, schema[target].size)
             self._check_score(CRITERIA[self.score], schema)
 
     def _class(self, schema: Schema) -> str | None:
+        """Return the class column that guides the choices; None if columns take turns."""
         known = schema.target if self.target is None else self.target
         return self._target(schema, self.target) if self.with_class and known is not None else None
 
     @property
     def _max_splits(self) -> float:
-        """The most splits of one column, inf for no limit."""
+        """Largest number of splits of one column; inf without a limit."""
         most = self.max_per_attribute or (1 if self._published else "levels")
         return inf if most == "levels" else float(most)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Split columns, count the cells of the levels, and make the counts consistent."""
         schema, total = table.schema, exact(self.epsilon)
         self.target_ = self._class(schema)
         progress(0.0, phrase("Splitting columns"))
@@ -224,12 +227,13 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         self._store_tree(tree, consistency=self.consistency, non_negative=self.non_negative)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return the size and noise variance of the leaves' counts, for a forecast."""
         target = self._class(table.schema)
         share = exact(self.epsilon) * (1 if target is None else 1 - exact(self.selection_share))
         return [round_robin_leaves(table, share, target, self.iterations, self.max_leaves, self._max_splits)]
 
     def _split_all(self, walk: PartitionWalk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
-        """Split columns in turn, or with a class by exponential mechanisms; return the epsilon spent.
+        """Split columns in turn, or with a class by private choices; return the epsilon spent.
 
         A single candidate needs no choice and costs nothing.
         """
@@ -240,6 +244,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         claimed = 1.0 if self._published and self.score == "Max" else None
 
         def choose(names: list[str]) -> str:
+            """Return the column to split, by the exponential mechanism, and add its epsilon."""
             nonlocal spent
             done = len(walk.steps)
             progress(0.7 * done / self.iterations, DONE.format(done=done, iterations=self.iterations))

@@ -29,15 +29,15 @@ from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.mechanisms.scores import xlog2
 from dpcore.methods.base import Measurement, PrivateClassifier, clique_measurement
 from dpcore.methods.parameters import controls_of, fitted_field, number, text, whole
-from dpcore.postprocess.forest import Forest, with_counts
-from dpcore.postprocess.reports import Item, Questionnaire, Recoded, Reports
+from dpcore.postprocess.forest import Forest, replace_leaf_counts
+from dpcore.postprocess.reports import Item, Questionnaire, Recodings, Reports
 from dpcore.rows import NumberRule
 from dpcore.text import read_toml
 
 Ranges = Mapping[int, tuple[float, float]]
 LEAST = 1e-9  # bits of entropy; a node with less has a single class
 NODE = phrase("Growing the tree: level {level:d}, node {node:d}")
-Survey = tuple[Questionnaire, Mapping[Item, str], Schema, Recoded]
+Survey = tuple[Questionnaire, Mapping[Item, str], Schema, Recodings]
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 REASONS = PAGES["reasons"]
@@ -69,6 +69,7 @@ class LocalClassifier(PrivateClassifier):
     reports_: Reports = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Collect the randomized reports, and learn from them."""
         progress(0.0, phrase("Collecting randomized reports"))
         self.reports_ = self._collect(table)
         self.noise_label_ = self._noise_label()
@@ -92,11 +93,12 @@ class LocalClassifier(PrivateClassifier):
         """
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        """Return the marginals that category reports estimate, with variances, for a forecast."""
         questions, _, schema, _ = self._survey(table)
         found, rows = list[Measurement](), table.public_rows or 1
         for item, channel in questions.channels.items():
             if isinstance(channel, CategoryChannel):
-                share = questions.asked / max(len(questions.optional), 1)
+                share = questions.n_optional / max(len(questions.optional), 1)
                 people = rows * (share if item in questions.optional else 1.0)
                 variance = channel.variance(np.full(channel.size, 1 / channel.size), people).mean()
                 columns = [schema.index(name) for name in item]
@@ -174,13 +176,13 @@ class LocalClassifier(PrivateClassifier):
         return f"{mechanisms[:1].upper()}{mechanisms[1:]}; {source}"
 
     def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
-        """Return, by column position, the rule that replaces missing numbers by the range's middle."""
+        """Return, by column position, a rule that sets missing numbers to the range's middle."""
         found: dict[int, NumberRule] = {}
         for position, column in enumerate(schema):
             if column.numeric:
                 low, high = float(column.lower or 0.0), float(column.upper or 0.0)
                 if high - low > WIDEST:
-                    raise ParameterError(f"The bounds of {column.name!r} are too far apart.", "Declare narrower ones.")
+                    raise ParameterError(f"The bounds of {column.name!r} are too wide.", "Declare narrower bounds.")
                 found[position] = partial(np.nan_to_num, nan=(low + high) / 2)
         return found
 
@@ -283,8 +285,8 @@ def grow(
     """Grow one tree level by level, and return it as a forest of one tree.
 
     `classes` and `state` belong to the root. `best_split` returns a node's split, or None for a
-    leaf; `prepare` is called with the nodes of each level before. `splits` has the arguments `cuts`
-    and `children` of `attributes_of`. Inner nodes show the sums of their leaves.
+    leaf. `prepare` is called with the nodes of a level before their splits are chosen. `splits` has
+    the arguments `cuts` and `children` of `attributes_of`. Inner nodes show sums of their leaves.
     """
     attributes = attributes_of(schema, target, **splits)
     people = np.maximum(classes, 0.0)
@@ -316,7 +318,7 @@ def grow(
     columns: dict[str, Any] = {name: np.array([getattr(node, name) for node in nodes]) for name in names}
     columns |= {"cut": columns.pop("point"), **splits}
     forest = Forest.from_parents(**columns, schema=schema, target=target, vote="probability")
-    return replace(with_counts(forest, forest.classes), probabilities=forest.probabilities)
+    return replace(replace_leaf_counts(forest, forest.classes), probabilities=forest.probabilities)
 
 
 def shares(classes: Floats, otherwise: Floats) -> Floats:

@@ -15,7 +15,7 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import TRR, Channel, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import RECONSTRUCTIONS, Item, Reports, most_likely, shares
-from dpcore.postprocess.resolution import MergeRule, merge_bins, raise_to_floor, shrunk, spread
+from dpcore.postprocess.resolution import MergeRule, merge_bins, raise_to_floor, shrink_conditionals, spread_evenly
 from dpcore.postprocess.simplex import project
 
 ESTIMATORS = ("shrink", *RECONSTRUCTIONS)
@@ -31,7 +31,7 @@ def fit_bayes(
 ) -> Bayes:
     """Return a naive Bayes classifier estimated from reports of each column, or of (class, column).
 
-    `reconstruction` is "shrink" (`shrunk`) or an option of `shares`. `alpha` records are added to
+    `reconstruction` is "shrink" (`shrink_conditionals`) or an option of `shares`. `alpha` records are added to
     every value of a column by class. `as_published` takes the paper's variance. `least` is a key of
     `LEAST_DEVIATIONS`, for noisy numbers. The rows have the columns of the reports, but values may
     have been merged before people reported (`resolution`).
@@ -48,11 +48,11 @@ def fit_bayes(
             normals[name] = moments(reports, item, (target,), least, as_published=as_published)
             continue
         if reconstruction == "shrink":
-            found = shrunk(*joint_shares(reports, target, item, prior), prior, alpha)
+            found = shrink_conditionals(*joint_shares(reports, target, item, prior), prior, alpha)
         else:
             # no value has probability 0
             found = raise_to_floor(shares(joint_counts(reports, target, item, reconstruction) + alpha))
-        marginals[name] = raise_to_floor(spread(found, rules[name])) if name in rules else found
+        marginals[name] = raise_to_floor(spread_evenly(found, rules[name])) if name in rules else found
     return Bayes(schema, target, prior, marginals, normals)
 
 
@@ -166,7 +166,7 @@ def moments(reports: Reports, item: Item, by: Item, least: str, *, as_published:
     assert isinstance(channel, TRR)
     low, high = float(column.lower or 0.0), float(column.upper or 0.0)
     middle, widest = (low + high) / 2, ((high - low) / 2) ** 2
-    label, group, y = reports.category(by), reports.values[by][reports.who(item)], reports.values[item]
+    label, group, y = reports.category(by), reports.values[by][reports.positions(item)], reports.values[item]
     found = np.tile([middle, widest], (label.size, 1))
     if not np.isfinite(channel.scale) or not len(y):
         return found
@@ -179,7 +179,7 @@ def moments(reports: Reports, item: Item, by: Item, least: str, *, as_published:
         centered = y - middle  # squares of numbers around 0 lose fewer digits
         squares = centered**2 - channel.moments[3]
         sums = [np.bincount(group, weights=w, minlength=label.size) for w in (np.ones_like(y), centered, squares)]
-        count, first, second = reports.regrouped(np.stack(sums, axis=1), by).T
+        count, first, second = reports.estimate_by_group(np.stack(sums, axis=1), by).T
         count = np.maximum(count, 1.0)
         found = np.stack([middle + first / count, second / count - (first / count) ** 2], axis=1)
     found[:, 0] = np.clip(found[:, 0], low, high)

@@ -136,6 +136,7 @@ class DTCRD(LocalTree):
     distributions_: dict[str, list[list[float]]] = fitted_field()
 
     def _survey(self, table: PrivateTable) -> Survey:
+        """Return the questions to people, about all numbers with a range and the class."""
         schema, paper = table.schema, self._published
         target = self._target(schema, self.target)
         ends = {c.name: (float(c.lower or 0.0), float(c.upper or 0.0)) for c in schema if c.numeric}
@@ -151,12 +152,14 @@ class DTCRD(LocalTree):
         return Questionnaire(channels), reasons, schema, ()
 
     def incompatibility(self, reports: Reports) -> str:
+        """Return why DTCRD cannot learn from `reports`, or an empty text if it can."""
         label, numbers = reports.channels.get((reports.target,)), noisy_numbers(reports)
         if reports.recoded or reports.asked or not isinstance(label, KeepOrDraw) or not numbers:
             return "The method needs the class of every person, and numbers with added noise."
         return ""
 
     def _learn(self, progress: Progress) -> None:
+        """Reconstruct the distributions of numbers, and build the tree."""
         builder = IntervalTreeBuilder(self.reports_, self.reports_.target, self.variant, self.intervals)
         self.distributions_ = {name: shares.tolist() for name, shares in builder.distributions.items()}
         self.forest_ = builder.build(self._stop_rule(), progress)
@@ -171,7 +174,7 @@ class NodePeople:
 
 
 class IntervalTreeBuilder:
-    """Builds a decision tree from reports of a class and of numbers that are assigned to intervals.
+    """Builder of a decision tree from reports of a class, and of numbers assigned to intervals.
 
     Numbers are reported by `TRR` with Laplace noise or by `AdditiveNoise`, the class by a channel
     whose reports are classes. `distributions` has the shares of each column's intervals among all
@@ -185,6 +188,7 @@ class IntervalTreeBuilder:
     """
 
     def __init__(self, reports: Reports, target: str, variant: str, intervals: int | None = None) -> None:
+        """Reconstruct distributions of all numbers in `reports`, and assign people to intervals."""
         schema = reports.schema
         self.schema, self.target, self.variant, self.people = schema, target, variant, reports.people
         self.label, self.channel = reports.values[(target,)].astype(np.intp), reports.category((target,))

@@ -123,11 +123,13 @@ class DTPD(LocalTree):
     certainty: float = number(default=3.0)
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the schema does not fit, or `theta` is 1/2."""
         super()._check(schema)
         if self.theta == 0.5:
             raise ParameterError("'theta' must not be 1/2, where reports carry no information.", "Try 0.7.")
 
     def _survey(self, table: PrivateTable) -> Survey:
+        """Return one question to people per bit, and the rules that turn columns into bits."""
         schema = table.schema
         encoding = BitEncoding(schema, self._target(schema, self.target))
         items, paper = families(encoding.schema.names), self._published
@@ -138,6 +140,7 @@ class DTPD(LocalTree):
         return questions, reasons, encoding.schema, encoding.rules
 
     def incompatibility(self, reports: Reports) -> str:
+        """Return why DTPD cannot learn from `reports`, or an empty text if it can."""
         encoding = BitEncoding(reports.source, reports.target)
         thetas = {channel.p if isinstance(channel, Warner) else None for channel in reports.channels.values()}
         items, pairs = families(encoding.schema.names), zip(encoding.rules, reports.recoded, strict=False)
@@ -152,6 +155,7 @@ class DTPD(LocalTree):
         return "" if fits else "The method needs one randomized bit for every column."
 
     def _learn(self, progress: Progress) -> None:
+        """Estimate shares of conjunctions of bits, and grow the tree by ID3."""
         reports, paper = self.reports_, self._published
         encoding, items = BitEncoding(reports.source, reports.target), [*reports.channels]
         channel = reports.channels[items[0]]
@@ -172,6 +176,7 @@ class BitEncoding:
     """
 
     def __init__(self, source: Schema, target: str) -> None:
+        """Derive the bits of all columns but `target`, and the bits that encode its classes."""
         self.source, self.target, columns = source, target, list[Column]()
         self.rules: list[tuple[str, NDArray[np.int64]]] = []
         self.bit_of: dict[int, int] = {}
@@ -204,6 +209,7 @@ class ConjunctionShares:
     """
 
     def __init__(self, bits: NDArray[Any], groups: Sequence[Sequence[int]], theta: float) -> None:
+        """Count distinct records of `bits`; `groups` were kept with probability `theta`."""
         packed = np.packbits(bits.astype(bool), axis=1)
         _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
         self.people = len(bits)
@@ -227,7 +233,7 @@ class ConjunctionShares:
         return found
 
     def share(self, literals: Mapping[int, int]) -> float:
-        """Return the unbiased share of people for whom a conjunction holds, perhaps outside [0, 1]."""
+        """Return the unbiased share of people with given bits (bit: value), maybe below 0."""
         return self.mean(self.weights(literals))
 
     def mean(self, weights: Floats) -> float:
@@ -260,12 +266,14 @@ def id3(shares: ConjunctionShares, encoding: BitEncoding, stop: StopRule, progre
     """
 
     def class_shares(literals: Mapping[int, int]) -> Floats:
+        """Return the share of people of each class among all for whom `literals` hold."""
         return np.clip([shares.share({**literals, **own}) for own in encoding.classes], 0.0, 1.0)
 
     # of two classes, both have the same certainty
     tested = encoding.classes[:1] if len(encoding.classes) == 2 else encoding.classes
 
     def best_split(node: Node) -> LocalSplit | None:
+        """Return the split by the bit of largest information gain; None for a leaf."""
         best, most = None, 0.0
         for position, bit in encoding.bit_of.items():
             if bit in node.state:

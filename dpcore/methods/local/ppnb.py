@@ -35,7 +35,7 @@ Steps, corrected (mode="corrected", "PPNB-LDP"): all reports of one person cost 
   3  The joint marginal of class and value is M_class^-1 O M_value^-T, with O the
      counts of reports: this inverts both channels. Unbiased counts can be
      negative. They are projected, clipped, or replaced by the most likely ones.
-     Differences that noise alone explains are shrunk away (`resolution.shrunk`,
+     Differences that noise alone explains are shrunk away (`shrink_conditionals`,
      by the public variance).                                                     post-processing
 
 Steps, non-private naive Bayes: the baseline of PPNB, without privacy and without a claim
@@ -44,7 +44,7 @@ Steps, non-private naive Bayes: the baseline of PPNB, without privacy and withou
   2  Steps 4 and 5 as published. With alpha=1 the probabilities are those of
      scikit-learn's CategoricalNB.                                                post-processing
 
-Privacy   Local: the bound holds for everything that a person sends, whoever collects it.
+Privacy   Local: the bound holds for everything that a person sends, against every collector.
   Public    the schema, its bounds and bins; the rules; who takes part.
   1, 2      A report's epsilon is the largest log ratio of its probabilities under two values
             (`randomizers`).
@@ -103,7 +103,7 @@ from dpcore.methods.parameters import (
 )
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Item, Questionnaire, Reports
-from dpcore.postprocess.resolution import MergeRule, affordable_bins, merging
+from dpcore.postprocess.resolution import MergeRule, affordable_bins, make_merge_rule
 from dpcore.text import number as rounded_up
 
 CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
@@ -135,9 +135,9 @@ def answer_epsilon_note(method: Any, schema: Schema) -> str:
 
 
 def n_questions_names(method: Any, schema: Schema) -> dict[int, str]:
-    """Return the texts of the options for `n_questions`, the columns that a person reports; 0: all."""
+    """Return the options for the number of columns that each person reports, as texts; 0: all."""
     most = len(schema) - ((method.target or schema.target) is not None)
-    some = {m: say("{m:,} of {most:,}", m=m, most=most) for m in range(1, min(most - 1, 6) + 1)}
+    some = {m: say("{m:,} of {most:,} columns", m=m, most=most) for m in range(1, min(most - 1, 6) + 1)}
     return {**some, 0: phrase("All columns")}
 
 
@@ -224,11 +224,13 @@ class PPNB(LocalClassifier):
     bayes_: Bayes = fitted_field()
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the schema does not fit, or `pairs` and `numbers` conflict."""
         super()._check(schema)
         if self._paired and self.numbers == "moments":
             raise ParameterError("With 'pairs', numbers must be reported as bins.", "Use numbers='bins'.")
 
     def _survey(self, table: PrivateTable) -> Survey:
+        """Return the questions to people, in corrected mode about columns with merged bins."""
         schema = table.schema
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
@@ -242,6 +244,7 @@ class PPNB(LocalClassifier):
         return questions, reasons, merged, [*rules.items()]
 
     def incompatibility(self, reports: Reports) -> str:
+        """Return why naive Bayes cannot learn from `reports`, or an empty text if it can."""
         target, rules = reports.target, dict(reports.recoded)
         if reports.recoded and (
             [name for name, _ in reports.recoded] != [*reports.source.names]
@@ -253,12 +256,12 @@ class PPNB(LocalClassifier):
         items = [item for item in reports.channels if item != (target,)]
         if label is None and all(len(item) == 2 and item[0] == target for item in items):
             return ""
-        one_column = all(len(item) == 1 for item in items)
-        if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or not one_column:
+        if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or any(len(item) > 1 for item in items):
             return "The method needs the class of every person, reported as one of its values."
         return ""
 
     def _learn(self, progress: Progress) -> None:
+        """Estimate distributions by class from the reports."""
         check_channels(self.reports_.channels, self.reconstruction)
         progress(0.5, phrase("Estimating distributions from reports"))
         reconstruction = self.reconstruction or ("clip" if self._published else "shrink")
@@ -283,7 +286,7 @@ class PPNB(LocalClassifier):
         n_columns = min(self.n_questions or len(names), len(names))
         _, each = self._shares(n_columns, self._paired)
         bins = affordable_bins(rows * n_columns / len(names), float(each), schema[target].size)
-        return {column.name: merging(column, bins) for column in schema}
+        return {column.name: make_merge_rule(column, bins) for column in schema}
 
     def _published_questions(self, schema: Schema, target: str) -> Questionnaire:
         """Return the paper's questions and randomizers; the sets A and B are drawn publicly."""
@@ -294,13 +297,13 @@ class PPNB(LocalClassifier):
             if column.name == target:
                 channels[(target,)] = ERRPH(column.size, p0=1.0)
             elif column.numeric:
-                channels[(column.name,)] = TRR.drawn(self.factors, self.offsets, rng)
+                channels[(column.name,)] = TRR.from_normal(self.factors, self.offsets, rng)
             else:
                 channels[(column.name,)] = ERRPH(column.size, p0=next(truths))
         return Questionnaire(channels)
 
     def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
-        """Return the questions of corrected mode; all reports of one person spend epsilon together."""
+        """Return the questions of corrected mode; a person's reports spend epsilon together."""
         n_columns = min(self.n_questions or len(names), len(names))
         paired = self._paired and bool(names)
         own, each = self._shares(n_columns, paired)
@@ -318,7 +321,10 @@ class PPNB(LocalClassifier):
         return Questionnaire(channels, optional, n_columns if optional else 0)
 
     def _shares(self, n_columns: int, paired: bool) -> tuple[Epsilon, Epsilon]:
-        """Return the epsilon of the class's report, and of each of a person's `n_columns` reports."""
+        """Return the epsilon of the class's report, and of each of a person's `n_columns` reports.
+
+        If class and column are `paired`, the class has no report of its own, and epsilon 0.
+        """
         if paired:
             return exact(0), shares_of(self.epsilon, n_columns)[0]
         whole, share = exact(self.epsilon), self.class_share
@@ -358,11 +364,13 @@ class NonPrivateNaiveBayes(LocalClassifier):
     bayes_: Bayes = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Learn from the true answers, which are not stored."""
         progress(0.0, phrase("Counting values by class"))
         reports = self._collect(table)  # true answers, not stored
         self.bayes_ = fit_bayes(reports, reconstruction="clip", alpha=self.alpha, as_published=False)
 
     def _survey(self, table: PrivateTable) -> Survey:
+        """Return questions that everyone answers truthfully."""
         channels: dict[Item, Channel] = {}
         for column in table.schema:
             number = self.numbers == "moments" and column.numeric
@@ -371,4 +379,4 @@ class NonPrivateNaiveBayes(LocalClassifier):
         return Questionnaire(channels), dict.fromkeys(channels, REASONS["truth"]), table.schema, ()
 
     def measurements(self, table: PrivateTable) -> None:
-        return None
+        """Return None, because the baseline adds no noise."""

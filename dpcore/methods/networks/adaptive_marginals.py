@@ -44,7 +44,7 @@ Privacy
             and never exceeded (`accounting.currency`).
   Sum       Epsilon. With a delta, the same holds of rho: s is that of an epsilon with as much noise
             in 2 d marginals, step 1 divides by the power 2/3 of the cells, and later shares are
-            larger (`PrivacyMeasure.balance`).
+            larger (`PrivacyMeasure.allocation_power`).
 
 Where it comes from   Rounds and the penalty per cell: AIM. Merging of rare values: MST. Maximum
           entropy over a junction tree: Private-PGM. Noise for several histograms at once: Hardt and
@@ -85,7 +85,7 @@ from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Clique, Edge
 from dpcore.postprocess.max_entropy import MaximalEntropy, merge_values, project_near
-from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors, towards
+from dpcore.postprocess.resolution import ENOUGH, MOST, Resolution, neighbors, shrink_towards
 from dpcore.postprocess.simplex import TRACE, project
 
 Levels = tuple[int, int]
@@ -132,7 +132,7 @@ class MarginalPlan:
         `classes` is the number of classes, 0 without a class column.
         """
         columns = len(sizes)
-        noise = measure.error(measure.scale(budget / (2 * columns), measure.histogram(relation)))
+        noise = measure.mean_abs_error(measure.scale(budget / (2 * columns), measure.histogram_sensitivity(relation)))
         strength = 2 * rows / (columns * max(noise, 1 / MOST_SCALE))
         if strength < FEWEST or sum(size > 1 for size in sizes) < 2:
             return cls(Fraction(1), 0, False, 0)
@@ -140,11 +140,10 @@ class MarginalPlan:
         above = strength - 3
         later = 0.85 * above / (above + 40) if not with_class else 0.8 * above / (above + 60)
         # `later` is for pure epsilon; in rho noise falls more slowly
-        odds = (later / (1 - later)) ** (2 * measure.balance)
+        odds = (later / (1 - later)) ** (2 * measure.allocation_power)
         rounds = min(2.5, 0.12 * strength**0.55) * (0.6 if with_class else 1.0) * (columns - 1)
         of_class = min(max(round(0.4 * rounds), 1), 3) if classes > 1 and not with_class else 0
-        one_ways = 1 - Fraction(round(100 * odds / (1 + odds)), 100)
-        return cls(one_ways, max(round(rounds), 1), with_class, of_class)
+        return cls(1 - Fraction(round(100 * odds / (1 + odds)), 100), max(round(rounds), 1), with_class, of_class)
 
 
 class AdaptiveMarginals(MaxEntropySynthesizer):
@@ -178,6 +177,7 @@ class AdaptiveMarginals(MaxEntropySynthesizer):
     target: str | None = text(default=None)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Measure all columns, then in rounds the pairs that the model gets most wrong."""
         schema, budget, at = table.schema, self._budget(table), self._class_index(table.schema)
         progress(0.0, phrase("Measuring columns"))
         rough, spent = count_rows(table, budget * ROUGH)
@@ -190,11 +190,9 @@ class AdaptiveMarginals(MaxEntropySynthesizer):
             progress(0.1 + 0.8 * done / plan.rounds, MEASURED.format(done=done, rounds=plan.rounds))
             done += rounds.run_round(at if done < plan.of_class else -1, plan.rounds - done)
         rounds.model.fit(LAST_SWEEPS)
-        pairs = [pair for pair, _ in rounds.pair_losses]
-        losses = [*columns.losses, *rounds.pair_losses]
-        groups = [own.groups for own in rounds.resolutions]
-        counts = [own.margin for own in rounds.resolutions]
-        self._set_model(schema, rounds.model, columns.rows, groups, pairs, losses, counts)
+        pairs, losses = [pair for pair, _ in rounds.pair_losses], [*columns.losses, *rounds.pair_losses]
+        groups, released = [own.groups for own in rounds.resolutions], [own.marginal for own in rounds.resolutions]
+        self._set_model(schema, rounds.model, columns.rows, groups, pairs, losses, released)
 
     def _plan(self, table: PrivateTable, rows: float, at: int) -> MarginalPlan:
         """Return the plan for a number of rows; `at` is the class column's position, or -1."""
@@ -203,6 +201,7 @@ class AdaptiveMarginals(MaxEntropySynthesizer):
         return MarginalPlan.for_budget(rows, budget, measure, table.relation, sizes, classes)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return the planned marginals: every column, and for each round some pair of columns."""
         schema, rows = table.schema, float(table.public_rows or 1)
         budget, at = self._budget(table), self._class_index(schema)
         plan = self._plan(table, rows, at)
@@ -220,16 +219,18 @@ class AdaptiveMarginals(MaxEntropySynthesizer):
         ]
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Sample rows from the model; few rows then exchange values to match its marginals."""
         codes = super()._sample(n, rng)
-        if exchanges.worthwhile(len(codes), self.schema_.sizes):
+        if exchanges.is_worthwhile(len(codes), self.schema_.sizes):
             exchanges.exchange(codes, self._expected_pair_counts(len(codes)), rng)
         return codes
 
 
 class _MeasurementRounds:
-    """Step 3: rounds that choose and measure pairs, and the model that is fitted to them."""
+    """Rounds that choose and measure pairs of columns, and the model that is fitted to them."""
 
-    def __init__(self, table: PrivateTable, columns: ColumnCounts, left: PrivacyLoss, rounds: int):
+    def __init__(self, table: PrivateTable, columns: ColumnCounts, left: PrivacyLoss, rounds: int) -> None:
+        """Prepare the model: single columns, and their marginals with the class if measured."""
         self.table, self.columns, self.pair_losses = table, columns, list[tuple[Edge, float]]()
         # expected counts of pairs that are independent in the model
         self.independent: dict[Candidate, Floats] = {}
@@ -240,10 +241,9 @@ class _MeasurementRounds:
             Resolution(column, marginal, noise, variance)
             for column, marginal, variance in zip(schema, columns.marginals, columns.variances, strict=True)
         ]
-        self.model = MaximalEntropy([own.known / columns.rows for own in self.resolutions])
-        levels = {j: own.levels[0] for j, own in enumerate(self.resolutions)}
-        self.finest = recode_groups(table, levels)
-        # resolutions of each pair of columns, by the marginal's shape: the finest of each shape
+        self.model = MaximalEntropy([own.model_counts / columns.rows for own in self.resolutions])
+        self.finest = recode_groups(table, {j: own.levels[0] for j, own in enumerate(self.resolutions)})
+        # resolutions of each pair of columns, by the shape of the marginal: the finest of each shape
         self.shapes: dict[Edge, dict[tuple[int, int], Levels]] = {}
         for a, b in combinations(range(len(schema)), 2):
             shapes = dict[tuple[int, int], Levels]()
@@ -254,8 +254,7 @@ class _MeasurementRounds:
         for j, joint in columns.with_class_counts.items():
             pair = (min(j, columns.at), max(j, columns.at))
             merges = [self.resolutions[k].levels[0] for k in pair]
-            marginal = joint if j < columns.at else joint.T
-            self._add_table(pair, (0, 0), merge_values(marginal, merges))
+            self._add_table(pair, (0, 0), merge_values(joint if j < columns.at else joint.T, merges))
         self.model.fit(SWEEPS)
 
     def _noise(self, share: PrivacyLoss) -> float:
@@ -272,25 +271,24 @@ class _MeasurementRounds:
         every = list(self._candidates())
         once = [found for found in every if column in found[0]] or every
         many = [rounds for rounds in range(1, min(MOST_ROUNDS, left) + 1) for _ in once]
-        columns, times = self.resolutions, many[-1]
-        merges = [[columns[j].coarser[level] for j, level in zip(*c, strict=True)] for c in once]
-        candidates, expected, merges = once * times, self._expected(once) * times, merges * times
-        balance = self.table.ledger.measure.balance
+        merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in once]
+        candidates, expected, merges = once * many[-1], self._expected(once) * many[-1], merges * many[-1]
+        balance = self.table.ledger.measure.allocation_power
         costs = float(np.median([cells.size for cells in expected])) ** balance
         wrong = (2 * log(max(len(candidates), 2))) ** balance
         choosing = self.share * Fraction(round(100 * wrong / (wrong + costs)), 100)
-        measuring = [self.share * rounds - choosing for rounds in range(1, times + 1)]
-        noise = [PENALTY * self._noise(share) for share in measuring]
-        penalties, factors = [noise[rounds - 1] for rounds in many], [1 / rounds for rounds in many]
+        measuring = [self.share * rounds - choosing for rounds in range(1, many[-1] + 1)]
+        penalties = [PENALTY * self._noise(measuring[rounds - 1]) for rounds in many]
+        factors = [1 / rounds for rounds in many]
         score = DistanceFromMarginals(expected, penalties, merges, factors)
         cliques = column_names(self.table.schema, [pair for pair, _ in candidates])
         chosen = int(self.finest.choose(score, cliques, epsilon=choosing))
         (pair, levels), share = candidates[chosen], measuring[many[chosen] - 1]
-        groups = {j: columns[j].levels[level] for j, level in zip(pair, levels, strict=True)}
+        groups = {j: self.resolutions[j].levels[level] for j, level in zip(pair, levels, strict=True)}
         noisy = recode_groups(self.table, groups).counts([cliques[chosen]], epsilon=share)[0]
         variance = self.table.cell_variance(share)
         self._average_counts(pair, levels, noisy, variance)
-        self._add_table(pair, levels, towards(noisy, expected[chosen], variance))
+        self._add_table(pair, levels, shrink_towards(noisy, expected[chosen], variance))
         self.model.fit(SWEEPS)
         self.pair_losses.append((pair, float(self.share * many[chosen])))
         return many[chosen]
@@ -302,8 +300,7 @@ class _MeasurementRounds:
         """
         model, sizes = self.model, self.model.sizes
         held = junction_tree.pairs_within(model.cliques)
-        largest = junction_tree.largest_with(self.shapes, model.cliques, model.parents, sizes)
-        for pair, cells in largest.items():
+        for pair, cells in junction_tree.largest_clique_cells(self.shapes, model.cliques, model.parents, sizes).items():
             first, second = sizes[pair[0]], sizes[pair[1]]
             for shape, levels in self.shapes[pair].items():
                 grown = max(shape[0] / first, 1.0) * max(shape[1] / second, 1.0)
@@ -312,9 +309,9 @@ class _MeasurementRounds:
 
     def _expected(self, candidates: Sequence[Candidate]) -> list[Floats]:
         """Return the model's counts of every candidate, at the candidate's resolution."""
-        pairs, part = self.model.pairs(), junction_tree.parts(self.model.cliques)
+        pairs, part = self.model.pairs(), junction_tree.connected_parts(self.model.cliques)
         fine, found = dict[Edge, Floats](), list[Floats]()
-        spread = [own.spread for own in self.resolutions]
+        spread = [own.finest_shares for own in self.resolutions]
         for pair, levels in candidates:
             first, second = (self.resolutions[j] for j in pair)
             if part[pair[0]] is not part[pair[1]]:  # independent: equal counts in every round
@@ -334,14 +331,11 @@ class _MeasurementRounds:
         `noisy` is the marginal of `pair` at the resolutions `levels`, with `variance` per cell.
         """
         for axis, (j, level) in enumerate(zip(pair, levels, strict=True)):
-            summed = variance * noisy.shape[1 - axis]
-            self.resolutions[j].average(level, noisy.sum(axis=1 - axis), summed)
-        for given in self.model.given:
-            if set(given.scope) & set(pair):
-                counts = given.table * self.columns.rows
-                given.table = self._fit_shares(counts, given.scope, given.merges)
-        known = self.independent.items()
-        self.independent = {one: table for one, table in known if not set(one[0]) & set(pair)}
+            self.resolutions[j].average(level, noisy.sum(axis=1 - axis), variance * noisy.shape[1 - axis])
+        for given in self.model.targets:
+            if set(given.clique) & set(pair):
+                given.table = self._fit_shares(given.table * self.columns.rows, given.clique, given.merges)
+        self.independent = {known: table for known, table in self.independent.items() if not set(known[0]) & set(pair)}
 
     def _fit_shares(self, counts: Floats, clique: Clique, merges: Sequence[Ints]) -> Floats:
         """Return a marginal as shares of all rows, fitted to the counts of its single columns.
@@ -349,7 +343,7 @@ class _MeasurementRounds:
         `merges` has the merged value of each value of the model, per column of the clique.
         """
         known: dict[Clique, Floats] = {
-            (j,): np.bincount(merge, weights=self.resolutions[j].known).astype(float)
+            (j,): np.bincount(merge, weights=self.resolutions[j].model_counts).astype(float)
             for j, merge in zip(clique, merges, strict=True)
         }
         return project_near(counts, clique, known, self.columns.rows) / self.columns.rows
@@ -359,13 +353,13 @@ class _MeasurementRounds:
         for j, level in zip(clique, levels, strict=True):
             # the marginal separates values that the model has merged
             if level < self.resolutions[j].level:
-                self.model.refine(j, self.resolutions[j].refined(level))
-        merges = [self.resolutions[j].merge_to(level) for j, level in zip(clique, levels, strict=True)]
-        self.model.join(clique, merges, self._fit_shares(counts, clique, merges))
+                self.model.refine(j, self.resolutions[j].refine(level))
+        merges = [self.resolutions[j].merge_map(level) for j, level in zip(clique, levels, strict=True)]
+        self.model.add_target(clique, merges, self._fit_shares(counts, clique, merges))
 
 
 class ColumnCounts:
-    """Step 1: noisy counts of every column, or of every column per class, at a share of epsilon.
+    """Noisy counts of every column, or of every column per class, at a share of the budget.
 
     Rows of different classes are disjoint, so all classes together cost what one class costs (two
     classes where a row may be replaced by one of another class; see `ledger`). In pure epsilon,
@@ -381,6 +375,7 @@ class ColumnCounts:
     """
 
     def __init__(self, table: PrivateTable, share: PrivacyLoss, at: int, known: Estimate) -> None:
+        """Measure the columns of a private table at a privacy loss of `share`."""
         schema, distribution = table.schema, table.ledger.measure.distribution
         others = [j for j in range(len(schema)) if j != at]
         columns = [schema.columns[j] for j in others]
@@ -388,8 +383,7 @@ class ColumnCounts:
         own = parts[0].ledger.share_of(share) if at >= 0 else share
         groups = plan_groups(parts[0], columns, own)  # the same for each class
         answers = [measure_groups(part, columns, own, groups) for part in parts]
-        firsts = [(group.columns[0], group.total) for group in groups]
-        totals = [[(float(tables[i].sum()), each) for i, each in firsts] for tables in answers]
+        totals = [[(float(tables[group.columns[0]].sum()), group.total) for group in groups] for tables in answers]
         self.at, self.losses = at, list[tuple[Clique, float]]()
         # variances of counts; 0 for the class, whose counts are a mean over all groups
         self.variances = [0.0] * len(schema)
@@ -411,8 +405,7 @@ class ColumnCounts:
             likely = partial(likely_histogram, neighbors=neighbors(column), distribution=distribution)
             found = [likely(level, scale, n) for level, n in levels]
             joint = np.column_stack(found)
-            spent = float(share) * float(loss / own) if own else 0.0
-            self.losses.append((tuple(sorted({j, at} - {-1})), spent))
+            self.losses.append((tuple(sorted({j, at} - {-1})), float(share) * float(loss / own) if own else 0.0))
             self.marginals[j], self.variances[j] = joint.sum(axis=1), sum([variance] * len(parts))
             if at >= 0:
                 self.with_class_counts[j] = joint
@@ -439,14 +432,12 @@ def plan_groups(table: PrivateTable, columns: Sequence[Column], share: PrivacyLo
     sizes = tuple(column.size for column in columns)
     if table.ledger.delta:
         losses = shares_of(share, share_weights(table, columns))
-        variances = [table.cell_variance(loss) for loss in losses]
-        each = enumerate(zip(losses, variances, strict=True))
-        return [HistogramGroup([i], loss, [noise], sizes[i] * noise) for i, (loss, noise) in each]
+        own = list(map(table.cell_variance, losses))
+        return [HistogramGroup([i], losses[i], [own[i]], sizes[i] * own[i]) for i in range(len(sizes))]
     found, (merged, weights) = list[HistogramGroup](), group_by_size(sizes)
-    for own, loss in zip(merged, shares_of(share, weights), strict=True):
-        spread = table.histogram_spreads([[columns[i].name] for i in own], loss)
-        variances = [one.cell**2 for one in spread]
-        found.append(HistogramGroup(own, loss, variances, spread[0].total ** 2))
+    for group, loss in zip(merged, shares_of(share, weights), strict=True):
+        noise = table.histogram_spreads([[columns[i].name] for i in group], loss)
+        found.append(HistogramGroup(group, loss, [each.cell**2 for each in noise], noise[0].total ** 2))
     return found
 
 
@@ -475,7 +466,7 @@ def measure_groups(
 
 def share_weights(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
     """Return each column's weight in the split of rho: a power of its number of values."""
-    return [float(column.size) ** table.ledger.measure.balance for column in columns]
+    return [float(column.size) ** table.ledger.measure.allocation_power for column in columns]
 
 
 def average_estimates(estimates: Sequence[Estimate]) -> Estimate:
@@ -486,9 +477,9 @@ def average_estimates(estimates: Sequence[Estimate]) -> Estimate:
     public = [number for number, variance in estimates if not variance]
     if public:
         return public[0], 0.0
-    precision = 1 / np.clip([variance for _, variance in estimates], LEAST, MOST)
-    mean = np.average([number for number, _ in estimates], weights=precision)
-    return float(mean), float(1 / precision.sum())
+    numbers, variances = zip(*estimates, strict=True)
+    precision = 1 / np.clip(variances, LEAST, MOST)
+    return float(np.average(numbers, weights=precision)), float(1 / precision.sum())
 
 
 @lru_cache(maxsize=64)

@@ -103,12 +103,13 @@ class AIM(MaxEntropySynthesizer):
     workload: Sequence[tuple[str, str]] | None = pairs(default=None)
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if a pair of the workload has more than `MOST_TABLE` cells."""
         for pair in self.workload or ():
             if cells_of(tuple(map(schema.index, pair)), schema.sizes) > MOST_TABLE:
-                words = f"The 'workload' has a pair of more than {MOST_TABLE:,} cells."
-                raise ParameterError(words, "Choose pairs of columns with fewer values.")
+                raise ParameterError(f"A pair of the 'workload' has more than {MOST_TABLE:,} cells.", "Choose others.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Measure all columns, then in rounds the marginal that the model gets most wrong."""
         schema, budget, d = table.schema, self._budget(table), len(table.schema)
         progress(0.0, phrase("Measuring columns"))
         pairs, columns = self._pairs(schema), [(j,) for j in range(d)]
@@ -127,12 +128,10 @@ class AIM(MaxEntropySynthesizer):
             choosing, left = now * CHOOSING, left - now
             measuring = now - choosing
             error = min(table.cell_error(measuring), MOST_SCALE)
-            fitting = candidates_that_fit(measured.model, pairs, 1 - float(left / budget))
-            cliques = [one for one in fitting if weight[one]]
+            cliques = [one for one in fitting_cliques(measured.model, pairs, 1 - float(left / budget)) if weight[one]]
             expected = measured.expected(cliques)
             families = column_names(schema, cliques)
-            factors = [weight[clique] for clique in cliques]
-            score = DistanceFromMarginals(expected, error / 2, factors=factors)
+            score = DistanceFromMarginals(expected, error / 2, factors=[weight[clique] for clique in cliques])
             chosen = int(table.choose(score, families, epsilon=choosing))
             cells = table.counts([families[chosen]], epsilon=measuring)[0]
             measured.add(cliques[chosen], cells, table.cell_variance(measuring))
@@ -140,7 +139,7 @@ class AIM(MaxEntropySynthesizer):
             losses.append((cliques[chosen], float(now)))
             change = np.abs(measured.counts(cliques[chosen]) - expected[chosen]).sum()
             if change <= error * cells.size:
-                share *= table.ledger.measure.rows(2)  # half the noise, twice the exponent
+                share *= table.ledger.measure.group_factor(2)  # half the noise, twice the exponent
         measured.fit(LAST_SWEEPS)
         groups, selected = list(map(np.arange, schema.sizes)), [clique for clique, _ in losses[d:]]
         self._set_model(schema, measured.model, measured.rows, groups, selected, losses)
@@ -152,6 +151,7 @@ class AIM(MaxEntropySynthesizer):
         return [(a, b) for a, b in sorted(pairs) if cells_of((a, b), schema.sizes) <= MOST_TABLE]
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return the expected marginals: every column, and as many pairs as there are columns."""
         sizes, budget, d = table.schema.sizes, self._budget(table), len(table.schema)
         each = budget * (1 - CHOOSING) / (ROUNDS * d)
         left = (budget - each * d) * (1 - CHOOSING) / d  # a round's, if there are d rounds
@@ -160,11 +160,10 @@ class AIM(MaxEntropySynthesizer):
         left /= exact(min(max(float(noise) ** MORE, 1.0), float(ROUNDS)))
         pairs = [(j, (j + 1) % d) for j in range(d if d > 2 else d - 1)]
         columns = [clique_measurement(sizes, [j], table.cell_variance(each)) for j in range(d)]
-        variance = table.cell_variance(left)
-        return columns + [clique_measurement(sizes, pair, variance) for pair in pairs]
+        return columns + [clique_measurement(sizes, pair, table.cell_variance(left)) for pair in pairs]
 
 
-def candidates_that_fit(model: MaximalEntropy, pairs: Sequence[Edge], used: float) -> Iterator[Clique]:
+def fitting_cliques(model: MaximalEntropy, pairs: Sequence[Edge], used: float) -> Iterator[Clique]:
     """Yield all columns, and the pairs for which the model has room, as tuples of positions.
 
     `used` is the spent part of the budget, in [0, 1]. The model has room for a pair if its cells

@@ -83,7 +83,7 @@ class NetworkSynthesizer(Synthesizer):
     def _cell_scale(self, share: PrivacyLoss) -> float:
         """Return the noise scale of a marginal's cells, if measured at a loss of `share`."""
         measure = PrivacyMeasure.of(self.delta)
-        return measure.scale(share, measure.histogram(Relation.parse(self.relation)))
+        return measure.scale(share, measure.histogram_sensitivity(Relation.parse(self.relation)))
 
     def _check_parents(self, schema: Schema, max_parents: int) -> None:
         """Raise ParameterError if the candidate families would not fit into memory.
@@ -98,14 +98,12 @@ class NetworkSynthesizer(Synthesizer):
                 "Lower max_parents, or use fewer columns.",
             )
 
-    def _bit_measurements(
-        self, table: PrivateTable, parents: int, share: PrivacyLoss, bias_factor: float
-    ) -> list[Measurement]:
+    def _bit_noise(self, table: PrivateTable, parents: int, share: PrivacyLoss, factor: float) -> list[Measurement]:
         """Return the expected measurements of columns whose bits have a number of parents.
 
         `share` is the privacy loss of each marginal of bits. The bits of a column are assumed to be
         parents of each other. `Measurement.bias` follows from the bit patterns that stand for no
-        value, times `bias_factor`, and is larger without parents.
+        value, times `factor`, and is larger without parents.
         """
         sizes, variance, found = table.schema.sizes, table.cell_variance(share), list[Measurement]()
         for j, (size, width) in enumerate(zip(sizes, bit_widths(sizes), strict=True)):
@@ -116,9 +114,7 @@ class NetworkSynthesizer(Synthesizer):
                 cells *= cells / size * width / (parents + 1)
             # errors of bits add up as published; consistent marginals average them
             times = 2.5 if self._published else 1 / max(parents + 2 - width, 1)
-            bias = BIT_BIAS * bias_factor * (1 - size / 2**width) + (
-                0.0 if parents else LONE_BIT_BIAS * (1 - 1 / width)
-            )
+            bias = BIT_BIAS * factor * (1 - size / 2**width) + (0.0 if parents else LONE_BIT_BIAS * (1 - 1 / width))
             own = Measurement((j,), (size,), variance * times, cells, clips=self._published)
             found.append(own._replace(bias=bias, bits=True))
         return found
@@ -157,9 +153,7 @@ class NetworkSynthesizer(Synthesizer):
             self.tables_.append(found[family][0])
             self.epsilons_.append(found[family][1])
 
-    def _consistent_tables(
-        self, families: Sequence[Family], noisy: Sequence[Floats], losses: Sequence[float]
-    ) -> list[Floats]:
+    def _consistent_tables(self, families: list[Family], noisy: list[Floats], losses: list[float]) -> list[Floats]:
         """Return the marginals made consistent by `NoisyTables`, with `rows_` as their total."""
         names = sorted({name for family in families for name in family})
         indices = [[names.index(name) for name in family] for family in families]
@@ -168,9 +162,8 @@ class NetworkSynthesizer(Synthesizer):
             scale = self._cell_scale(loss)
             # scale ** 2 would raise OverflowError
             measured.add(tuple(sorted(index)), cells.transpose(np.argsort(index)), scale * scale)
-        agreed = measured.agreed()
-        ranks = [np.argsort(np.argsort(index)) for index in indices]
-        return [agreed[tuple(sorted(index))].transpose(rank) for index, rank in zip(indices, ranks, strict=True)]
+        agreed = measured.consistent_tables()
+        return [agreed[tuple(sorted(index))].transpose(np.argsort(np.argsort(index))) for index in indices]
 
     def released_artifacts(self) -> dict[str, Any]:
         """Return `families` as dicts, and `clusters` and `similarity`, empty if unused."""
@@ -186,11 +179,13 @@ class NetworkSynthesizer(Synthesizer):
         return found
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Return the codes of `n` rows, sampled along the networks from parents to children."""
         if not self._binary:
             return sample_network(self.schema_.names, self.families_, self.tables_, n, rng)
         binarization = Binarization(self.schema_)
 
         def draw(rows: int, smoothing: float) -> Codes:
+            """Return codes of bits sampled along the networks, from smoothed marginals."""
             names, spread = binarization.schema.names, smoothing * self.rows_
             return sample_network(names, self.families_, self.tables_, rows, rng, spread)
 
@@ -230,10 +225,12 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     clusters_: list[tuple[str, ...]] = fitted_field()
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the scores need a bound on rows, or families are too many."""
         self._check_score(Entropy(), schema)
         self._check_parents(schema, self.max_parents)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Score pairs of bits, cluster the bits, learn a network per cluster, and measure it."""
         bits = self._bits(table)
         d = len(bits.schema)
         for_bits, for_pairs, for_networks, for_tables = self._shares(d)
@@ -294,12 +291,13 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         return SCORES["MI" if self._published and "corrected" in self.modes else self.score]
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        """Return the expected marginals of bits: each has `max_parents` parents."""
         d = sum(bit_widths(table.schema.sizes))
         tables = max(d - min(self.n_clusters, d) * self.max_parents, 1)
         share = self._shares(d)[-1] * (min(self.n_clusters, d) if self._published else 1) / tables
         share = share if "corrected" in self.modes else inf
-        bias_factor = NOISY_CLUSTERS if self._published and isfinite(share) else 1.0
-        return self._bit_measurements(table, self.max_parents, share, bias_factor)
+        factor = NOISY_CLUSTERS if self._published and isfinite(share) else 1.0
+        return self._bit_noise(table, self.max_parents, share, factor)
 
     def _count_choices(self, size: int) -> int:
         """Return how many exponential mechanisms a cluster of `size` bits needs."""
@@ -321,8 +319,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         that is wrong.
         """
         names, paper = bits.schema.names, self._published
-        self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
-        self.families_ = []
+        self.clusters_, self.families_ = [tuple(names[j] for j in cluster) for cluster in clusters], []
         choices = [self._count_choices(len(cluster)) for cluster in clusters]
         networks = [list[Family]() for _ in clusters]
         for cluster, own, network in zip(clusters, choices, networks, strict=True):

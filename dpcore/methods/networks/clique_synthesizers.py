@@ -53,6 +53,7 @@ class CliqueSynthesizer(Synthesizer):
         return [tuple(self.schema_.index(name) for name in clique) for clique in self.cliques_]
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Return the codes of `n` rows, sampled along the junction tree."""
         rows = junction_tree.sample_rows(self._cliques, self.parents_, self.tables_, n, rng)
         return rows.astype(code_dtype(max(self.schema_.sizes)), order="F")
 
@@ -107,7 +108,7 @@ class MaxEntropySynthesizer(CliqueSynthesizer):
         `marginals` has the counts of values per column; without it, the values of a group get equal
         counts.
         """
-        even = ((model.table((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
+        even = ((model.marginal((j,)) * rows / np.bincount(own))[own] for j, own in enumerate(groups))
         self.rows_, self.margins_, self.groups_ = rows, marginals or list(even), groups
         self.pairs_ = column_names(schema, pairs)
         self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)
@@ -122,6 +123,7 @@ class MaxEntropySynthesizer(CliqueSynthesizer):
         return self._describe_tree([1] * len(self.cliques_), self.epsilons_) | {"clusters": []}
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Return the codes of `n` rows: merged values from the tree, then single values."""
         codes = super()._sample(n, rng)
         for j, shares in enumerate(self._value_shares):
             codes[:, j] = draw_given(shares, codes[:, j], rng)
@@ -129,9 +131,8 @@ class MaxEntropySynthesizer(CliqueSynthesizer):
 
     def _expected_pair_counts(self, size: int) -> dict[Edge, Floats]:
         """Return the model's counts of all pairs of columns, by pair, for `size` rows."""
-        beliefs, shares = [table / table.sum() for table in self.tables_], self._value_shares
-        pairs = MaximalEntropy(beliefs, self._cliques).pairs()
-        return {(a, b): shares[a].T @ (table * size) @ shares[b] for (a, b), table in pairs.items()}
+        model, shares = MaximalEntropy([t / t.sum() for t in self.tables_], self._cliques), self._value_shares
+        return {(a, b): shares[a].T @ (table * size) @ shares[b] for (a, b), table in model.pairs().items()}
 
     @property
     def _value_shares(self) -> list[Floats]:
@@ -151,5 +152,4 @@ def recode_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTab
     `groups` has the new code of each value, by column position. Other columns are left out.
     """
     names = table.schema.names
-    rules = [(names[j], names[j], own) for j, own in groups.items()]
-    return table.recode(*block_columns(table.schema, rules))
+    return table.recode(*block_columns(table.schema, [(names[j], names[j], own) for j, own in groups.items()]))

@@ -147,9 +147,11 @@ class FilteredSynthesizer(ClusteredSynthesizer):
         return self.affinity or ("published" if self._published else "fixed")
 
     def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
+        """Return `k` clusters of bits by the scores of pairs, with the method's affinity."""
         return super()._clusters(schema, k, affinity=self._affinity, sigma=self.sigma, k1=self.k1)
 
     def _count_choices(self, size: int) -> int:
+        """Return how many exponential mechanisms a cluster of `size` bits needs."""
         return size - (self.first == "random")
 
     def _choose_families(
@@ -165,10 +167,8 @@ class FilteredSynthesizer(ClusteredSynthesizer):
             # a random stream for each cluster; other steps use the streams below 5
             first = int(generator(self.random_state, 5 + cluster[0]).integers(len(names)))
         else:
-            singles = [(name,) for name in names]
-            first = int(bits.choose(Entropy(), singles, epsilon=epsilon, **claim))
-        score, most = self._family_score, self.max_parents
-        growth = bits.grow_network(score, names, max_parents=most, related=related)
+            first = int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))
+        growth = bits.grow_network(self._family_score, names, max_parents=self.max_parents, related=related)
         return grow_families(names[first], growth, epsilon, claim)
 
 
@@ -200,10 +200,10 @@ class HMPrivBayes(FilteredSynthesizer):
     weights: str = choice(default="entropy", options=("entropy", "equal"))
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if public clusters are not allowed, or families are too many."""
         super()._check(schema)
         if self._published and self.partition == "public":
-            words = "Published mode learns its clusters, so partition='public' is not allowed."
-            raise ParameterError(words, "Use partition='learned', or corrected mode.")
+            raise ParameterError("Published mode cannot use partition='public'.", "Use partition='learned'.")
 
     def _skips_scores(self, d: int) -> bool:
         """Return whether clusters need no scores: public clusters, or a single bit."""
@@ -212,18 +212,25 @@ class HMPrivBayes(FilteredSynthesizer):
     @property
     def _measures_bits(self) -> bool:
         """Whether one-way marginals of bits are measured: for weights, or for n."""
-        needed = self.weights == "entropy" or self.relation == Relation.ADD_REMOVE
-        return needed and not self._published
+        return not self._published and (self.weights == "entropy" or self.relation == Relation.ADD_REMOVE)
 
     def _shares(self, d: int) -> Sequence[Epsilon]:
+        """Return the shares of epsilon for single bits, pairs of bits, networks and marginals.
+
+        The shares of pairs, networks and marginals are (d-1) : 2d/k : 2d/k. Single bits take a
+        tenth of the marginals' share. Without scores of pairs, the marginals get their share.
+        """
         k = min(self.n_clusters, d)
-        weights = [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3
-        for_pairs, for_networks, for_tables = shares_of(self.epsilon, weights)
+        for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
         for_bits = for_tables * ONE_WAYS if self._measures_bits else 0
-        unused = for_pairs if self._skips_scores(d) else 0
-        return for_bits, for_pairs, for_networks, for_tables - for_bits + unused
+        return for_bits, for_pairs, for_networks, for_tables - for_bits + (for_pairs if self._skips_scores(d) else 0)
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
+        """Return the entropy of every bit, shape (d,), from noisy one-way marginals.
+
+        Zeros are returned if these marginals are not measured. Under add_remove, they also estimate
+        the number of rows.
+        """
         if not self._measures_bits:
             return super()._entropies(bits, epsilon)
         marginals = bits.counts([(name,) for name in bits.schema.names], epsilon=epsilon)
@@ -233,27 +240,32 @@ class HMPrivBayes(FilteredSynthesizer):
         return np.asarray(-xlog2(counts / max(self.rows_, 1.0)).sum(axis=1))
 
     def _weights(self, bits: PrivateTable, entropies: Floats) -> dict[str, float]:
+        """Return each marginal's weight in the split of epsilon, by the name of its child.
+
+        Weights are equal, or exp(-entropy). As published the entropies are noiseless, which is not
+        private.
+        """
         if self.weights == "equal":
             return dict.fromkeys(bits.schema.names, 1.0)
         if self._published:
-            codes = bits.unprotected(REASONS["weights"], claimed_epsilon=0)
+            codes = bits.read_unprotected(REASONS["weights"], claimed_epsilon=0)
             ones = codes.mean(axis=0) if len(codes) else np.zeros(codes.shape[1])
             entropies = np.asarray(-xlog2(np.array([ones, 1 - ones])).sum(axis=0))
         return super()._weights(bits, entropies)
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
+        """Return the noisy scores of all pairs of bits, shape (d, d); (0, 0) if not needed."""
         if self._skips_scores(len(bits.schema)):
             return np.zeros((0, 0))
         if self._published:
-            reason = REASONS["pairs"]
-            return self._claimed_pair_scores(bits, self._family_score, epsilon, reason=reason)
+            return self._claimed_pair_scores(bits, self._family_score, epsilon, reason=REASONS["pairs"])
         per_record = self.rows_ if self.relation == Relation.ADD_REMOVE else 1.0
         return super()._similarity(bits, epsilon) / per_record
 
     def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
-        if self.similarity_.size:
-            return super()._clusters(schema, k)
-        return contiguous_clusters(list(Binarization(schema).groups), k)
+        """Return `k` clusters of bits by scores; without scores, neighboring columns."""
+        groups = list(Binarization(schema).groups)
+        return super()._clusters(schema, k) if self.similarity_.size else contiguous_clusters(groups, k)
 
 
 class NoPrivacy(FilteredSynthesizer):
@@ -288,18 +300,23 @@ class NoPrivacy(FilteredSynthesizer):
     score: str = choice(default="MI", options=SCORES)
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the candidate families would not fit into memory."""
         self._check_parents(schema, self.max_parents)
 
     def _shares(self, d: int) -> Sequence[Epsilon]:
+        """Return equal shares, because noiseless answers spend nothing."""
         return [1] * 4
 
     def _bits(self, table: PrivateTable) -> PrivateTable:
+        """Return the table recoded as bits, with noiseless answers."""
         return super()._bits(table.noiseless(REASONS["noiseless"], claimed_epsilon=inf))
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
+        """Set the number of rows, and return zeros: entropies are not needed."""
         self.rows_ = float(bits.counts([()], epsilon=1)[0])
         return super()._entropies(bits, epsilon)
 
     def _measure(self, *query: Any, **how: Any) -> tuple[list[Floats], list[float]]:
+        """Return the noiseless marginals of families, and an infinite epsilon for each."""
         noisy, losses = super()._measure(*query, **how)
         return noisy, [inf] * len(losses)

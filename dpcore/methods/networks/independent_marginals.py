@@ -49,6 +49,7 @@ class IndependentMarginals(NetworkSynthesizer):
     _binary = False
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Measure every column, and make the counts non-negative with one total."""
         self.families_ = [(name,) for name in table.schema.names]
         weights = self._weights(table)
         noisy, losses = self._measure(table, self.families_, self._budget(table), weights=weights)
@@ -57,9 +58,9 @@ class IndependentMarginals(NetworkSynthesizer):
         self._set_family_tables(self.families_, noisy, losses)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return one marginal per column, with the noise of its share of epsilon."""
         sizes, shares = table.schema.sizes, shares_of(self._budget(table), self._weights(table))
-        variances = map(table.cell_variance, shares)
-        return [clique_measurement(sizes, [j], variance) for j, variance in enumerate(variances)]
+        return [clique_measurement(sizes, [j], table.cell_variance(share)) for j, share in enumerate(shares)]
 
     def _weights(self, table: PrivateTable) -> list[float]:
         """Return each column's weight in the split of epsilon: the root of its number of values."""

@@ -147,10 +147,10 @@ class JTree(CliqueSynthesizer):
     epsilons_: list[float] = fitted_field()
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the score needs a bound on rows, or parameters are too large."""
         self._check_score(SCORES[self.score], schema)
         if sum(schema.sizes) > MOST_CELLS:
-            words = f"The columns have more than {MOST_CELLS:,} values in all."
-            raise ParameterError(words, "Use fewer columns, or fewer bins.")
+            raise ParameterError(f"The columns have more than {MOST_CELLS:,} values in all.", "Use fewer columns.")
         # then in corrected mode all marginals together stay below MOST_CELLS
         most = MOST_CELLS // len(schema)
         for name, given in (("edges", self.edges), ("max_cells", self.max_cells)):
@@ -159,6 +159,7 @@ class JTree(CliqueSynthesizer):
                 raise ParameterError(words, f"Lower {name!r}, or leave it out for the default.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Find the edges, measure the clusters' marginals, and fit the junction tree."""
         progress(0.0, phrase("Looking for dependent columns"))
         schema, sizes = table.schema, table.schema.sizes
         structure: PrivacyLoss = exact(self.structure_share) * exact(self.epsilon)
@@ -185,6 +186,7 @@ class JTree(CliqueSynthesizer):
         self.cliques_ = column_names(schema, measured.model.cliques)
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        """Return the expected marginals of clusters in corrected mode; None as published."""
         if self._published:
             return None  # noise decides how many columns a clique has, and nothing bounds it
         sizes, rows = table.schema.sizes, float(table.public_rows or 1)
@@ -193,13 +195,12 @@ class JTree(CliqueSynthesizer):
         edges = [(other, j) for j in picks for other in greedy_clique(sizes, j, 1, most)[1:]]
         clusters = junction_tree.merge_cliques(junction_tree.triangulate(edges, sizes), sizes, most)
         share = exact(self.epsilon) * (1 - exact(self.structure_share) * bool(edges))
-        variance = table.cell_variance(share / len(clusters))
-        return [clique_measurement(sizes, own, variance) for own in clusters]
+        return [clique_measurement(sizes, own, table.cell_variance(share / len(clusters))) for own in clusters]
 
     def _chosen_edges(
         self, table: PrivateTable, structure: PrivacyLoss, progress: Progress
     ) -> tuple[list[Edge], list[Clique], PrivacyLoss]:
-        """Do steps 0 to 2: return the chosen edges, the cliques, and the epsilon that is left.
+        """Choose edges by exponential mechanisms; return them, their cliques, and the epsilon left.
 
         `structure` is the epsilon for the edges.
         """
@@ -217,12 +218,10 @@ class JTree(CliqueSynthesizer):
         edges: list[Edge] = []
         while pairs and len(edges) < picks:
             share = structure / picks
-            names = column_names(table.schema, pairs)
-            chosen = pairs[int(table.choose(SCORES[self.score], names, epsilon=share))]
+            chosen = pairs[int(table.choose(SCORES[self.score], column_names(table.schema, pairs), epsilon=share))]
             left -= share
             edges.append(chosen)
-            joined = {*junction_tree.pairs_within(cliques), chosen}
-            cliques = junction_tree.triangulate(joined, sizes)
+            cliques = junction_tree.triangulate({*junction_tree.pairs_within(cliques), chosen}, sizes)
             pairs = self._joinable_pairs(pairs, cliques, sizes)
             progress(0.8 * len(edges) / picks, CHOSEN.format(edge=len(edges), picks=picks))
         return edges, cliques, left
@@ -230,7 +229,7 @@ class JTree(CliqueSynthesizer):
     def _joinable_pairs(self, pairs: Iterable[Edge], cliques: Sequence[Clique], sizes: Sequence[int]) -> list[Edge]:
         """Return the pairs that share no clique and could join below the bound."""
         held = junction_tree.pairs_within(cliques)
-        largest = junction_tree.largest_with(pairs, *junction_tree.junction_tree(cliques), sizes)
+        largest = junction_tree.largest_clique_cells(pairs, *junction_tree.junction_tree(cliques), sizes)
         return [pair for pair, most in largest.items() if pair not in held and most <= self.max_cells_]
 
     def _useful_cells(self, rows: float, relation: Relation, columns: int) -> int:
@@ -240,30 +239,27 @@ class JTree(CliqueSynthesizer):
         return int(min(max(useful, 1.0), MOST_CELLS // columns))
 
     def _published_edges(self, table: PrivateTable, structure: PrivacyLoss) -> list[Edge]:
-        """Return the edges by steps 1 and 2 as published, which have no proven epsilon.
+        """Return the edges by the published noisy comparison of pairs, which has no proven epsilon.
 
         Edges that exceed their threshold by the most come first.
         """
-        codes = table.unprotected(REASONS["dependence"], claimed_epsilon=structure)
+        codes = table.read_unprotected(REASONS["dependence"], claimed_epsilon=structure)
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)
         pairs = list(combinations(range(len(sizes)), 2))
         if not pairs:
             return []
-        shapes = sorted({(sizes[a], sizes[b]) for a, b in pairs})
-        rate, scale = sampling_rate(len(codes), float(structure), shapes)
+        rate, scale = sampling_rate(len(codes), float(structure), sorted({(sizes[a], sizes[b]) for a, b in pairs}))
         sample = codes[rng.choice(len(codes), round(rate * len(codes)), replace=False)]
         score = MutualInformation()
         tables = joint_counts(sample, sizes, pairs)
-        information = np.array([score.of(counts, Relation.REPLACE) for counts in tables])
-        shorter = np.array([min(counts.shape) for counts in tables])
-        thresholds = self.threshold**2 * (shorter - 1) / 2
-        excess = noisy_excess(information * math.log(2), thresholds, scale, rng)[0]
-        return [pairs[i] for i in np.argsort(-excess, kind="stable") if excess[i] >= 0]
+        information = np.array([score.score_table(counts, Relation.REPLACE) for counts in tables]) * math.log(2)
+        thresholds = self.threshold**2 * (np.array([min(counts.shape) for counts in tables]) - 1) / 2
+        leads = noisy_excess(information, thresholds, scale, rng)[0]
+        return [pairs[i] for i in np.argsort(-leads, kind="stable") if leads[i] >= 0]
 
     def released_artifacts(self) -> dict[str, Any]:
         """Return the cliques as `families`, the junction tree's `edges`, and the `clusters`."""
-        clusters = list(enumerate(self.clusters_))
-        holders = [next(i for i, one in clusters if {*own} <= {*one}) for own in self.cliques_]
+        holders = [next(i for i, own in enumerate(self.clusters_) if {*c} <= {*own}) for c in self.cliques_]
         losses = [self.epsilons_[holder] / holders.count(holder) for holder in holders]
         found = self._describe_tree([holder + 1 for holder in holders], losses)
         return found | {"clusters": [list(cluster) for cluster in self.clusters_]}
@@ -307,11 +303,9 @@ def noisy_excess(
     `information` and `thresholds` are in nats, shape (pairs,). The result has shape (draws, pairs),
     because an audit needs many draws. At an infinite scale (epsilon 0) the noise alone decides.
     """
-    excess = information - thresholds
-    if not np.isfinite(scale):
-        excess, scale = np.zeros(len(thresholds)), 1.0
-    rho = rng.laplace(0.0, scale, (draws, 1))
-    return np.asarray(excess + rng.laplace(0.0, scale, (draws, len(excess))) - rho)
+    lead, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
+    rho = rng.laplace(0.0, unit, (draws, 1))
+    return np.asarray(lead + rng.laplace(0.0, unit, (draws, len(lead))) - rho)
 
 
 def epsilon_on_sample(epsilon: float, rate: Floats | float) -> Floats:
@@ -331,9 +325,8 @@ def sampling_rate(rows: int, epsilon: float, shapes: list[tuple[int, int]]) -> t
     """
     rates = RATES[np.rint(RATES * rows) >= 2] if rows >= 2 else RATES[-1:]
     drawn = np.rint(rates * rows).astype(int).tolist()
-    bounds = {size: MutualInformation().bounds(shapes, Relation.REPLACE, size) for size in {*drawn}}
-    steps = 2 * math.log(2) * np.array([bounds[size].sensitivity for size in drawn])
-    spent = epsilon_on_sample(epsilon, rates)
+    step = {size: MutualInformation().bounds(shapes, Relation.REPLACE, size).sensitivity for size in set(drawn)}
+    steps, spent = 2 * math.log(2) * np.array([step[size] for size in drawn]), epsilon_on_sample(epsilon, rates)
     scales = np.divide(steps, spent, out=np.full(len(rates), np.inf), where=spent > 0)
     best = int(np.argmin(scales))
     return float(rates[best]), float(scales[best])

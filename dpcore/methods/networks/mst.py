@@ -55,7 +55,7 @@ from dpcore.methods.base import MOST_DELTA, Measurement, clique_measurement, pub
 from dpcore.methods.networks.base import PAGES
 from dpcore.methods.networks.clique_synthesizers import MaxEntropySynthesizer, column_names, recode_groups
 from dpcore.methods.parameters import number, presets_of
-from dpcore.postprocess.junction_tree import Edge, parts
+from dpcore.postprocess.junction_tree import Edge, connected_parts
 from dpcore.postprocess.max_entropy import LEAST_VARIANCE, NoisyTables
 
 RARE = 3.0  # standard deviations of noise
@@ -77,6 +77,7 @@ class MST(MaxEntropySynthesizer):
     delta: float = number(default=0.0, most=MOST_DELTA)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Measure all columns, choose and measure a spanning tree of pairs, and fit a model."""
         schema, budget = table.schema, self._budget(table)
         edges = len(schema) - 1
         third = budget / 3 if edges else budget
@@ -86,11 +87,10 @@ class MST(MaxEntropySynthesizer):
         groups = [group_frequent_values(cells, variance) for cells in noisy]
         measured = NoisyTables(public_total(table))
         for j, (cells, own) in enumerate(zip(noisy, groups, strict=True)):
-            counts, sizes = np.bincount(own, cells), np.bincount(own)
-            measured.add((j,), counts.astype(float), variance * sizes.astype(float))
+            measured.add((j,), np.bincount(own, cells).astype(float), variance * np.bincount(own).astype(float))
         measured.fit(0)
         recoded = recode_groups(table, dict(enumerate(groups)))
-        tree = self._choose_tree(recoded, measured, third / max(edges, 1), progress)
+        tree = self._grow_tree(recoded, measured, third / max(edges, 1), progress)
         progress(0.8, phrase("Measuring marginals"))
         if tree:
             noisy = recoded.counts(column_names(schema, tree), epsilon=third)
@@ -102,6 +102,7 @@ class MST(MaxEntropySynthesizer):
         self._set_model(schema, measured.model, measured.rows, groups, tree, losses)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return the marginals of all columns, and of some d - 1 pairs in place of the tree's."""
         sizes, pairs = table.schema.sizes, list(pairwise(range(len(table.schema))))
         third = self._budget(table) / (3 if pairs else 1)
         alone = table.cell_variance(third / len(sizes))
@@ -112,20 +113,17 @@ class MST(MaxEntropySynthesizer):
             *(clique_measurement(sizes, pair, paired, frequent, for_columns=False) for pair in pairs),
         ]
 
-    def _choose_tree(
-        self, table: PrivateTable, measured: NoisyTables, share: PrivacyLoss, progress: Progress
-    ) -> list[Edge]:
+    def _grow_tree(self, table: PrivateTable, known: NoisyTables, share: PrivacyLoss, progress: Progress) -> list[Edge]:
         """Return pairs that join all columns; each is chosen at a loss of `share`.
 
         Candidates are the pairs that join two separate parts of the tree (Kruskal's algorithm).
         """
         columns = range(len(table.schema))
-        expected = {pair: measured.counts(pair) for pair in combinations(columns, 2)}
+        expected = {pair: known.counts(pair) for pair in combinations(columns, 2)}
         tree = list[Edge]()
         while len(tree) < len(columns) - 1:
-            words = CHOSEN.format(done=len(tree), pairs=len(columns) - 1)
-            progress(0.1 + 0.7 * len(tree) / len(columns), words)
-            part = parts([*((j,) for j in columns), *tree])
+            progress(0.1 + 0.7 * len(tree) / len(columns), CHOSEN.format(done=len(tree), pairs=len(columns) - 1))
+            part = connected_parts([*((j,) for j in columns), *tree])
             candidates = [(a, b) for a, b in expected if part[a] is not part[b]]
             score = DistanceFromMarginals([expected[pair] for pair in candidates], 0.0)
             chosen = table.choose(score, column_names(table.schema, candidates), epsilon=share)

@@ -128,6 +128,7 @@ class PrivBayes(NetworkSynthesizer):
 
     @property
     def _binary(self) -> bool:
+        """Whether the network is over bits of the columns."""
         return self.variant == "binary"
 
     def with_epsilon(self, epsilon: float) -> Self:
@@ -142,22 +143,21 @@ class PrivBayes(NetworkSynthesizer):
         return copy
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the score contradicts the variant, the parents or the schema."""
         if self._score not in VARIANTS[self.variant]:
             allowed = ", ".join(VARIANTS[self.variant])
-            words = f"The variant {self.variant!r} has no score {self.score!r}."
-            raise ParameterError(words, f"Use {allowed}.")
+            raise ParameterError(f"The variant {self.variant!r} has no score {self.score!r}.", f"Use {allowed}.")
         if self._score == "F" and self.max_parents > 3:
-            words = "The score F takes too long for more than 3 parents."
-            raise ParameterError(words, "Use max_parents=3, or the score MI or R.")
+            raise ParameterError("The score F takes too long for more than 3 parents.", "Use max_parents=3, MI or R.")
         self._check_score(ALL_SCORES[self._score], schema)
         self._check_parents(schema, self.max_parents)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        progress(0.0, phrase("Preparing"))
+        """Learn the network at a loss of beta times epsilon, and measure with the rest."""
+        progress(0.0, phrase("Looking for dependent columns"))
         total = self._budget(table)
         rows, spent = count_rows(table, total * FOR_ROWS)
-        self.rows_ = rows if self.relation == Relation.REPLACE else max(rows, 1.0)
-        total -= spent
+        self.rows_, total = rows if self.relation == Relation.REPLACE else max(rows, 1.0), total - spent
         for_network = total * exact(self.beta)
         if self._binary:
             self._fit_bits(self._bits(table), for_network, total - for_network, progress)
@@ -165,6 +165,7 @@ class PrivBayes(NetworkSynthesizer):
             self._fit_columns(table, for_network, total - for_network, progress)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
+        """Return the expected marginals: families of near columns or bits that are useful."""
         sizes, total = table.schema.sizes, self._budget(table)
         self.rows_ = float(table.public_rows or 1)
         total *= 1 - FOR_ROWS * (table.relation is Relation.ADD_REMOVE)
@@ -173,13 +174,14 @@ class PrivBayes(NetworkSynthesizer):
             d = sum(bit_widths(sizes))
             parents = self._parents_of_bits(d, for_tables)
             share = (for_tables if parents else total) / (d - parents)
-            return self._bit_measurements(table, parents, share, NO_CLUSTERS)
+            return self._bit_noise(table, parents, share, NO_CLUSTERS)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / d))
         families = [greedy_clique(sizes, j, self.max_parents, room) for j in range(d)]
         variance = table.cell_variance(for_tables / d)
         return [clique_measurement(sizes, family, variance, clips=self._published) for family in families]
 
     def fit_seconds(self, table: PrivateTable) -> float:
+        """Estimate the seconds of a fit; over bits, by the number of candidate families."""
         tables = [one.cells for one in self.measurements(table) if not one.for_columns]
         if not tables:  # of columns, or of bits without parents
             return super().fit_seconds(table)
@@ -189,7 +191,10 @@ class PrivBayes(NetworkSynthesizer):
     def _fit_bits(
         self, bits: PrivateTable, for_network: PrivacyLoss, for_tables: PrivacyLoss, progress: Progress
     ) -> None:
-        """Learn a network over bits, and measure its marginals."""
+        """Learn a network over bits, and measure its marginals.
+
+        `for_network` and `for_tables` are the privacy losses of the two parts.
+        """
         left = list(bits.schema.names)
         k = self._parents_of_bits(len(left), for_tables)
         if k == 0:
@@ -199,9 +204,7 @@ class PrivBayes(NetworkSynthesizer):
             first = left[int(generator(self.random_state, 1).integers(len(left)))]
             growth = bits.grow_network(ALL_SCORES[self._score], left, max_parents=k)
             self.families_ = []
-            for done, family in enumerate(
-                grow_families(first, growth, for_network * Fraction(1, len(left) - 1), {}), 1
-            ):
+            for done, family in enumerate(grow_families(first, growth, for_network / (len(left) - 1), {}), 1):
                 self.families_.append(family)
                 progress(0.9 * (done / len(left)) ** (k + 1), PLACED.format(placed=done, bits=len(left)))
         progress(0.9, phrase("Measuring marginals"))
@@ -223,20 +226,21 @@ class PrivBayes(NetworkSynthesizer):
     def _fit_columns(
         self, table: PrivateTable, for_network: PrivacyLoss, for_tables: PrivacyLoss, progress: Progress
     ) -> None:
-        """Learn a network over columns, and measure its marginals."""
+        """Learn a network over columns, and measure its marginals.
+
+        `for_network` and `for_tables` are the privacy losses of the two parts.
+        """
         schema, left = table.schema, list(table.schema.names)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / len(left)))
         first = left.pop(int(generator(self.random_state, 1).integers(len(left))))
         self.families_ = [(first,)]
         score = ALL_SCORES[self._score]
         rows = table.public_rows or 0
-        published_r = self._published and self._score == "R"
-        claimed = 3 / rows + 2 / rows**2 if published_r and rows else None
+        claimed = 3 / rows + 2 / rows**2 if self._published and self._score == "R" and rows else None
         share = for_network * Fraction(1, max(len(left), 1))
         while left:
             placed = [(family[0], schema[family[0]].size) for family in self.families_]
-            words = COLUMNS.format(placed=len(placed), columns=len(schema))
-            progress(0.9 * len(placed) / len(schema), words)
+            progress(0.9 * len(placed) / len(schema), COLUMNS.format(placed=len(placed), columns=len(schema)))
             candidates = [
                 (child, *parents)
                 for child in left

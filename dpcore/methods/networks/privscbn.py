@@ -79,6 +79,7 @@ class PrivSCBN(ClusteredSynthesizer):
     overlap = REASONS["source_clusters"]
 
     def _shares(self, d: int) -> Sequence[Epsilon]:
+        """Return shares of epsilon: none for single bits, a third for each later step."""
         return [0, *shares_of(self.epsilon, 3)]
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
@@ -101,6 +102,7 @@ class PrivSCBN(ClusteredSynthesizer):
         return pair_matrix(tables[:, 3] / np.maximum(tables[:, 1:].sum(axis=1), 1.0), d)
 
     def _count_choices(self, size: int) -> int:
+        """Return how many exponential mechanisms a cluster of `size` bits needs."""
         return 1 + sum(min(self.max_parents, t) for t in range(1, size))
 
     def _choose_families(
@@ -113,6 +115,7 @@ class PrivSCBN(ClusteredSynthesizer):
         names = [bits.schema.names[j] for j in cluster]
 
         def choose(candidates: list[Family]) -> Family:
+            """Return the candidate that an exponential mechanism selects."""
             score = self._family_score if len(candidates[0]) > 1 else Entropy()
             return candidates[int(bits.choose(score, candidates, epsilon=epsilon, **claim))]
 
@@ -122,7 +125,6 @@ class PrivSCBN(ClusteredSynthesizer):
         while left := [name for name in names if name not in placed]:
             family = choose([(child, parent) for child in left for parent in placed])
             while len(family) <= min(self.max_parents, len(placed)):
-                left_out = [parent for parent in placed if parent not in family]
-                family = choose([(*family, parent) for parent in left_out])
+                family = choose([(*family, parent) for parent in placed if parent not in family])
             yield family
             placed.append(family[0])

@@ -117,8 +117,8 @@ class RefinedPrivBayes(NetworkSynthesizer):
     edges_: list[tuple[str, str]] = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, total = table.schema, self._budget(table)
-        at = self._class_index(schema, MOST_CLASSES)
+        """Measure every column with the class, then a tree of pairs on merged values."""
+        schema, total, at = table.schema, self._budget(table), self._class_index(table.schema, MOST_CLASSES)
         self.class_ = schema.names[at] if at >= 0 else ""
         names = [name for name in schema.names if name != self.class_]
         progress(0.0, phrase("Measuring columns"))
@@ -127,22 +127,18 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self._set_marginals(table, noisy, names)
 
         least = max(ENOUGH * self._edge_scale(total, len(names)), self.rows_ / MOST_GROUPS)
-        columns = [schema[name] for name in names]
-        ordered = [column.numeric or column.kind == "ordered" for column in columns]
         self.groups_ = [
-            merge_rare(marginal.sum(axis=1), least, ordered=each)
-            for each, marginal in zip(ordered, self.margins_, strict=True)
+            merge_rare(marginal.sum(axis=1), least, ordered=schema[name].numeric or schema[name].kind == "ordered")
+            for name, marginal in zip(names, self.margins_, strict=True)
         ]
         known = dict(zip(names, self.margins_, strict=True))
-        groups_by_name = zip(names, self.groups_, strict=True)
-        merged = {name: groups for name, groups in groups_by_name if groups.max() > 0}
+        merged = {name: groups for name, groups in zip(names, self.groups_, strict=True) if groups.max() > 0}
         coarse = {name: one_hot(groups) @ known[name] for name, groups in merged.items()}
         self.edges_, self.edge_tables_, edge_losses = [], list[Floats](), list[float]()
         if len(coarse) > 1:
             progress(0.3, phrase("Choosing pairs"))
             of_class = {at: np.arange(schema.sizes[at])} if self.class_ else {}
-            merges = {schema.index(name): groups for name, groups in merged.items()}
-            fewer = recode_groups(table, merges | of_class)
+            fewer = recode_groups(table, {schema.index(name): groups for name, groups in merged.items()} | of_class)
             penalty = PENALTY * min(self._edge_scale(total, len(coarse)), MOST_SCALE)
             self._choose_tree(fewer, coarse, total * TREE, penalty)
             progress(0.7, phrase("Measuring pairs"))
@@ -159,14 +155,14 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self._set_families(names, float(total), losses, edge_losses)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        sizes, total = table.schema.sizes, self._budget(table)
-        at = self._class_index(table.schema, MOST_CLASSES)
+        """Return the marginals of each column with the class, and of some pairs as edges."""
+        sizes, total, at = table.schema.sizes, self._budget(table), self._class_index(table.schema, MOST_CLASSES)
         label = [at] if at >= 0 else []
         others = [j for j in range(len(sizes)) if j not in label]
         families = [(j, *label) for j in others] or [tuple(label)]
-        make, weights = partial(clique_measurement, sizes), root_cell_counts(sizes, families)
-        variances = map(table.cell_variance, shares_of(total * ONE_WAYS, weights))
-        found = list(map(make, families, variances))
+        make = partial(clique_measurement, sizes)
+        shares = shares_of(total * ONE_WAYS, root_cell_counts(sizes, families))
+        found = list(map(make, families, map(table.cell_variance, shares)))
         scale = max(self._edge_scale(total, len(others)), 1 / MOST_SCALE)
         groups = min((table.public_rows or 0) / (ENOUGH * scale), MOST_GROUPS)
         variance = table.cell_variance(total * EDGES / max(len(others) - 1, 1))
@@ -183,8 +179,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         have equal variance.
         """
         cliques = [tuple(table.schema.index(name) for name in family) for family in families]
-        weights = root_cell_counts(table.schema.sizes, cliques)
-        return self._measure(table, families, epsilon, weights=weights)
+        return self._measure(table, families, epsilon, weights=root_cell_counts(table.schema.sizes, cliques))
 
     @property
     def _class_family(self) -> Family:
@@ -196,12 +191,11 @@ class RefinedPrivBayes(NetworkSynthesizer):
         return self._cell_scale(total * EDGES / max(columns - 1, 1))
 
     def _set_marginals(self, table: PrivateTable, noisy: list[Floats], names: list[str]) -> None:
-        """Set `class_totals_`, `rows_` and `margins_` from the noisy marginals of step 1.
+        """Set `class_totals_`, `rows_` and `margins_` from noisy marginals with the class.
 
         `names` are the columns except the class.
         """
-        classes = -1 if names and self.class_ else 1
-        flat = [cells.reshape(len(cells), classes) for cells in noisy]
+        flat = [cells.reshape(len(cells), -1) if names and self.class_ else cells.reshape(-1, 1) for cells in noisy]
         if names:
             totals = np.mean([cells.sum(axis=0) for cells in flat], axis=0)
         else:  # the class is the only column
@@ -225,17 +219,18 @@ class RefinedPrivBayes(NetworkSynthesizer):
         merged.prefetch([(*edge, *self._class_family) for edge in permutations(coarse, 2)])
         while outside:
             edges = [(child, parent) for parent in inside for child in outside]
-            pairs = [(coarse[child][:, None], coarse[parent][None]) for child, parent in edges]
-            expected = [child * parent / self.class_totals_ for child, parent in pairs]
+            expected = [coarse[child][:, None] * coarse[parent][None] / self.class_totals_ for child, parent in edges]
             score = DistanceFromMarginals(expected, penalty)
-            families = [(*edge, *self._class_family) for edge in edges]
-            chosen = merged.choose(score, families, epsilon=share)
+            chosen = merged.choose(score, [(*edge, *self._class_family) for edge in edges], epsilon=share)
             self.edges_.append(edges[int(chosen)])
             inside.append(self.edges_[-1][0])
             outside.remove(self.edges_[-1][0])
 
     def _average_tables(self, first: list[Floats], second: list[Floats]) -> list[Floats]:
-        """Return step 1's marginals averaged with their second measurement, by inverse variance."""
+        """Return two measurements of the same marginals averaged by inverse variance.
+
+        The first was measured at the share `ONE_WAYS` of the budget, the second at the rest.
+        """
         one, other = (self._cell_scale(share) ** 2 for share in (ONE_WAYS, 1 - ONE_WAYS))
         weight = other / (one + other)
         return [weight * a + (1 - weight) * b for a, b in zip(first, second, strict=True)]
@@ -243,25 +238,23 @@ class RefinedPrivBayes(NetworkSynthesizer):
     def _set_families(self, names: list[str], total: float, losses: list[float], edge_losses: list[float]) -> None:
         """Set the network's families, with their marginals and losses, in the order of sampling.
 
-        `losses` are those of `names` in step 1, `edge_losses` those of the edges in step 4.
+        `losses` are those of the marginals of `names`, `edge_losses` those of the edges' marginals.
         """
-        tables = dict(zip(names, self.margins_, strict=True))
-        costs = dict(zip(names, losses, strict=False))
+        tables, costs = dict(zip(names, self.margins_, strict=True)), dict(zip(names, losses, strict=False))
         parents = {child: (parent,) for child, parent in self.edges_}
         tables |= dict(zip(parents, self.edge_tables_, strict=True))
         for child, loss in zip(parents, edge_losses, strict=True):
             costs[child] += loss
         order = [*(name for name in names if name not in parents), *parents]
         self.families_ = [(name, *parents.get(name, ()), *self._class_family) for name in order]
-        self.tables_ = [tables[name] for name in order]
-        self.epsilons_ = [costs[name] for name in order]
+        self.tables_, self.epsilons_ = [tables[name] for name in order], [costs[name] for name in order]
         if self.class_:  # its marginal follows from the others, unless it is the only column
             self.families_.insert(0, self._class_family)
             self.tables_.insert(0, self.class_totals_)
             self.epsilons_.insert(0, 0.0 if names else total)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
-        """Sample rows along a network: the class, then each column's merged value and its value."""
+        """Return the codes of `n` rows: the class, then each column's merged and single value."""
         families: list[tuple[Any, ...]] = [(self.class_,)]
         tables = [self.class_totals_]
         names = [name for name in self.schema_.names if name != self.class_]
@@ -269,8 +262,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         for (name, *others), table in zip(self.families_, self.tables_, strict=True):
             if name == self.class_:
                 continue
-            marginal, groups = known[name]
-            above = [("coarse", other) for other in others if other != self.class_]
+            (marginal, groups), above = known[name], [("coarse", other) for other in others if other != self.class_]
             families += [(("coarse", name), *above, self.class_), (name, ("coarse", name), self.class_)]
             tables.append(table if above else one_hot(groups) @ marginal)
             tables.append(one_hot(groups).T[:, :, None] * marginal[:, None])

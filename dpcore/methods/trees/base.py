@@ -78,6 +78,7 @@ class TreeClassifier(PrivateClassifier):
     forest_: Forest = fitted_field()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Grow the trees, charge the levels that no tree reached, and store the forest."""
         schema, paper = table.schema, self._published
         target, attributes = self._target(schema, self.target), self._attributes(schema)
         sampling = self._sampling(table)
@@ -91,7 +92,10 @@ class TreeClassifier(PrivateClassifier):
         self.forest_ = make_forest(levels, schema, target, **self._splits, vote=vote, consistent=self._consistent)
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
-        """Return the measurement of the leaves' class counts, as if every level were split."""
+        """Return number and noise variance of the leaves' class counts, for a forecast.
+
+        The number is as if every level were split.
+        """
         sampling, schema, rows = self._sampling(table), table.schema, table.public_rows or 1
         trees, resample, rate = (sampling.get(name, 1.0) for name in ("trees", "resample", "rate"))
         options = trees, exact(self._tree_epsilon), resample, rate, rows
@@ -108,10 +112,10 @@ class TreeClassifier(PrivateClassifier):
 
     @abstractmethod
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return the plan of growth, for a record's path of epsilon `budget` through one tree."""
+        """Return the rules by which trees grow; a record's path through one tree costs `budget`."""
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
-        """Return arguments of `PrivateTable.trees`: the number of trees, and the rows of each."""
+        """Return the number of trees and their sampling of rows, as for `PrivateTable.trees`."""
         return {"trees": 1, "resample": "full"}
 
     @property
@@ -121,7 +125,7 @@ class TreeClassifier(PrivateClassifier):
 
     @property
     def _splits(self) -> dict[str, str]:
-        """The arguments of `attributes_of`: how numbers and categories are split.
+        """Arguments of `attributes_of`, by the parameters: how numbers and categories are split.
 
         A method without such parameters has one child per value.
         """
@@ -138,7 +142,7 @@ class TreeClassifier(PrivateClassifier):
     def _equal_plan(
         self, budget: Epsilon, depth: int, chooser: SplitChooser | None = None, steps: int = 1, **options: Any
     ) -> GrowthPlan:
-        """Return a plan with the same epsilon on all levels, as most sources have.
+        """Return rules of tree growth with the same epsilon on all levels, as most sources have.
 
         By default the exponential mechanism chooses by `criterion`. In corrected mode, a leaf that
         stops early spends what its records do not need further down, and single records are not
@@ -150,14 +154,16 @@ class TreeClassifier(PrivateClassifier):
         return GrowthPlan(choosers=[chooser] * depth, budget=shares, fewest=0.0 if published else FEWEST, **options)
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
-        """Return the ways to split by each column, by the column's position."""
+        """Return, by column position, how a tree can split nodes by the column."""
         return attributes_of(schema, self._target(schema, self.target), **self._splits)
 
     def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
+        """Return, by column position, the rule that maps numbers to steps of the split grid."""
         attributes = self._attributes(schema).items()
         return {index: one.steps for index, one in attributes if isinstance(one, NumberSplit)}
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the schema or the split score does not fit this method."""
         super()._check(schema)
         criterion = self.get_params().get("criterion")
         if criterion in CRITERIA:
@@ -249,16 +255,22 @@ class ForestClassifier(TreeClassifier):
     max_depth_: int = fitted_field()
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the schema does not fit, or no epsilon is left for splits."""
         super()._check(schema)
         if self.count_share + self.leaf_share >= 1:
-            raise ParameterError("The sum of 'count_share' and 'leaf_share' must be below 1.", "Lower one.")
+            raise ParameterError("The sum of 'count_share' and 'leaf_share' must be below 1.", "Lower one of the two.")
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
+        """Set `n_trees_` and `max_depth_`, and return the number of trees and their sampling."""
         trees, depth = self._sizes(table)
         self.n_trees_, self.max_depth_ = self.n_trees or trees, self.max_depth or depth
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}
 
     def describe_size_rule(self, rows: int | None) -> str:
+        """Return a sentence with the default number of trees and depth, from public numbers.
+
+        The text is empty if both are set, and as published.
+        """
         if self._published or (self.n_trees and self.max_depth):
             return ""
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
@@ -280,6 +292,7 @@ class ForestClassifier(TreeClassifier):
         return sizes_for(table.public_rows, self.epsilon, self.n_trees)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
+        """Return rules of tree growth: shares of epsilon by parameter, and each level's score."""
         depth, counts, leaves = self.max_depth_, self.count_share, self.leaf_share
         return GrowthPlan(
             choosers=[ExponentialChooser(score=score, selection=self.split_selection) for score in self._scores(depth)],
@@ -288,7 +301,7 @@ class ForestClassifier(TreeClassifier):
         )
 
     def _scores(self, depth: int) -> list[SplitScore]:
-        """Return the split score of every level but the last."""
+        """Return the split score of each of the `depth` levels, from the root on."""
         if self.criterion is not None and self.criterion != MIXED:
             return [CRITERIA[self.criterion]] * depth
         first = max(1, depth - 2)

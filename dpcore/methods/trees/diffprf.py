@@ -81,7 +81,7 @@ class DiffPRF(TreeClassifier):
     provable_published = phrase("more than epsilon")
     presets = presets_of(PAGES, "DiffPRF")
     reconstruction_note = phrase(
-        "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) have it."
+        "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) describe it."
     )
     n_trees: int = whole(default=25, most=MOST_TREES)
     max_depth: int = whole(default=5, most=MOST_DEPTH)
@@ -92,9 +92,11 @@ class DiffPRF(TreeClassifier):
     vote: str = choice(default="majority", options=VOTES)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
+        """Return the number of trees and their sampling of rows: bootstrap as published."""
         resample = "bootstrap" if self._published else self.resample
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
+        """Return rules of tree growth: equal epsilon on all levels, random columns at each node."""
         columns = self._columns_per_node(table.schema)
         return self._equal_plan(budget, self.max_depth, columns_per_node=columns, noisy_stop=not self._published)

@@ -81,7 +81,7 @@ from dpcore.methods.parameters import controls_of, flag, presets_of
 from dpcore.methods.trees.base import CRITERIA, MIXED, PAGES, ForestClassifier
 from dpcore.methods.trees.grow import ExponentialChooser, GrowthPlan
 
-PURITY = phrase("The paper tests without noise whether a node's records are all of one class.")
+PURITY = phrase("The paper stops at nodes whose records are all of one class, and reads that off the records.")
 
 
 class DiffPRFs(ForestClassifier):
@@ -115,12 +115,14 @@ class DiffPRFs(ForestClassifier):
 
     @property
     def _splits(self) -> dict[str, str]:
+        """The arguments of `attributes_of`; as published, numbers are split by length."""
         if not self._published:
             return super()._splits
         children = "values" if self.categorical_splits == "grouped" else self.categorical_splits
         return {"cuts": "lengths", "children": children}
 
     def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the schema or, as published, the criterion does not fit."""
         super()._check(schema)
         if self._published and self.criterion not in (None, *CRITERIA):
             raise ParameterError(
@@ -128,12 +130,15 @@ class DiffPRFs(ForestClassifier):
             )
 
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
+        """Return the paper's 25 trees of depth 5 as published, and the sizes by rule otherwise."""
         return (25, 5) if self._published else super()._sizes(table)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
+        """Return the number of trees and their sampling of rows: bootstrap as published."""
         return super()._sampling(table) | ({"resample": "bootstrap"} if self._published else {})
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
+        """Return rules of tree growth: the paper's as published, else those of the parameters."""
         if not self._published:
             return super()._plan(table, budget)
         chooser = ExponentialChooser(score=CRITERIA[self.criterion or "InfoGain"], selection="two_stage", standard=True)

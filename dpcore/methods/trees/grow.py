@@ -25,7 +25,7 @@ from dpcore.domain.splits import Attribute, Groups
 from dpcore.door import PrivateNodes, Split
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import SplitScore
-from dpcore.postprocess.forest import Forest, with_counts
+from dpcore.postprocess.forest import Forest, replace_leaf_counts
 from dpcore.postprocess.least_squares import TreeLeastSquares
 
 LEVEL = phrase("Growing trees: level {level:d}, {nodes:,} nodes")
@@ -34,14 +34,14 @@ FEWEST = 1.5  # records of a node that is split; a single record cannot be split
 
 
 class SplitChooser(ABC):
-    """Private mechanism that chooses how nodes are split.
-
-    `offered` marks the columns that each node may choose from, shape (nodes, columns). `real` marks
-    the columns with split points, shape (columns,). `low` and `high` are the ranges of nodes.
-    """
+    """Private mechanism that chooses how nodes are split."""
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
-        """Return each node's kind; nodes of different kinds divide their epsilon differently."""
+        """Return each node's kind, shape (nodes,); nodes of one kind choose splits together.
+
+        `offered` marks the columns that each node may choose from, and `real` the columns with split
+        points. Nodes of different kinds divide their epsilon differently.
+        """
         return np.zeros(len(offered), dtype=np.intp)
 
     @abstractmethod
@@ -50,7 +50,8 @@ class SplitChooser(ABC):
     ) -> Split:
         """Choose a split of every node, by one of its offered columns, at a loss of `epsilon`.
 
-        `name` is the name of the ledger's entry.
+        `name` names the ledger's entry. `offered` marks the columns that each node may choose from,
+        and `real` the columns with split points. `low` and `high` are the nodes' ranges of columns.
         """
 
     def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
@@ -60,7 +61,7 @@ class SplitChooser(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialChooser(SplitChooser):
-    """Chooses splits by the exponential mechanism.
+    """Choice of splits by the exponential mechanism.
 
     With selection "joint", one step chooses column and split point. With "two_stage", steps of
     equal epsilon choose a split point for each column that has one, and then the column. A
@@ -79,6 +80,7 @@ class ExponentialChooser(SplitChooser):
     def choose(
         self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
     ) -> Split:
+        """Choose split points and columns by exponential mechanisms, in one step or several."""
         numbers = offered & real
         steps = int(numbers[0].sum()) if self.selection == "two_stage" else 0
         share = exact(epsilon) / (steps + 1)
@@ -92,6 +94,7 @@ class ExponentialChooser(SplitChooser):
         return nodes.choose(name, self.score, offered, low, high, epsilon=share, points=chosen, **options)
 
     def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
+        """Return the proven bound on the loss of a choice by this score and exponent."""
         return nodes.selection_bound(self.score, epsilon, self._claimed_sensitivity(nodes))
 
     def _claimed_sensitivity(self, nodes: PrivateNodes) -> float | None:
@@ -101,13 +104,13 @@ class ExponentialChooser(SplitChooser):
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyGainChooser(SplitChooser):
-    """Chooses the column with the largest information gain by noisy counts (no split points)."""
+    """Choice of the column with the largest information gain by noisy counts; no split points."""
 
     # whether every count is charged by itself (interactive SuLQ), or disjoint cells once (PINQ)
     one_by_one: bool
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
-        """Return, as each node's kind, an index of its set of offered columns."""
+        """Return a number per node, equal for nodes with the same offered columns."""
         return np.unique(offered, axis=0, return_inverse=True)[1].astype(np.intp)
 
     def choose(
@@ -115,6 +118,7 @@ class NoisyGainChooser(SplitChooser):
     ) -> Split:
         """Choose the column of largest V = sum_jc N_jc log2(N_jc / N_j) for every node.
 
+        N_j is the noisy number of records with value j of the column, and N_jc of those in class c.
         Terms with a noisy count of 0 or less are left out. All nodes have the same columns.
         """
         positions = np.flatnonzero(offered[0])
@@ -162,7 +166,7 @@ class PathBudget:
 
     @classmethod
     def equal(cls, total: Epsilon, depth: int, *, steps: int = 1, refund: bool) -> PathBudget:
-        """Divide `total` equally among all levels' counts, steps of choices, and leaves' classes."""
+        """Divide `total` equally among the levels' counts, steps of choices, and leaves."""
         part = Fraction(1, (1 + steps) * depth + 2)
         return cls.from_shares(total, depth, counts=(depth + 1) * part, leaves=part, refund=refund)
 
@@ -186,7 +190,7 @@ class GrowthPlan:
 
     @property
     def depth(self) -> int:
-        """The most splits on a path."""
+        """Largest number of splits on a path from a root to a leaf."""
         return len(self.choosers)
 
     def unspent(self, roots: PrivateNodes, level: int) -> tuple[Epsilon, Epsilon]:
@@ -312,7 +316,8 @@ def choose_splits(
 ) -> Split:
     """Choose the splits of all nodes of a level; nodes of different kinds choose in parallel.
 
-    The arguments are those of `SplitChooser.choose`.
+    `plan` has the level's mechanism and epsilon; the other arguments are those of
+    `SplitChooser.choose`.
     """
     chooser, epsilon = plan.choosers[level], plan.budget.choices[level]
     kinds = chooser.kinds(offered, real)
@@ -370,7 +375,7 @@ def make_forest(levels: Sequence[GrownLevel], schema: Schema, target: str, *, co
     forest = Forest.from_parents(parent, schema=schema, target=target, probabilities=counts, **more)
     # files give leaves, too, an index of their first child
     first = forest.trees + np.cumsum(forest.fanout) - forest.fanout
-    return with_counts(replace(forest, first=first), cells, shown)
+    return replace_leaf_counts(replace(forest, first=first), cells, shown)
 
 
 def consistent_counts(levels: Sequence[GrownLevel]) -> tuple[Floats, Floats]:

@@ -91,6 +91,7 @@ class ID3(TreeClassifier):
     _chooser: ClassVar[SplitChooser | None] = None
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
+        """Return rules of tree growth: equal epsilon per level, this method's choice of columns."""
         return self._equal_plan(budget, self.max_depth, self._chooser)
 
 
@@ -163,12 +164,14 @@ class DiffPC45(ID3):
     prune: bool = flag(default=True)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
+        """Return rules of tree growth: equal levels, a choice per number and one of the column."""
         target = self._target(table.schema, self.target)
         numbers = sum(column.numeric and column.name != target for column in table.schema)
         chooser = ExponentialChooser(score=CRITERIA[self.criterion], selection="two_stage", standard=self._published)
         return self._equal_plan(budget, self.max_depth, chooser, numbers + 1)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Grow the tree, and prune it if `prune`."""
         super()._fit(table, progress)
         if self.prune:
             self.forest_ = prune_forest(self.forest_)

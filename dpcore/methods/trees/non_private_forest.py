@@ -31,7 +31,7 @@ from dpcore.methods.trees.base import (
     ForestClassifier,
 )
 
-REASON = phrase("This forest is the non-private baseline.")
+REASON = phrase("This is the reference without privacy.")
 
 
 class NonPrivateForest(ForestClassifier):
@@ -73,15 +73,18 @@ class NonPrivateForest(ForestClassifier):
 
     @property
     def _tree_epsilon(self) -> float:
+        """Epsilon 1, which queries must name; noiseless answers do not use it."""
         return 1.0  # queries need an epsilon, which noiseless answers do not use
 
     @property
     def _splits(self) -> dict[str, str]:
+        """The arguments of `attributes_of`: splits as in corrected mode."""
         return {"cuts": self.cuts or "numbers", "children": self.categorical_splits}
 
     def measurements(self, table: PrivateTable) -> None:
-        return None
+        """Return None, because the baseline adds no noise."""
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Grow the forest from noiseless answers, and remove the charged epsilon of its nodes."""
         super()._fit(table.noiseless(REASON, claimed_epsilon=inf, random_ties=True), progress)
         self.forest_ = replace(self.forest_, spent=np.full(len(self.forest_.spent), np.nan))

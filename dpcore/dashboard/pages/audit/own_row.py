@@ -58,7 +58,7 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
 
     `container` is the empty place where the run button is drawn.
     """
-    if not data.held:
+    if not data.in_memory:
         needs = phrase("This attack needs all rows in memory: upload a file of at most {size} MB.")
         st.info(say(needs, size=MAX_BYTES >> 20))
         return
@@ -80,7 +80,7 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
         caption(case.story)
         twin_worlds.draw_explanation(case)
         cost = phrase("Shown to others, these results could cost up to epsilon {sum}.")
-        bound, trials = result.bound, result.trials
+        bound, trials = result.epsilon_nominal, result.trials
     if math.isinf(bound):
         cost = phrase("Shown to others, these results have no guarantee: no epsilon is proven.")
     runs = phrase("{runs:,} runs on your real rows, for your eyes only: nothing is charged.")

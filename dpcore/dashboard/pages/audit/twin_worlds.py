@@ -15,7 +15,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.audit import cases
-from dpcore.audit.cases import Case, NeighboringPair
+from dpcore.audit.cases import Case, PairRuns
 from dpcore.dashboard import controls, jobs, links, panels, session
 from dpcore.dashboard.demonstration import DANA, OTHERS
 from dpcore.dashboard.histogram_pair import histogram_pair
@@ -97,7 +97,7 @@ def draw_attack(page: str, data: Dataset, container: Any) -> None:
 
 def run_worlds(
     key: str, container: Any, chosen: Any, make: Callable[[], Case], trials: int, *, real: bool = False
-) -> tuple[Case, NeighboringPair] | None:
+) -> tuple[Case, PairRuns] | None:
     """Run a case in both worlds if that was requested, and draw the results kept for `chosen`.
 
     Parameters
@@ -119,7 +119,7 @@ def run_worlds(
         The case and its pair of result samples; None if it has not run yet.
     """
     jobs.finish_in_page(key)
-    found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, NeighboringPair]])
+    found = session.keep_once(f"dpcore.twins:{key}", dict[Any, tuple[Case, PairRuns]])
 
     def work(progress: Progress) -> None:
         """Run the audit case in both worlds, and keep the result; drop the oldest results."""
@@ -164,7 +164,7 @@ def draw_settings(page: str) -> tuple[Case, int]:
         seconds = phrase("More runs find smaller leaks: about {seconds:.0f} s. Noise is fresh, without a seed.")
         caption(seconds, seconds=2 * trials * USUAL)
     with cells[2]:
-        look = {"usual": case.estimator.epsilon, "disabled": case.expected is None}
+        look = {"usual": case.estimator.epsilon, "disabled": case.expected_verdict is None}
         epsilon = number_choice(st.select_slider, say("Epsilon"), f"{page}.epsilon", EPSILONS, **look)
     return replace(case, estimator=case.estimator.with_epsilon(epsilon)), trials
 
@@ -190,40 +190,41 @@ def draw_tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         cell.dataframe(rows, hide_index=True, height="content")
 
 
-def draw_charts(case: Case, pair: NeighboringPair, *, real: bool) -> None:
+def draw_charts(case: Case, pair: PairRuns, *, real: bool) -> None:
     """Draw the charts behind a verdict: the attacker's event, the epsilons, and the ratios of bins.
 
     `real` says that the case uses the user's own rows, so the charts carry the mark of real data.
     """
     result, event = pair.result, pair.event
     mark = charts.mark_real if real else (lambda chart: chart)
-    bins, edge = histogram_pair(pair.first, pair.second, event.threshold, above=event.above)
-    proof: Any = {"hits": event.hits, "counted": event.counted, "threshold": event.threshold}
-    proof |= {"above": event.above, "edge": edge, "number": case.looks_at, "runs": result.trials}
-    proof |= {"claimed": result.claimed, "lower": result.lower_bound}
+    bins, edge = histogram_pair(pair.first, pair.second, event.threshold, above=event.at_or_above)
+    proof: Any = {"hits": event.hits, "counted": event.counted_runs, "threshold": event.threshold}
+    proof |= {"above": event.at_or_above, "edge": edge, "number": case.statistic_title, "runs": result.trials}
+    proof |= {"claimed": result.epsilon_claimed, "lower": result.lower_bound}
     panels.chart(mark(charts.world_piles(bins, **proof)))
-    runs = {"all": result.trials, "counted": event.counted, "chosen": result.trials - event.counted}
+    runs = {"all": result.trials, "counted": event.counted_runs, "chosen": result.trials - event.counted_runs}
     caption("In each world, {chosen:,} of {all:,} runs choose the event; {counted:,} others count it.", **runs)
-    bounds: Any = {"claimed": result.claimed, "proved": result.bound}
+    bounds: Any = {"claimed": result.epsilon_claimed, "proved": result.epsilon_nominal}
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, **bounds)))
-    panels.chart(mark(charts.world_ratios(bins, number=case.looks_at, **bounds)), data=bins)
+    panels.chart(mark(charts.world_ratios(bins, number=case.statistic_title, **bounds)), data=bins)
     lost = 2 * result.trials - bins[["first", "second"]].sum().sum()
     caption("The outermost bars include results beyond the axis. {runs:,} runs gave no number.", runs=lost)
 
 
-def draw_verdict(pair: NeighboringPair) -> None:
+def draw_verdict(pair: PairRuns) -> None:
     """Draw the verdict of an audit: caught, not caught, or no claim to refute."""
     result, proof = pair.result, ""
     if pair.verdict is Verdict.OPEN:
         proof = phrase("The proof protects people: all queries together cost at most {bound}.")
-        if result.bound > result.claimed:
+        if result.epsilon_nominal > result.epsilon_claimed:
             proof = phrase("But the claim has no proof for these neighbors: {bound} is proven.")
-    elif pair.verdict is Verdict.FAILS and result.lower_bound > result.bound:
+    elif pair.verdict is Verdict.FAILS and result.lower_bound > result.epsilon_nominal:
         proof = phrase(
             "The lower bound even exceeds what is proven, {bound}. Either this audit is one of the "
             "5 in 100 false alarms (run it again), or the proof or the program is wrong."
         )
-    values = {"claimed": epsilon_text(claim, result.claimed), "bound": epsilon_text(limit, result.bound)}
+    claimed, nominal = result.epsilon_claimed, result.epsilon_nominal
+    values = {"claimed": epsilon_text(claim, claimed), "bound": epsilon_text(limit, nominal)}
     # A lower bound is rounded down.
     values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"
     heading, *sentences = *VERDICTS[pair.verdict], proof
@@ -241,5 +242,5 @@ def draw_explanation(case: Case) -> None:
     """Draw the drawer that explains the terms of the attack, one sentence each."""
     neighbors = controls.relation_words(case.estimator.relation, case.schema.persons is not None)
     with st.expander(say("How to read this")):
-        number = case.looks_at[0].lower() + case.looks_at[1:]
+        number = case.statistic_title[0].lower() + case.statistic_title[1:]
         markdown(READING, neighbors=say(neighbors).lower(), number=number)

@@ -189,7 +189,7 @@ def draw_notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> No
         caption("Releases a classifier, so only accuracies are measured: {names}.", names=names)
     if any(method.random_state is not None for method in config.methods.values()):
         caption(":red[:material/warning: A seed voids every guarantee: use it for teaching only.]")
-    if not data.held:
+    if not data.in_memory:
         caption(
             "Runs learn from all rows of the folder; classifiers are compared on random samples: "
             "{learned:,} rows to learn from, {tested:,} to test on.",

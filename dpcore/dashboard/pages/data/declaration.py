@@ -24,7 +24,7 @@ from dpcore.datasets import Dataset
 from dpcore.datasets.proposals import (
     PROPOSED,
     RARE,
-    outward,
+    round_bounds_outward,
     was_edited,
     with_value,
     without_values,
@@ -164,7 +164,7 @@ def draw_use_button(rows: Intake, schema: Schema, left: Sequence[str], share: fl
     look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
     if left:
         action = say("This is public: {action}", action=action[0].lower() + action[1:])
-    if exact := [name for name in left if was_edited(outward(schema[name]), schema[name])]:
+    if exact := [name for name in left if was_edited(round_bounds_outward(schema[name]), schema[name])]:
         look |= {"disabled": True, "help": say(SINGLE, columns=escape(", ".join(exact)))}
     with at:
         if now.token != rows.token_of(share) or now.schema != schemas["use"]:

@@ -13,7 +13,7 @@ from dpcore.dashboard.pages.data import rules
 from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escape
 from dpcore.datasets import SKIPPED
-from dpcore.datasets.headers import is_name, is_person_key, of_people
+from dpcore.datasets.headers import has_person_word, is_name, is_person_key
 from dpcore.datasets.recognition import RecognizedColumn
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
@@ -68,8 +68,8 @@ def draw_privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUni
     if rows.dataset is not None and known == ONE_ROW:
         return None  # in bundled data sets each person has one row
     usual = known.id_column
-    found = [one for one in person_columns(rows.column_types, used) if one.what == "identifier"]
-    people = [one.name for one in found if of_people(one.name)]
+    found = [one for one in person_columns(rows.column_types, used) if one.role == "identifier"]
+    people = [one.name for one in found if has_person_word(one.name)]
     if known == ONE_ROW and len(people) == 1 and not rows.version:
         usual = people[0]
     new = {*used}.difference(rows.schema.names)  # columns just put in use stay in use
@@ -93,10 +93,10 @@ def column_choice(label: str, names: Sequence[str], usual: str | None, **look: A
 def person_columns(seen: Sequence[RecognizedColumn], used: Sequence[str]) -> list[RecognizedColumn]:
     """Return the columns in which a value may stand for a person.
 
-    Columns of people's names come last, and are left out if a person key was seen.
+    Columns of people's names come last, and are left out if a person key was found.
     """
     several = [one for one in seen if one.repeats and one.name not in used]
-    keys = [one for one in seen if one.what == "identifier" and not one.repeats]
+    keys = [one for one in seen if one.role == "identifier" and not one.repeats]
     if any(is_person_key(one.name) for one in keys):
         return [one for one in several if not is_name(one.name)]
     return sorted(several, key=lambda one: is_name(one.name))
@@ -121,7 +121,7 @@ def person_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
 def deny_persons(rows: Intake, parts: Mapping[str, RecognizedColumn]) -> None:
     """Record that these columns are not persons, and put the columns in use that were left out."""
     rows.answers.update(parts)
-    rows.changes["columns"] = [one.name for one in parts.values() if one.what != "identifier"]
+    rows.changes["columns"] = [one.name for one in parts.values() if one.role != "identifier"]
 
 
 def row_count_question(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:

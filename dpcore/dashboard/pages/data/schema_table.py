@@ -187,7 +187,7 @@ def column_origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[
     `left` are the columns whose lines were inferred from the rows and not declared yet.
     """
     words = phrase("left out: {reason}")
-    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.kept}
+    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.keep}
     for column in schema:
         words = ORIGINS.get(column.origin, phrase("declared"))
         found[column.name] = say("read off your rows") if column.name in left else say(words)

@@ -10,14 +10,14 @@ import streamlit as st
 from dpcore import charts
 from dpcore.accounting.currency import PrivacyLoss
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Account, file_of, format_relation, ledger_path, price
+from dpcore.accounting.store import Account, cross_account_loss, dataset_key, format_relation, ledger_path
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import panels, session
 from dpcore.dashboard.epsilon import odds_sentence, short_odds
 from dpcore.dashboard.shell import escape, format_spent, mendable, person_clause
 from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.errors import BookError
+from dpcore.errors import LedgerError
 from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
@@ -35,7 +35,7 @@ def read_accounts() -> list[Account] | None:
     try:
         store = session.ledger_store()
         found, used = store.accounts(), store.key(session.dataset())
-    except BookError as error:
+    except LedgerError as error:
         st.error(escape(error.cause), icon=":material/error:")
         markdown(
             "Until the ledger is repaired no noise is drawn, because no charge could be written. "
@@ -48,10 +48,10 @@ def read_accounts() -> list[Account] | None:
                 "**A third way:** the file's content is sound, but charges may be missing. Go on "
                 "with the file if it is your latest copy; its totals may be too small from then on."
             )
-            go_on = mendable()(session.ledger_store().go_on)
+            go_on = mendable()(session.ledger_store().accept_content)
             st.button(say("Go on with the file's content"), on_click=go_on, key="ledger.go_on")
         return None
-    return sorted(found, key=lambda line: (line.file != file_of(used), line.key != used))
+    return sorted(found, key=lambda line: (line.dataset_key != dataset_key(used), line.key != used))
 
 
 def draw_new_ledger_buttons(**look: Any) -> None:
@@ -86,19 +86,19 @@ def draw_account(account: Account, accounts: list[Account]) -> None:
         draw_cap(account, cap, key)
     if account.looks:
         draw_totals(account)
-    others = [one for one in accounts if one.file == account.file and one.looks and one != account]
+    others = [one for one in accounts if one.dataset_key == account.dataset_key and one.looks and one != account]
     for other in others:
         st.markdown(compare_accounts(other, account))
     runs = runs_frame(account)
     unproved = runs[runs["epsilon_bound"] == math.inf]
     if len(unproved) < len(runs):
         if not account.delta:  # epsilons converted from rho do not add up: no staircase
-            costs = (price(one, account) for one in others if one.relation is account.relation)
+            costs = (cross_account_loss(one, account) for one in others if one.relation is account.relation)
             beneath = math.fsum(cost for cost in costs if math.isfinite(cost))  # as the cap counts
             panels.chart(charts.staircase(runs[::-1], cap=cap, others=beneath))
         proved = runs.drop(index=unproved.index, columns=["why", "epsilon_bound"])
         st.dataframe(proved.rename(columns=say), hide_index=True, key=f"ledger.{key}")
-    if account.apart:
+    if account.void_looks:
         text = say(
             "**Listed apart: releases without a guarantee.** No total includes them: anyone who "
             "has seen one of them may know anything about these rows."
@@ -135,7 +135,7 @@ def draw_cap(account: Account, cap: float | None, key: str) -> None:
 def draw_totals(account: Account) -> None:
     """Draw what all releases of an account can cost: figures, and a sentence with the odds."""
     unit = privacy_unit_of(account)
-    rows = account.measure.rows(1 if unit is None or unit.id_column else unit.max_contributions)
+    rows = account.measure.group_factor(1 if unit is None or unit.id_column else unit.max_contributions)
     gained = account.measure.log_odds_gained(account.totals.bound * rows)
     claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
     labels = say("Releases"), say("Claimed"), say("Proven at most"), say("Odds")
@@ -158,7 +158,7 @@ def runs_frame(account: Account) -> pd.DataFrame:
     """
     rows = [
         (
-            f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
+            f"{run.start_time.astimezone():%Y-%m-%d %H:%M:%S}",
             retold(run.name),
             run.looks,
             claim(run.epsilon_claimed),
@@ -174,7 +174,7 @@ def runs_frame(account: Account) -> pd.DataFrame:
 def privacy_unit_of(account: Account) -> PrivacyUnit | None:
     """Return the privacy unit of the schema in use, if the account is of the rows of that file."""
     data = session.dataset()
-    return data.schema.unit if account.key == file_of(session.ledger_store().key(data)) else None
+    return data.schema.unit if account.key == dataset_key(session.ledger_store().key(data)) else None
 
 
 def convert_loss(other: Account, account: Account) -> PrivacyLoss:
@@ -183,10 +183,10 @@ def convert_loss(other: Account, account: Account) -> PrivacyLoss:
     It is infinite if no public number bounds it.
     """
     if other.relation is account.relation:
-        return price(other, account)
+        return cross_account_loss(other, account)
     alike = (other.key, other.measure) == (account.key, account.measure)
     if alike and account.relation is Relation.REPLACE:  # a replacement removes one row and adds one
-        return other.totals.bound * other.measure.rows(2)
+        return other.totals.bound * other.measure.group_factor(2)
     return math.inf
 
 
@@ -205,7 +205,7 @@ def compare_accounts(other: Account, account: Account) -> str:
         here = say(many, for_person=person_clause(other, privacy_unit_of(other)))
     else:
         here = say("Totals leave out guarantees for other privacy units, relations or deltas.")
-    if other.apart:
+    if other.void_looks:
         here += f" {say('Releases listed apart there are in no total.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
     values = {"name": escape(other.name), "promise": format_promise(other), "spent": format_spent(other)}

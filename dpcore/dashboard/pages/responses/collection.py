@@ -16,7 +16,7 @@ from dpcore.dashboard.panels.download import file_button
 from dpcore.dashboard.session import compute_once
 from dpcore.dashboard.shell import escape, mendable
 from dpcore.dashboard.widgets import caption, choice, markdown
-from dpcore.datasets.formats import UNPACKED
+from dpcore.datasets.formats import TABLE_FORMATS
 from dpcore.export.artifacts import Model
 from dpcore.export.collection import Collection
 from dpcore.language import phrase, say
@@ -38,7 +38,7 @@ def draw_collection(page: str) -> None:
     )
     left, right = st.columns(2, gap="large")
     with left:
-        table = housekeeping.uploader(f"reports.csv ({', '.join(UNPACKED)})", key=f"{key}.table")
+        table = housekeeping.uploader(f"reports.csv ({', '.join(TABLE_FORMATS)})", key=f"{key}.table")
     with right:
         rules = housekeeping.uploader("rules.json", type="json", key=f"{key}.rules")
 
@@ -78,7 +78,7 @@ def draw_facts(found: Collection) -> None:
         rows=made.people,
         questions=len(made.channels),
         target=escape(made.target),
-        epsilon=number(made.price()),
+        epsilon=number(made.largest_epsilon()),
     )
     st.markdown(f"{text} {reports.unprotected_columns(made)}")
     predict.draw_model_privacy(found.origin)

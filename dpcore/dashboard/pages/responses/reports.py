@@ -44,7 +44,7 @@ def draw_reports(page: str, shown: ShownRelease) -> None:
     st.markdown(f"{text} {unprotected_columns(found)}{panels.describe_person_sample(shown)}")
     draw_first_reports(f"{page}.reports", found)
     true = None
-    if data.held:
+    if data.in_memory:
         bits_for = model.target if release.method == "DTPD" else None
         read = partial(reconstruction.Truth, data, release.schema, panels.compared_row_indices(shown), bits_for)
         true = remember(shown, "truth", read)

@@ -90,7 +90,7 @@ def draw_tree(shown: ShownRelease) -> None:
         leaves=leaves,
     )
     st.markdown(f"{text}{panels.describe_person_sample(shown)}")
-    if sum(found.measured) > 1 and leaves < SMALL:
+    if sum(found.measured_levels) > 1 and leaves < SMALL:
         caption("Inner levels of this tree correct little: counting a node helps if it holds many groups.")
     private = st.toggle(say("Color by error (reads the real rows)"), True, f"{PAGE}.tree_errors")
     key = f"{PAGE}.tree_at:{id(shown)}"
@@ -225,7 +225,7 @@ def range_answers(shown: ShownRelease, query: RangeQuery) -> pd.DataFrame:
     half_width = SURE * math.sqrt(2 * cells_covered(query, cells)) * scale
     rows = [
         ("noisy: as few groups as will do", noisy[0], width[0]),
-        ("consistent", found.answers([query])[0], found.margins([query])[0]),
+        ("consistent", found.answers([query])[0], found.half_widths([query])[0]),
         ("flat", estimate, half_width),
         ("published groups", found.answers([query], counts.leaf_counts)[0], np.nan),
     ]

@@ -1,27 +1,28 @@
-"""Data sets that this package knows, by their declared schemas: published ones, and simulated bank-card customers.
+"""Built-in data sets with their declared schemas: published, and simulated bank-card customers.
 
-`files/published.toml` says what they are. Published files are checked against a sum, so that their
-schemas are true of them, and nothing is fetched unless the caller asks.
+`files/catalog.toml` describes the data sets. The checksums of published files are compared, so that
+the schemas describe them. Nothing is fetched from the network unless the caller requests it.
 
-Zhang and Tang (2007) tried private naive Bayes on 50,000 customers of a bank, 5,000 more to test
-on, with a class "customer value". Those rows were never published. The simulated ones have the same
-kind of columns; their numbers are our own, and there is no person in them. A row is drawn in four
-steps:
+Zhang and Tang (2007) tested private naive Bayes on 50,000 customers of a bank, with 5,000 more as
+test rows, and the class "customer value". Those rows were never published. The simulated ones have
+the same kind of columns; their numbers are our own, and no row is a real person. A row is drawn in
+four steps:
 
 1. Its class, by the shares in `CLASSES`.
-2. A score for every attribute, standard normal, independent of the class and of one another.
-3. In the dependent table, the four `FACTORS` of the row, standard normal too. An attribute with the loading a on its
-   factor f gets the score a * f + sqrt(1 - a**2) * (its score of step 2), which is standard normal again.
-4. From the score s and the class to the value. A number is mean + deviation * s, rounded (continuous ones to two
-   decimals) and clipped to its bounds. A category is found by cutting the normal distribution, in the order in which
-   the categories stand, into pieces as large as their shares.
+2. A score for every attribute, standard normal, independent of the class and of each other.
+3. In the dependent data set, the four `FACTORS` of the row, standard normal as well. An attribute
+   with the loading a on its factor f gets the score a * f + sqrt(1 - a**2) * (its score of step 2),
+   which is standard normal again.
+4. Its values, from the scores s and the class. A number is mean + deviation * s, rounded
+   (continuous ones to two decimals) and clipped to its bounds. A category is found by dividing the
+   normal distribution, in the order of the categories, into intervals of their shares.
 
-So both tables have the same distribution of every attribute within every class, and differ only in
-whether attributes hang together there. In the first they are independent given the class, as naive
-Bayes assumes, and numbers are Gaussian but for rounding and clipping (less than one value in
-twenty, in any class). In the second the class tells itself by *pairs*: whoever keeps large deposits
-has small loans, and whoever pays often pays small sums, while high-value customers have more of
-both. Naive Bayes does not see that; a forest does.
+Both data sets have the same distribution of every attribute within every class. They differ only in
+the dependence between attributes. In the first one attributes are independent given the class, as
+naive Bayes assumes, and numbers are Gaussian except for rounding and clipping (less than one value
+in twenty, in any class). In the second one the class shows in *pairs* of attributes: customers with
+large deposits have small loans, and customers who pay often pay small sums, while high-value
+customers have more of both. Naive Bayes does not see that; a forest does.
 """
 
 from __future__ import annotations
@@ -50,18 +51,21 @@ from dpcore.errors import DataError
 from dpcore.text import read_toml
 
 FOLDER = Path(__file__).with_name("files")
-TABLES = read_toml(FOLDER / "published.toml")
+TABLES = read_toml(FOLDER / "catalog.toml")
 FILES = TABLES["files"]
-BANK_CARDS = {"bank cards": False, "bank cards, dependent": True}  # whether columns hang together within a class
+BANK_CARDS = {"bank cards": False, "bank cards, dependent": True}  # dependent within a class?
 BIG5_PAGE = "https://openpsychometrics.org/_rawdata/"
 GroupNames: TypeAlias = "dict[str, GroupNames | str]"
-"""Groups in groups, down to texts of values; the values under "" belong to no smaller group."""
+"""Nested groups of a taxonomy, down to texts of values; those under "" have no smaller group."""
 
 
-def known_rows(name: str, download: bool) -> tuple[list[pd.DataFrame], list[bytes]]:
-    """The rows of a data set, all of them or for training and for testing, and what their content is known by."""
+def load_rows(name: str, download: bool) -> tuple[list[pd.DataFrame], list[bytes]]:
+    """Return the rows of a built-in data set, and the bytes that identify its content.
+
+    The list has one frame of all rows, or one of training rows and one of test rows.
+    """
     if name in BANK_CARDS:
-        frames = [*bank_cards(dependent=BANK_CARDS[name])]  # the same ones every time
+        frames = [*bank_cards(dependent=BANK_CARDS[name])]  # the same rows every time
         return frames, [pd.util.hash_pandas_object(pd.concat(frames), index=False).to_numpy().tobytes()]
     if name == "sample":
         raw = bundled_file("sample.parquet")
@@ -78,7 +82,7 @@ def known_rows(name: str, download: bool) -> tuple[list[pd.DataFrame], list[byte
 
 
 def bundled_file(name: str) -> bytes:
-    """A file that is part of this package."""
+    """Return the bytes of a file that is part of this package."""
     try:
         return (FOLDER / name).read_bytes()
     except OSError:
@@ -86,12 +90,15 @@ def bundled_file(name: str) -> bytes:
 
 
 def published_file(path: str, download: bool) -> bytes:
-    """The content of a published file: from `$DPCORE_DATA`, the cache, or, if asked, its source."""
+    """Return the content of a published file: from `$DPCORE_DATA`, the cache, or its web address.
+
+    The web address is used only if `download` is true.
+    """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore"
     folders = [Path(folder) for folder in [os.environ.get("DPCORE_DATA")] if folder] + [cache]
     for folder in folders:
         if (folder / path).is_file():
-            return _checked(path, source_bytes(folder / path), "Replace it with the published file, or remove it.")
+            return _verify(path, source_bytes(folder / path), "Replace it with the published file, or remove it.")
     name = path.partition("/")[0]
     address = FILES[path].get("source")
     if address is None:
@@ -105,20 +112,20 @@ def published_file(path: str, download: bool) -> bytes:
             f'Set DPCORE_DATA to the folder that holds {path}, or call load("{name}", download=True).',
         )
     try:
-        with urllib.request.urlopen(address, timeout=30) as answer:  # an https address of our own
+        with urllib.request.urlopen(address, timeout=30) as answer:  # a fixed https address
             raw = answer.read(MAX_BYTES)
     except (OSError, HTTPException):
         raise DataError(
             f"The file {path} could not be fetched from {address}.",
             "Check the network, or download it elsewhere and set DPCORE_DATA to the folder that holds it.",
         ) from None
-    text = _checked(path, raw, "Try again later, or download it elsewhere and set DPCORE_DATA.")
-    _store(cache / path, text)
+    text = _verify(path, raw, "Try again later, or download it elsewhere and set DPCORE_DATA.")
+    _write_to_cache(cache / path, text)
     return text
 
 
-def _checked(path: str, raw: bytes, remedy: str) -> bytes:
-    """The file's lines without comments and blank ones, if they are the published ones."""
+def _verify(path: str, raw: bytes, remedy: str) -> bytes:
+    """Return a file's lines without comments and blanks; DataError if their checksum differs."""
     lines = [line for line in raw.splitlines() if line.strip() and not line.startswith(b"|")]
     text = b"\n".join(lines) + b"\n"
     if hashlib.sha256(text).hexdigest() != FILES[path]["sha256"]:
@@ -126,8 +133,8 @@ def _checked(path: str, raw: bytes, remedy: str) -> bytes:
     return text
 
 
-def _store(path: Path, content: bytes) -> None:
-    """Write a file so that other processes see all of it or nothing."""
+def _write_to_cache(path: Path, content: bytes) -> None:
+    """Write a file so that other processes see either all of it or nothing."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
@@ -141,7 +148,7 @@ def _store(path: Path, content: bytes) -> None:
 
 
 def adult_schema() -> Schema:
-    """Return what the documentation of UCI Adult says, with equal-width bins.
+    """Return the declared schema of UCI Adult, from its documentation, with equal-width bins.
 
     Returns
     -------
@@ -152,7 +159,7 @@ def adult_schema() -> Schema:
 
 
 def big5_schema() -> Schema:
-    """Return what the codebook of the Big Five data says.
+    """Return the declared schema of the Big Five data, from their codebook.
 
     Returns
     -------
@@ -163,53 +170,57 @@ def big5_schema() -> Schema:
 
 
 def declared_schema(name: str) -> Schema:
-    """The schema of a data set."""
+    """Return the declared schema of a built-in data set."""
     if name == "sample":
         return Schema.from_json(bundled_file("sample.schema.json"))
     found = TABLES["bank cards" if name in BANK_CARDS else name]
     groups, about = found.get("groups", {}), "1 = disagree to 5 = agree, 0 = missed"
-    columns = [_column(each, groups=groups.get(each), **how) for each, how in found["columns"].items()]
+    columns = [_declare_column(each, groups=groups.get(each), **how) for each, how in found["columns"].items()]
     for letter, trait in found.get("traits", {}).items():
         for i in range(1, 11):
             item = f"{trait}, item {i}: {about}"
-            columns.append(_column(f"{letter}{i}", values="0 1 2 3 4 5", kind="ordered", description=item))
+            columns.append(_declare_column(f"{letter}{i}", values="0 1 2 3 4 5", kind="ordered", description=item))
     return Schema(columns=tuple(columns), target=found["target"], max_rows=found["max_rows"])
 
 
-def _column(
+def _declare_column(
     name: str, *, bounds: Sequence[float] = (), values: str = "", groups: GroupNames | None = None, **more: Any
 ) -> Column:
-    """A column of numbers, or of values in the order in which they are said, else in that of their groups."""
+    """Return a declared column: integers within `bounds`, or a category with listed values.
+
+    `values` are in the declared order, else in that of their `groups`, which become a taxonomy.
+    """
     fields: dict[str, Any] = {"kind": "integer"} | dict(zip(("lower", "upper"), bounds, strict=False))
     if not bounds:
-        tree = None if groups is None else Taxonomy(tuple(_paths(groups, ("(any)",))))
+        tree = None if groups is None else Taxonomy(tuple(_root_paths(groups, ("(any)",))))
         listed = tuple(values.split()) or (tree.leaves if tree else ())
         fields = {"kind": "categorical", "categories": listed, "taxonomy": tree}
     return Column(name=name, origin="document", **(fields | more))
 
 
-def _paths(groups: GroupNames | str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The way up from each value to the root."""
+def _root_paths(groups: GroupNames | str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the path from each value of nested groups up to the root of the taxonomy."""
     if isinstance(groups, str):
         yield from ((leaf, *above) for leaf in groups.split())
         return
     for name, parts in groups.items():
-        yield from _paths(parts, (name, *above) if name else above)
+        yield from _root_paths(parts, (name, *above) if name else above)
 
 
 TARGET = "customer-value"
-CLASSES = {"high": 0.2, "middle": 0.5, "low": 0.3}  # the class and its share; this order everywhere below
+CLASSES = {"high": 0.2, "middle": 0.5, "low": 0.3}  # shares of the classes, in this order everywhere
 FACTORS = ("wealth", "thrift", "habit", "age")
 ROWS, TEST_ROWS = 50_000, 5_000
 
 
 class SimulatedColumn(NamedTuple):
-    """A column, and how it is drawn."""
+    """A column, and how its values are simulated."""
 
     column: Column
-    factor: str  # the one of `FACTORS` that moves it in the dependent table
-    loading: float  # how strongly, between -1 and 1: the correlation of score and factor
-    # per class a number's mean and deviation, before rounding and clipping, or the categories' shares, which sum to 1
+    factor: str  # the one of `FACTORS` that influences it in the dependent data set
+    loading: float  # the correlation of its score with the factor, between -1 and 1
+    # per class: mean and deviation of a number, before rounding and clipping; or shares of
+    # categories, which sum to 1
     classes: Sequence[Sequence[float]]
 
 
@@ -219,29 +230,30 @@ ATTRIBUTES = tuple(
 
 
 def bank_cards(seed: int = 0, *, dependent: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Simulated customers to learn from and to test on, with the columns of the schema; the module says how.
+    """Simulate training and test rows of bank-card customers; the module's docstring says how.
 
-    The same seed and version of NumPy give the same rows. In the `dependent` table attributes hang
-    together within a class, so that naive Bayes's assumption fails.
+    The same seed and version of NumPy give the same rows. With `dependent`, attributes depend on
+    each other within a class, so that the assumption of naive Bayes fails.
     """
-    train, test = (np.random.default_rng([seed, part]) for part in range(2))  # neither hangs on the other's size
-    return _draw(ROWS, train, dependent), _draw(TEST_ROWS, test, dependent)
+    train, test = (np.random.default_rng([seed, part]) for part in range(2))  # independent
+    return _simulate_rows(ROWS, train, dependent), _simulate_rows(TEST_ROWS, test, dependent)
 
 
-def _draw(rows: int, rng: np.random.Generator, dependent: bool) -> pd.DataFrame:
+def _simulate_rows(rows: int, rng: np.random.Generator, dependent: bool) -> pd.DataFrame:
+    """Simulate rows of bank-card customers; if `dependent`, scores share the row's factors."""
     classes = rng.choice(len(CLASSES), rows, p=list(CLASSES.values()))
     scores = rng.standard_normal((len(ATTRIBUTES), rows))
     factors = dict(zip(FACTORS, rng.standard_normal((len(FACTORS), rows)), strict=True))
     cells = {}
     for each, own in zip(ATTRIBUTES, scores, strict=True):
         score = each.loading * factors[each.factor] + np.sqrt(1 - each.loading**2) * own if dependent else own
-        cells[each.column.name] = _values(each, score, classes)
+        cells[each.column.name] = _values_from_scores(each, score, classes)
     cells[TARGET] = np.array(list(CLASSES))[classes]
     return pd.DataFrame(cells)
 
 
-def _values(attribute: SimulatedColumn, score: Floats, classes: NDArray[np.int64]) -> NDArray[Any]:
-    """The numbers or categories of rows with these scores and classes, shape (rows,)."""
+def _values_from_scores(attribute: SimulatedColumn, score: Floats, classes: NDArray[np.int64]) -> NDArray[Any]:
+    """Turn normal scores of rows, given their classes, into values of a column, shape (rows,)."""
     column = attribute.column
     if not column.numeric:
         ends = np.cumsum(attribute.classes, axis=1)[:, :-1]

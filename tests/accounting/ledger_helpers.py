@@ -1,4 +1,4 @@
-"""Charges, runs of a ledger's file, and processes that charge one until they are killed."""
+"""Entries, runs of a ledger file, and processes that charge a ledger until they are killed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpcore.accounting.ledger import Entry
 from dpcore.accounting.store import LedgerStore
-from dpcore.errors import BookError
+from dpcore.errors import LedgerError
 
 ROOT = Path(__file__).parents[2]
 SHA = "a" * 64
@@ -24,12 +24,12 @@ def entry(claimed, bound=None, *, name="q", **more):
     return Entry(name=name, mechanism="laplace", epsilon_claimed=claimed, epsilon_nominal=bound, **numbers, **more)
 
 
-def new_run(books, relation=ADD, purpose="a run", sha=SHA, delta=0.0):
-    return books.begin(sha, "people.csv", relation, purpose, delta).ledger()
+def new_run(store, relation=ADD, purpose="a run", sha=SHA, delta=0.0):
+    return store.start_run(sha, "people.csv", relation, purpose, delta).ledger()
 
 
 def charge_for_ever(path, log):
-    """Charge 1/4, of which 1/2 is proved, and say so with a dot, as of an answer that is out."""
+    """Charge claims of 1/4 with nominal losses of 1/2, and write a dot to the log after each."""
     text = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     while True:
         fit = new_run(LedgerStore(path), REPLACE, "a run " * 40).child("a fit")
@@ -43,13 +43,13 @@ def set_aside(path, _):
 
 
 def begin_as_nobody(path, log):
-    """Begin a run where only the owner, or nobody, may write; what is said of that."""
+    """Start a run as a user without permissions, and write the error to the log."""
     text = os.open(log, os.O_WRONLY | os.O_CREAT)
     if os.geteuid() == 0:
         os.setuid(65534)
     try:
         new_run(LedgerStore(path), REPLACE)
-    except BookError as error:
+    except LedgerError as error:
         os.write(text, str(error).encode())
 
 
@@ -58,7 +58,7 @@ NURSERY = """
 import os, sys
 sys.path[:0] = sys.argv[1:]
 from pathlib import Path
-from booked import WORK
+from ledger_helpers import WORK
 for line in sys.stdin:  # a new child, or a dead one to bury
     work, path, log = line.split()
     if work == "bury":
@@ -74,7 +74,7 @@ for line in sys.stdin:  # a new child, or a dead one to bury
 
 
 class Nursery:
-    """A process that forks others, to be killed: one that imports anew takes a second to start."""
+    """Process that forks children to be killed: a new process would take a second to import."""
 
     def __init__(self) -> None:
         command = [sys.executable, "-c", NURSERY, str(ROOT), str(Path(__file__).parent)]
@@ -91,12 +91,12 @@ class Nursery:
         return self.alive[-1]
 
     def kill(self, *children) -> None:
-        """Kill them, and wait until they are dead and their files closed."""
+        """Kill children, and wait until they are dead and their files closed."""
         for child in children:
             os.kill(child, signal.SIGKILL)
             self.bury(child)
 
     def bury(self, child) -> None:
-        """Wait for its end."""
+        """Wait for the end of a child."""
         self.alive.remove(child)
         self.tell("bury", child, "-")

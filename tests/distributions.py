@@ -1,4 +1,4 @@
-"""Whether draws follow a distribution on a few places."""
+"""Test whether draws follow a discrete distribution."""
 
 import numpy as np
 from scipy import stats
@@ -7,11 +7,11 @@ OFTEN = 20
 
 
 def agreement(observed, expected):
-    """The p-value of the chi-squared test of how often each place was met; shape (places,), expectations of one sum.
+    """Return the p-value of a chi-squared test; counts and expected counts have shape (values,).
 
-    The statistic's distribution is that of chi-squared only where every place is expected often: one that is expected
-    a tenth of a time is met three times in one run of six thousand, and the test would give it odds of 1e-17. So the
-    rarest places count as one, which is joined by the next rarest until it is expected often itself.
+    The statistic is chi-squared only where every value is expected often. A value expected a tenth
+    of a time occurs three times in one run of six thousand, and would get a p-value of 1e-17. So
+    the rarest values are pooled until their group is expected often.
     """
     observed, expected = np.asarray(observed, dtype=float), np.asarray(expected, dtype=float)
     assert not observed[expected == 0].any()

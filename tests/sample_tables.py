@@ -1,4 +1,4 @@
-"""Tables as strangers upload them: a hospital's visits and a company's customers, with all that is no category."""
+"""Tables as users upload them: a hospital's visits and a company's customers, of mixed columns."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ WORDS = """
 
 
 def visits(rows: int = 4_000, seed: int = 0) -> pd.DataFrame:
-    """Visits to a hospital, about two per patient: 13 columns, as a CSV is read."""
+    """Return visits to a hospital, about two per patient: 13 columns, as read from a CSV."""
     rng = np.random.default_rng(seed)
     patients = rng.permutation(np.r_[np.arange(rows // 2 + 31), rng.integers(0, rows // 2 + 31, rows)][:rows])
     admitted = np.datetime64("2019-01-01") + rng.integers(0, 5 * 365, rows)
@@ -48,7 +48,7 @@ def visits(rows: int = 4_000, seed: int = 0) -> pd.DataFrame:
 
 
 def customers(rows: int = 50_000, seed: int = 0) -> pd.DataFrame:
-    """Customers of a company: 12 columns, as a CSV is read."""
+    """Return customers of a company: 12 columns, as read from a CSV."""
     rng = np.random.default_rng(seed)
     tenure = rng.integers(0, 72, rows)
     frame = pd.DataFrame(
@@ -72,7 +72,7 @@ def customers(rows: int = 50_000, seed: int = 0) -> pd.DataFrame:
 
 
 def hospital(rows: int = 4_000, seed: int = 0) -> tuple[pd.DataFrame, dp.Schema]:
-    """Visits to a hospital, in which the diagnosis tells the department; the schema is declared."""
+    """Return visits whose diagnosis determines the department, with a declared schema."""
     frame = visits(rows, seed)
     index = {code: DEPARTMENTS[i * len(DEPARTMENTS) // len(CODES)] for i, code in enumerate(CODES)}
     frame["department"] = frame["diagnosis_code"].map(index)
