@@ -97,7 +97,7 @@ EVALUATION_READS_ROWS = {
 # Who draws, marks a chart by itself, and makes `Statistics`. Charts that `panels.real` does not mark are of numbers of
 # runs, of what runs were measured by, and of models that were made without noise.
 DRAWN_BY = {
-    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.icons"},
+    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.draw_icons"},
     "mark_real": {
         "panels:real", "panels:draw_release_chart", "pages.compare.sweep_results:draw_chart",
         "pages.audit.twin_worlds:draw_charts", "panels.redraw:draw_redraws",

@@ -57,8 +57,9 @@ def noisy_share(number: int, seed: int) -> tuple[pd.DataFrame, Floats]:
 
 
 def run_attack(number: int, epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
-    """Reconstruct the secrets from counts, noiseless or with all counts sharing `epsilon`.
+    """Run the reconstruction attack: solve people's secret bits from `number` counts.
 
+    The counts are noiseless if `epsilon` is None; otherwise all counts together spend epsilon.
     Returns the introduction and the demonstration.
     """
     first, query = random_groups(seed)[:SHOWN], phrase("How many of these {size:.0f} people earn more than 50K?")

@@ -34,14 +34,17 @@ CELLS = 200_000  # cells of the table for which a method's `seconds` were measur
 
 
 class OwnRow(NamedTuple):
-    """The chosen attack on one row: method, mode, epsilon, relation, row numbers from 1."""
+    """The chosen attack on one row: method, mode, epsilon, relation, row numbers from 1.
+
+    Under replace, the person's `row` gets the values of the row `donor` in world B.
+    """
 
     method: str
     mode: str
     epsilon: float
     relation: str
     row: int
-    replacement: int
+    donor: int
 
     @property
     def loss_factor(self) -> int:
@@ -135,14 +138,13 @@ def make_estimator(chosen: OwnRow, data: Dataset) -> PrivateEstimator:
 def make_case(estimator: PrivateEstimator, chosen: OwnRow, data: Dataset) -> Case:
     """Return the audit case of the chosen row: both tables and the attacked method."""
     rows = data.train_sample
-    other: Any = rows.iloc[chosen.replacement - 1].to_dict()
+    other: Any = rows.iloc[chosen.donor - 1].to_dict()
     return cases.own_row(estimator, data.schema, rows, chosen.row - 1, chosen.relation, other=other)
 
 
 def draw_values(data: Dataset, chosen: OwnRow) -> None:
     """Draw a table of the chosen person's values in world A and in world B; it has no download."""
-    rows = data.train_sample[list(data.schema.names)]
-    people = rows.iloc[[chosen.row - 1, chosen.replacement - 1]]
+    people = data.train_sample[list(data.schema.names)].iloc[[chosen.row - 1, chosen.donor - 1]]
     shown = people.map(lambda value: escape(str(value))).T
     shown.columns = [say("World A"), say("World B")]
     if chosen.relation == "add_remove":

@@ -79,7 +79,7 @@ def method_title(name: str) -> str:
 
 
 def draw_attack(page: str, data: Dataset, container: Any) -> None:
-    """Draw the attack on a method: the choice of a case, its run in both worlds, and the verdict.
+    """Draw the audit of a method: choose a case, run it in both worlds, show the verdict.
 
     `container` is the empty place where the run button is drawn.
     """

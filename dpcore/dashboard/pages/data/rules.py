@@ -21,7 +21,7 @@ SHOWN, MOST_NAMED = 2, 4  # rules in the summary, and in a question
 
 
 def draw_rules(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
-    """Draw the text field of rules, one per line, and return the rules.
+    """Draw the text field of the rules that released rows keep; return the rules, one per line.
 
     Rules of a column that is no longer in use are removed with it.
     """
@@ -34,7 +34,7 @@ def draw_rules(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
 
 
 def rule_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
-    """Yield the questions whether rules that no row breaks hold in general.
+    """Yield questions to the user: whether rules that no row breaks hold in general.
 
     One question is about orders of two columns, and one about pairs of values that never occur.
     """
