@@ -8,8 +8,8 @@ from dpcore.dashboard.widgets import markdown
 from dpcore.language import phrase, say
 
 
-def server() -> None:
-    """Draw who runs a server for visitors, what it keeps, and its limits."""
+def draw_server() -> None:
+    """Draw who runs a server for visitors, what the server keeps, and what it allows."""
     most = hosting.limits()
     with st.expander(say("Who runs this server")):
         who = shell.escape(hosting.operator_name())
@@ -48,4 +48,4 @@ markdown(
     "release names its source."
 )
 if hosting.is_hosted():
-    server()
+    draw_server()

@@ -42,8 +42,7 @@ try:
         data = declaration.draw_use_button(rows, schema, left, share, button)
     if data is not None:
         session.set_dataset(data)
-        declared = data.schema.source == "declared"
-        rows.set_schema(*((data.schema, ()) if declared else (schema, left)))
+        rows.set_schema(*((data.schema, ()) if data.schema.source == "declared" else (schema, left)))
         st.session_state[intake.HANDED] = None
         st.rerun()
 except DPCoreError as error:

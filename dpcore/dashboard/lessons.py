@@ -47,15 +47,14 @@ def begin_lesson(name: str) -> None:
 def go_to_step(name: str, number: int) -> None:
     """Open the page of step `number` with that step's settings only. The page keeps its release."""
     step = LESSONS[name].steps[number]
-    runs = session.finished_runs().get(step.job, 0)
-    session.keep(PROGRESS, LessonProgress(name, number, step, runs))
+    session.keep(PROGRESS, LessonProgress(name, number, step, session.finished_runs().get(step.job, 0)))
     session.drop(f"{step.page}.")
     apply_settings(step)
     st.session_state["dpcore.open"] = step.page
 
 
 def apply_settings(step: LessonStep) -> None:
-    """Set the controls of a step's page as the step needs them, and open its tab."""
+    """Set the controls of a lesson step's page as the step needs them, and open its tab."""
     for control, value in step.settings.items():
         session.preset(f"{step.page}.{control}", value)
     if step.tab:
@@ -63,7 +62,7 @@ def apply_settings(step: LessonStep) -> None:
 
 
 def request_run(job: str, what: str) -> None:
-    """Request the run of the current step, as the page's own button would. A button's callback."""
+    """Request the run of the current lesson step, as its page's button would. A callback."""
     step: LessonStep = st.session_state[PROGRESS].step
     if job != step.page:  # a tab's own job: the tab must be open
         apply_settings(step)
@@ -157,8 +156,7 @@ def guide_script(progress: LessonProgress, here: bool) -> str:
     step, done = progress.step, progress.is_done
     top, seek = here and (step.action is None or not done), here and done and bool(step.selector)
     given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {target_expression(step)};"
-    state = f"{progress.name} {progress.number} {done} {here}"
-    return f"<script>// {state}\n{{{given}\n{GUIDE}}}</script>"
+    return f"<script>// {progress.name} {progress.number} {done} {here}\n{{{given}\n{GUIDE}}}</script>"
 
 
 def target_expression(step: LessonStep) -> str:

@@ -127,10 +127,9 @@ def shares_right(studies: list[MembershipStudy], epsilons: Iterable[float], rng:
     for study in studies:
         unit = rng.laplace(size=study.indicators.shape[1])
         for epsilon in epsilons:
-            marginals, people = count_marginals(study.indicators), len(study.participants)
-            spread = noise_scale(marginals, people, epsilon)
-            noisy = (study.averages + sign * spread * unit for sign in (1, -1))
-            found += [(epsilon, share_right(*study.scores(averages, spread))) for averages in noisy]
+            scale = noise_scale(count_marginals(study.indicators), len(study.participants), epsilon)
+            noisy = (study.averages + sign * scale * unit for sign in (1, -1))
+            found += [(epsilon, share_right(*study.scores(averages, scale))) for averages in noisy]
     frame = pd.DataFrame(found, columns=["epsilon", "share"])
     return frame.groupby("epsilon", as_index=False).mean()
 

@@ -86,7 +86,7 @@ def geometric_noise(epsilon: float, uniform: Floats) -> Ints:
 
 
 def run_attack(known: tuple[str, ...], epsilon: float | None, seed: int) -> tuple[str, Demonstration | None]:
-    """Look up the rows of people by what a public list says, or guess from noisy counts.
+    """Run the linkage attack: find people's rows by a public list, or guess from noisy counts.
 
     Returns the introduction and the demonstration; None instead if no row is unique. `epsilon` is
     None without noise.

@@ -54,9 +54,10 @@ def shares_right(degree: int, people: int, seed: int) -> pd.DataFrame:
 
 
 def run_attack(degree: int, people: int, epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
-    """Score people by how well they fit a study's averages; with noise, also by epsilon.
+    """Run the membership attack: score people by how well they fit a study's averages.
 
-    Returns the introduction and the demonstration. `epsilon` is None without noise.
+    Returns the introduction and the demonstration. `epsilon` is None without noise; with noise, the
+    success of the attack is shown at every epsilon.
     """
     study, count = random_studies(degree, people, seed)[0], indicator_matrix(degree).shape[1]
     scale = averages.noise_scale(averages.count_marginals(study.indicators), people, epsilon or inf)

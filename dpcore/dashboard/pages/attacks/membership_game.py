@@ -87,7 +87,7 @@ def draw_round(page: str, rules: Rules, playing: Game) -> None:
 
 
 def draw_scores(page: str, rules: Rules, playing: Game) -> None:
-    """Draw how often each player guessed right, beside the share that epsilon allows."""
+    """Draw how often players of the membership game guessed right, beside epsilon's limit."""
     left, right = st.columns(2, gap="medium")
     look: Any = {"on_click": playing.play_best_strategy, "args": (rules,), "width": "stretch"}
     left.button(say("Let the best strategy play {rounds} rounds", rounds=AUTO), f"{page}.game.auto", **look)

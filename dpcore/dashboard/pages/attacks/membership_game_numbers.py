@@ -52,7 +52,7 @@ class Round:
     @property
     def number(self) -> int:
         """The one answer, or how many of the 9 answers exceed the count without the person."""
-        return self.answers[0] if len(self.answers) == 1 else sum(answer > COUNT for answer in self.answers)
+        return self.answers[0] if len(self.answers) == 1 else sum(x > COUNT for x in self.answers)
 
     @property
     def best_guess(self) -> bool:
@@ -89,26 +89,29 @@ class Game:
 
 
 def random_round(rules: Rules, rng: np.random.Generator) -> Round:
-    """Return a new round: a coin flip, and answers with geometric noise of scale 1/epsilon."""
+    """Return a new round of the membership game: a coin flip, and noisy answers.
+
+    Each answer has two-sided geometric noise of scale 1 / epsilon.
+    """
     inside = bool(rng.random() < 0.5)
     noise = np.subtract(*rng.geometric(-math.expm1(-rules.epsilon), (2, rules.queries)))
     return Round(rules, inside, tuple((noise + COUNT + inside).tolist()))
 
 
 def count_right_guesses(rules: Rules, rounds: int, rng: np.random.Generator) -> int:
-    """Return how many of `rounds` random rounds the best strategy guesses right."""
+    """Return how many of `rounds` membership games the best strategy guesses right."""
     return sum(one.best_guess == one.is_member for one in (random_round(rules, rng) for _ in range(rounds)))
 
 
 def best_share(rules: Rules) -> float:
-    """Return the probability that the best strategy guesses a round right."""
+    """Return the probability that the best strategy guesses a membership game right."""
     return float(binom.sf(rules.queries // 2, rules.queries, odds(rules.epsilon)))
 
 
 def outcome_probabilities(rules: Rules) -> pd.DataFrame:
-    """Return the probability of every number without and with the person.
+    """Return the probability of every number that a membership game can show.
 
-    The columns are `number`, `without` and `with`.
+    The columns are `number`, and its probability `without` and `with` the person in the table.
     """
     if rules.queries > 1:
         number, sure = np.arange(QUERIES + 1), odds(rules.epsilon)
@@ -121,7 +124,11 @@ def outcome_probabilities(rules: Rules) -> pd.DataFrame:
 
 
 def score_frame(played: Game) -> pd.DataFrame:
-    """Return the scores as a frame: one row per rules and player, with a 95% interval."""
+    """Return the scores of the membership game: one row per rules and player.
+
+    Each row has the share of right guesses with its 95% interval, and the share that epsilon
+    allows.
+    """
     scores = played.scores.items()
     rows = [(who, rules.mode, rules.epsilon, *score) for (rules, who), score in scores]
     found = pd.DataFrame(rows, columns=["who", "mode", "epsilon", "right", "rounds"])

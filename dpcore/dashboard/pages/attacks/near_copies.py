@@ -42,7 +42,7 @@ def distances(released: pd.DataFrame) -> Floats:
 
 @remembered
 def find_targets() -> list[pd.DataFrame]:
-    """Return people to look up: some whose rows are in the data, and some whose rows are not.
+    """Return people for the attack to look up: some with rows in the data, and some without.
 
     The known columns identify each of them. Both groups have as many people of either income.
     """
@@ -73,7 +73,7 @@ def measure_release(epsilon: float | None, seed: int) -> tuple[Floats, Floats, f
 
 
 def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
-    """Test the distances of a release, and look up the incomes of people in it.
+    """Run the distance test on a release, and the attack that looks up incomes in the release.
 
     Returns the introduction and the demonstration. Without epsilon, the release is the one that
     leaks.
@@ -113,8 +113,8 @@ def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
         "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, "
         "education, marital status and occupation. Each release is one draw with teaching noise."
     )
-    pictures, behind = [charts.group_strips(bars, **look)], {say(NUMBERS): frame}
-    return say(lead, **values), Demonstration(figures, pictures, say(keep, **values), assumed, behind)
+    pictures, data = [charts.group_strips(bars, **look)], {say(NUMBERS): frame}
+    return say(lead, **values), Demonstration(figures, pictures, say(keep, **values), assumed, data)
 
 
 def distance_shares(distances: Floats) -> Floats:

@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.dashboard.demonstration import Demonstration
-from dpcore.dashboard.pages.attacks import secret_bits_numbers
+from dpcore.dashboard.pages.attacks import secret_bits_numbers as numbers
 from dpcore.dashboard.pages.attacks.attack_steps import (
     NUMBERS,
     WITH_NOISELESS,
@@ -36,13 +36,13 @@ def draw_settings(key: str) -> tuple[int]:
 @remembered
 def random_groups(seed: int) -> Floats:
     """Return the random groups that the queries count, shape (queries, people)."""
-    return secret_bits_numbers.random_groups(PEOPLE, COUNTS[-1], np.random.default_rng([seed, 1]))
+    return numbers.random_groups(PEOPLE, COUNTS[-1], np.random.default_rng([seed, 1]))
 
 
 @remembered
 def noiseless_share(seed: int) -> pd.DataFrame:
     """Return the share of secrets that noiseless counts reveal, by the number of counts."""
-    return secret_bits_numbers.noiseless_share(BITS, random_groups(seed), COUNTS)
+    return numbers.noiseless_share(BITS, random_groups(seed), COUNTS)
 
 
 @remembered
@@ -52,13 +52,14 @@ def noisy_share(number: int, seed: int) -> tuple[pd.DataFrame, Floats]:
     Also returned is the unit Laplace noise of the first four counts, which the page shows.
     """
     unit = np.random.default_rng(seed + 1).laplace(size=(number, RELEASES // 2))
-    shares = secret_bits_numbers.noisy_share(BITS, random_groups(seed)[:number], WITH_NOISELESS, unit)
+    shares = numbers.noisy_share(BITS, random_groups(seed)[:number], WITH_NOISELESS, unit)
     return shares, unit[:SHOWN, 0]
 
 
 def run_attack(number: int, epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
-    """Reconstruct the secrets from counts, noiseless or with all counts sharing `epsilon`.
+    """Run the reconstruction attack: solve people's secret bits from `number` counts.
 
+    The counts are noiseless if `epsilon` is None; otherwise all counts together spend epsilon.
     Returns the introduction and the demonstration.
     """
     first, query = random_groups(seed)[:SHOWN], phrase("How many of these {size:.0f} people earn more than 50K?")
@@ -88,6 +89,6 @@ def run_attack(number: int, epsilon: float | None, seed: int) -> tuple[str, Demo
         "answer gets epsilon / {number:,}, so its noise has scale {scale}."
     )
     noisy, unit = noisy_share(number, seed)
-    scale = secret_bits_numbers.noise_scale(number, epsilon)
+    scale = numbers.noise_scale(number, epsilon)
     answers[say("answer")] = (first @ BITS + scale * unit).round().astype(int)
     return say(lead, scale=short(scale), **values), noisy_demonstration(noisy, epsilon, assumed, answers)

@@ -48,7 +48,7 @@ def noiseless_share(bits: Flags, groups: Floats, numbers: Sequence[int]) -> pd.D
 
     Each entry of `numbers` says how many of the groups' counts are used.
     """
-    share = [(solve_bits(groups[:number], groups[:number] @ bits) == bits).mean() for number in numbers]
+    share = [(solve_bits(groups[:n], groups[:n] @ bits) == bits).mean() for n in numbers]
     return pd.DataFrame({"number": numbers, "share": share})
 
 

@@ -34,14 +34,17 @@ CELLS = 200_000  # cells of the table for which a method's `seconds` were measur
 
 
 class OwnRow(NamedTuple):
-    """The chosen attack on one row: method, mode, epsilon, relation, row numbers from 1."""
+    """The chosen attack on one row: method, mode, epsilon, relation, row numbers from 1.
+
+    Under replace, the person's `row` gets the values of the row `donor` in world B.
+    """
 
     method: str
     mode: str
     epsilon: float
     relation: str
     row: int
-    replacement: int
+    donor: int
 
     @property
     def loss_factor(self) -> int:
@@ -70,7 +73,7 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
     st.session_state[f"{key}.lacks"] = controls.show_refusal(partial(estimator.check, data.schema))
     make = partial(make_case, estimator, chosen, data)
     found = twin_worlds.run_worlds(key, container, (chosen, data.token), make, trials, real=True)
-    cost = phrase("Shown to anyone else, these results could cost up to epsilon {sum}, if each run keeps its claim.")
+    cost = phrase("Shown to others, these results could cost up to epsilon {sum}, if each run keeps its claim.")
     kind, bound = METHODS[chosen.method], chosen.epsilon
     unclaimed = len(kind.modes) == 1 or "none claimed" in kind.provable_published
     if chosen.mode == "published" and unclaimed:
@@ -79,13 +82,13 @@ def draw_own_row_attack(page: str, data: Dataset, container: Any) -> None:
         case, result = found[0], found[1].result
         caption(case.story)
         twin_worlds.draw_explanation(case)
-        cost = phrase("Shown to anyone else, these results could cost up to epsilon {sum}.")
+        cost = phrase("Shown to others, these results could cost up to epsilon {sum}.")
         bound, trials = result.epsilon_nominal, result.trials
     if math.isinf(bound):
-        cost = phrase("Shown to anyone else, these results would have no guarantee: no epsilon is proven.")
+        cost = phrase("Shown to others, these results have no guarantee: no epsilon is proven.")
     runs = phrase("{runs:,} runs on your real rows, for your eyes only: nothing is charged.")
-    sentences = say(runs, runs=2 * trials), say(cost, sum=number(chosen.loss_factor * trials * bound))
-    st.caption(f"**{say(REAL_DATA)}** · {' '.join(sentences)}")
+    texts = say(runs, runs=2 * trials), say(cost, sum=number(chosen.loss_factor * trials * bound))
+    st.caption(f"**{say(REAL_DATA)}** · {' '.join(texts)}")
     with st.expander(say("The person’s values. {mark}", mark=say(REAL_DATA))), mendable():
         draw_values(data, chosen)
 
@@ -104,9 +107,9 @@ def draw_settings(key: str, data: Dataset) -> tuple[OwnRow, int]:
     with cells[2]:
         epsilon = epsilon_slider(key, phrase("Epsilon"), EPSILONS)
     with settings_drawer():
-        changes = {change: words for change, words in CHANGES.items() if change in kind.relations_in(mode)}
-        relation_key, usual = f"{key}.relation.{'.'.join(changes)}", kind.parameters()["relation"].default
-        relation = choice(st.radio, say("Change in world B"), relation_key, changes, usual=usual)
+        changes = {k: v for k, v in CHANGES.items() if k in kind.relations_in(mode)}
+        widget, usual = f"{key}.relation.{'.'.join(changes)}", kind.parameters()["relation"].default
+        relation = choice(st.radio, say("Change in world B"), widget, changes, usual=usual)
         if relation == "replace":
             label = say("Row number whose values the person gets")
             other = lasting(st.number_input, label, f"{key}.other:{data.token}", 1, rows, min(2, rows))
@@ -135,14 +138,13 @@ def make_estimator(chosen: OwnRow, data: Dataset) -> PrivateEstimator:
 def make_case(estimator: PrivateEstimator, chosen: OwnRow, data: Dataset) -> Case:
     """Return the audit case of the chosen row: both tables and the attacked method."""
     rows = data.train_sample
-    other: Any = rows.iloc[chosen.replacement - 1].to_dict()
+    other: Any = rows.iloc[chosen.donor - 1].to_dict()
     return cases.own_row(estimator, data.schema, rows, chosen.row - 1, chosen.relation, other=other)
 
 
 def draw_values(data: Dataset, chosen: OwnRow) -> None:
     """Draw a table of the chosen person's values in world A and in world B; it has no download."""
-    rows = data.train_sample[list(data.schema.names)]
-    people = rows.iloc[[chosen.row - 1, chosen.replacement - 1]]
+    people = data.train_sample[list(data.schema.names)].iloc[[chosen.row - 1, chosen.donor - 1]]
     shown = people.map(lambda value: escape(str(value))).T
     shown.columns = [say("World A"), say("World B")]
     if chosen.relation == "add_remove":

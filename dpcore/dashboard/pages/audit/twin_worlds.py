@@ -47,15 +47,15 @@ COLUMNS = phrase("smokes drives votes rents visits swims town ill sings")
 VERDICTS = {  # heading and sentence of each verdict
     Verdict.FAILS: (
         phrase("## :red[:material/gavel: Caught]"),
-        phrase("95% sure: the attacked run can cost epsilon {least} or more. The claim is {claimed}."),
+        phrase("95% sure: the attacked run can cost epsilon {least} or more. Claimed: {claimed}."),
     ),
     Verdict.OPEN: (
         phrase("## :blue[:material/help: Not caught, which proves nothing]"),
-        phrase("The claim is {claimed}. This attack shows epsilon {least}; another might show more."),
+        phrase("Claimed: {claimed}. This attack shows epsilon {least}; another might show more."),
     ),
     None: (
         phrase("## :orange[:material/info: No claim to refute]"),
-        phrase("No epsilon is claimed. 95% sure: the attacked run can cost epsilon {least} or more."),
+        phrase("No epsilon claimed. 95% sure: the attacked run can cost epsilon {least} or more."),
     ),
 }
 READING = phrase("""
@@ -79,7 +79,7 @@ def method_title(name: str) -> str:
 
 
 def draw_attack(page: str, data: Dataset, container: Any) -> None:
-    """Draw the attack on a method: the choice of a case, its run in both worlds, and the verdict.
+    """Draw the audit of a method: choose a case, run it in both worlds, show the verdict.
 
     `container` is the empty place where the run button is drawn.
     """
@@ -190,14 +190,14 @@ def draw_tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         cell.dataframe(rows, hide_index=True, height="content")
 
 
-def draw_charts(case: Case, neighbors: PairRuns, *, real: bool) -> None:
+def draw_charts(case: Case, pair: PairRuns, *, real: bool) -> None:
     """Draw the charts behind a verdict: the attacker's event, the epsilons, and the ratios of bins.
 
     `real` says that the case uses the user's own rows, so the charts carry the mark of real data.
     """
-    result, event = neighbors.result, neighbors.event
+    result, event = pair.result, pair.event
     mark = charts.mark_real if real else (lambda chart: chart)
-    bins, edge = histogram_pair(neighbors.first, neighbors.second, event.threshold, above=event.at_or_above)
+    bins, edge = histogram_pair(pair.first, pair.second, event.threshold, above=event.at_or_above)
     proof: Any = {"hits": event.hits, "counted": event.counted_runs, "threshold": event.threshold}
     proof |= {"above": event.at_or_above, "edge": edge, "number": case.statistic_title, "runs": result.trials}
     proof |= {"claimed": result.epsilon_claimed, "lower": result.lower_bound}
@@ -211,14 +211,14 @@ def draw_charts(case: Case, neighbors: PairRuns, *, real: bool) -> None:
     caption("The outermost bars include results beyond the axis. {runs:,} runs gave no number.", runs=lost)
 
 
-def draw_verdict(neighbors: PairRuns) -> None:
+def draw_verdict(pair: PairRuns) -> None:
     """Draw the verdict of an audit: caught, not caught, or no claim to refute."""
-    result, proof = neighbors.result, ""
-    if neighbors.verdict is Verdict.OPEN:
+    result, proof = pair.result, ""
+    if pair.verdict is Verdict.OPEN:
         proof = phrase("The proof protects people: all queries together cost at most {bound}.")
         if result.epsilon_nominal > result.epsilon_claimed:
-            proof = phrase("But the claim lacks a proof for these neighbors: only {bound} is proven.")
-    elif neighbors.verdict is Verdict.FAILS and result.lower_bound > result.epsilon_nominal:
+            proof = phrase("But the claim has no proof for these neighbors: {bound} is proven.")
+    elif pair.verdict is Verdict.FAILS and result.lower_bound > result.epsilon_nominal:
         proof = phrase(
             "The lower bound even exceeds what is proven, {bound}. Either this audit is one of the "
             "5 in 100 false alarms (run it again), or the proof or the program is wrong."
@@ -227,7 +227,7 @@ def draw_verdict(neighbors: PairRuns) -> None:
     values = {"claimed": epsilon_text(claim, claimed), "bound": epsilon_text(limit, nominal)}
     # A lower bound is rounded down.
     values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"
-    heading, *sentences = *VERDICTS[neighbors.verdict], proof
+    heading, *sentences = *VERDICTS[pair.verdict], proof
     with st.container(border=True, key="verdict", horizontal=True, vertical_alignment="center"):
         st.markdown(say(heading), width="content")
         st.markdown(" ".join(say(sentence, **values) for sentence in sentences))

@@ -39,9 +39,9 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         sweep.draw_notes(config, left_out, data)
         look: Any = {"type": "json", "on_change": load_comparison, "args": (page,)}
         housekeeping.uploader(say("An earlier comparison (JSON)"), key=f"{page}.file", **look)
-        wanted, refused = (st.session_state.pop(f"{page}.{key}", None) for key in ("wanted", "refused"))
+        wanted, refused = (st.session_state.pop(f"{page}.{k}", None) for k in ("wanted", "refused"))
         if wanted is not None and replace(wanted, skip=True).to_dict(data)["hash"] != config.to_dict(data)["hash"]:
-            refused = say("This page lacks some settings of the file. Use dpcore.experiment.Config.")
+            refused = say("The page lacks some settings of the file. Use dpcore.experiment.Config.")
         if refused:
             st.error(shell.escape(refused), icon=":material/error:")
     st.session_state[f"{page}.chosen"] = config

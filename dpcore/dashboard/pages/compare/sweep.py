@@ -126,12 +126,12 @@ def draw_controls(page: str, data: Dataset, usual: Config | None) -> tuple[Confi
     return make_config(names, modes, relation, seed, data, **how)
 
 
-def draw_pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], written: Any = str) -> list[Any]:
+def draw_pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], write: Any = str) -> list[Any]:
     """Draw a choice of several options as pills, and return the chosen ones in their order.
 
-    `usual` are the options chosen at first; `written` formats an option.
+    `usual` are the options chosen at first; `write` formats an option.
     """
-    how: Any = {"usual": list(usual), "selection_mode": "multi", "format_func": written, "wrap": True}
+    how: Any = {"usual": list(usual), "selection_mode": "multi", "format_func": write, "wrap": True}
     chosen = lasting(st.pills, label, key, options, **how)
     return [option for option in options if option in chosen]
 
@@ -161,12 +161,12 @@ def make_config(
     found: dict[str, Method] = {}
     left_out: dict[str, str] = {}
     for name, mode in product(names, modes):
-        kind, variants = CATALOG[name]
+        kind, ways = CATALOG[name]
         label = LABELS[mode].format(method=name)
-        if mode not in variants:
+        if mode not in ways:
             left_out[label] = phrase("the method has no such version.")
             continue
-        method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
+        method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **ways[mode])
         try:
             method.check(data.schema)
         except ParameterError as error:
@@ -210,10 +210,10 @@ def missing_choice(config: Config) -> str:
 
 def restore_controls(page: str, config: Config) -> None:
     """Set the page's controls to a comparison, as far as the controls can express it."""
-    first = next(iter(config.methods.values()))
+    one = next(iter(config.methods.values()))
     modes = [mode for mode in MODES if any(each.mode == mode for each in config.methods.values())]
     values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}
-    values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
+    values |= {"relation": str(one.relation), "repeats": config.repeats, "seed": one.random_state}
     for k, group in enumerate(GROUPS.values()):
         values[f"methods.{k}"] = [name for name in method_names(config) if name in group]
     for key, value in (values | {"model": config.models[0]}).items():

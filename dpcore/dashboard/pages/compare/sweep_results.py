@@ -104,10 +104,10 @@ def draw_chart(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, re
     if len(made.config.epsilons) == 1:
         look["title"] = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
         hollow = frame["mode"] == MODES["published"]
-        published = frame["series"].map(lambda name: say("{method}, as published", method=name))
+        names = frame["series"].map(lambda name: say("{method}, as published", method=name))
         proven = frame["epsilon_bound"].map(lambda bound: say("proven at most {bound}", bound=number(bound)))
         proven = proven.where(np.isfinite(frame["epsilon_bound"]), say("nothing proven")).where(hollow, "")
-        rows = frame.assign(name=frame["series"].where(~hollow, published), note=proven, hollow=hollow)
+        rows = frame.assign(name=frame["series"].where(~hollow, names), note=proven, hollow=hollow)
         if 0 < frame["series"].isin(LOCAL).mean() < 1:
             caption(
                 "Local methods protect each person's answers before collection; other methods need "

@@ -139,11 +139,11 @@ def make_work(config: Config, data: Dataset) -> jobs.Work:
 
         how: dict[str, Any] = {"ledgers": spending.store.open_runs(config.methods, data, PURPOSE), "store": kept}
         with closing(experiment.stream(data=data, progress=report_progress, **how, **config.arguments)) as found:
-            for count, (_, frame) in enumerate(found, 1):
-                made.frames.append(frame)
+            for count, (_, run) in enumerate(found, 1):
+                made.frames.append(run)
                 store_key["shown"] = made
                 if count > finished:
-                    record_run(spending, notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
+                    record_run(spending, notes, data, f"{PURPOSE}: {run['method'].iloc[0]}", run)
                 report_progress()
 
     return compare

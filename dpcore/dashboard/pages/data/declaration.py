@@ -77,8 +77,8 @@ def make_questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[Ta
     """
     found = []
     if left:
-        words = say(UNDECLARED, n=len(left), all=len(schema))
-        found.append(TableQuestion(words, details=lambda: draw_inferred_columns(rows, schema, left)))
+        text = say(UNDECLARED, n=len(left), all=len(schema))
+        found.append(TableQuestion(text, details=lambda: draw_inferred_columns(rows, schema, left)))
     for note in rows.notes:
         ends = [end for end, beginning in ENDS.items() if note.startswith(beginning) and rows.content is not None]
         answers = {say("Leave it out"): partial(intake.skip_row, end) for end in ends}

@@ -73,7 +73,7 @@ def draw_privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUni
     if known == ONE_ROW and len(people) == 1 and not rows.version:
         usual = people[0]
     new = {*used}.difference(rows.schema.names)  # columns just put in use stay in use
-    headers = sorted({*rows.headers} - new, key=lambda name: (name in used, rows.headers.index(name)))
+    headers = sorted({*rows.headers} - new, key=lambda one: (one in used, rows.headers.index(one)))
     names = list(dict.fromkeys([*filter(None, [usual]), *headers]))
     note = say("Runs read this column to see which rows belong to one person. The column is never released.")
     look: Any = {"key": f"data.persons:{key}", "help": note, "persist_state": "session"}
@@ -90,13 +90,13 @@ def column_choice(label: str, names: Sequence[str], usual: str | None, **look: A
     return st.selectbox(label, [None, *names], at, lambda name: name or say("(none)"), **look)
 
 
-def person_columns(found: Sequence[RecognizedColumn], used: Sequence[str]) -> list[RecognizedColumn]:
+def person_columns(seen: Sequence[RecognizedColumn], used: Sequence[str]) -> list[RecognizedColumn]:
     """Return the columns in which a value may stand for a person.
 
     Columns of people's names come last, and are left out if a person key was found.
     """
-    several = [one for one in found if one.repeats and one.name not in used]
-    keys = [one for one in found if one.role == "identifier" and not one.repeats]
+    several = [one for one in seen if one.repeats and one.name not in used]
+    keys = [one for one in seen if one.role == "identifier" and not one.repeats]
     if any(is_person_key(one.name) for one in keys):
         return [one for one in several if not is_name(one.name)]
     return sorted(several, key=lambda one: is_name(one.name))

@@ -21,7 +21,7 @@ SHOWN, MOST_NAMED = 2, 4  # rules in the summary, and in a question
 
 
 def draw_rules(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
-    """Draw the text field of rules, one per line, and return the rules.
+    """Draw the text field of the rules that released rows keep; return the rules, one per line.
 
     Rules of a column that is no longer in use are removed with it.
     """
@@ -34,7 +34,7 @@ def draw_rules(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
 
 
 def rule_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
-    """Yield the questions whether rules that no row breaks hold in general.
+    """Yield questions to the user: whether rules that no row breaks hold in general.
 
     One question is about orders of two columns, and one about pairs of values that never occur.
     """
@@ -57,9 +57,9 @@ def rule_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
             yield from [TableQuestion(text, new, answers, details)] if new else ()
 
 
-def declare_rules(rows: Intake, schema: Schema, parts: Sequence[str], chosen: Sequence[str]) -> None:
-    """Add the `chosen` rules to the schema, and ask about the other `parts` no more."""
-    rows.answers.update(parts)
+def declare_rules(rows: Intake, schema: Schema, keys: Sequence[str], chosen: Sequence[str]) -> None:
+    """Add the `chosen` rules to the schema, and ask about the other `keys` no more."""
+    rows.answers.update(keys)
     rows.changes.update(rules=(*schema.rules, *chosen))
 
 

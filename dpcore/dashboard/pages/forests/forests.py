@@ -35,7 +35,7 @@ def draw_survey() -> None:
     columns = [*SURVEY, phrase("as published, proven")]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     st.table(table.map(say).rename(columns=say))
-    caption("The last column is not in the paper: it says what can be proved of each claimed epsilon.")
+    caption("The last column is not in the paper: it shows what can be proved of each claim.")
 
 
 def draw_forest_button(method: PrivateEstimator, rows: int | None) -> None:

@@ -217,7 +217,7 @@ def draw_location() -> None:
     store = session.ledger_store()
     with st.expander(say("Where this ledger is kept")):
         if session.is_set_aside():
-            markdown("This is the lesson's ledger. **Your own ledger returns when the lesson ends.**")
+            markdown("This is the lesson's ledger. **Your own returns when the lesson ends.**")
             return
         if store.kept:
             markdown("Every charge is written to this lasting file before any noise is drawn:")
@@ -233,7 +233,7 @@ def draw_location() -> None:
             )
             look: Any = {"key": "ledger.copy", "on_click": "ignore", "icon": ":material/download:", "help": note}
             st.download_button(say("Save a copy"), store.copy, "ledger-copy.zip", "application/zip", **look)
-            label = say("I want a new ledger: its totals begin at 0, but earlier charges stay spent")
+            label = say("I want a new ledger: totals begin at 0, but earlier charges stay spent")
             draw_new_ledger_buttons(disabled=not st.checkbox(label, key="ledger.sure"))
             caption("Setting the ledger aside affects all your open tabs; nothing is deleted.")
         else:

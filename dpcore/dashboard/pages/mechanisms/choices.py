@@ -30,7 +30,7 @@ def parse_votes(text: str) -> tuple[int, ...]:
     whole = all(re.fullmatch("[0-9]{1,6}", part) for part in parts)
     if not (whole and 2 <= len(parts) <= MOST_CANDIDATES):
         raise ParameterError(
-            f"Votes must be 2 to {MOST_CANDIDATES} whole numbers from 0 to 999,999, one per candidate.",
+            f"Votes must be 2 to {MOST_CANDIDATES} whole numbers from 0 to 999,999.",
             "Write the votes of each candidate, with commas between them: 30, 25, 8, 2.",
         )
     return tuple(map(int, parts))

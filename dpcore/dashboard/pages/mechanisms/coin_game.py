@@ -35,7 +35,7 @@ def last_draw(key: str, label: str, icon: str, draw: Callable[..., Any], *settin
     if found is None:
         caption("Coins are tossed when you press {label}, and no answer is kept.", label=label)
     elif found[0] != settings:
-        caption("Settings have changed since the last draw. Press {label} to use them.", label=label)
+        caption("Settings changed since the last draw. Press {label} to use them.", label=label)
     return found
 
 

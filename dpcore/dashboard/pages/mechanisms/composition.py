@@ -83,7 +83,10 @@ def disjoint_groups(key: str) -> Demonstration:
 
 @demonstration("mechanisms.floats")
 def floating_point(key: str) -> Demonstration:
-    """Return the demonstration of the values that textbook Laplace noise cannot produce."""
+    """Return the demonstration of answers that textbook Laplace noise cannot produce.
+
+    An answer that is possible in one of two neighboring data sets only reveals that data set.
+    """
     epsilon = epsilon_slider(key)
     note = say("A few bits make the holes visible. Programs use 53 bits, as in the last chart.")
     label = say("Bits of the uniform random number")

@@ -49,7 +49,7 @@ def draw_zoom(key: str) -> float:
 
     It does not depend on epsilon, so that charts at two epsilons can be compared.
     """
-    look: Any = {"value": 15, "help": say("Charts show the same range of answers at every epsilon.")}
+    look: Any = {"value": 15, "help": say("Charts show the same range at every epsilon.")}
     label = say("Show answers within ±")
     return float(number_choice(st.select_slider, label, f"{key}.window", WINDOWS, **look))
 

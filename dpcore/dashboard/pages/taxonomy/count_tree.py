@@ -168,7 +168,7 @@ def draw_range_query(shown: ShownRelease) -> None:
         st.info(say("Choose a column."))
         return
     cells = zip(st.columns(max(len(names), 2)), names, strict=False)
-    query = RangeQuery.of({name: draw_group_picker(cell, key, schema[name]) for cell, name in cells})
+    query = RangeQuery.of({one: draw_group_picker(cell, key, schema[one]) for cell, one in cells})
     frame = remember(shown, f"ask {query!r}", lambda: range_answers(shown, query))
     near = frame["release"] != "flat"  # its interval would squeeze the others to dots
     panels.real(charts.range_answers, frame, of=near)
