@@ -57,7 +57,7 @@ class Stage:
     command: list[str] = field(default_factory=list)
     health: list[str] = field(default_factory=list)
 
-    def at(self, path: str) -> Path:
+    def local_path(self, path: str) -> Path:
         """Return the path on this computer of a path in the image."""
         return self.root / os.path.normpath(os.path.join(self.workdir, path)).lstrip("/")  # noqa: PTH118
 
@@ -123,11 +123,11 @@ def copy_files(stage: Stage, rest: str, stages: dict[str, Stage]) -> None:
     """Execute a COPY instruction: copy files of the context, or paths of another stage."""
     options, words = dict(OPTION.findall(rest)), OPTION.sub("", rest).split()
     *sources, target = words
-    index = stage.at(target)
+    index = stage.local_path(target)
     if "from" in options:
         for source in sources:
             index.parent.mkdir(parents=True, exist_ok=True)
-            subprocess.run(["cp", "-a", stages[options["from"]].at(source), index], check=True)
+            subprocess.run(["cp", "-a", stages[options["from"]].local_path(source), index], check=True)
         return
     names = context()
     for source in sources:
@@ -153,7 +153,7 @@ def build_stages(folder: Path) -> Stage:
                 stage.env |= dict(pair.split("=", 1) for pair in shlex.split(rest))
             case "WORKDIR":
                 stage.workdir = rest
-                stage.at(".").mkdir(parents=True, exist_ok=True)
+                stage.local_path(".").mkdir(parents=True, exist_ok=True)
             case "COPY":
                 copy_files(stage, rest, stages)
             case "RUN":
@@ -210,8 +210,8 @@ def watch_start(stage: Stage) -> None:
     for number, volume in enumerate(stage.volumes):
         target = stage.root.parent / f"volume-{number}"
         shutil.rmtree(target, ignore_errors=True)
-        subprocess.run(["cp", "-a", stage.at(volume), target], check=True)  # as an engine fills a new volume
-        mount("--bind", str(target), str(stage.at(volume)))
+        subprocess.run(["cp", "-a", stage.local_path(volume), target], check=True)  # as an engine fills a new volume
+        mount("--bind", str(target), str(stage.local_path(volume)))
     mount("-o", "remount,bind,ro", root)
     start = time.monotonic()
     with subprocess.Popen(run_locked(stage, *stage.command)) as server:

@@ -29,7 +29,7 @@ class RangeQuery:
     name: str = ""  # for readers
 
     @classmethod
-    def of(cls, codes: Mapping[str, Sequence[int]], name: str = "") -> RangeQuery:
+    def from_codes(cls, codes: Mapping[str, Sequence[int]], name: str = "") -> RangeQuery:
         """Return the range query for a mapping from columns to codes; duplicates are dropped."""
         return cls(tuple((column, tuple(sorted({*map(int, own)}))) for column, own in codes.items()), name)
 
@@ -66,7 +66,7 @@ def random_queries(
     if count < 1 or max_columns < 1:
         raise ParameterError("`count` and `max_columns` must be 1 or more.", "Give larger numbers.")
     rng = np.random.default_rng(seed)
-    trees = {column.name: Hierarchy.of(column, fanout) for column in schema if column.size > 1}
+    trees = {column.name: Hierarchy.from_column(column, fanout) for column in schema if column.size > 1}
     if not trees:
         raise ParameterError("No column of this schema has two values.", "Declare a column that has.")
     names = list(trees)
@@ -82,7 +82,7 @@ def random_queries(
                 chosen[names[j]] = tuple(range(int(first), int(last) + 1))
             else:
                 chosen[names[j]] = nodes[int(rng.integers(1, len(nodes)))].codes
-        queries.append(RangeQuery.of(chosen))
+        queries.append(RangeQuery.from_codes(chosen))
     return queries
 
 
@@ -117,7 +117,7 @@ def query_names(queries: Sequence[RangeQuery], schema: Schema) -> list[str]:
     list of str
         Per query its name, or else its nodes, intervals or lists of values.
     """
-    names = {one.name: {node.codes: node.name for node in Hierarchy.of(one).nodes[1:]} for one in schema}
+    names = {one.name: {node.codes: node.name for node in Hierarchy.from_column(one).nodes[1:]} for one in schema}
 
     def describe(name: str, codes: tuple[int, ...]) -> str:
         column = schema[name]

@@ -293,7 +293,7 @@ class Blocks(Attribute):
         if self.column.numeric:
             missing = codes[-1] == self.column.size - self.column.missing
             return MISSING if missing else self.column.interval(codes[0], codes[-1] + 1)
-        return {node.codes: node.name for node in Hierarchy.of(self.column).nodes}.get(tuple(codes), "")
+        return {node.codes: node.name for node in Hierarchy.from_column(self.column).nodes}.get(tuple(codes), "")
 
 
 def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> dict[int, Attribute]:
@@ -325,7 +325,7 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
         elif column.kind == "ordered":
             found[j] = CodeSplit(column)
         elif column.taxonomy is not None:
-            found[j] = Groups(column, Hierarchy.of(column))
+            found[j] = Groups(column, Hierarchy.from_column(column))
         else:
             found[j] = OneValue(column) if column.size > MOST_CHILDREN else Groups(column, flat_hierarchy(column))
     return found

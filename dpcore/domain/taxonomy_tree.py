@@ -58,7 +58,7 @@ class Hierarchy:
         self.size = len(paths)
 
     @classmethod
-    def of(cls, column: Column, fanout: int = 2) -> Hierarchy:
+    def from_column(cls, column: Column, fanout: int = 2) -> Hierarchy:
         """Return a column's hierarchy: from its taxonomy, its bins, or its list of categories.
 
         A numeric column without a taxonomy gets nested intervals with `fanout` parts each, a
@@ -149,7 +149,7 @@ def split_in_halves(column: Column) -> Hierarchy:
     missing, names = int(column.missing), list(column.labels)
     groups: list[tuple[int, ...]] = [(code,) for code in range(column.size)]
     if column.taxonomy is not None:
-        tree = Hierarchy.of(column)
+        tree = Hierarchy.from_column(column)
         nodes = [tree.nodes[child] for child in tree.children[tree.branching_node(0)]]
         groups, names = [node.codes for node in nodes], [node.name for node in nodes]
     middle = (len(groups) - missing + 1) // 2

@@ -415,7 +415,7 @@ class Label:
                 f"The label's value is not a declared category of {column.name!r}.", "Choose a listed one, or below=."
             )
 
-    def of(self, frame: pd.DataFrame, column: Column | None = None) -> Flags:
+    def label_rows(self, frame: pd.DataFrame, column: Column | None = None) -> Flags:
         """Return the label of every row, shape (n,).
 
         Parameters
@@ -508,7 +508,7 @@ def misclassification(
     labeled = replace(schema, columns=tuple(answer if c.name == label.column else c for c in schema), rules=())
     index, (real, released) = schema.index(label.column), (schema.encode(table) for table in (test, synthetic))
     for codes, table in ((real, test), (released, synthetic)):
-        codes[:, index] = label.of(table, schema[label.column])  # 1 = yes
+        codes[:, index] = label.label_rows(table, schema[label.column])  # 1 = yes
     aside = max(1, round(test_share * len(released)))
     names, rows = PROTOCOLS[protocol], []
     for repeat in range(repeats):

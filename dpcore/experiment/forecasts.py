@@ -324,7 +324,7 @@ class Band(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, distances: Sequence[float]) -> Band:
+    def from_distances(cls, distances: Sequence[float]) -> Band:
         """Return the quantiles of some distances."""
         return cls(*map(float, np.quantile(distances, BAND)))
 
@@ -533,8 +533,8 @@ class Stage:
                     tried[pair] = kept_tie(p, q) >= HALF * real
         return ExpectedUtility(
             epsilon,
-            Band.of(alone),
-            Band.of(pairs) if pairs else None,
+            Band.from_distances(alone),
+            Band.from_distances(pairs) if pairs else None,
             smallest_group(np.concatenate(groups, axis=1)),
             self.kept_shares(tried),
         )

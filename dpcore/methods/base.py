@@ -271,7 +271,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
                 raise DataError("A folder of rows does not identify persons.", "Fit on a DataFrame instead.")
             draws = make_noise(self.noise, self.random_state, SAMPLING_STREAM).uniforms(len(rows))
-            rows = rows.at(unit.bound_contributions(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
+            rows = rows.take(unit.bound_contributions(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
                 "The table has more rows than the schema's max_rows.",

@@ -298,5 +298,5 @@ def group_queries(tree: ReleasedTree, count: int, *, seed: int = 0) -> list[Rang
     for _ in range(count):
         width = int(rng.integers(1, min(MOST_COLUMNS, len(names)) + 1))
         chosen = np.sort(rng.choice(len(names), width, replace=False))
-        queries.append(RangeQuery.of({names[j]: groups[j][int(rng.integers(len(groups[j])))] for j in chosen}))
+        queries.append(RangeQuery.from_codes({names[j]: groups[j][int(rng.integers(len(groups[j])))] for j in chosen}))
     return queries

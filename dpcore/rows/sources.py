@@ -51,7 +51,7 @@ class HeldRows(Rows):
         for start in range(0, len(self), exact_counts.BLOCK):
             yield [values[start : start + exact_counts.BLOCK] for values in every]
 
-    def at(self, indices: Ints) -> Self:
+    def take(self, indices: Ints) -> Self:
         """Return the rows at some indices, in that order; an index may occur several times."""
         numbers = {j: values[indices] for j, values in self._numbers.items()}
         return type(self)(np.asfortranarray(self.codes[indices]), self.sizes, numbers)

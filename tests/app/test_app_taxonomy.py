@@ -98,7 +98,7 @@ def test_counts_of_persons_are_compared_with_rows_that_are_cut_likewise() -> Non
     release = make_release(method, "TaxonomyRelease", method.sample(50), data_name="people")
     made = ShownRelease(release, replace(PEOPLE, train=frame, schema=schema))
     assert count_tree.true_counts(made)[0].tolist() == [kept]
-    found = count_tree.range_answers(made, RangeQuery.of({"ill": (0, 1)})).set_index("release")
+    found = count_tree.range_answers(made, RangeQuery.from_codes({"ill": (0, 1)})).set_index("release")
     assert set(found["true"]) == {kept}
     assert (found["estimate"] - kept).abs().max() < 5
     flat = found.loc["flat"]  # at half of epsilon for one row, and as much noise as that

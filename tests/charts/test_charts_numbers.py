@@ -423,7 +423,7 @@ def test_a_tree_has_a_box_per_node_a_line_into_each_and_says_what_is_not_drawn()
 
 
 def frame_of(column):
-    rows = [(node.name, node.parent, len(node.codes)) for node in Hierarchy.of(column).nodes]
+    rows = [(node.name, node.parent, len(node.codes)) for node in Hierarchy.from_column(column).nodes]
     return pd.DataFrame(rows, columns=["node", "parent", "leaves"])
 
 

@@ -113,8 +113,8 @@ def test_bounds_of_dates_are_read_as_dates_everywhere():
     (column,) = schema
     assert column.interval(0, 3) == "2019-01 to 2019-03"
     assert Column(**VISIT, bins="quarter").interval(1, 1 + 1) == "2019 Q2"
-    assert query_names([RangeQuery.of({"visit": range(1, 5)})], schema) == ["visit 2019-02 to 2019-05"]
-    assert Hierarchy.of(column).nodes[1].name in ("2019-01 to 2023-12", "(missing)")
+    assert query_names([RangeQuery.from_codes({"visit": range(1, 5)})], schema) == ["visit 2019-02 to 2019-05"]
+    assert Hierarchy.from_column(column).nodes[1].name in ("2019-01 to 2023-12", "(missing)")
     texts = []
     for points in ("numbers", "lengths", "bins"):
         (wanted,) = attributes_of(schema, "", cuts=points, children="grouped").values()

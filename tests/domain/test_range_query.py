@@ -13,17 +13,17 @@ N = SCHEMA.select(["n"])
 
 
 def test_queries_sort_their_codes_and_refuse_undeclared_ones():
-    query = RangeQuery.of({"a": [3, 1, 3], "n": np.array([5])}, "some")
+    query = RangeQuery.from_codes({"a": [3, 1, 3], "n": np.array([5])}, "some")
     assert query.codes == (("a", (1, 3)), ("n", (5,)))
     assert query.size(SCHEMA) == 2 / 4 * 1 / 6
     sets = query.code_masks(SCHEMA)
     assert (sets["a"].tolist(), sets["n"].tolist()) == ([False, True, False, True], [False] * 5 + [True])
-    assert RangeQuery.of({}).size(SCHEMA) == 1
+    assert RangeQuery.from_codes({}).size(SCHEMA) == 1
     for codes in ({"a": []}, {"a": [4]}, {"a": [-1, 2]}, {"n": [6]}):
         with pytest.raises(ParameterError, match="undeclared codes"):
-            RangeQuery.of(codes).code_masks(SCHEMA)
+            RangeQuery.from_codes(codes).code_masks(SCHEMA)
     with pytest.raises(SchemaError, match="'b'"):
-        RangeQuery.of({"b": [0]}).code_masks(SCHEMA)
+        RangeQuery.from_codes({"b": [0]}).code_masks(SCHEMA)
     for schema, wrong in ((SCHEMA, {"count": 0}), (SCHEMA, {"max_columns": 0}), (SCHEMA.select(["one"]), {})):
         with pytest.raises(ParameterError):
             random_queries(schema, **wrong)
@@ -52,7 +52,7 @@ def test_workloads_repeat_per_seed_and_ask_for_nodes_and_intervals():
 def test_matching_rows_are_counted():
     rng = np.random.default_rng(0)
     codes = np.column_stack([rng.integers(size, size=300) for size in SCHEMA.sizes]).astype(np.uint8)
-    queries = [RangeQuery.of({}), *random_queries(SCHEMA, 60, seed=1)]
+    queries = [RangeQuery.from_codes({}), *random_queries(SCHEMA, 60, seed=1)]
     frame = pd.DataFrame(codes, columns=list(SCHEMA.names))
     expected = [
         int(np.logical_and.reduce([np.ones(300, dtype=bool), *(frame[n].isin(c) for n, c in q.codes)]).sum())

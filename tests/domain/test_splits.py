@@ -162,7 +162,7 @@ def test_integers_are_split_while_two_are_in_the_range():
 def test_a_taxonomys_groups_pass_over_nodes_with_one_child():
     paths = (("a", "left", "all"), ("b", "left", "all"), ("c", "single", "right", "all"), ("d", "right", "all"))
     tree = Column(name="x", kind="categorical", categories=tuple("abcd"), missing=True, taxonomy=Taxonomy(paths))
-    groups = Groups(tree, Hierarchy.of(tree))
+    groups = Groups(tree, Hierarchy.from_column(tree))
     index = {name: float(i) for i, name in enumerate(groups.names)}
     below = {name: [groups.names[child] for child in groups.children[int(index[name])]] for name in index}
     assert (below["all"], below["left"], below["right"]) == (["left", "right", "(missing)"], ["a", "b"], ["c", "d"])

@@ -105,6 +105,6 @@ def test_published_columns_carry_balanced_taxonomies():
     for schema, carrying in ((adult_schema(), adult), (big5_schema(), ["country"])):
         assert [column.name for column in schema if column.taxonomy] == carrying
         for name in carrying:
-            tree = Hierarchy.of(schema[name])
+            tree = Hierarchy.from_column(schema[name])
             assert 2 <= tree.depth <= 4
             assert min(len(below) for below in tree.children if below) >= 2  # no step without a choice

@@ -39,7 +39,7 @@ COLUMNS = [
 
 def test_every_level_holds_every_code_once_and_divides_the_one_above():
     for column, fanout in product(COLUMNS, (2, 3, 10)):
-        tree = Hierarchy.of(column, fanout)
+        tree = Hierarchy.from_column(column, fanout)
         assert tree.size == column.size
         assert tree.nodes[0].codes == tuple(range(column.size))
         above = np.zeros(column.size, dtype=int)
@@ -56,7 +56,7 @@ def test_every_level_holds_every_code_once_and_divides_the_one_above():
 
 def test_leaves_are_the_codes_under_their_labels_and_missing_stands_under_the_root():
     for column in COLUMNS:
-        tree = Hierarchy.of(column)
+        tree = Hierarchy.from_column(column)
         pairs = list(zip(tree.nodes, tree.children, strict=True))
         leaves = {node.codes: node.name for node, below in pairs if not below}
         assert leaves == {(i,): label for i, label in enumerate(column.labels)}
@@ -64,7 +64,7 @@ def test_leaves_are_the_codes_under_their_labels_and_missing_stands_under_the_ro
             assert all(tree.nodes[child].parent == index for child in below)
             assert sorted(code for child in below for code in tree.nodes[child].codes) == list(node.codes) * bool(below)
         assert [node.parent for node in tree.nodes if node.name == "(missing)"] == [0] * column.missing
-    assert Hierarchy.of(numbers(missing=True)).nodes[0].name == ANY
+    assert Hierarchy.from_column(numbers(missing=True)).nodes[0].name == ANY
     # A category called missing is not what is missing: trees would not tell them apart.
     column = Column(name="a", kind="categorical", categories=("(missing)", "b"), missing=True)
     assert column.labels == ("(missing)", "b", "(missing)'")
@@ -72,7 +72,7 @@ def test_leaves_are_the_codes_under_their_labels_and_missing_stands_under_the_ro
 
 
 def test_a_taxonomy_by_hand_and_nodes_that_are_no_partition():
-    tree = Hierarchy.of(CITY)
+    tree = Hierarchy.from_column(CITY)
     named = [[tree.nodes[i].name for i in tree.level(depth)] for depth in range(4)]
     assert named[0] == ["World"]
     assert named[1] == ["Europe", "Singapore", "(missing)"]
@@ -87,7 +87,7 @@ def test_a_taxonomy_by_hand_and_nodes_that_are_no_partition():
 
 def test_intervals_have_nearly_equal_parts():
     for fanout, sizes in ((2, [1, 2, 4, 8, 16]), (3, [1, 3, 9, 16]), (4, [1, 4, 16]), (16, [1, 16])):
-        tree = Hierarchy.of(numbers(), fanout)
+        tree = Hierarchy.from_column(numbers(), fanout)
         assert [len(tree.level(depth)) for depth in range(tree.depth + 1)] == sizes
         for below in tree.children:
             held = [len(tree.nodes[i].codes) for i in below]

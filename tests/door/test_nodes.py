@@ -199,7 +199,7 @@ ATTRIBUTES = {
     NUMBER: NumberSplit(REAL),
     CODES: CodeSplit(BINNED),
     ORDER: CodeSplit(ORDERED),
-    GROUPS: Groups(TREE, Hierarchy.of(TREE)),
+    GROUPS: Groups(TREE, Hierarchy.from_column(TREE)),
     VALUES: Groups(FLAT, flat_hierarchy(FLAT)),
     ONE: OneValue(MANY),
 }

@@ -21,7 +21,7 @@ NO_TABLES = (np.zeros((4, 5)), NO_CODES, [[1, 2]], None, {"ill": ["yes"]}, "age,
 TWO = schema_of(2, 2)
 ROW, NOBODY = frame_of(TWO, [[0, 0]]), frame_of(TWO, [])
 MANY = frame_of(TWO, random_codes(np.random.default_rng(0), TWO, 40))
-LABEL, QUERY = evaluate.Label(column="x1", equals="v1"), RangeQuery.of({"x0": (1,)})
+LABEL, QUERY = evaluate.Label(column="x1", equals="v1"), RangeQuery.from_codes({"x0": (1,)})
 METHOD = NaiveBayesSynthesizer(x_source="model", target="x1", random_state=1)
 
 
@@ -41,8 +41,8 @@ def calls(frame, schema, target, keys):
         "cap, release": lambda t: disclosure.cap(frame, t, schema, target, keys),
         "advantage": lambda t: disclosure.advantage(t, frame, schema, target),
         "in and out": lambda t: disclosure.in_out_advantage(METHOD, frame, t, schema, target, fits=4),
-        "range_queries": lambda t: evaluate.range_queries(t, {"r": [0]}, schema, [RangeQuery.of({})]),
-        "range_answers": lambda t: evaluate.range_answers(t, [RangeQuery.of({})], schema),
+        "range_queries": lambda t: evaluate.range_queries(t, {"r": [0]}, schema, [RangeQuery.from_codes({})]),
+        "range_answers": lambda t: evaluate.range_answers(t, [RangeQuery.from_codes({})], schema),
     }
 
 

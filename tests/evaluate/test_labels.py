@@ -27,13 +27,13 @@ def rows_of(ages, hints):
 
 def test_a_label_reads_the_number_and_not_the_bin_and_compares_categories_like_a_column():
     for ages in ([50, 59, 60, 74, None, 0], ["50", "59", "60", "74", None, "0"]):
-        assert OLD.of(rows_of(ages, "aaaaaa")).tolist() == [True, True, False, False, False, True]
+        assert OLD.label_rows(rows_of(ages, "aaaaaa")).tolist() == [True, True, False, False, False, True]
     label, frame = Label(column="sex", equals="m"), pd.DataFrame({"sex": ["m", "f", None, "m"]})
     for other in (frame, frame.astype("category")):
-        assert label.of(other).tolist() == [True, False, False, True]
-    assert label.of(frame.head(0)).tolist() == []
+        assert label.label_rows(other).tolist() == [True, False, False, True]
+    assert label.label_rows(frame.head(0)).tolist() == []
     numbers = pd.DataFrame({"n": [3.0, np.nan, 4.0]})
-    assert Label(column="n", equals="3").of(numbers).tolist() == [True, False, False]
+    assert Label(column="n", equals="3").label_rows(numbers).tolist() == [True, False, False]
 
 
 def test_a_label_has_one_rule_that_fits_a_known_column():
@@ -95,7 +95,7 @@ def test_the_protocols_learn_from_the_same_parts_and_repeats_differ(monkeypatch)
     assert [len(part) for part in known] == [28] * 6
     assert [len(part[1]) for part in parts] == [9, 9, 12, 12, 9, 9]
     expected = SCHEMA.encode(synthetic)
-    expected[:, 0] = OLD.of(synthetic)
+    expected[:, 0] = OLD.label_rows(synthetic)
     for repeat in (0, 1):
         assert (known[repeat] == known[2 + repeat]).all()
         assert (known[repeat] != known[4 + repeat]).any()

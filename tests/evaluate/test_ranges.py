@@ -28,11 +28,11 @@ SCHEMA = Schema(
 )
 FRAME = pd.DataFrame({AWKWARD: ["x", "x", "y", "w"], "n": [0, 1, 9, None], "c": ["no", "yes", "yes", "no"]})
 QUERIES = [
-    RangeQuery.of({AWKWARD: (0, 1)}),  # 3 rows
-    RangeQuery.of({"n": (0, 1, 2), "c": (0,)}),  # 1 row
-    RangeQuery.of({"n": (5,)}),  # 1 row
-    RangeQuery.of({AWKWARD: (2,)}),  # none
-    RangeQuery.of({}, "everything"),  # 4
+    RangeQuery.from_codes({AWKWARD: (0, 1)}),  # 3 rows
+    RangeQuery.from_codes({"n": (0, 1, 2), "c": (0,)}),  # 1 row
+    RangeQuery.from_codes({"n": (5,)}),  # 1 row
+    RangeQuery.from_codes({AWKWARD: (2,)}),  # none
+    RangeQuery.from_codes({}, "everything"),  # 4
 ]
 TRUTH = [3, 1, 1, 0, 4]
 
@@ -50,7 +50,7 @@ def test_errors_by_hand():
 
 
 def test_queries_have_names():
-    lists = [RangeQuery.of({"n": codes}) for codes in ((0, 2), (0, 1, 2, 4, 5), (3, 4, 5))]
+    lists = [RangeQuery.from_codes({"n": codes}) for codes in ((0, 2), (0, 1, 2, 4, 5), (3, 4, 5))]
     assert evaluate.query_names([*QUERIES[:2], *lists, *QUERIES[4:]], SCHEMA) == [
         f"{AWKWARD} left",
         "n 0–5, c no",
@@ -80,7 +80,11 @@ def test_methods_answer_by_their_tree_or_by_rows():
 @pytest.mark.parametrize(("relation", "epsilon"), [("add_remove", 0.5), ("replace", 2.0)])
 def test_flat_answers_have_the_histograms_distribution(relation, epsilon):
     """The sum of K Laplace variables, K = 48, 24, 2 of 48 cells."""
-    queries = [RangeQuery.of({}), RangeQuery.of({"c": (1,)}), RangeQuery.of({AWKWARD: (0,), "n": (5,)})]
+    queries = [
+        RangeQuery.from_codes({}),
+        RangeQuery.from_codes({"c": (1,)}),
+        RangeQuery.from_codes({AWKWARD: (0,), "n": (5,)}),
+    ]
     cells = [cells_covered(query, SCHEMA) for query in queries]
     assert cells == [48, 24, 2]
     many = [query for query in queries for _ in range(3_000)]
@@ -102,7 +106,7 @@ def test_flat_answers_of_huge_domains():
         return Schema(columns=tuple(columns))
 
     how = {"epsilon": 1.0, "relation": "add_remove", "seed": 1}
-    queries = [RangeQuery.of({})] * 2_000
+    queries = [RangeQuery.from_codes({})] * 2_000
     for columns in (12, 16, 150):
         found = evaluate.uniform_baseline_answers(np.zeros(2_000), queries, wide(columns), **how)
         assert found.std() == pytest.approx(np.sqrt(2) * 10 ** (columns / 2), rel=0.07)

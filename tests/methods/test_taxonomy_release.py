@@ -178,7 +178,7 @@ def test_published_leaves_are_of_columns_split_once_or_once_per_level(most, step
     ages = Schema(columns=(Column(name="age", kind="integer", lower=0, upper=79, bins=8),), max_rows=100)
     rows = pd.DataFrame({"age": [25, 35, 45, 55, 55, 55, 75] * 10})
     tree = fit(rows, ages, mode="published", max_per_attribute=most, epsilon=HUGE).tree_
-    assert tree.answers([RangeQuery.of({"age": [2, 3, 4, 5]})]) == pytest.approx(people)  # or half of all 70
+    assert tree.answers([RangeQuery.from_codes({"age": [2, 3, 4, 5]})]) == pytest.approx(people)  # or half of all 70
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -251,7 +251,7 @@ GRID = Schema(
     max_rows=2_000,
 )
 NOISES = [(0.1, "geometric", "replace"), (5.0, "geometric", "add_remove"), (20.0, "laplace", "replace")]
-CELLS = [RangeQuery.of({"a": [a], "b": [b]}) for a in range(0, 32, 16) for b in range(0, 16, 2)]
+CELLS = [RangeQuery.from_codes({"a": [a], "b": [b]}) for a in range(0, 32, 16) for b in range(0, 16, 2)]
 
 
 @pytest.mark.parametrize(("epsilon", "noise", "relation"), NOISES)

@@ -33,7 +33,7 @@ def four(noisy=HAY, variances=(1.0, 1.0, 1.0)):
 
 
 def of(*codes):
-    return RangeQuery.of({"a": codes})
+    return RangeQuery.from_codes({"a": codes})
 
 
 def random_tree(seed):
@@ -48,7 +48,7 @@ def random_tree(seed):
         for partition, variance in zip(chain, variances, strict=True)
     ]
     queries = random_queries(schema, 12, seed=seed) if max(schema.sizes) > 1 else []
-    return ReleasedTree(chain, noisy, variances), [RangeQuery.of({}), *queries]
+    return ReleasedTree(chain, noisy, variances), [RangeQuery.from_codes({}), *queries]
 
 
 def fewest_nodes(tree, query):
@@ -70,7 +70,7 @@ def test_answers_and_half_widths_on_random_trees(seeds):
     """Consistent ones sum the consistent leaves; those without consistency the fewest measured nodes."""
     halves = ReleasedTree(four().partitions[:2], HAY[:2], [1.0, 2.0])  # 10 - 9 is shared out by 2 / (1 + 2 + 2)
     np.testing.assert_allclose(halves.consistent.counts[1], [6.4, 3.4])
-    queries, sums = [of(0, 1, 2), of(3), RangeQuery.of({})], [sum(LEAVES[:3]), LEAVES[3], sum(LEAVES)]
+    queries, sums = [of(0, 1, 2), of(3), RangeQuery.from_codes({})], [sum(LEAVES[:3]), LEAVES[3], sum(LEAVES)]
     np.testing.assert_allclose(four().answers(queries), sums, atol=2e-4)
     np.testing.assert_allclose(four().answers(queries, np.array([1.0, 10, 100, 1000])), [111, 1000, 1111])
     for seed in seeds(20):

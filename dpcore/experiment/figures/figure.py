@@ -39,7 +39,7 @@ CHECKS: Mapping[str, Callable[[Dataset], bool]] = {
     "class with categories": has_classes,
     "class and column": lambda data: data.schema.target is not None and len(data.schema) > 1,
     "three columns": lambda data: len(data.schema) > 2,
-    "three levels": lambda data: max(Hierarchy.of(column).depth for column in data.schema) > 2,
+    "three levels": lambda data: max(Hierarchy.from_column(column).depth for column in data.schema) > 2,
     "100,000 rows": lambda data: len(data.train_sample) <= 100_000,
     "single rows": lambda data: data.schema.persons is None,
 }

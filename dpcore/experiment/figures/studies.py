@@ -91,7 +91,7 @@ class MeanError(RangeErrors):
 
     def __post_init__(self) -> None:
         schema, least = self.data.schema, min(run.labels["depth"] for run in self.runs)
-        size = {column.name: (Hierarchy.of(column).depth, column.size) for column in schema}
+        size = {column.name: (Hierarchy.from_column(column).depth, column.size) for column in schema}
         deepest = sorted(schema.names, key=size.__getitem__, reverse=True)[:DEEPEST]
         self.data = replace(self.data, schema=schema.select(deepest))
         self.public = {"max_per_attribute": least}

@@ -90,7 +90,7 @@ def most_general_values(column: Column) -> Frontier:
     whatever its taxonomy, and "missing" as a second value if the column has missing values.
     """
     if not column.numeric:
-        return (TreeValue.from_node(Hierarchy.of(column)),)
+        return (TreeValue.from_node(Hierarchy.from_column(column)),)
     bins = column.size - column.missing
     whole = TreeValue(column.interval(0, bins), tuple(range(bins)))
     return (whole, TreeValue(MISSING, (bins,))) if column.missing else (whole,)
@@ -187,7 +187,7 @@ class PartitionWalk:
     ) -> None:
         """Start from a partition with one cell that holds all rows."""
         self.schema, self.target = schema, target
-        self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
+        self.trees = {column.name: Hierarchy.from_column(column, fanout) for column in schema}
         if target is not None:  # one level below the root, whatever its taxonomy
             self.trees[target] = Hierarchy([(ANY, label) for label in schema[target].labels])
         self._max_cells = max_leaves // (schema[target].size if target else 1)

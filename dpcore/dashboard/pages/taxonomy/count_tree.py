@@ -61,7 +61,7 @@ def true_counts(shown: ShownRelease, tree: ReleasedTree | None = None) -> list[F
 def real_rows(shown: ShownRelease) -> Rows:
     """Return the real rows, limited to the rows that the release counted."""
     rows = panels.evaluator(shown).rows
-    return rows.at(panels.compared_row_indices(shown)) if isinstance(rows, HeldRows) else rows
+    return rows.take(panels.compared_row_indices(shown)) if isinstance(rows, HeldRows) else rows
 
 
 def per_row(shown: ShownRelease) -> float:
@@ -168,7 +168,7 @@ def draw_range_query(shown: ShownRelease) -> None:
         st.info(say("Choose a column."))
         return
     cells = zip(st.columns(max(len(names), 2)), names, strict=False)
-    query = RangeQuery.of({one: draw_group_picker(cell, key, schema[one]) for cell, one in cells})
+    query = RangeQuery.from_codes({one: draw_group_picker(cell, key, schema[one]) for cell, one in cells})
     frame = remember(shown, f"ask {query!r}", lambda: range_answers(shown, query))
     near = frame["release"] != "flat"  # its interval would squeeze the others to dots
     panels.real(charts.range_answers, frame, of=near)
@@ -203,7 +203,7 @@ def draw_group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
         ends = labels[0], labels[len(labels) // 2]
         first, last = cell.select_slider(label, labels, ends, **look)
         return tuple(range(labels.index(first), labels.index(last) + 1))
-    groups = Hierarchy.of(column).nodes
+    groups = Hierarchy.from_column(column).nodes
     names = [f"{'· ' * group.depth}{group.name}" for group in groups]
     at = min(1, len(groups) - 1)
     chosen: int = cell.selectbox(label, range(len(groups)), at, names.__getitem__, **look)

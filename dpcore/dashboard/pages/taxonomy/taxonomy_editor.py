@@ -134,7 +134,7 @@ def draw_editor(data: Dataset, columns: dict[str, Column]) -> None:
 
 def draw_picture(column: Column) -> None:
     """Draw a column's taxonomy as a tree."""
-    rows = [(node.name, node.parent, len(node.codes)) for node in Hierarchy.of(column).nodes]
+    rows = [(node.name, node.parent, len(node.codes)) for node in Hierarchy.from_column(column).nodes]
     picture: Any = charts.taxonomy(pd.DataFrame(rows, columns=["node", "parent", "leaves"]))
     with st.container(border=True, height=TALLEST if picture.height > TALLEST else "content"):
         panels.chart(picture)
