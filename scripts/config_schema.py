@@ -155,13 +155,13 @@ def values(parameter: Parameter) -> list[Fields]:
             return [{"type": "boolean"}]
         case Choice(options=options):
             return [{"enum": list(options)}]
-        case Whole(least=least, most=most, words=words):
+        case Whole(minimum=least, maximum=most, words=words):
             return [range_of("integer", least, most), *([{"enum": list(words)}] if words else [])]
-        case NumberList(least=low, most=high, open=marks, words=words, one_for_all=single):
+        case NumberList(minimum=low, maximum=high, open=marks, words=words, one_for_all=single):
             each = range_of("number", low, high, marks)
             several = {"type": "array", "items": each}
             return [*([{"enum": list(words)}] if words else []), *([each] if single else []), several]
-        case Number(least=low, most=high, open=marks):
+        case Number(minimum=low, maximum=high, open=marks):
             return [range_of("number", low, high, marks)]
         case PairList():
             return [array_of({**array_of(TEXT, 2), "minItems": 2})]

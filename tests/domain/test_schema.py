@@ -110,7 +110,7 @@ def test_inference_marks_itself_and_names_what_it_leaves_out():
     assert (only.names, only.notes) == (("constant",), ())
     assert (schema["word"].categories, schema["word"].missing) == (("a", "b"), True)
     assert schema["flag"].categories == ("False", "True")
-    for name, what in {"mixed": "1 rows", "constant": "one value", "empty": "left out", "endless": "left out"}.items():
+    for name, what in {"mixed": "1 rows", "constant": "same value", "empty": "left out", "endless": "left out"}.items():
         assert any(repr(name) in note and what in note for note in schema.notes)
     assert schema.encode(frame)[:, 2].tolist() == [1, 0, 2]
     with pytest.raises(SchemaError, match="No column"):

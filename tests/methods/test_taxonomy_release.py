@@ -159,7 +159,7 @@ def test_published_mode_charges_every_level_the_whole_share(measure, with_class,
     assert [entry.epsilon_nominal for entry in counted] == [share] * levels
     assert [entry.epsilon_claimed for entry in counted] == [share / levels] * levels
     assert [e for e in method.level_epsilons_ if e] == [float(share)] * levels
-    assert all(("adds up" in entry.reason) == (levels > 1) for entry in counted)
+    assert all(("add up" in entry.reason) == (levels > 1) for entry in counted)
     # The mechanism's general form charges twice what a monotone score such as Max loses.
     assert total(chosen) == pytest.approx(with_class / (2 if relation == "replace" else 4))
     assert method.ledger_.epsilon_nominal == pytest.approx(float(total(chosen) + levels * share))

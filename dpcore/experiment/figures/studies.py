@@ -113,7 +113,7 @@ class Risk(Study):
         real, rng = self.data.train_sample, np.random.default_rng(1)
         padded = disclosure.pad_rows(real, self.schema, most, rng)
         # categories are encoded once per value
-        self.padded = padded.astype(dict.fromkeys(padded.select_dtypes(object), "category"))
+        self.padded = padded.astype({name: "category" for name, kind in padded.dtypes.items() if kind.kind == "O"})
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """Return the share of real rows that `disclosure.cap` gives, as `metric` and `value`."""
