@@ -432,8 +432,8 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             parameter.check(name, getattr(self, name), self, schema)
         relation, known = Relation.parse(self.relation), self.relations_in(self.mode)
         if relation not in known:
-            words = f"{self.title}{' as published' * self._published} is not defined under {relation}."
-            raise ParameterError(words, f"Use the relation {' or '.join(known)}.")
+            words = f"{self.title}{' as published' * self._published} is not defined under the relation {relation}."
+            raise ParameterError(words, f"Use {' or '.join(known)}.")
         if self._published and self.delta:
             raise ParameterError(f"{self.title} as published has no delta.", "Use delta=0, or mode='corrected'.")
         PrivacyMeasure.from_delta(self.delta)

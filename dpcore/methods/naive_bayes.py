@@ -175,7 +175,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         labeled = self.rows or (schema.max_rows if self.relation == Relation.ADD_REMOVE else 1)
         if labeled is None:
             raise ParameterError(
-                "This variant releases as many rows as the data have, which is private under add_remove.",
+                "This variant releases as many rows as the data have; under add_remove their number is private.",
                 "Set rows=, declare the schema's max_rows, or use the relation replace.",
             )
         if labeled > (most := max_rows_in_memory(schema)):

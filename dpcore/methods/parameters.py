@@ -458,7 +458,7 @@ def void_reason(method: Any, schema: Schema) -> str:
     if method.mode == "published" and not any(
         one.proof_holds and matches_preset(method, one) for one in method.presets
     ):
-        return phrase("no proof of the published claim: the ledger will show what can be proven.")
+        return phrase("no proof of the published epsilon: the ledger will show what can be proven.")
     return ""
 
 

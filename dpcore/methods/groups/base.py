@@ -41,7 +41,7 @@ from dpcore.text import read_toml
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 MOST_LEAVES = 1_000_000
-DONE = phrase("{done:d} of {rounds:d} specializations")
+DONE = phrase("{done:d} of {rounds:d} values specialized")
 SURVEY_ROW = phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers")
 # "leaves first" allows every answer this many times the standard deviation of measuring leaves only
 DEVIATION_RATIO = 1.1

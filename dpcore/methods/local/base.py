@@ -182,7 +182,7 @@ class LocalClassifier(PrivateClassifier):
             if column.numeric:
                 low, high = float(column.lower or 0.0), float(column.upper or 0.0)
                 if high - low > WIDEST:
-                    raise ParameterError(f"The bounds of {column.name!r} are too wide.", "Declare narrower bounds.")
+                    raise ParameterError(f"The range of {column.name!r} is too wide.", "Declare narrower bounds.")
                 found[position] = partial(np.nan_to_num, nan=(low + high) / 2)
         return found
 

@@ -75,7 +75,7 @@ def check_channels(channels: Mapping[Item, Channel], reconstruction: str | None)
     """
     sizes = [channel.size for channel in channels.values() if isinstance(channel, KeepOrDraw)]
     if reconstruction == "likelihood" and max(sizes, default=0) > MOST_LIKELY:
-        text = f"Reports have {max(sizes):,} values; reconstruction='likelihood' allows {MOST_LIKELY:,}."
+        text = f"A report has {max(sizes):,} possible values; reconstruction='likelihood' allows {MOST_LIKELY:,}."
         raise ParameterError(text, "Use reconstruction='project', or fewer bins.")
 
 

@@ -83,7 +83,7 @@ from dpcore.postprocess.junction_tree import Clique, Edge
 from dpcore.postprocess.max_entropy import NoisyTables
 from dpcore.rows import joint_counts
 
-CHOSEN = phrase("Chose edge {edge:d} of {picks:d}")
+CHOSEN = phrase("{edge:d} of {picks:d} edges of the graph chosen")
 USEFULNESS = 4
 SWEEPS = 30
 COUNT_SHARE = Fraction(1, 100)

@@ -61,7 +61,7 @@ from dpcore.postprocess.max_entropy import LEAST_VARIANCE, NoisyTables
 RARE = 3.0  # standard deviations of noise
 MOST_VALUES = 256  # unmerged values of a column, because the marginals of all pairs are counted
 SWEEPS = 30
-CHOSEN = phrase("{done:d} of {pairs:d} pairs chosen")
+CHOSEN = phrase("{done:d} of {pairs:d} pairs of columns chosen")
 
 
 class MST(MaxEntropySynthesizer):

@@ -73,7 +73,7 @@ COLUMNS = phrase("{placed:d} of {columns:d} columns added to the network")
 FOR_ROWS = Fraction(1, 100)  # share of epsilon for n, where n is private
 VARIANTS = {"general": ("R", "MI"), "binary": ("F", "MI", "R")}
 ALL_SCORES = {**SCORES, "F": LinearF()}
-SLOW = phrase("The score F takes too long for more than 3 parents: at most 3 will be used.")
+SLOW = phrase("The score F takes too long for more than 3 parents: at most 3 parents will be used.")
 
 
 class PrivBayes(NetworkSynthesizer):

@@ -136,12 +136,12 @@ class RefinedPrivBayes(NetworkSynthesizer):
         coarse = {name: one_hot(groups) @ known[name] for name, groups in merged.items()}
         self.edges_, self.edge_tables_, edge_losses = [], list[Floats](), list[float]()
         if len(coarse) > 1:
-            progress(0.3, phrase("Choosing pairs"))
+            progress(0.3, phrase("Choosing pairs of columns"))
             of_class = {at: np.arange(schema.sizes[at])} if self.class_ else {}
             fewer = recode_groups(table, {schema.index(name): groups for name, groups in merged.items()} | of_class)
             penalty = PENALTY * min(self._edge_scale(total, len(coarse)), MOST_SCALE)
             self._choose_tree(fewer, coarse, total * TREE, penalty)
-            progress(0.7, phrase("Measuring pairs"))
+            progress(0.7, phrase("Measuring pairs of columns"))
             families = [(*edge, *self._class_family) for edge in self.edges_]
             noisy, edge_losses = self._measure_tables(fewer, families, total * EDGES)
             self.edge_tables_ = [

@@ -58,7 +58,7 @@ def choices_note(method: Any, _: Schema) -> str:
     """Return a sentence with the share of epsilon that is left to choose splits."""
     left = 1 - method.count_share - method.leaf_share
     if left < 0.01:
-        return phrase(":red[:material/error: No epsilon is left to choose splits. Lower one of the two shares.]")
+        return phrase(":red[:material/error: No epsilon is left to choose splits. Lower the share of nodes or leaves.]")
     return say("{left:.0%} of epsilon is left to choose the splits.", left=left)
 
 
