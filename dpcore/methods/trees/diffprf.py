@@ -97,6 +97,9 @@ class DiffPRF(TreeClassifier):
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return rules of tree growth: equal epsilon on all levels, random columns at each node."""
+        """Return rules of tree growth: equal epsilon on all levels, random columns at each node.
+
+        A record's path through one tree costs `budget`.
+        """
         columns = self._columns_per_node(table.schema)
         return self._equal_plan(budget, self.max_depth, columns_per_node=columns, noisy_stop=not self._published)
