@@ -92,7 +92,9 @@ def clique_measurement(
 ) -> Measurement:
     """Return the `Measurement` of the marginal of some columns, each with at most `most` values.
 
-    Columns with more values than `most` count as merged. `how` sets other fields of `Measurement`.
+    `sizes` has the number of values of every column of the schema, `columns` the marginal's
+    positions, and `variance` the noise variance of one count. A column with more values counts as
+    merged to `most` values. `how` sets other fields of `Measurement`.
     """
     own = tuple(int(min(sizes[j], max(most, 2))) for j in columns)
     return Measurement(tuple(columns), own, variance, prod(own), **how)
@@ -101,8 +103,9 @@ def clique_measurement(
 def greedy_clique(sizes: Sequence[int], column: int, most: int, cells: float) -> list[int]:
     """Return the clique of a column and nearby earlier columns that fit a limit on cells.
 
-    Earlier columns are tried from the nearest on. At most `most` of them join, and the marginal of
-    the clique has at most `cells` cells.
+    `sizes` has the number of values of every column; `column` and the result are positions. Earlier
+    columns are tried from the nearest on. At most `most` of them join, and the marginal of the
+    clique has at most `cells` cells.
     """
     found, room = [column], cells / sizes[column]
     for other in reversed(range(column)):
@@ -378,11 +381,17 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         return len(self.feature_names_in_)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling, with this process if it runs a `dp.spending` block."""
+        """Return the state for pickling.
+
+        `_sender` in it names this process if a `dp.spending` block is open, and is None otherwise.
+        """
         return {**super().__getstate__(), "_sender": this_process() if OPEN else None}
 
     def __sklearn_clone__(self) -> Self:
-        """Return an unfitted copy that remembers which process sent it."""
+        """Return an unfitted copy.
+
+        It keeps `_sender`, the process that pickled the original inside a `dp.spending` block.
+        """
         copy: Self = super().__sklearn_clone__()
         copy.__dict__["_sender"] = self._sender
         return copy
@@ -432,8 +441,8 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             parameter.check(name, getattr(self, name), self, schema)
         relation, known = Relation.parse(self.relation), self.relations_in(self.mode)
         if relation not in known:
-            words = f"{self.title}{' as published' * self._published} is not defined under {relation}."
-            raise ParameterError(words, f"Use the relation {' or '.join(known)}.")
+            words = f"{self.title}{' as published' * self._published} is not defined under the relation {relation}."
+            raise ParameterError(words, f"Use {' or '.join(known)}.")
         if self._published and self.delta:
             raise ParameterError(f"{self.title} as published has no delta.", "Use delta=0, or mode='corrected'.")
         PrivacyMeasure.from_delta(self.delta)
@@ -493,9 +502,10 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         return schema.index(name) if name else -1
 
     def _number_rules(self, schema: Schema) -> dict[int, NumberRule]:
-        """Return rules on the numbers of columns, by the column's position.
+        """Return, by column position, a function that maps a column's numbers before they are used.
 
-        Most methods need codes only, and return no rules.
+        A column without a rule is read as codes (bins or categories) only. Most methods need
+        nothing else, and return no rules.
         """
         return {}
 
@@ -585,7 +595,8 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
     def _check_score(self, score: Score, schema: Schema) -> None:
         """Raise ParameterError if a score needs a public bound on the rows and there is none.
 
-        Under replace the number of rows is public, so only add_remove is checked.
+        The bound is the schema's `max_rows`. Under replace the number of rows is public, so only
+        add_remove is checked.
         """
         if self.relation == Relation.ADD_REMOVE:
             score.bounds([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)
@@ -867,7 +878,7 @@ class Synthesizer(PrivateEstimator):
             raise ParameterError("The number of rows to sample must be a whole number of 1 or more.", "Try n=10_000.")
 
     def _sample_blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
-        """Yield the codes of blocks of rows, one per size, each from its own random stream."""
+        """Yield the codes of a block of rows per size, each drawn from its own random numbers."""
         return (self._sample(size, rng.spawn(1)[0]) for size in sizes)
 
     def estimated_rows(self) -> int:
@@ -893,4 +904,4 @@ class Synthesizer(PrivateEstimator):
 
     @abstractmethod
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
-        """Return the codes of `n` synthetic rows, shape (n, d)."""
+        """Return the codes of `n` synthetic rows, shape (n, columns)."""

@@ -103,16 +103,17 @@ class NaiveBayesSynthesizer(Synthesizer):
         only, called C1-gen).
     kappa
         C1 with uniform x: labels from the posterior (exponent 1), from the paper's flatter exponent
-        epsilon / (2 Dq), or the most probable class.
+        epsilon / (2 Dq) with the paper's sensitivity Dq, or the most probable class.
     target
         The class column; by default the schema's.
     smoothing
         The pseudo-count, positive.
     rows
-        S, the number of rows labeled during fit (as published, and C2). By default N, where N is
-        public.
+        S, the number of rows labeled during fit (as published, and C2). By default the data set's
+        number of rows N, where N is public.
     log_base
-        Base of the logarithm in q and Dq, as published; the paper does not name it.
+        Base of the logarithm in the score q of a class and in its sensitivity Dq, as published; the
+        paper does not name it.
     prior
         Estimate of the class probabilities, as published: 'smoothed' like p(x_j | c), or the
         paper's 'frequency', for which no epsilon can be proved.
@@ -175,7 +176,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         labeled = self.rows or (schema.max_rows if self.relation == Relation.ADD_REMOVE else 1)
         if labeled is None:
             raise ParameterError(
-                "This variant releases as many rows as the data have, which is private under add_remove.",
+                "This variant releases as many rows as the data have; under add_remove their number is private.",
                 "Set rows=, declare the schema's max_rows, or use the relation replace.",
             )
         if labeled > (most := max_rows_in_memory(schema)):
@@ -215,7 +216,10 @@ class NaiveBayesSynthesizer(Synthesizer):
         return [one._replace(spread=self.smoothing * one.cells) for one in found]
 
     def _label_exponent(self) -> float:
-        """Return the factor of the score when labels are drawn from the released model."""
+        """Return the factor of the score when labels are drawn from the released model.
+
+        1 draws from the posterior. The paper's factor is epsilon over twice its sensitivity.
+        """
         size = max(float(self.class_totals_.sum()), 1.0)
         return 1.0 if self.kappa == "posterior" else self.epsilon / (2 * self._paper_sensitivity(size))
 
@@ -243,8 +247,10 @@ class NaiveBayesSynthesizer(Synthesizer):
         self.released_codes_ = self._assemble(schema, queries, labels)
 
     def _noiseless_scores(self, table: PrivateTable, queries: Codes, reason: str, claimed: float) -> Floats:
-        """Return the scores q of uniform rows by noiseless counts, shape (S, n_classes). Not private.
+        """Return the scores of uniform rows by noiseless counts, shape (S, n_classes). Not private.
 
+        A score is the log of the joint probability of a class and the row's other values, up to a
+        constant. `queries` are the S rows. The ledger gets `reason` and the `claimed` epsilon.
         Minus infinity is replaced by a finite number that is low enough.
         """
         codes, schema = table.read_unprotected(reason, claimed_epsilon=claimed), table.schema
@@ -256,7 +262,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         return class_log_scores(log_prior, tables, queries, self.smoothing)
 
     def _paper_sensitivity(self, rows: float) -> int:
-        """Return the published sensitivity of q, ceil(log 2N) in the parameter's base."""
+        """Return the published sensitivity of the score, ceil(log 2N) for N `rows`."""
         return max(math.ceil(math.log(2 * rows) / LOG_BASES[self.log_base]), 1)
 
     # Sampling
@@ -293,7 +299,11 @@ class NaiveBayesSynthesizer(Synthesizer):
         return iter(np.split(self._sample(sum(many), rng), np.cumsum(many)[:-1]))
 
     def _model_rows(self, labels: Ints, rng: np.random.Generator) -> Codes:
-        """Return codes x_j ~ p(x_j | c) for labels of shape (n,), columns as in `features_`."""
+        """Return codes of the other columns, sampled from the model by class.
+
+        `labels`, shape (n,), are the classes of the rows. The columns are in the order of
+        `features_`.
+        """
         largest = max((t.shape[1] for t in self.tables_), default=1)
         rows = np.empty((len(labels), len(self.tables_)), dtype=code_dtype(largest), order="F")
         for code in range(len(self.class_totals_)):
@@ -303,11 +313,15 @@ class NaiveBayesSynthesizer(Synthesizer):
         return rows
 
     def _uniform_rows(self, schema: Schema, size: int, rng: np.random.Generator) -> Codes:
-        """Return codes uniform on the product of the domains, columns as in `features_`."""
+        """Return `size` rows of codes, uniform on the product of the domains of `features_`."""
         return uniform_codes([schema[feature].size for feature in self.features_], size, rng)
 
     def _assemble(self, schema: Schema, rows: Codes, labels: Ints) -> Codes:
-        """Return codes in the schema's column order from the other columns and the labels."""
+        """Return codes in the schema's column order.
+
+        `rows` has the codes of the other columns, in the order of `features_`; `labels` those of
+        the class.
+        """
         codes = np.empty((len(labels), len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
         for j, feature in enumerate(self.features_):
             codes[:, schema.index(feature)] = rows[:, j]

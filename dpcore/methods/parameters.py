@@ -90,7 +90,7 @@ def controls_of(table: Mapping[str, Any], **more: Mapping[str, Any]) -> tuple[Co
     """
 
     def by_mode(value: Any) -> Any:
-        """Return a function that picks the value of the method's mode; other values unchanged."""
+        """Return a function that picks the value of the method's mode; without modes, `value`."""
         modes = isinstance(value, dict) and {*value} <= {"corrected", "published"}
         return (lambda method, _: value.get(method.mode)) if modes else value
 
@@ -164,7 +164,7 @@ class Number(Parameter):
     open: str = ""
 
     def holds(self, value: Any) -> bool:
-        """Return whether a value is a number in the range."""
+        """Return whether `value` is a finite number in the range."""
         if not (is_number(value) and self.minimum <= value <= self.maximum and isfinite(value)):
             return False
         return not ("(" in self.open and value == self.minimum) and not (")" in self.open and value == self.maximum)
@@ -243,7 +243,7 @@ class PairList(Parameter):
         return ("names an unknown column", LOST.format(column=lost[0])) if lost else None
 
     def holds(self, names: Any) -> bool:
-        """Return whether a value is a pair of two different texts."""
+        """Return whether `names` is a pair of two different texts."""
         texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
         return texts and len(names) == len({*names}) == 2
 
@@ -295,11 +295,12 @@ def in_braces(words: Iterable[str]) -> str:
 def field_declarer(kind: Callable[..., Parameter]) -> Callable[..., Any]:
     """Return a function that declares a dataclass field as a parameter of one kind.
 
-    The function takes the fields of the kind. A parameter whose default is None is optional.
+    `kind` is a class of parameters, such as `Whole`. The function takes the arguments of that class
+    by name. A parameter whose default is None is optional.
     """
 
     def declare(**given: Any) -> Any:
-        """Return a dataclass field that is a parameter of this kind."""
+        """Return a dataclass field that is a parameter of this kind, with the kind's arguments."""
         lists: dict[str, Any] = {name: tuple(given[name]) for name in ("options", "words") if name in given}
         known = {"optional": given["default"] is None} | given | lists
         return field(default=given["default"], metadata={"parameter": kind(**known)})
@@ -373,7 +374,7 @@ class ParameterClass:
 
     @classmethod
     def _known_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters by their current names; ParameterError if a name is unknown."""
+        """Return `given` parameters by their current names; ParameterError if a name is unknown."""
         known = cls.parameters()
         given = renamed_parameters(given, known)
         if wrong := [name for name in given if name not in known]:
@@ -407,7 +408,11 @@ class ParameterClass:
 
 
 def docstring_section(title: str, kinds: Mapping[str, str], texts: Mapping[str, tuple[str, str]]) -> list[str]:
-    """Return the lines of a docstring's section: names, kinds and descriptions."""
+    """Return the lines of a docstring's section: names, kinds and descriptions.
+
+    `kinds` maps each name to its type in words. `texts` maps it to a pair, whose second part is the
+    description.
+    """
     lines = ["", title, "-" * len(title)]
     for name, kind in kinds.items():
         about = textwrap.wrap(texts[name][1], WIDTH, initial_indent="    ", subsequent_indent="    ")
@@ -442,7 +447,7 @@ def presets_for_both_modes(corrected: str, paper: str, **published: Any) -> tupl
 
 
 def presets_of(table: Mapping[str, Any], kind: str) -> tuple[Preset, ...]:
-    """Return the presets of the class named `kind`, from the table of `pages.toml`."""
+    """Return the presets of the class named `kind`; `table` is the content of a `pages.toml`."""
     return tuple(Preset(**row) for row in table["presets"][kind])
 
 
@@ -458,7 +463,7 @@ def void_reason(method: Any, schema: Schema) -> str:
     if method.mode == "published" and not any(
         one.proof_holds and matches_preset(method, one) for one in method.presets
     ):
-        return phrase("no proof of the published claim: the ledger will show what can be proven.")
+        return phrase("no proof of the published epsilon: the ledger will show what can be proven.")
     return ""
 
 
@@ -474,7 +479,8 @@ def describe_noise(method: Any) -> str:
 def describe_noise_quality(noiseless: bool, sampled: bool, mode: str) -> str:
     """Describe in a sentence whether noise is absent, not exactly sampled, or exactly sampled.
 
-    The sentence is about the noise only, whatever is proved about the method.
+    `noiseless` says whether no noise is drawn, and `sampled` whether it is exactly sampled. The
+    sentence is about the noise only, whatever is proved about the method.
     """
     if noiseless:
         return phrase("no noise at all. This release must never be published.")

@@ -41,7 +41,7 @@ from dpcore.text import read_toml
 
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 MOST_LEAVES = 1_000_000
-DONE = phrase("{done:d} of {rounds:d} specializations")
+DONE = phrase("{done:d} of {rounds:d} values specialized")
 SURVEY_ROW = phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers")
 # "leaves first" allows every answer this many times the standard deviation of measuring leaves only
 DEVIATION_RATIO = 1.1
@@ -59,7 +59,10 @@ class TreeValue:
 
     @classmethod
     def from_node(cls, tree: Hierarchy, index: int = 0) -> TreeValue:
-        """Return a taxonomy node with its descendants, without nodes that have a single child."""
+        """Return a taxonomy node with its descendants, without nodes that have a single child.
+
+        `tree` is a column's taxonomy and `index` a node of it; 0 is the root.
+        """
         index = tree.branching_node(index)
         node = tree.nodes[index]
         return cls(node.name, node.codes, tuple(cls.from_node(tree, child) for child in tree.children[index]))
@@ -76,7 +79,7 @@ Frontier = tuple[TreeValue, ...]
 
 
 def codes_by_value(values: Frontier, size: int) -> Ints:
-    """Return, for each of `size` codes, the index of the value that contains the code, or -1."""
+    """Return, for each code below `size`, the position of the value that contains it, or -1."""
     found = np.full(size, -1, dtype=np.intp)
     for i, value in enumerate(values):
         found[list(value.codes)] = i
@@ -99,12 +102,17 @@ def most_general_values(column: Column) -> Frontier:
 class Descent:
     """Top-down specialization of all columns but the class, from the most general values.
 
-    `max_leaves` bounds the number of groups times classes. With `paper`, choices are made by the
-    general exponential mechanism, as in the sources, which do not use that Max is monotone.
+    `target` is the class column. `rated_by` scores how well the children of a value separate the
+    classes. `max_leaves` bounds the number of groups times classes. With `paper`, choices are made
+    by the general exponential mechanism, as in the sources, which do not use that the score Max is
+    monotone.
     """
 
     def __init__(self, table: PrivateTable, target: str, rated_by: SplitScore, *, max_leaves: int, paper: bool) -> None:
-        """Start from the most general values of all columns but the class."""
+        """Start from the most general values of all columns but the class.
+
+        The arguments are described at the class.
+        """
         self.table, self.target, self.max_leaves, self.paper = table, target, max_leaves, paper
         self.frontier = {column.name: most_general_values(column) for column in table.schema if column.name != target}
         # columns and the names of their values that were specialized
@@ -120,7 +128,7 @@ class Descent:
         return [c.name for c in self.table.schema if c.numeric and c.size - c.missing > 1 and c.name != self.target]
 
     def fits_leaf_cap(self, name: str, parts: int) -> bool:
-        """Return whether splitting one value of a column into `parts` keeps to `max_leaves`."""
+        """Return whether splitting a value of column `name` into `parts` keeps to `max_leaves`."""
         cells = self.classes * prod(len(values) for values in self.frontier.values())
         values = len(self.frontier[name])
         return cells // values * (values - 1 + parts) <= self.max_leaves
@@ -135,7 +143,8 @@ class Descent:
     def choose_unless_single(self, size: int, score: Score, epsilon: Epsilon) -> int:
         """Return the index of one of `size` candidates, chosen at a privacy loss of `epsilon`.
 
-        A single candidate needs no choice and costs nothing.
+        The exponential mechanism chooses by `score`. A single candidate needs no choice and costs
+        nothing.
         """
         if size == 1:
             return 0
@@ -151,7 +160,7 @@ class Descent:
         return int((table or self.table).choose(score, [], epsilon=epsilon, claimed_sensitivity=claimed))
 
     def specialize(self, name: str, value: TreeValue, children: Frontier) -> None:
-        """Replace one value of a column by its finer values, and record the step."""
+        """Replace one value of column `name` by its finer values, and record the step."""
         index = self.frontier[name].index(value)
         self.frontier[name] = (*self.frontier[name][:index], *children, *self.frontier[name][index + 1 :])
         self.steps.append((name, value.name))
@@ -185,7 +194,10 @@ class PartitionWalk:
     def __init__(
         self, schema: Schema, target: str | None, *, max_leaves: int, fanout: int = 2, max_splits: float = inf
     ) -> None:
-        """Start from a partition with one cell that holds all rows."""
+        """Start from a partition with one cell that holds all rows.
+
+        The arguments are described at the class.
+        """
         self.schema, self.target = schema, target
         self.trees = {column.name: Hierarchy.from_column(column, fanout) for column in schema}
         if target is not None:  # one level below the root, whatever its taxonomy
@@ -229,7 +241,7 @@ class PartitionWalk:
             self.split(self.target)
 
     def clique_after(self, name: str) -> tuple[str, ...]:
-        """Return the recoded columns whose values make the cells once `name` is split."""
+        """Return the recoded columns whose values make the cells once column `name` is split."""
         others = [(other, level) for other, level in self._level.items() if level and other not in (name, self.target)]
         last = [(self.target, 1)] if self.target else []
         return tuple(level_column(*step) for step in [*others, (name, self._next_level(name)), *last])
@@ -368,7 +380,10 @@ class Specializer(PrivateEstimator):
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _release_groups(self, table: PrivateTable, rated_by: SplitScore, progress: Progress) -> ReleasedTree:
-        """Specialize `rounds` times, and return noisy counts of the groups, with all of epsilon."""
+        """Specialize `rounds` times, and return noisy counts of the groups, with all of epsilon.
+
+        `rated_by` scores how well the children of a value separate the classes.
+        """
         self.target_ = self._target(table.schema, self.target)
         descent = Descent(table, self.target_, rated_by, max_leaves=self.max_leaves, paper=self._published)
         share = self._start(descent, progress)
@@ -383,13 +398,17 @@ class Specializer(PrivateEstimator):
     def _start(self, descent: Descent, progress: Progress) -> Epsilon:
         """Make the choices that precede the rounds, if any, and return the epsilon of every choice.
 
-        All choices together spend half of epsilon at most.
+        `descent` holds the present values of all columns, which later rounds specialize. All
+        choices together spend half of epsilon at most.
         """
         return exact(self.epsilon) / (2 * self.rounds)
 
     @abstractmethod
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
-        """Specialize one value, at epsilon `share` per choice; return False if no value is left."""
+        """Specialize one value, at epsilon `share` per choice; return False if no value is left.
+
+        `descent` holds the present values of all columns, and takes the finer ones.
+        """
 
 
 class SpecializingSynthesizer(Specializer, GeneralizingSynthesizer):
@@ -445,18 +464,19 @@ class GroupClassifier(Specializer, PrivateClassifier):
 
 
 def check_leaves(max_leaves: int, classes: int) -> None:
-    """Raise ParameterError if the class alone has more values than `max_leaves`."""
+    """Raise ParameterError if the class has more values, `classes`, than `max_leaves` allows."""
     if classes > max_leaves:
         raise ParameterError(f"The class has {classes} values, but 'max_leaves' is {max_leaves}.", "Allow more leaves.")
 
 
 def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
-    """Return the leaves' share of the counts' epsilon, for level shares "leaves first".
+    """Return the leaves' share of `epsilon` for level_shares="leaves first" (`TaxonomyRelease`).
 
-    This is the smallest share whose noise has at most `DEVIATION_RATIO` times the standard
-    deviation that all of epsilon would give. A least-squares estimate is at least as good as the
-    leaves' own, so the ratio bounds every answer. The deviation of continuous noise is proportional
-    to 1 / epsilon; the deviation of noise on whole numbers falls faster.
+    `epsilon` is spent on the counts of all levels. The result is the smallest share whose noise has
+    at most `DEVIATION_RATIO` times the standard deviation that all of epsilon would give. A
+    least-squares estimate is at least as good as the leaves' own, so the ratio bounds every answer.
+    The deviation of continuous noise is proportional to 1 / epsilon; the deviation of noise on
+    whole numbers falls faster.
     """
     low, high, most = 1 / DEVIATION_RATIO, 1.0, DEVIATION_RATIO**2 * (1 + 1e-9) * table.cell_variance(epsilon)
     if table.cell_variance(epsilon * exact(low)) <= most:
@@ -473,7 +493,8 @@ def round_robin_leaves(
 ) -> Measurement:
     """Return the shape and variance of the leaves' counts at epsilon `share`, for a forecast.
 
-    The shape is as if columns were split in turn, because the real splits are not known.
+    The shape is as if columns were split in turn, because the real splits are not known: `rounds`
+    splits in all, at most `max_splits` of the same column, and at most `max_leaves` leaves.
     """
     shape = leaf_shape(table.schema, target, rounds, max_leaves, max_splits)
     return Measurement(tuple(range(len(shape))), shape, table.cell_variance(share), prod(shape), merges=True)
@@ -481,7 +502,11 @@ def round_robin_leaves(
 
 @lru_cache(maxsize=32)  # forecasts repeat the same call for many values of epsilon
 def leaf_shape(schema: Schema, target: str | None, rounds: int, max_leaves: int, max_splits: float) -> tuple[int, ...]:
-    """Return each column's number of parts after `rounds` splits in turn; numbers are halved."""
+    """Return each column's number of parts after `rounds` splits in turn; numbers are halved.
+
+    The class column `target`, if any, is split last into its values. A column is split at most
+    `max_splits` times, and there are at most `max_leaves` leaves.
+    """
     walk = PartitionWalk(schema, target, max_leaves=max_leaves, max_splits=max_splits)
     walk.split_all(rounds)
     return walk.partitions[-1].shape

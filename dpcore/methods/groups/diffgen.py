@@ -85,7 +85,8 @@ class TopDownSpecializer(Specializer):
     def _start(self, descent: Descent, progress: Progress) -> Epsilon:
         """Choose a split point for each numeric column's interval; return the epsilon of a choice.
 
-        The split point is chosen even if the interval is never specialized.
+        `descent` takes the two halves of each interval. The split point is chosen even if the
+        interval is never specialized.
         """
         numeric = descent.numeric_columns
         share = exact(self.epsilon) / (2 * (len(numeric) + 2 * self.rounds))
@@ -99,7 +100,8 @@ class TopDownSpecializer(Specializer):
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
         """Specialize one chosen value, and choose split points of an interval's halves.
 
-        Returns False if no value is left.
+        The choice of the value spends epsilon `share`. The split points of the two halves are
+        chosen in parallel, and spend it once more. Returns False if no value is left.
         """
         candidates, schema = list(descent.candidates()), descent.table.schema
         if candidates:
@@ -143,8 +145,8 @@ class DiffGenTree(TopDownSpecializer, GroupClassifier):
 def choose_halves(descent: Descent, table: PrivateTable, name: str, value: TreeValue, epsilon: Epsilon) -> TreeValue:
     """Return an interval with two halves as its children, split at a privately chosen point.
 
-    The rows of `table` score the split points, at a loss of `epsilon`. An interval of a single code
-    is returned as it is, at no loss.
+    `value` is the interval, of column `name`. The rows of `table` score the split points, at a loss
+    of `epsilon`. An interval of a single code is returned as it is, at no loss.
     """
     low, high = value.codes[0], value.codes[-1] + 1
     if high - low < 2:
@@ -166,7 +168,8 @@ def choose_halves(descent: Descent, table: PrivateTable, name: str, value: TreeV
 def choose_halves_in_parallel(descent: Descent, name: str, value: TreeValue, epsilon: Epsilon) -> Frontier:
     """Return the two halves of an interval, each with halves at a privately chosen split point.
 
-    The halves hold different records, so both choices together cost `epsilon`.
+    `value` is the interval, of column `name`. Its halves hold different records, so both choices
+    together cost `epsilon`.
     """
     table, side = descent.table, "side"
     where = codes_by_value(value.children, table.schema[name].size)

@@ -72,7 +72,7 @@ class OneChoiceSpecializer(Specializer):
     def _specialize_once(self, descent: Descent, share: Epsilon) -> bool:
         """Specialize by one choice among values with children and split points of intervals.
 
-        Returns False if no candidate is left.
+        The choice spends epsilon `share`. Returns False if no candidate is left.
         """
         schema, values = descent.table.schema, list(descent.candidates())
         numeric = [name for name in descent.numeric_columns if descent.fits_leaf_cap(name, 2)]

@@ -235,7 +235,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     def _split_all(self, walk: PartitionWalk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
         """Split columns in turn, or with a class by private choices; return the epsilon spent.
 
-        A single candidate needs no choice and costs nothing.
+        The partitions are added to `walk`. All choices together may spend `epsilon`. A single
+        candidate needs no choice and costs nothing.
         """
         share, spent = epsilon / self.iterations, exact(0.0)
         levels = [(name, level) for name, tree in walk.trees.items() for level in tree.levels if self.target_]
@@ -244,7 +245,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         claimed = 1.0 if self._published and self.score == "Max" else None
 
         def choose(names: list[str]) -> str:
-            """Return the column to split, by the exponential mechanism, and add its epsilon."""
+            """Return which of `names` to split, by the exponential mechanism; add its epsilon."""
             nonlocal spent
             done = len(walk.steps)
             progress(0.7 * done / self.iterations, DONE.format(done=done, iterations=self.iterations))
@@ -261,7 +262,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     def _measure(self, walk: PartitionWalk, table: PrivateTable, epsilon: Epsilon) -> tuple[list[Floats], list[float]]:
         """Return each level's noisy counts and the variance of their noise, for `epsilon` in all.
 
-        A level that is not measured has an empty array and an infinite variance.
+        `walk` has the levels' partitions. A level that is not measured has an empty array and an
+        infinite variance.
         """
         levels = len(walk.partitions)
         noisy: list[Floats] = [np.empty(0)] * levels
@@ -288,7 +290,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     def _weights(self, sizes: list[int], root_is_free: bool, table: PrivateTable, epsilon: Epsilon) -> list[float]:
         """Return each level's weight, in proportion to its share of the counts' epsilon.
 
-        `sizes` are the levels' numbers of cells, from the root on. 0 means not measured.
+        `sizes` are the levels' numbers of cells, from the root on, and `epsilon` is for all counts.
+        With `root_is_free`, the root's count is public. A weight of 0 means not measured.
         """
         upper = [0.0] * (len(sizes) - 1)
         if (self.measure or ("leaves" if self._published else "all")) == "leaves":

@@ -182,7 +182,7 @@ class LocalClassifier(PrivateClassifier):
             if column.numeric:
                 low, high = float(column.lower or 0.0), float(column.upper or 0.0)
                 if high - low > WIDEST:
-                    raise ParameterError(f"The bounds of {column.name!r} are too wide.", "Declare narrower bounds.")
+                    raise ParameterError(f"The range of {column.name!r} is too wide.", "Declare narrower bounds.")
                 found[position] = partial(np.nan_to_num, nan=(low + high) / 2)
         return found
 
@@ -264,7 +264,8 @@ class LocalTree(LocalClassifier):
     def _stop_rule(self, min_entropy: float = 0.0) -> StopRule:
         """Return the rule that makes a node a leaf.
 
-        As published, trees stop nearly where ID3 stops: when no column is left to split by.
+        Nodes with a class entropy below `min_entropy` bits are leaves too. As published, trees stop
+        nearly where ID3 stops: when no column is left to split by.
         """
         depth, support = (10, 0.001) if self._published else (5, 0.02)
         return StopRule(self.max_depth or depth, support if self.min_support is None else self.min_support, min_entropy)
@@ -284,9 +285,11 @@ def grow(
 ) -> Forest:
     """Grow one tree level by level, and return it as a forest of one tree.
 
-    `classes` and `state` belong to the root. `best_split` returns a node's split, or None for a
-    leaf. `prepare` is called with the nodes of a level before their splits are chosen. `splits` has
-    the arguments `cuts` and `children` of `attributes_of`. Inner nodes show sums of their leaves.
+    `classes` are the root's estimated numbers of people by class, `state` is the method's own data
+    on the root. `best_split` returns a node's split, or None for a leaf. `stop` limits which nodes
+    are split. `prepare` is called with the nodes of a level before their splits are chosen.
+    `splits` has the arguments `cuts` and `children` of `attributes_of`. Inner nodes show sums of
+    their leaves.
     """
     attributes = attributes_of(schema, target, **splits)
     people = np.maximum(classes, 0.0)
@@ -322,14 +325,20 @@ def grow(
 
 
 def shares(classes: Floats, otherwise: Floats) -> Floats:
-    """Return estimates, moved to 0 or more, as shares of their sum; `otherwise` if the sum is 0."""
+    """Return estimates, moved to 0 or more, as shares of their sum; `otherwise` if the sum is 0.
+
+    `classes` are estimated numbers of people by class, shape (classes,).
+    """
     clipped = np.maximum(classes, 0.0)
     total = float(clipped.sum())
     return clipped / total if total > 0 else otherwise
 
 
 def entropy(classes: Floats) -> Floats:
-    """Return the entropy, in bits, of distributions over the last axis; 0 for rows of zeros."""
+    """Return the entropy, in bits, of distributions over the last axis; 0 for rows of zeros.
+
+    `classes` has a number of people, or a share, per class on that axis.
+    """
     classes = np.asarray(classes, dtype=float)
     total = classes.sum(axis=-1, keepdims=True)
     parts = np.divide(classes, total, out=np.zeros_like(classes), where=total > 0)
@@ -337,7 +346,10 @@ def entropy(classes: Floats) -> Floats:
 
 
 def gini(classes: Floats) -> Floats:
-    """Return the Gini impurity of distributions over the last axis; 0 for rows of zeros."""
+    """Return the Gini impurity of distributions over the last axis; 0 for rows of zeros.
+
+    `classes` has a number of people, or a share, per class on that axis.
+    """
     classes = np.asarray(classes, dtype=float)
     total = classes.sum(axis=-1)
     squares = (classes**2).sum(axis=-1)

@@ -31,10 +31,11 @@ def fit_bayes(
 ) -> Bayes:
     """Return a naive Bayes classifier estimated from reports of each column, or of (class, column).
 
-    `reconstruction` is "shrink" (`shrink_conditionals`) or an option of `shares`. `alpha` records are added to
-    every value of a column by class. `as_published` takes the paper's variance. `least` is a key of
-    `LEAST_DEVIATIONS`, for noisy numbers. The rows have the columns of the reports, but values may
-    have been merged before people reported (`resolution`).
+    `reconstruction` says how shares are estimated: "shrink" (`shrink_conditionals`), "clip",
+    "project" or "likelihood" (`shares`). `alpha` records are added to every value of a column by
+    class. `as_published` takes the paper's variance. `least` is a key of `LEAST_DEVIATIONS`, for
+    noisy numbers. The rows have the columns of the reports, but values may have been merged before
+    people reported (`resolution`).
     """
     schema, target, rules = reports.source, reports.target, dict(reports.recodings)
     items = {item[-1]: item for item in reports.channels if item != (target,)}
@@ -63,7 +64,10 @@ def merged_schema(schema: Schema, rules: Mapping[str, MergeRule]) -> Schema:
 
 
 def is_merge_rule(rule: MergeRule, column: Column) -> bool:
-    """Return whether a recoding merges neighboring bins of a number, and changes nothing else."""
+    """Return whether a recoding merges neighboring bins of a number, and changes nothing else.
+
+    `rule` has the new code of each of the column's values.
+    """
     steps = np.diff(rule)
     return bool(rule[0] == 0 and ((steps == 1) | ((steps == 0) & column.numeric)).all())
 
@@ -71,11 +75,12 @@ def is_merge_rule(rule: MergeRule, column: Column) -> bool:
 def check_channels(channels: Mapping[Item, Channel], reconstruction: str | None) -> None:
     """Raise ParameterError if reports of these channels are too large for the reconstruction.
 
-    The check comes before people report, so that a refused run costs no epsilon.
+    A channel is the randomizer of one report. The check comes before people report, so that a
+    refused run costs no epsilon.
     """
     sizes = [channel.size for channel in channels.values() if isinstance(channel, KeepOrDraw)]
     if reconstruction == "likelihood" and max(sizes, default=0) > MOST_LIKELY:
-        text = f"Reports have {max(sizes):,} values; reconstruction='likelihood' allows {MOST_LIKELY:,}."
+        text = f"A report has {max(sizes):,} possible values; reconstruction='likelihood' allows {MOST_LIKELY:,}."
         raise ParameterError(text, "Use reconstruction='project', or fewer bins.")
 
 
@@ -83,7 +88,8 @@ def class_shares(reports: Reports, target: str, items: Sequence[Item], reconstru
     """Return the estimated shares of the classes, shape (classes,).
 
     The estimate uses the reports of the class. If there are none, it averages the estimates from
-    all reports of (class, column), weighted by their inverse variances.
+    all reports of (class, column), which are `items`, weighted by their inverse variances.
+    `reconstruction` is as for `fit_bayes`.
     """
     classes, label = reports.schema[target].size, (target,)
     if label in reports.channels:
@@ -107,9 +113,10 @@ def class_shares(reports: Reports, target: str, items: Sequence[Item], reconstru
 def joint_shares(reports: Reports, target: str, item: Item, prior: Floats) -> tuple[Floats, Floats]:
     """Return joint shares of people by class and value, and variances.
 
-    Both have the shape (classes, values). The shares are the nearest ones that are 0 or more. The
-    variances are those of joint / prior - sum over classes of joint: how a class differs from all,
-    before the projection.
+    `item` names the reported column, or the class and the column if both are one report. `prior`
+    has the shares of the classes. Both results have the shape (classes, values). The shares are the
+    nearest ones that are 0 or more. The variances are those of joint / prior - sum over classes of
+    joint: how a class differs from all, before the projection.
     """
     channel, each = reports.category(item), prior[:, None]
     found, people = joint_estimate(reports, target, item)
@@ -133,13 +140,19 @@ def joint_shares(reports: Reports, target: str, item: Item, prior: Floats) -> tu
 
 
 def joint_estimate(reports: Reports, target: str, item: Item) -> tuple[Floats, int]:
-    """Return unbiased numbers of people, shape (classes, values), and how many people answered."""
+    """Return unbiased numbers of people, shape (classes, values), and how many people answered.
+
+    `item` names the reported column, or the class and the column if both are one report.
+    """
     found = reports.counts(item, (target,) if len(item) == 1 else None)
     return found.reshape(reports.schema[target].size, -1), len(reports.values[item])
 
 
 def joint_counts(reports: Reports, target: str, item: Item, reconstruction: str) -> Floats:
-    """Return estimated numbers of people by class and value, 0 or more, shape (classes, values)."""
+    """Return estimated numbers of people by class and value, 0 or more, shape (classes, values).
+
+    `item` is as for `joint_estimate`, and `reconstruction` as for `fit_bayes`.
+    """
     channel, label, how = reports.category(item), reports.channels.get((target,)), "project"
     found, people = joint_estimate(reports, target, item)
     if reconstruction == "clip":
@@ -157,10 +170,11 @@ def joint_counts(reports: Reports, target: str, item: Item, reconstruction: str)
 def moments(reports: Reports, item: Item, by: Item, least: str, *, as_published: bool) -> Floats:
     """Return the mean and variance of a number for each class of `by`, shape (classes, 2).
 
-    Both are moved into the public bounds, and variances to the least value that `least` allows. If
-    classes are reported truthfully, these are the paper's formulas 2 and 3, or 3 without its bias.
-    With randomized classes, the sums of 1, x and x^2 by true class are estimated from the sums by
-    reported class. Numbers then have Laplace noise: E[y] = x and E[y^2 - Var b] = x^2.
+    `item` names the reported number, and `by` the class. Both results are moved into the public
+    bounds, and variances to the least value that `least` allows. If classes are reported
+    truthfully, these are the formulas 2 (mean) and 3 (variance) of the paper on PPNB, or 3 without
+    its bias. With randomized classes, the sums of 1, x and x^2 by true class are estimated from the
+    sums by reported class. Numbers then have Laplace noise: E[y] = x and E[y^2 - Var b] = x^2.
     """
     channel, column = reports.channels[item], reports.schema[item[0]]
     assert isinstance(channel, TRR)

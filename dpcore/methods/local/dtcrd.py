@@ -188,7 +188,12 @@ class IntervalTreeBuilder:
     """
 
     def __init__(self, reports: Reports, target: str, variant: str, intervals: int | None = None) -> None:
-        """Reconstruct distributions of all numbers in `reports`, and assign people to intervals."""
+        """Reconstruct distributions of all numbers in `reports`, and assign people to intervals.
+
+        `variant` says whose distributions: "by_class", "global" (all people) or "local" (by class,
+        again in every node). `intervals` is the number of intervals; by default it follows from the
+        number of people.
+        """
         schema = reports.schema
         self.schema, self.target, self.variant, self.people = schema, target, variant, reports.people
         self.label, self.channel = reports.values[(target,)].astype(np.intp), reports.category((target,))
@@ -213,7 +218,10 @@ class IntervalTreeBuilder:
         self.root = NodePeople(people, [intervals_of for _, (intervals_of,) in found])
 
     def build(self, stop: StopRule, progress: Progress) -> Forest:
-        """Grow the tree by Gini impurity, with split points at the boundaries of intervals."""
+        """Grow the tree by Gini impurity, with split points at the boundaries of intervals.
+
+        `stop` limits which nodes are split.
+        """
         classes = self.true_classes(np.bincount(self.label, minlength=self.channel.size))
         root = self.schema, self.target, classes, self.root
         return grow(*root, self.best_split, stop, progress, prepare=self.reassign, splits=SPLITS)
@@ -237,7 +245,8 @@ class IntervalTreeBuilder:
     def reassign(self, nodes: Sequence[Node]) -> None:
         """Assign people to intervals by the distributions in their own nodes, for variant "local".
 
-        The root keeps its intervals, and so do columns that split a node above.
+        Other variants keep the intervals of the root. The root keeps its intervals, and so do
+        columns that split a node above.
         """
         for j, position in enumerate(self.positions if self.variant == "local" and nodes[0].level else ()):
             parts = [node.state for node in nodes if position not in node.ranges]
@@ -301,8 +310,8 @@ def noisy_numbers(reports: Reports) -> list[str]:
 def interval_grid(column: Column, channel: Channel, size: int) -> Cells:
     """Return the grid of `size` equal intervals over a numeric column's public range.
 
-    For whole numbers, the range is half a unit wider at both ends, and there is at most one
-    interval per number.
+    `channel` gives the noise of the reports. For whole numbers, the range is half a unit wider at
+    both ends, and there is at most one interval per number.
     """
     assert isinstance(channel, TRR)
     lower, upper = float(column.lower or 0.0), float(column.upper or 0.0)

@@ -176,7 +176,7 @@ class BitEncoding:
     """
 
     def __init__(self, source: Schema, target: str) -> None:
-        """Derive the bits of all columns but `target`, and the bits that encode its classes."""
+        """Derive the bits of all columns of `source` but `target`, and those of its classes."""
         self.source, self.target, columns = source, target, list[Column]()
         self.rules: list[tuple[str, NDArray[np.int64]]] = []
         self.bit_of: dict[int, int] = {}
@@ -223,7 +223,8 @@ class ConjunctionShares:
     def weights(self, literals: Mapping[int, int]) -> Floats:
         """Return each distinct record's weight for a conjunction, shape (distinct records,).
 
-        `literals` maps bits to values. The mean over all records estimates the conjunction's share.
+        `literals` maps bits to the values that they must have. The mean over all records estimates
+        the conjunction's share.
         """
         found = np.ones(len(self.counts))
         for index in {self.group[bit] for bit in literals}:
@@ -233,7 +234,7 @@ class ConjunctionShares:
         return found
 
     def share(self, literals: Mapping[int, int]) -> float:
-        """Return the unbiased share of people with given bits (bit: value), maybe below 0."""
+        """Return the unbiased share of people whose bits have the values `literals`; may be < 0."""
         return self.mean(self.weights(literals))
 
     def mean(self, weights: Floats) -> float:
@@ -243,7 +244,9 @@ class ConjunctionShares:
     def certainty(self, among: Mapping[int, int], first: Mapping[int, int], second: Mapping[int, int]) -> float:
         """Return the covariance of two conjunctions, in standard errors, without its sign.
 
-        The covariance is taken among the people for whom the conjunction `among` holds.
+        `first`, `second` and `among` map bits to values: a conjunction holds for people who have
+        all of them. The covariance of `first` and `second` is taken among the people for whom
+        `among` holds.
         """
         base = self.weights(among)
         share = self.mean(base)
@@ -261,7 +264,8 @@ class ConjunctionShares:
 def id3(shares: ConjunctionShares, encoding: BitEncoding, stop: StopRule, progress: Progress, least: float) -> Forest:
     """Return the decision tree that ID3 grows from estimated shares of conjunctions.
 
-    A node's state holds the bits on the way to it. A bit splits a node only if the bit's covariance
+    `encoding` says which bit stands for which column, and `stop` limits which nodes are split. A
+    node's state holds the bits on the way to it. A bit splits a node only if the bit's covariance
     with a class there is at least `least` standard errors from 0; 0 switches this test off.
     """
 

@@ -280,7 +280,10 @@ class PPNB(LocalClassifier):
         return self.numbers != "moments" if self.pairs is None else self.pairs
 
     def _merge_rules(self, table: PrivateTable, target: str, names: list[str]) -> dict[str, MergeRule]:
-        """Return the public rules that merge bins of numbers before people report, by column."""
+        """Return the public rules that merge bins of numbers before people report, by column.
+
+        `names` are the columns without the class. There are no rules if bins are not to be merged.
+        """
         rows, schema = table.public_rows, table.schema
         if self._published or not self.merge or self.numbers == "moments" or not names or not rows:
             return {}
@@ -304,7 +307,10 @@ class PPNB(LocalClassifier):
         return Questionnaire(channels)
 
     def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
-        """Return the questions of corrected mode; a person's reports spend epsilon together."""
+        """Return the questions of corrected mode; a person's reports spend epsilon together.
+
+        `names` are the columns without the class.
+        """
         n_columns = min(self.n_questions or len(names), len(names))
         paired = self._paired and bool(names)
         own, each = self._shares(n_columns, paired)

@@ -106,10 +106,11 @@ Estimate = tuple[float, float]
 
 @dataclass(frozen=True)
 class MarginalPlan:
-    """Plan of a fit, derived by formula from the expected counts and noise of one of 2 d marginals.
+    """Plan of a fit, derived by formula from the expected counts and the noise of its marginals.
 
-    `one_ways` is the share of step 1, `rounds` the number of rounds of step 3. `with_class` says
-    whether step 1 is done per class. The first `of_class` rounds choose among pairs with the class.
+    `one_ways` is the share of the budget that measures single columns; `with_class` says whether
+    they are measured per class. `rounds` is the number of rounds that measure a pair each, and the
+    first `of_class` of them choose among pairs with the class.
     """
 
     one_ways: Fraction
@@ -129,7 +130,8 @@ class MarginalPlan:
     ) -> MarginalPlan:
         """Return the plan for a number of rows, a budget and the sizes of the columns.
 
-        `classes` is the number of classes, 0 without a class column.
+        `measure` is the privacy measure in which `budget` is counted. `classes` is the number of
+        classes, 0 without a class column.
         """
         columns = len(sizes)
         noise = measure.mean_abs_error(measure.scale(budget / (2 * columns), measure.histogram_sensitivity(relation)))
@@ -230,7 +232,11 @@ class _MeasurementRounds:
     """Rounds that choose and measure pairs of columns, and the model that is fitted to them."""
 
     def __init__(self, table: PrivateTable, columns: ColumnCounts, left: PrivacyLoss, rounds: int) -> None:
-        """Prepare the model: single columns, and their marginals with the class if measured."""
+        """Prepare the model: single columns, and their marginals with the class if measured.
+
+        `columns` has the noisy counts of single columns. `left` is the privacy loss of all
+        `rounds`.
+        """
         self.table, self.columns, self.pair_losses = table, columns, list[tuple[Edge, float]]()
         # expected counts of pairs that are independent in the model
         self.independent: dict[Candidate, Floats] = {}
@@ -349,7 +355,10 @@ class _MeasurementRounds:
         return project_near(counts, clique, known, self.columns.rows) / self.columns.rows
 
     def _add_table(self, clique: Clique, levels: Sequence[int], counts: Floats) -> None:
-        """Add a marginal of counts, at the resolutions `levels`, to those that the model must match."""
+        """Add a marginal of counts to those that the model must match.
+
+        `clique` has the positions of its columns, and `levels` the resolution of each.
+        """
         for j, level in zip(clique, levels, strict=True):
             # the marginal separates values that the model has merged
             if level < self.resolutions[j].level:
@@ -375,7 +384,10 @@ class ColumnCounts:
     """
 
     def __init__(self, table: PrivateTable, share: PrivacyLoss, at: int, known: Estimate) -> None:
-        """Measure the columns of a private table at a privacy loss of `share`."""
+        """Measure the columns of a private table at a privacy loss of `share`.
+
+        `at` and `known` are described at the class.
+        """
         schema, distribution = table.schema, table.ledger.measure.distribution
         others = [j for j in range(len(schema)) if j != at]
         columns = [schema.columns[j] for j in others]
@@ -442,7 +454,7 @@ def plan_groups(table: PrivateTable, columns: Sequence[Column], share: PrivacyLo
 
 
 def noise_by_column(groups: Iterable[HistogramGroup]) -> list[tuple[int, PrivacyLoss, float]]:
-    """Return the position, privacy loss and variance of counts of each column, in order."""
+    """Return each column's position, privacy loss and variance of counts, from a plan's groups."""
     return sorted(
         (i, group.loss / len(group.columns), variance)
         for group in groups
@@ -453,7 +465,10 @@ def noise_by_column(groups: Iterable[HistogramGroup]) -> list[tuple[int, Privacy
 def measure_groups(
     table: PrivateTable, columns: Sequence[Column], share: PrivacyLoss, groups: Sequence[HistogramGroup]
 ) -> list[Floats]:
-    """Return the noisy histograms of columns, measured in the groups of a plan."""
+    """Return the noisy histograms of columns, measured in the groups of a plan.
+
+    `groups` come from `plan_groups`, and `share` is the total privacy loss.
+    """
     names, found = [[column.name] for column in columns], [np.empty(0)] * len(columns)
     if table.ledger.delta:
         return table.counts(names, epsilon=share, weights=share_weights(table, columns))
@@ -472,7 +487,8 @@ def share_weights(table: PrivateTable, columns: Sequence[Column]) -> list[float]
 def average_estimates(estimates: Sequence[Estimate]) -> Estimate:
     """Return the average of estimates of one number, by inverse variance, with its variance.
 
-    An estimate of variance 0 is public, and is returned as it is.
+    Each estimate is a pair: the number and its variance. An estimate of variance 0 is public, and
+    is returned as it is.
     """
     public = [number for number, variance in estimates if not variance]
     if public:
@@ -486,7 +502,9 @@ def average_estimates(estimates: Sequence[Estimate]) -> Estimate:
 def group_by_size(sizes: tuple[int, ...]) -> tuple[list[list[int]], list[float]]:
     """Return groups of histograms to measure at once, as positions, and the groups' weights.
 
-    `sizes` are the sizes of the histograms. See `ColumnCounts` for the rule.
+    `sizes` are the numbers of values of the histograms. Groups are neighbors in size, merged as
+    long as that does not raise the sum of all counts' errors. Weights divide the privacy loss among
+    groups.
     """
 
     def weight(group: list[int]) -> float:

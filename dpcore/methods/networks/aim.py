@@ -106,7 +106,7 @@ class AIM(MaxEntropySynthesizer):
         """Raise ParameterError if a pair of the workload has more than `MOST_TABLE` cells."""
         for pair in self.workload or ():
             if cells_of(tuple(map(schema.index, pair)), schema.sizes) > MOST_TABLE:
-                raise ParameterError(f"A pair of the 'workload' has more than {MOST_TABLE:,} cells.", "Choose others.")
+                raise ParameterError(f"A pair in 'workload' has more than {MOST_TABLE:,} cells.", "Choose other pairs.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         """Measure all columns, then in rounds the marginal that the model gets most wrong."""

@@ -88,7 +88,8 @@ class NetworkSynthesizer(Synthesizer):
     def _check_parents(self, schema: Schema, max_parents: int) -> None:
         """Raise ParameterError if the candidate families would not fit into memory.
 
-        The check uses public sizes only, before any query.
+        A family has at most `max_parents` parents. The check uses public sizes only, before any
+        query.
         """
         d = len(Binarization(schema).schema) if self._binary else len(schema)
         candidates = max((d - t) * comb(t, max_parents) for t in range(d + 1))
@@ -138,8 +139,9 @@ class NetworkSynthesizer(Synthesizer):
     def _set_family_tables(self, measured: list[Family], noisy: list[Floats], losses: list[float]) -> None:
         """Set `tables_` and `epsilons_` of all families from the measured marginals.
 
-        A family that was not measured gets the marginal of a measured family that contains it,
-        summed over the other columns. Corrected mode makes the marginals consistent, without
+        `noisy` has the marginals of the families `measured`, and `losses` the epsilon charged for
+        each. A family that was not measured gets the marginal of a measured family that contains
+        it, summed over the other columns. Corrected mode makes the marginals consistent, without
         negative cells. The papers set negative cells to 0, which adds mass.
         """
         if self.mode == "corrected":
@@ -154,7 +156,11 @@ class NetworkSynthesizer(Synthesizer):
             self.epsilons_.append(found[family][1])
 
     def _consistent_tables(self, families: list[Family], noisy: list[Floats], losses: list[float]) -> list[Floats]:
-        """Return the marginals made consistent by `NoisyTables`, with `rows_` as their total."""
+        """Return the marginals made consistent by `NoisyTables`, with `rows_` as their total.
+
+        `noisy` has the marginals of `families`, and `losses` the privacy loss of each, which gives
+        its noise scale.
+        """
         names = sorted({name for family in families for name in family})
         indices = [[names.index(name) for name in family] for family in families]
         measured = NoisyTables(self.rows_)
@@ -185,7 +191,10 @@ class NetworkSynthesizer(Synthesizer):
         binarization = Binarization(self.schema_)
 
         def draw(rows: int, smoothing: float) -> Codes:
-            """Return codes of bits sampled along the networks, from smoothed marginals."""
+            """Return codes of `rows` records of bits, sampled along the networks.
+
+            `smoothing` is the share of all rows that is added to each marginal first.
+            """
             names, spread = binarization.schema.names, smoothing * self.rows_
             return sample_network(names, self.families_, self.tables_, rows, rng, spread)
 
@@ -263,7 +272,10 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         return self._pair_scores(bits, self._family_score, epsilon)
 
     def _pair_scores(self, bits: PrivateTable, score: TableScore, loss: Epsilon, **claim: Any) -> Floats:
-        """Return noisy scores of all pairs of bits as a symmetric matrix, at a total `loss`."""
+        """Return noisy scores of all pairs of bits as a symmetric matrix, at a total `loss`.
+
+        `claim` has what the source claims, as arguments of `PrivateTable.noisy_scores`.
+        """
         pairs = list(combinations(bits.schema.names, 2))
         values = bits.noisy_scores(score, pairs, epsilon=loss, **claim) if pairs else np.zeros(0)
         return pair_matrix(values, len(bits.schema))
@@ -271,18 +283,22 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     def _claimed_pair_scores(self, bits: PrivateTable, score: TableScore, epsilon: Epsilon, **claim: Any) -> Floats:
         """Return noisy scores of all pairs of bits, at the published claim of epsilon.
 
-        The papers count floor(d/2) pairs at a time as parallel composition, so the scores together
-        spend floor(d/2) times the claimed epsilon.
+        The papers count floor(d/2) pairs of the d bits at a time as parallel composition, so the
+        scores together spend floor(d/2) times the claimed epsilon. `claim` has further claims, as
+        arguments of `PrivateTable.noisy_scores`.
         """
         together = exact(epsilon) * (len(bits.schema) // 2)
         return self._pair_scores(bits, score, together, claimed_epsilon=epsilon, **claim)
 
     def _clusters(self, schema: Schema, k: int, **how: Any) -> Clusters:
-        """Return `k` clusters of bits, by the scores of pairs."""
+        """Return `k` clusters of bits by the scores of pairs; `how` goes to `spectral_clusters`."""
         return spectral_clusters(self.similarity_, k, generator(self.random_state, 1), **how)
 
     def _weights(self, bits: PrivateTable, entropies: Floats) -> dict[str, float]:
-        """Return each marginal's weight in the split of epsilon, by the name of its child."""
+        """Return each marginal's weight in the split of epsilon, by the name of its child.
+
+        The weight falls with the child's entropy: exp(-entropy). `entropies` has that of each bit.
+        """
         return dict(zip(bits.schema.names, np.exp(-entropies).tolist(), strict=True))
 
     @property
@@ -307,7 +323,10 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     def _choose_families(
         self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: ClaimedValues
     ) -> Iterator[Family]:
-        """Yield the families of a cluster's network, each chosen at a privacy loss of `epsilon`."""
+        """Yield the families of a cluster's network, each chosen at a privacy loss of `epsilon`.
+
+        `cluster` has the positions of its bits. `claim` is what `_claim` returns.
+        """
 
     def _learn_networks(
         self, bits: PrivateTable, clusters: Sequence[Sequence[int]], epsilon: Epsilon, progress: Progress
@@ -362,7 +381,8 @@ def list_families(
 ) -> list[dict[str, Any]]:
     """Return families as dicts: child, parents, cluster, number of cells, and privacy loss.
 
-    The first column of a clique is its child.
+    `clusters` and `losses` have the cluster number and the privacy loss of each family. The first
+    column of a family (or clique) is its child.
     """
     unit = PrivacyMeasure.from_delta(method.delta).unit
     every = zip(families, method.tables_, clusters, losses, strict=True)
@@ -385,7 +405,9 @@ def pair_matrix(values: Floats, d: int) -> Floats:
 def grow_families(first: str, growth: NetworkGrowth, epsilon: Epsilon, claim: ClaimedValues) -> Iterator[Family]:
     """Yield the families of a network from its first bit on.
 
-    Each later family is chosen by one exponential mechanism at a privacy loss of `epsilon`.
+    `first` is the name of that bit, which has no parents. Each later family is chosen by one
+    exponential mechanism of `growth` at a privacy loss of `epsilon`; `claim` is what the source
+    claims of the choice.
     """
     growth.add_column(first)
     yield (first,)

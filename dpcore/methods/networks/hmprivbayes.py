@@ -159,7 +159,8 @@ class FilteredSynthesizer(ClusteredSynthesizer):
     ) -> Iterator[Family]:
         """Yield the families of a cluster: the first bit, then a child and its parents per choice.
 
-        Parents whose scores are too low are left out.
+        `cluster` has the positions of its bits. Each choice spends `epsilon`; `claim` is what the
+        source claims of it. Parents whose scores are too low are left out.
         """
         names, similar = [bits.schema.names[j] for j in cluster], self.similarity_
         related = related_columns(similar[np.ix_(cluster, cluster)], self.eta) if len(similar) else None
@@ -186,8 +187,9 @@ class HMPrivBayes(FilteredSynthesizer):
         Whether clusters come from noisy scores ('learned'), or are the columns in their order
         ('public', corrected mode only).
     weights
-        Whether marginals share their epsilon in proportion to exp(-OE) ('entropy'), or equally.
-        Equal shares read no entropies, and make the sum of the noise scales least.
+        Whether marginals share their epsilon in proportion to exp(-entropy of the child)
+        ('entropy'), or equally ('equal'). Equal shares read no entropies, and make the sum of the
+        noise scales least.
     """
 
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -206,7 +208,7 @@ class HMPrivBayes(FilteredSynthesizer):
             raise ParameterError("Published mode cannot use partition='public'.", "Use partition='learned'.")
 
     def _skips_scores(self, d: int) -> bool:
-        """Return whether clusters need no scores: public clusters, or a single bit."""
+        """Return whether clusters of `d` bits need no scores: public clusters, or a single bit."""
         return self.partition == "public" or d == 1
 
     @property
@@ -217,8 +219,9 @@ class HMPrivBayes(FilteredSynthesizer):
     def _shares(self, d: int) -> Sequence[Epsilon]:
         """Return the shares of epsilon for single bits, pairs of bits, networks and marginals.
 
-        The shares of pairs, networks and marginals are (d-1) : 2d/k : 2d/k. Single bits take a
-        tenth of the marginals' share. Without scores of pairs, the marginals get their share.
+        For d bits and k clusters, the shares of pairs, networks and marginals are (d-1) : 2d/k :
+        2d/k. Single bits take a tenth of the marginals' share. Without scores of pairs, the
+        marginals get their share.
         """
         k = min(self.n_clusters, d)
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
@@ -317,6 +320,9 @@ class NoPrivacy(FilteredSynthesizer):
         return super()._entropies(bits, epsilon)
 
     def _measure(self, *query: Any, **how: Any) -> tuple[list[Floats], list[float]]:
-        """Return the noiseless marginals of families, and an infinite epsilon for each."""
+        """Return the noiseless marginals of families, and an infinite epsilon for each.
+
+        The arguments are those of `NetworkSynthesizer._measure`.
+        """
         noisy, losses = super()._measure(*query, **how)
         return noisy, [inf] * len(losses)

@@ -83,7 +83,7 @@ from dpcore.postprocess.junction_tree import Clique, Edge
 from dpcore.postprocess.max_entropy import NoisyTables
 from dpcore.rows import joint_counts
 
-CHOSEN = phrase("Chose edge {edge:d} of {picks:d}")
+CHOSEN = phrase("{edge:d} of {picks:d} edges of the graph chosen")
 USEFULNESS = 4
 SWEEPS = 30
 COUNT_SHARE = Fraction(1, 100)
@@ -227,13 +227,20 @@ class JTree(CliqueSynthesizer):
         return edges, cliques, left
 
     def _joinable_pairs(self, pairs: Iterable[Edge], cliques: Sequence[Clique], sizes: Sequence[int]) -> list[Edge]:
-        """Return the pairs that share no clique and could join below the bound."""
+        """Return the pairs that could be joined: their clique has at most `max_cells_` cells.
+
+        Pairs that are in a common clique already are left out.
+        """
         held = junction_tree.pairs_within(cliques)
         largest = junction_tree.largest_clique_cells(pairs, *junction_tree.junction_tree(cliques), sizes)
         return [pair for pair, most in largest.items() if pair not in held and most <= self.max_cells_]
 
     def _useful_cells(self, rows: float, relation: Relation, columns: int) -> int:
-        """Return the default of `max_cells`, for a number of rows and of columns."""
+        """Return the default of `max_cells`, for a number of rows and of columns.
+
+        In a marginal of that size, a cell's mean count is `USEFULNESS` times its expected noise, if
+        there are as many marginals as columns.
+        """
         budget = (1 - self.structure_share) * self.epsilon
         useful = rows * budget / (columns * relation.histogram_l1 * USEFULNESS)
         return int(min(max(useful, 1.0), MOST_CELLS // columns))
@@ -241,7 +248,8 @@ class JTree(CliqueSynthesizer):
     def _published_edges(self, table: PrivateTable, structure: PrivacyLoss) -> list[Edge]:
         """Return the edges by the published noisy comparison of pairs, which has no proven epsilon.
 
-        Edges that exceed their threshold by the most come first.
+        `structure` is the epsilon that the paper claims for the edges. Edges that exceed their
+        threshold by the most come first.
         """
         codes = table.read_unprotected(REASONS["dependence"], claimed_epsilon=structure)
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)
@@ -273,7 +281,8 @@ class JTree(CliqueSynthesizer):
 def edges_that_fit(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Clique]]:
     """Return the first edges, as many as `MOST_CELLS` cells of marginals allow, and their cliques.
 
-    The number of edges is found by doubling and then by bisection, because large cliques take long.
+    `edges` are in order of preference, and `sizes` has each column's number of values. The number
+    of edges is found by doubling and then by bisection, because large cliques take long.
     """
     fitting, least, most, tried = junction_tree.triangulate([], sizes), 0, len(edges) + 1, 1
     while most - least > 1:
@@ -287,7 +296,7 @@ def edges_that_fit(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Ed
 
 
 def total_cells(cliques: Sequence[Clique], sizes: Sequence[int]) -> int:
-    """Return the number of cells of the marginals of several cliques."""
+    """Return the number of cells of the marginals of cliques; `sizes` has each column's values."""
     return sum(junction_tree.cells_of(clique, sizes) for clique in cliques)
 
 

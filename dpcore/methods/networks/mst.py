@@ -61,7 +61,7 @@ from dpcore.postprocess.max_entropy import LEAST_VARIANCE, NoisyTables
 RARE = 3.0  # standard deviations of noise
 MOST_VALUES = 256  # unmerged values of a column, because the marginals of all pairs are counted
 SWEEPS = 30
-CHOSEN = phrase("{done:d} of {pairs:d} pairs chosen")
+CHOSEN = phrase("{done:d} of {pairs:d} pairs of columns chosen")
 
 
 class MST(MaxEntropySynthesizer):
@@ -116,7 +116,8 @@ class MST(MaxEntropySynthesizer):
     def _grow_tree(self, table: PrivateTable, known: NoisyTables, share: PrivacyLoss, progress: Progress) -> list[Edge]:
         """Return pairs that join all columns; each is chosen at a loss of `share`.
 
-        Candidates are the pairs that join two separate parts of the tree (Kruskal's algorithm).
+        `known` has the measured single columns, which predict the counts of every pair. Candidates
+        are the pairs that join two separate parts of the tree (Kruskal's algorithm).
         """
         columns = range(len(table.schema))
         expected = {pair: known.counts(pair) for pair in combinations(columns, 2)}
@@ -135,7 +136,8 @@ def group_frequent_values(noisy: Floats, variance: float) -> Ints:
     """Return a merged value for each value: frequent values stay single, all others become one.
 
     Frequent values count at least `RARE` standard deviations of noise, and are among the
-    `MOST_VALUES` largest. `noisy` and the result have shape (values,).
+    `MOST_VALUES` largest. `noisy` has the counts, whose noise has the given variance. It and the
+    result have shape (values,).
     """
     frequent = noisy >= RARE * sqrt(variance)
     frequent[np.argsort(-noisy, kind="stable")[MOST_VALUES:]] = False

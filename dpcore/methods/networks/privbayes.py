@@ -73,7 +73,7 @@ COLUMNS = phrase("{placed:d} of {columns:d} columns added to the network")
 FOR_ROWS = Fraction(1, 100)  # share of epsilon for n, where n is private
 VARIANTS = {"general": ("R", "MI"), "binary": ("F", "MI", "R")}
 ALL_SCORES = {**SCORES, "F": LinearF()}
-SLOW = phrase("The score F takes too long for more than 3 parents: at most 3 will be used.")
+SLOW = phrase("The score F takes too long for more than 3 parents: at most 3 parents will be used.")
 
 
 class PrivBayes(NetworkSynthesizer):
@@ -214,7 +214,8 @@ class PrivBayes(NetworkSynthesizer):
     def _parents_of_bits(self, d: int, for_tables: PrivacyLoss) -> int:
         """Return the largest number of parents with useful marginals (SIGMOD 2014, section 4.3).
 
-        `d` is the number of bits. The noise is the door's.
+        `d` is the number of bits, and `for_tables` the privacy loss of all marginals. A marginal is
+        useful if its mean cell is at least theta times the scale of the noise.
         """
         useful = [
             k

@@ -110,7 +110,8 @@ class PrivSCBN(ClusteredSynthesizer):
     ) -> Iterator[Family]:
         """Yield the families of a cluster: a child with its first parent, then its further parents.
 
-        Each bit and each parent is chosen by an exponential mechanism.
+        `cluster` has the positions of its bits. Each bit and each parent is chosen by an
+        exponential mechanism at a loss of `epsilon`; `claim` is what the source claims of it.
         """
         names = [bits.schema.names[j] for j in cluster]
 

@@ -136,12 +136,12 @@ class RefinedPrivBayes(NetworkSynthesizer):
         coarse = {name: one_hot(groups) @ known[name] for name, groups in merged.items()}
         self.edges_, self.edge_tables_, edge_losses = [], list[Floats](), list[float]()
         if len(coarse) > 1:
-            progress(0.3, phrase("Choosing pairs"))
+            progress(0.3, phrase("Choosing pairs of columns"))
             of_class = {at: np.arange(schema.sizes[at])} if self.class_ else {}
             fewer = recode_groups(table, {schema.index(name): groups for name, groups in merged.items()} | of_class)
             penalty = PENALTY * min(self._edge_scale(total, len(coarse)), MOST_SCALE)
             self._choose_tree(fewer, coarse, total * TREE, penalty)
-            progress(0.7, phrase("Measuring pairs"))
+            progress(0.7, phrase("Measuring pairs of columns"))
             families = [(*edge, *self._class_family) for edge in self.edges_]
             noisy, edge_losses = self._measure_tables(fewer, families, total * EDGES)
             self.edge_tables_ = [
@@ -175,8 +175,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
     ) -> tuple[list[Floats], list[float]]:
         """Measure the marginals of cliques; return them, and the epsilon charged for each.
 
-        Shares of epsilon are proportional to the root of the number of cells, so that all totals
-        have equal variance.
+        `families` are the cliques, as names of columns, and `epsilon` is for all of them. Shares of
+        epsilon are proportional to the root of the number of cells, so that all totals have equal
+        variance.
         """
         cliques = [tuple(table.schema.index(name) for name in family) for family in families]
         return self._measure(table, families, epsilon, weights=root_cell_counts(table.schema.sizes, cliques))
@@ -187,13 +188,17 @@ class RefinedPrivBayes(NetworkSynthesizer):
         return (self.class_,) if self.class_ else ()
 
     def _edge_scale(self, total: PrivacyLoss, columns: int) -> float:
-        """Return the noise scale of an edge's marginal, if all edges had equal shares."""
+        """Return the noise scale of an edge's marginal, if all edges had equal shares.
+
+        `total` is the privacy loss of the whole fit; a tree over `columns` has one edge less.
+        """
         return self._cell_scale(total * EDGES / max(columns - 1, 1))
 
     def _set_marginals(self, table: PrivateTable, noisy: list[Floats], names: list[str]) -> None:
         """Set `class_totals_`, `rows_` and `marginals_` from noisy marginals with the class.
 
-        `names` are the columns except the class.
+        `names` are the columns except the class, and `noisy` has the marginal of each with the
+        class.
         """
         flat = [cells.reshape(len(cells), -1) if names and self.class_ else cells.reshape(-1, 1) for cells in noisy]
         if names:
@@ -211,7 +216,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         """Choose the edges of the tree, one after the other from the first column on; set `edges_`.
 
         `merged` is the private table of coarse columns, `coarse` has their released marginals by
-        name.
+        name. A pair's score is reduced by `penalty` per cell. All choices together spend `epsilon`.
         """
         inside, outside = list(coarse)[:1], list(coarse)[1:]
         share = epsilon * Fraction(1, len(outside))
@@ -238,7 +243,8 @@ class RefinedPrivBayes(NetworkSynthesizer):
     def _set_families(self, names: list[str], total: float, losses: list[float], edge_losses: list[float]) -> None:
         """Set the network's families, with their marginals and losses, in the order of sampling.
 
-        `losses` are those of the marginals of `names`, `edge_losses` those of the edges' marginals.
+        `losses` are those of the marginals of `names`, `edge_losses` those of the edges' marginals,
+        and `total` is the loss of the whole fit.
         """
         tables, costs = dict(zip(names, self.marginals_, strict=True)), dict(zip(names, losses, strict=False))
         parents = {child: (parent,) for child, parent in self.edges_}
@@ -272,5 +278,5 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
 
 def root_cell_counts(sizes: Sequence[int], families: list[tuple[int, ...]]) -> list[float]:
-    """Return the square root of each marginal's number of cells, by the columns' sizes."""
+    """Return the square root of each marginal's number of cells; families are column positions."""
     return [float(np.sqrt(np.prod([sizes[j] for j in family]))) for family in families]

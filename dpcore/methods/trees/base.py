@@ -58,7 +58,7 @@ def choices_note(method: Any, _: Schema) -> str:
     """Return a sentence with the share of epsilon that is left to choose splits."""
     left = 1 - method.count_share - method.leaf_share
     if left < 0.01:
-        return phrase(":red[:material/error: No epsilon is left to choose splits. Lower one of the two shares.]")
+        return phrase(":red[:material/error: No epsilon is left to choose splits. Lower the share of nodes or leaves.]")
     return say("{left:.0%} of epsilon is left to choose the splits.", left=left)
 
 
@@ -115,7 +115,7 @@ class TreeClassifier(PrivateClassifier):
         """Return the rules by which trees grow; a record's path through one tree costs `budget`."""
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
-        """Return the number of trees and their sampling of rows, as for `PrivateTable.trees`."""
+        """Return the number of trees and their samples of rows, for `PrivateTable.trees`."""
         return {"trees": 1, "resample": "full"}
 
     @property
@@ -144,9 +144,10 @@ class TreeClassifier(PrivateClassifier):
     ) -> GrowthPlan:
         """Return rules of tree growth with the same epsilon on all levels, as most sources have.
 
-        By default the exponential mechanism chooses by `criterion`. In corrected mode, a leaf that
-        stops early spends what its records do not need further down, and single records are not
-        split.
+        `chooser` chooses splits, in `steps` choices per level; by default the exponential mechanism
+        chooses by `criterion`. In corrected mode, a leaf that stops early spends what its records
+        do not need further down, and single records are not split. `options` set other fields of
+        `GrowthPlan`.
         """
         published = self._published
         chooser = chooser or ExponentialChooser(score=CRITERIA[self.get_params()["criterion"]], standard=published)
@@ -170,7 +171,10 @@ class TreeClassifier(PrivateClassifier):
             self._check_score(CRITERIA[criterion], schema)
 
     def _columns_per_node(self, schema: Schema, by_default: str = "sqrt") -> int | None:
-        """Return the number of columns that a node may choose from; None for all."""
+        """Return the number of columns that a node may choose from; None for all.
+
+        `by_default` replaces `max_features` if that is None.
+        """
         features = self.get_params()["max_features"] or by_default
         if features == "all":
             return None
@@ -269,7 +273,7 @@ class ForestClassifier(TreeClassifier):
     def describe_size_rule(self, rows: int | None) -> str:
         """Return a sentence with the default number of trees and depth, from public numbers.
 
-        The text is empty if both are set, and as published.
+        The text is empty if both parameters are set, and in published mode.
         """
         if self._published or (self.n_trees and self.max_depth):
             return ""
@@ -292,7 +296,10 @@ class ForestClassifier(TreeClassifier):
         return sizes_for(table.public_rows, self.epsilon, self.n_trees)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return rules of tree growth: shares of epsilon by parameter, and each level's score."""
+        """Return rules of tree growth: shares of epsilon by parameter, and each level's score.
+
+        A record's path through one tree costs `budget`.
+        """
         depth, counts, leaves = self.max_depth_, self.count_share, self.leaf_share
         return GrowthPlan(
             choosers=[ExponentialChooser(score=score, selection=self.split_selection) for score in self._scores(depth)],
@@ -311,11 +318,12 @@ class ForestClassifier(TreeClassifier):
 def sizes_for(rows: int | None, epsilon: float, trees: int | None = None) -> tuple[int, int]:
     """Return the default number of trees and depth, from the public number of rows n and epsilon.
 
-    Without a public number of rows, n is `USUAL_ROWS`. Let z = n epsilon / t for t trees. A leaf's
-    noise is about 5 / epsilon records if the leaf has .3 of epsilon, and the best of a hundred
-    splits is distinguished by a gain of about 10 / (.2 epsilon) records. So leaves need about
-    500 / epsilon records, and the depth is log2(z / 500). Several trees are better than one if each
-    of them still grows deep. All of this was found on the bundled sample and on Big5, not on Adult.
+    `trees` is the number of trees if it is set already. Without a public number of rows, n is
+    `USUAL_ROWS`. Let z = n epsilon / t for t trees. A leaf's noise is about 5 / epsilon records if
+    the leaf has .3 of epsilon, and the best of a hundred splits is distinguished by a gain of about
+    10 / (.2 epsilon) records. So leaves need about 500 / epsilon records, and the depth is log2(z /
+    500). Several trees are better than one if each of them still grows deep. All of this was found
+    on the bundled sample and on Big5, not on Adult.
     """
     z = (USUAL_ROWS if rows is None else rows) * epsilon
     many = trees or (1 if z < 100_000 else 3)

@@ -81,7 +81,7 @@ class DiffPRF(TreeClassifier):
     provable_published = phrase("more than epsilon")
     presets = presets_of(PAGES, "DiffPRF")
     reconstruction_note = phrase(
-        "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) describe it."
+        "The paper's text is not available. As Mu et al. (2016) say, trees are DiffP-ID3 trees on bootstrap samples."
     )
     n_trees: int = whole(default=25, maximum=MOST_TREES)
     max_depth: int = whole(default=5, maximum=MOST_DEPTH)
@@ -97,6 +97,9 @@ class DiffPRF(TreeClassifier):
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return rules of tree growth: equal epsilon on all levels, random columns at each node."""
+        """Return rules of tree growth: equal epsilon on all levels, random columns at each node.
+
+        A record's path through one tree costs `budget`.
+        """
         columns = self._columns_per_node(table.schema)
         return self._equal_plan(budget, self.max_depth, columns_per_node=columns, noisy_stop=not self._published)

@@ -138,7 +138,10 @@ class DiffPRFs(ForestClassifier):
         return super()._sampling(table) | ({"resample": "bootstrap"} if self._published else {})
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return rules of tree growth: the paper's as published, else those of the parameters."""
+        """Return rules of tree growth: the paper's as published, else those of the parameters.
+
+        A record's path through one tree costs `budget`.
+        """
         if not self._published:
             return super()._plan(table, budget)
         chooser = ExponentialChooser(score=CRITERIA[self.criterion or "InfoGain"], selection="two_stage", standard=True)

@@ -51,7 +51,8 @@ class SplitChooser(ABC):
         """Choose a split of every node, by one of its offered columns, at a loss of `epsilon`.
 
         `name` names the ledger's entry. `offered` marks the columns that each node may choose from,
-        and `real` the columns with split points. `low` and `high` are the nodes' ranges of columns.
+        and `real` the columns with split points. `low` and `high` are the ends of each node's range
+        in each column, shape (nodes, columns).
         """
 
     def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
@@ -65,8 +66,8 @@ class ExponentialChooser(SplitChooser):
 
     With selection "joint", one step chooses column and split point. With "two_stage", steps of
     equal epsilon choose a split point for each column that has one, and then the column. A
-    `standard` mechanism selects by exp(epsilon q / (2 sensitivity)), although monotone scores allow
-    twice that exponent.
+    `standard` mechanism selects a split of score q by exp(epsilon q / (2 sensitivity)), although
+    monotone scores allow twice that exponent.
     """
 
     score: SplitScore
@@ -74,13 +75,16 @@ class ExponentialChooser(SplitChooser):
     standard: bool = False
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
-        """Return each node's number of columns with split points, if they are chosen in steps."""
+        """Return each node's number of offered columns with split points, if chosen in steps."""
         return (offered & real).sum(axis=1) if self.selection == "two_stage" else super().kinds(offered, real)
 
     def choose(
         self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
     ) -> Split:
-        """Choose split points and columns by exponential mechanisms, in one step or several."""
+        """Choose split points and columns by exponential mechanisms, in one step or several.
+
+        The arguments are those of `SplitChooser.choose`.
+        """
         numbers = offered & real
         steps = int(numbers[0].sum()) if self.selection == "two_stage" else 0
         share = exact(epsilon) / (steps + 1)
@@ -119,7 +123,8 @@ class NoisyGainChooser(SplitChooser):
         """Choose the column of largest V = sum_jc N_jc log2(N_jc / N_j) for every node.
 
         N_j is the noisy number of records with value j of the column, and N_jc of those in class c.
-        Terms with a noisy count of 0 or less are left out. All nodes have the same columns.
+        Terms with a noisy count of 0 or less are left out. All nodes have the same offered columns.
+        The arguments are those of `SplitChooser.choose`.
         """
         positions = np.flatnonzero(offered[0])
         tables = nodes.tables(name, positions.tolist(), epsilon=epsilon, one_by_one=self.one_by_one)
@@ -166,7 +171,10 @@ class PathBudget:
 
     @classmethod
     def equal(cls, total: Epsilon, depth: int, *, steps: int = 1, refund: bool) -> PathBudget:
-        """Divide `total` equally among the levels' counts, steps of choices, and leaves."""
+        """Divide `total` equally among the levels' counts, steps of choices, and leaves.
+
+        `steps` is the number of choices on each level; `refund` is as for `from_shares`.
+        """
         part = Fraction(1, (1 + steps) * depth + 2)
         return cls.from_shares(total, depth, counts=(depth + 1) * part, leaves=part, refund=refund)
 
@@ -196,8 +204,9 @@ class GrowthPlan:
     def unspent(self, roots: PrivateNodes, level: int) -> tuple[Epsilon, Epsilon]:
         """Return the claimed and proven epsilon of the queries below `level`, where no tree grows.
 
-        The run is charged for these queries all the same. On other rows trees might have grown
-        deeper, and the guarantee holds for all rows.
+        `roots` are the private records of the trees' roots. The run is charged for these queries
+        all the same. On other rows trees might have grown deeper, and the guarantee holds for all
+        rows.
         """
         budget, last = self.budget, self.depth
         epsilon = [self.choosers[k].bound(roots, budget.choices[k]) for k in range(level, last)]
@@ -232,9 +241,9 @@ def grow(
 ) -> list[GrownLevel]:
     """Grow trees level by level, and return their levels, from the roots down.
 
-    `attributes` maps column positions to their ways to split, and `columns` is the schema's number
-    of columns. Every path spends at most the plan's budget. `rng` draws the columns of nodes
-    publicly.
+    `roots` are the private records of the trees' roots. `attributes` maps column positions to their
+    ways to split, and `columns` is the schema's number of columns. Every path spends at most the
+    plan's budget. `rng` draws the columns of nodes publicly.
     """
     low, high = np.zeros((2, roots.size, columns))
     real = np.zeros(columns, dtype=bool)
@@ -316,8 +325,9 @@ def choose_splits(
 ) -> Split:
     """Choose the splits of all nodes of a level; nodes of different kinds choose in parallel.
 
-    `plan` has the level's mechanism and epsilon; the other arguments are those of
-    `SplitChooser.choose`.
+    `plan` has the level's mechanism and epsilon. A node's kind, such as its number of columns with
+    split points, decides how it divides epsilon (`SplitChooser.kinds`). The other arguments are
+    those of `SplitChooser.choose`.
     """
     chooser, epsilon = plan.choosers[level], plan.budget.choices[level]
     kinds = chooser.kinds(offered, real)

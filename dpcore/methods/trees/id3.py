@@ -91,7 +91,10 @@ class ID3(TreeClassifier):
     _chooser: ClassVar[SplitChooser | None] = None
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return rules of tree growth: equal epsilon per level, this method's choice of columns."""
+        """Return rules of tree growth: equal epsilon per level, this method's choice of columns.
+
+        A record's path through the tree costs `budget`.
+        """
         return self._equal_plan(budget, self.max_depth, self._chooser)
 
 
@@ -164,7 +167,10 @@ class DiffPC45(ID3):
     prune: bool = flag(default=True)
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> GrowthPlan:
-        """Return rules of tree growth: equal levels, a choice per number and one of the column."""
+        """Return rules of tree growth: equal levels, a choice per number and one of the column.
+
+        A record's path through the tree costs `budget`.
+        """
         target = self._target(table.schema, self.target)
         numbers = sum(column.numeric and column.name != target for column in table.schema)
         chooser = ExponentialChooser(score=CRITERIA[self.criterion], selection="two_stage", standard=self._published)
