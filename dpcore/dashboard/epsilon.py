@@ -49,7 +49,10 @@ def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
 
 
 def short_odds(epsilon: float) -> str:
-    """Return the odds in a few words, such as "73 in 100"; never rounded up to 100."""
+    """Return how sure someone who was 50:50 unsure can become, in a few words: "73 in 100".
+
+    The number is never rounded up to 100.
+    """
     sure = odds(epsilon)
     if sure >= CERTAIN:
         return say("practically certain")

@@ -29,7 +29,10 @@ PRIVATE = phrase("**Encoded rows are as private as the rows**, and stay until yo
 
 @dataclass(frozen=True)
 class FolderPlan:
-    """How a table larger than memory becomes a data set: from new, partial or finished codes."""
+    """How a table larger than memory becomes a data set: from new, partial or finished codes.
+
+    `rows` is the table as the page Data read it, and `codes` is the folder for its encoded rows.
+    """
 
     rows: Intake
     codes: Path
@@ -48,7 +51,11 @@ class FolderPlan:
 
 
 def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
-    """Draw and return the plan for a table that is larger than memory; None for other tables."""
+    """Draw and return the plan for a table that is larger than memory; None for other tables.
+
+    `share` is the share of rows that become test rows. It is an error if `rows` are encoded rows
+    that the `schema` does not describe.
+    """
     if rows.path is None:
         return None
     with path_errors():
@@ -65,7 +72,11 @@ def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
 
 
 def usable_codes(known: FolderStatus | None, rows: Intake, schema: Schema) -> FolderStatus | None:
-    """Return the existing encoded rows if they fit the file's options and the schema, else None."""
+    """Return the existing encoded rows if they fit the file's options and the schema, else None.
+
+    `known` describes the encoded rows of the table `rows`, if there are any. Rows whose encoding is
+    unfinished fit only a schema with the same columns.
+    """
     if known is None or known.damaged_part() or known.reading != rows.options or codes_key(known) in unreadable_codes():
         return None
     same = not mismatched_column(known.schema, schema) if known.complete else known.schema.columns == schema.columns
@@ -98,7 +109,7 @@ def describe_plan(plan: FolderPlan) -> str:
 def run_encoding(plan: FolderPlan) -> FolderData | None:
     """Run the requested encoding in the background; return the data set once it is finished.
 
-    Returns None until then, and again after the data set was returned.
+    The data set is returned once: before and afterwards, the result is None.
     """
     made = session.keep_once("dpcore.encoded", dict[str, FolderData])
     jobs.run(phrase("Encoding"), ENCODE, partial(encode, plan, made, unreadable_codes()))
@@ -108,8 +119,8 @@ def run_encoding(plan: FolderPlan) -> FolderData | None:
 def encode(plan: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
     """Encode the rows that are not encoded yet, open them, and store the data set in `made`.
 
-    Rows that were encoded before a cancellation are kept. The keys of encoded rows that cannot be
-    opened are added to `wrong`.
+    `made` maps the tokens of data sets to data sets. Rows that were encoded before a cancellation
+    are kept. The keys of encoded rows that cannot be opened are added to `wrong`.
     """
     hosting.require_own_computer()
     rows, known = plan.rows, plan.existing

@@ -162,7 +162,10 @@ def filter_messages(receive: Receive) -> Receive:
 
 
 def with_headers(send: Send) -> Send:
-    """Wrap `send` so that responses carry `HEADERS`, and messages hide what no page needs."""
+    """Wrap `send`: responses carry the security headers `HEADERS`, and messages hide paths.
+
+    The paths are those of the server's script.
+    """
 
     async def sending(message: Message) -> None:
         if message["type"].endswith("http.response.start"):

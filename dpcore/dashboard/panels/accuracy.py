@@ -38,9 +38,10 @@ RARE_CLASS = 0.1  # share of rows below which balanced accuracy is shown
 
 
 def draw_rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
-    """Draw the number of rows of a rare class and the noise on it; reads rows.
+    """Draw the number of rows of the rarest class and the noise on it; this reads rows.
 
-    Nothing is drawn if the rarest class has at least a tenth of the rows.
+    `rows` is the public number of rows; if it is None, the noise is that for the number of rows
+    that the user expects. Nothing is drawn if the rarest class has at least a tenth of the rows.
     """
     target, schema = getattr(method, "target", None) or data.schema.target, data.schema
     if target is None or schema[target].numeric or not data.in_memory:

@@ -19,7 +19,10 @@ IN_USE = (
 
 
 def draw_answers(epsilon: float) -> None:
-    """Draw both questions with their answers, in expanders."""
+    """Draw two questions with their answers: what a good epsilon is, and persons with two rows.
+
+    `epsilon` is that of one row, for the second answer.
+    """
     with st.expander(say("Is 1 a good epsilon? What do others use?")):
         markdown(
             "No number is good for every purpose: ask how sure someone can become. Dwork (2008) "

@@ -94,7 +94,10 @@ def describe_allowed(column: Column) -> str:
 
 
 def draw_answers(page: str, found: FilePredictions) -> None:
-    """Draw the counts of predicted classes, the first rows, and a download of all predictions."""
+    """Draw the counts of predicted classes, the first rows, and a download of all predictions.
+
+    `found` has the predictions for one file.
+    """
     rows, model = found.rows, found.model
     name, target = rows.columns[-2], model.target
     markdown(

@@ -106,7 +106,8 @@ def epsilon_tile(shown: ShownRelease) -> Tile:
 def draw_worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
     """Draw the column that is furthest off, released beside real.
 
-    After another run, the column of the previous run is drawn, to be compared.
+    `worst` has the total variation distances of all columns. After another run, the column of the
+    previous run is drawn, to be compared.
     """
     off = worst.set_index("attributes")["avd"] * 100
     name = last = str(off.idxmax())
