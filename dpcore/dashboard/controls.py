@@ -242,7 +242,7 @@ def choose_numbers(field: ParameterField) -> Any:
     parameter, key, label = field.parameter, field.key, say(field.control.label)
     many = len(parameter.things(field.method, field.schema))
     if parameter.words:
-        names = {**field.names, OWN: phrase("My own")}
+        names = {**field.names, OWN: phrase("My own numbers")}
         if (word := field.draw(st.selectbox, [*names], format_func=lambda one: say(names[one]))) != OWN:
             return word
     elif parameter.one_for_all and not (many > 1 and lasting(st.toggle, say(EACH), f"{key}.{OWN}")):

@@ -24,7 +24,7 @@ from dpcore.rows.folder import ENCODE_AGAIN, FolderStatus, read_folder_status
 from dpcore.rows.sources import mismatched_column
 from dpcore.rows.writing import encode_folder
 
-PRIVATE = phrase("**Encoded rows are as private as the rows**, and stay until you delete them.")
+PRIVATE = phrase("**Encoded rows are as private as the original rows**, and stay until you delete them.")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
         own = read_codes(rows.path)
         if own is not None and (other := mismatched_column(own.schema, schema)):
             raise SchemaError(
-                say("Column {name} of the schema is not as encoded.", name=repr(other)),
+                say("Column {name} of the schema differs from the encoded rows.", name=repr(other)),
                 say("Undo the change of the column, or encode the original file again."),
             )
         codes, known = find_codes(rows.path) if own is None else (rows.path, own)
@@ -102,7 +102,7 @@ def describe_plan(plan: FolderPlan) -> str:
     free = shutil.disk_usage(next(parent for parent in plan.codes.parents if parent.exists())).free
     text = phrase("Encoded rows go to {folder}: {size:,} MB per million rows; {free:,.0f} MB are free.")
     if there is not None and plan.existing is None:
-        text = phrase("Encoded rows in {folder} are replaced: they are damaged, or no longer fit.")
+        text = phrase("Encoded rows in {folder} are replaced: they are damaged, or do not fit the schema.")
     return say(text, folder=folder, size=size, free=free / 1e6)
 
 
@@ -112,7 +112,7 @@ def run_encoding(plan: FolderPlan) -> FolderData | None:
     The data set is returned once: before and afterwards, the result is None.
     """
     made = session.keep_once("dpcore.encoded", dict[str, FolderData])
-    jobs.run(phrase("Encoding"), ENCODE, partial(encode, plan, made, unreadable_codes()))
+    jobs.run(phrase("Encoding the rows"), ENCODE, partial(encode, plan, made, unreadable_codes()))
     return made.pop(plan.rows.token_of(plan.share), None)
 
 

@@ -59,7 +59,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             app = self.app
         elif unknown := self.unknown_address(scope):
-            remedy = f"If it is one, start the server with --public {unknown}"
+            remedy = f"If this is its address, start the server with --public {unknown}"
             why = f"dpcore does not know {unknown} as an address of its own. {remedy}"
             app = refuse(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
         elif not (path := match_request(scope)):

@@ -62,14 +62,14 @@ SOURCES = {
 OWN = {"upload": hosting.accepts_uploads, "folder": hosting.is_own_computer}
 # Options that are not chosen follow from the header and rules, never from rows (`delimited`).
 DELIMITERS = {"": phrase("as found in the header"), ",": phrase("comma"), ";": phrase("semicolon")}
-DELIMITERS |= {"\t": phrase("tab"), "|": phrase("bar")}
+DELIMITERS |= {"\t": phrase("tab"), "|": phrase("vertical bar")}
 UTF = ("utf-8", "utf-16", "utf-16-le", "utf-16-be")
-ENCODINGS = {"": phrase("UTF-8, or as marked")}
+ENCODINGS = {"": phrase("UTF-8, or by the byte order mark")}
 ENCODINGS |= {name: name for name in (*UTF, *WESTERN, *SCRIPTS, *ESCAPED)}
 DECIMALS = {"": phrase("comma if semicolons separate cells"), ".": phrase("point"), ",": phrase("comma")}
 READING = {
     "delimiter": (phrase("Columns are separated by"), DELIMITERS),
-    "encoding": (phrase("Encoding"), ENCODINGS),
+    "encoding": (phrase("Text encoding"), ENCODINGS),
     "decimal": (phrase("Decimal mark"), DECIMALS),
 }
 USE, ENCODE = "data", "data.encode"  # names of runs: for rows in memory, and for larger tables
@@ -344,7 +344,7 @@ def read_path(text: str, options: Mapping[str, Any]) -> Intake:
         name = f"{path.name}{'/' * path.is_dir()}"  # unlike all names of data sets
         if (known := read_codes(path)) is not None:
             frame = read_first_rows(path / next(iter(known.parts)), known.schema, 1_000)
-            words = say("Encoded rows: values are known only up to bins and categories.")
+            words = say("Encoded rows: values are known only as bins and categories.")
             return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
         (_, known), schema = find_codes(path), None
         if known is not None:

@@ -244,7 +244,7 @@ def late_value(page: str, shown: ShownRelease, key: str, title: str, make: Calla
     finish(name)
     if key not in shown.memory:
         st.info(say("The computation was stopped before it was finished."))
-        request_button(say("Go on"), name, "go", icon=":material/play_arrow:")
+        request_button(say("Compute again"), name, "go", icon=":material/play_arrow:")
     found: Value | None = shown.memory.get(key)
     return found
 

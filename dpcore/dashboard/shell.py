@@ -300,7 +300,7 @@ def draw_spending() -> None:
         key = session.ledger_store().key(data)
         accounts = [line for line in session.ledger_store().accounts() if line.dataset_key == dataset_key(key)]
     except LedgerError:
-        caption(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
+        caption(":red[:material/error: The ledger cannot be read: no noise will be drawn. See the page Ledger.]")
         return
     used = [line for line in accounts if line.looks or line.cap is not None]
     totals = []

@@ -160,7 +160,7 @@ def focus(key: str) -> None:
 def note_outdated() -> None:
     """Draw a note that the release below, in the container `MADE`, was made with other settings."""
     with st.container(key=OUTDATED):
-        text = say("**The release below was made with other settings.** Press Run to use these.")
+        text = say("**The release below was made with other settings.** Press Run to use the present ones.")
         st.markdown(f":orange[:material/update:] {text}")
 
 

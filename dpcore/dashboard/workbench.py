@@ -263,7 +263,7 @@ def describe_spent(ledger: Ledger) -> str:
     if not ledger.epsilon_bound:
         return phrase("The run was stopped before its first query: **nothing was charged.**")
     if math.isinf(ledger.epsilon_bound):
-        return phrase("The run was stopped. Its queries until then **stay charged: without a bound.**")
+        return phrase("The run was stopped. Its queries until then **stay charged, with no bound on epsilon.**")
     text = phrase("The run was stopped. Its queries until then **stay charged: epsilon {loss}.**")
     return text.format(loss=protection.headline(None, ledger.epsilon_bound, ledger.delta))
 

@@ -115,7 +115,7 @@ def describe_person_sample(shown: ShownRelease) -> str:
     unit = shown.release.schema.persons
     if unit is None:
         return ""
-    text = phrase(" At most {n:,} rows of each person count, at random; real rows are drawn anew.")
+    text = phrase(" At most {n:,} random rows of each person count; those of the real rows are drawn anew.")
     return say(text, n=unit.max_contributions)
 
 

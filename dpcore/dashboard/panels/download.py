@@ -37,11 +37,11 @@ def draw_download(page: str, shown: ShownRelease) -> None:
     reports = artifact.reports
     if reports is not None and reports.truthful_questions:
         names = escape(", ".join(name for family in reports.truthful_questions for name in family))
-        markdown("The model holds noiseless figures of true answers of {names}.", names=names)
+        markdown("The model holds noiseless figures of true answers about {names}.", names=names)
     elif not isinstance(artifact, Model):
         markdown("No real row is copied, though a synthetic row may coincide with a real one.")
     if reports is not None and release.table_of_reports is None:
-        markdown("The zip lacks the table of randomized reports, which reveals true answers with its rules or seed.")
+        markdown("The zip lacks the randomized reports: with the randomizers or seed, they reveal true answers.")
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
     with others:

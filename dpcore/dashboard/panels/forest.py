@@ -109,4 +109,4 @@ def epsilon_table(ledger: Ledger) -> pd.DataFrame:
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
     rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]
     text = say("nominal (noise only)") if ledger.guarantee_void else say("can cost up to")
-    return pd.DataFrame(rows, columns=[say("account"), say("claimed"), text])
+    return pd.DataFrame(rows, columns=[say("part of the run"), say("claimed"), text])

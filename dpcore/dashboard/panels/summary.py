@@ -28,7 +28,7 @@ from dpcore.text import limit
 MOST_VALUES = 8  # values of the drawn column; all other values are one
 FIRST = 8  # rows
 FEWER = phrase(
-    "This release estimates {rows:,.0f} rows; {made:,} were made. If your data have far fewer, "
+    "This release estimates {rows:,.0f} rows; {made:,} rows were made. If your data have far fewer, "
     "the release is mostly noise: raise epsilon, or declare the most rows that there may be."
 )
 

@@ -29,7 +29,7 @@ def verdict_tiles(found: Fidelity) -> list[Tile]:
     ]
     if found.worst is not None and found.largest is not None and found.worst.distance >= LEAST:
         group = f"{escape(found.worst.column)} = {escape(str(found.worst.value))}"
-        tiles.append((say("⚠ Served worst"), group, describe_served_worst(found.worst, found.largest)))
+        tiles.append((say("⚠ Worst-served group"), group, describe_served_worst(found.worst, found.largest)))
     return tiles
 
 
@@ -38,8 +38,8 @@ def close_columns_tile(close: int, columns: int) -> Tile:
 
     `close` of all `columns` are close.
     """
-    text = say("Columns within {points:.0f} points of the real shares, and no median far off.", points=100 * CLOSE)
-    return say("⚠ Columns close"), f"{close:,}/{columns:,}", text
+    text = say("Columns off by at most {points:.0f} percentage points, and no median far off.", points=100 * CLOSE)
+    return say("⚠ Close columns"), f"{close:,}/{columns:,}", text
 
 
 def column_names(found: Sequence[Center]) -> str:
@@ -75,6 +75,6 @@ def describe_served_worst(worst: Group, largest: Group) -> str:
         "{points:.0f} points on average. The largest group, {largest}: by {others:.0f}."
     )
     if worst.distance == 1:
-        text = phrase("Rows with this value ({share:.1%} of all) are missing.")
+        text = phrase("Rows with this value ({share:.1%} of all) are missing from the release.")
     of = {"largest": escape(largest.value), "others": 100 * largest.distance}
     return say(text, share=worst.share, points=100 * worst.distance, **of)
