@@ -41,7 +41,7 @@ ASSUMED = phrase(
     "The number of rows is private here. On Data, declare the most rows that there may be; or "
     "enter in Advanced how many you expect."
 )
-COARSE = phrase("numbers are spread evenly within bins ({bin})")
+COARSE = phrase("numbers are spread evenly within bins, such as {bin}")
 
 
 def draw_line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool) -> None:
@@ -140,17 +140,17 @@ def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
         return " / ".join(write(of(one)) for one in found)
 
     if last.columns is not None:
-        words = phrase("column shares ± {points} points on average")
+        words = phrase("shares in columns off by {points} points on average")
         if not several and (last.enough or 0) > epsilon:
-            words = phrase("column shares ± {points} points on average (± 5 from epsilon {epsilon})")
+            words = phrase("shares in columns off by {points} points on average (by 5 from epsilon {epsilon})")
         parts.append(say(words, points=each(lambda one: one.columns or 0, as_points), epsilon=number(last.enough or 0)))
     elif last.leaf is not None:
         noisy = say("tree leaves hold more noise than rows")
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
-        parts.append(say("counts in leaves ± {share}", share=share) if last.leaf < 1 else noisy)
+        parts.append(say("counts in tree leaves off by {share} of their rows", share=share) if last.leaf < 1 else noisy)
     if last.pairs and last.measurable is not None:
         some = phrase("at most about {some} of {all:,} pairs of columns keep their relation")
-        some = phrase("at most {some} of {all:,} pairs keep their relation") if several else some
+        some = phrase("at most {some} of {all:,} pairs of columns keep their relation") if several else some
         if last.measurable == 0:
             some = phrase("no pair of columns keeps its relation: columns look independent")
         parts.append(say(some, some=each(lambda one: one.measurable or 0, "{:,}".format), all=last.pairs))

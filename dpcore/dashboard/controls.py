@@ -83,9 +83,10 @@ def choose_method(page: str) -> tuple[str, Preset]:
 def rows_picker(page: str, method: Synthesizer, data: Dataset) -> int | None:
     """Draw the control for the number of synthetic rows; return it, or None if it is empty.
 
-    None means the public number of rows, or the release's own noisy one.
+    None means the public number of rows, or the noisy one that the release estimates.
 
-    A method that labels its rows while it learns needs the number before. Its default is 10,000.
+    A method that labels its rows while it learns needs the number before it learns; there, the
+    default is 10,000.
     """
     key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied_parameters(None)
     style: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}
@@ -191,7 +192,11 @@ def choose_value(page: str, method: PrivateEstimator, control: Control, schema: 
 
 
 class ParameterField(NamedTuple):
-    """One parameter's control, with the method and the schema that it depends on."""
+    """One parameter's control, with the method and the schema that it depends on.
+
+    `names` maps named options to their texts. `usual` is the value until the user chooses one.
+    `key` is the control's key; `token` ends it if the control belongs to one data set.
+    """
 
     control: Control
     parameter: Any
@@ -237,7 +242,7 @@ def choose_numbers(field: ParameterField) -> Any:
     parameter, key, label = field.parameter, field.key, say(field.control.label)
     many = len(parameter.things(field.method, field.schema))
     if parameter.words:
-        names = {**field.names, OWN: phrase("My own")}
+        names = {**field.names, OWN: phrase("My own numbers")}
         if (word := field.draw(st.selectbox, [*names], format_func=lambda one: say(names[one]))) != OWN:
             return word
     elif parameter.one_for_all and not (many > 1 and lasting(st.toggle, say(EACH), f"{key}.{OWN}")):
@@ -300,8 +305,8 @@ def note_missing(page: str, why: str) -> None:
 def run_button(key: str, data: Dataset | None = None, container: jobs.Container = None) -> None:
     """Draw the Run button, which requests a release of `data`, or a run on invented data if None.
 
-    The button is outside the settings' fragment, so that a press reruns the whole page. It is
-    disabled while the settings cannot be run.
+    `key` is the name of the page. The button is outside the settings' fragment, so that a press
+    reruns the whole page. It is disabled while the settings cannot be run.
     """
     style: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if why := st.session_state.get(f"{key}.lacks"):

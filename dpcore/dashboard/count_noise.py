@@ -60,14 +60,17 @@ class CountNoise:
 def gaussian_delta(epsilon: float, sigma: float) -> float:
     """Return the smallest delta for which N(0, sigma^2) noise is (epsilon, delta)-private.
 
-    The module's docstring derives it.
+    The noise is on a count that one person changes by 1. `sigma` is its standard deviation.
     """
     half, slope = 1 / (2 * sigma), epsilon * sigma
     return float(max(ndtr(half - slope) - exp(min(epsilon + log_ndtr(-half - slope), 0.0)), 0.0))
 
 
 def gaussian_sigma(epsilon: float, delta: float) -> float:
-    """Return the smallest standard deviation of (epsilon, delta)-private normal noise."""
+    """Return the smallest standard deviation of (epsilon, delta)-private normal noise.
+
+    The noise is on a count that one person changes by 1.
+    """
     return float(brentq(lambda sigma: gaussian_delta(epsilon, sigma) - delta, *SIGMAS)) * ABOVE
 
 
@@ -114,9 +117,10 @@ def world_densities(noise: CountNoise, count: int, points: int = 401, *, window:
 def sample_worlds(noise: CountNoise, count: int, seed: int, size: int = 20) -> pd.DataFrame:
     """Return `size` random answers of each world, with columns `world` and `answer`.
 
-    `world` is "without" or "with". The seed fixes uniform random numbers, which the noise's
-    quantile function maps to answers. Another epsilon therefore moves the same answers nearer or
-    farther.
+    `world` is "without" or "with" you, and `count` is the count without you; with you, it is larger
+    by 1. The seed fixes uniform random numbers, which the noise's quantile function maps to
+    answers. Another epsilon therefore moves the same answers nearer to the count or farther from
+    it.
     """
     rng = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, (2, size))
     answers = noise.quantile(rng) + np.array([[count], [count + 1]])

@@ -30,7 +30,11 @@ DemonstrationPicture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
 
 @dataclass(frozen=True)
 class Demonstration:
-    """The contents of a demonstration; sentences are messages, with `values` for their braces."""
+    """The contents of a demonstration: figures, pictures, and one sentence to remember, `keep`.
+
+    `figures` are numbers as text, by their labels. The sentences `keep`, `note` and `assumptions`
+    are messages; `values` are put in place of the names in their braces.
+    """
 
     figures: Mapping[str, str]
     pictures: Sequence[DemonstrationPicture]  # the first one is above the sentence
@@ -72,18 +76,27 @@ def two_columns() -> Any:
 def epsilon_slider(
     key: str, label: str = EPSILON, steps: Sequence[float] = EPSILONS, usual: float = 1, **style: Any
 ) -> float:
-    """Draw a slider of epsilon on a logarithmic scale, and return its value."""
+    """Draw a slider of epsilon on a logarithmic scale, and return its value.
+
+    `steps` are the values to choose from, and `usual` is the value until the user chooses one.
+    """
     style |= {"value": usual, "help": say("Left: more private. Right: more accurate.")}
     return float(number_choice(st.select_slider, say(label), f"{key}.epsilon", steps, **style))
 
 
 def share_slider(label: str, key: str, low: int, high: int, usual: int, step: int = 1) -> float:
-    """Draw a slider in percent, and return its value as a share in [0, 1]."""
+    """Draw a slider in percent, and return its value as a share in [0, 1].
+
+    The ends `low` and `high`, the initial value `usual` and the `step` are in percent.
+    """
     return float(lasting(st.slider, label, key, low, high, usual, step, format="%d%%") / 100)
 
 
 def with_headings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with its headings in the language of the screen."""
+    """Return a table with its headings in the language of the screen.
+
+    Headings that are not in `HEADINGS` stay as they are.
+    """
     return frame.rename(columns=dict(zip(HEADINGS.split(", "), say(HEADINGS).split(", "), strict=True)))
 
 
@@ -98,7 +111,10 @@ def draw_picture(picture: DemonstrationPicture) -> None:
 
 
 def draw_demonstration(found: Demonstration, left: Any, right: Any) -> None:
-    """Draw a demonstration: its figures in the left column, all else in the right column."""
+    """Draw a demonstration: its figures in the left column, all else in the right column.
+
+    `left` and `right` are the columns that `two_columns` returns.
+    """
     with left:
         figures(found.figures, horizontal=False)
     with right:

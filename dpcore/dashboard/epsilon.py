@@ -19,8 +19,8 @@ SEEN = phrase("the release")
 CERTAIN = 0.99995
 RELEASE = phrase(
     "What others could learn of you: whether you are in the data, or what the data say about you. "
-    "This is the worst case over all observers and all people, for one release, without delta. It "
-    "holds with a declared schema and without a seed; as published, only where the proof holds."
+    "This is the worst case over all observers and all people, for one release, without delta. The "
+    "bound needs a declared schema and no seed; methods as published need a proof that holds."
 )
 DOTS = 10
 
@@ -49,7 +49,10 @@ def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
 
 
 def short_odds(epsilon: float) -> str:
-    """Return the odds in a few words, such as "73 in 100"; never rounded up to 100."""
+    """Return how sure someone who was 50:50 unsure can become, in a few words: "73 in 100".
+
+    The number is never rounded up to 100.
+    """
     sure = odds(epsilon)
     if sure >= CERTAIN:
         return say("practically certain")
@@ -95,7 +98,7 @@ def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: 
     st.markdown(f"**{short_odds(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
     text = phrase("how sure someone who was 50:50 unsure about you can become{but}")
     if claimed:
-        text = phrase("how sure someone who was 50:50 unsure could become, if the claim held{but}")
+        text = phrase("how sure someone who was 50:50 unsure could become, if the claimed epsilon held{but}")
     caption(text, but=delta_clause(delta))
 
 

@@ -24,12 +24,15 @@ from dpcore.rows.folder import ENCODE_AGAIN, FolderStatus, read_folder_status
 from dpcore.rows.sources import mismatched_column
 from dpcore.rows.writing import encode_folder
 
-PRIVATE = phrase("**Encoded rows are as private as the rows**, and stay until you delete them.")
+PRIVATE = phrase("**Encoded rows are as private as the original rows**, and stay until you delete them.")
 
 
 @dataclass(frozen=True)
 class FolderPlan:
-    """How a table larger than memory becomes a data set: from new, partial or finished codes."""
+    """How a table larger than memory becomes a data set: from new, partial or finished codes.
+
+    `rows` is the table as the page Data read it, and `codes` is the folder for its encoded rows.
+    """
 
     rows: Intake
     codes: Path
@@ -48,14 +51,18 @@ class FolderPlan:
 
 
 def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
-    """Draw and return the plan for a table that is larger than memory; None for other tables."""
+    """Draw and return the plan for a table that is larger than memory; None for other tables.
+
+    `share` is the share of rows that become test rows. It is an error if `rows` are encoded rows
+    that the `schema` does not describe.
+    """
     if rows.path is None:
         return None
     with path_errors():
         own = read_codes(rows.path)
         if own is not None and (other := mismatched_column(own.schema, schema)):
             raise SchemaError(
-                say("Column {name} of the schema is not as encoded.", name=repr(other)),
+                say("Column {name} of the schema differs from the encoded rows.", name=repr(other)),
                 say("Undo the change of the column, or encode the original file again."),
             )
         codes, known = find_codes(rows.path) if own is None else (rows.path, own)
@@ -65,7 +72,11 @@ def make_plan(rows: Intake, schema: Schema, share: float) -> FolderPlan | None:
 
 
 def usable_codes(known: FolderStatus | None, rows: Intake, schema: Schema) -> FolderStatus | None:
-    """Return the existing encoded rows if they fit the file's options and the schema, else None."""
+    """Return the existing encoded rows if they fit the file's options and the schema, else None.
+
+    `known` describes the encoded rows of the table `rows`, if there are any. Rows whose encoding is
+    unfinished fit only a schema with the same columns.
+    """
     if known is None or known.damaged_part() or known.reading != rows.options or codes_key(known) in unreadable_codes():
         return None
     same = not mismatched_column(known.schema, schema) if known.complete else known.schema.columns == schema.columns
@@ -91,25 +102,25 @@ def describe_plan(plan: FolderPlan) -> str:
     free = shutil.disk_usage(next(parent for parent in plan.codes.parents if parent.exists())).free
     text = phrase("Encoded rows go to {folder}: {size:,} MB per million rows; {free:,.0f} MB are free.")
     if there is not None and plan.existing is None:
-        text = phrase("Encoded rows in {folder} are replaced: they are damaged, or no longer fit.")
+        text = phrase("Encoded rows in {folder} are replaced: they are damaged, or do not fit the schema.")
     return say(text, folder=folder, size=size, free=free / 1e6)
 
 
 def run_encoding(plan: FolderPlan) -> FolderData | None:
     """Run the requested encoding in the background; return the data set once it is finished.
 
-    Returns None until then, and again after the data set was returned.
+    The data set is returned once: before and afterwards, the result is None.
     """
     made = session.keep_once("dpcore.encoded", dict[str, FolderData])
-    jobs.run(phrase("Encoding"), ENCODE, partial(encode, plan, made, unreadable_codes()))
+    jobs.run(phrase("Encoding the rows"), ENCODE, partial(encode, plan, made, unreadable_codes()))
     return made.pop(plan.rows.token_of(plan.share), None)
 
 
 def encode(plan: FolderPlan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
     """Encode the rows that are not encoded yet, open them, and store the data set in `made`.
 
-    Rows that were encoded before a cancellation are kept. The keys of encoded rows that cannot be
-    opened are added to `wrong`.
+    `made` maps the tokens of data sets to data sets. Rows that were encoded before a cancellation
+    are kept. The keys of encoded rows that cannot be opened are added to `wrong`.
     """
     hosting.require_own_computer()
     rows, known = plan.rows, plan.existing

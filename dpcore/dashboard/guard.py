@@ -59,7 +59,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             app = self.app
         elif unknown := self.unknown_address(scope):
-            remedy = f"If it is one, start the server with --public {unknown}"
+            remedy = f"If this is its address, start the server with --public {unknown}"
             why = f"dpcore does not know {unknown} as an address of its own. {remedy}"
             app = refuse(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
         elif not (path := match_request(scope)):
@@ -162,7 +162,10 @@ def filter_messages(receive: Receive) -> Receive:
 
 
 def with_headers(send: Send) -> Send:
-    """Wrap `send` so that responses carry `HEADERS`, and messages hide what no page needs."""
+    """Wrap `send`: responses carry the security headers `HEADERS`, and messages hide paths.
+
+    The paths are those of the server's script.
+    """
 
     async def sending(message: Message) -> None:
         if message["type"].endswith("http.response.start"):

@@ -54,7 +54,10 @@ def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bo
 
 
 def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
-    """Return bin edges, with an edge at the threshold or halfway between equally spaced values."""
+    """Return bin edges, with an edge at the threshold or halfway between equally spaced values.
+
+    `above` says whether the event is a number at or above the threshold, else at or below it.
+    """
     found = np.unique(values)
     step = float(np.diff(found).min()) if len(found) > 1 else 1.0
     steps = np.round((found - found[0]) / step)
@@ -74,7 +77,8 @@ def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
 def add_log_ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
     """Add the log ratios of column `second` to `first`, with the ends of 95% intervals.
 
-    Each of the two shares has a 97.5% interval.
+    The columns count the runs in each bin, of all `runs` in each world. Each of the two shares has
+    a 97.5% interval.
     """
     first, second = (frame[name].to_numpy(dtype=float) for name in ("first", "second"))
     first_low, first_high = clopper_pearson(first, runs, 0.025)
@@ -86,7 +90,10 @@ def add_log_ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
 
 
 def clopper_pearson(hits: Floats, runs: Any, alpha: float = 0.05) -> tuple[Floats, Floats]:
-    """Return the ends of the Clopper-Pearson interval of a probability with error rate `alpha`."""
+    """Return the ends of the Clopper-Pearson interval of a probability with error rate `alpha`.
+
+    The event occurred in `hits` of the `runs`.
+    """
     low = beta.ppf(alpha / 2, hits, runs - hits + 1)
     high = beta.ppf(1 - alpha / 2, hits + 1, runs - hits)
     return np.nan_to_num(low), np.nan_to_num(high, nan=1.0)  # if none or all runs are hits

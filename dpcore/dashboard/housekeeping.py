@@ -34,7 +34,10 @@ incoming_bytes: Counter[str] = Counter()  # of arriving uploads, by session
 
 
 def upload_room(session: str) -> float:
-    """Return how many more bytes a session may upload, within its limit and the server's."""
+    """Return how many more bytes a session may upload, within its limit and the server's.
+
+    `session` is Streamlit's id of the session.
+    """
     most, taken = 4 * max_upload_bytes(), upload_bytes() + incoming_bytes  # 2 of a page, 1 replaced, 1 arriving
     # All visitors together may use a fourth of the server's memory.
     return min(most - taken[session], max(most, hosting.limits().megabytes * 25e4) - taken.total())
@@ -110,7 +113,8 @@ _door = Lock()
 def record_departure(watched: tuple[ref[Visit], str]) -> None:
     """Record that the visitor left, and close the session before it expires, if no one returns.
 
-    A connection that is lost for a moment counts as leaving, too.
+    `watched` has the visit and the session's id, as `watch_visit` returns them. A connection that
+    is lost for a moment counts as leaving, too.
     """
     if (visit := watched[0]()) is not None:
         visit.left_at = time.monotonic()
@@ -122,14 +126,18 @@ def record_departure(watched: tuple[ref[Visit], str]) -> None:
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=record_departure)
 def watch_visit(_visit: ref[Visit]) -> tuple[ref[Visit], str]:
-    """Return a cached resource, whose release by Streamlit calls `record_departure`."""
+    """Return a cached resource, whose release by Streamlit calls `record_departure`.
+
+    The resource is a weak reference to the visit (`_visit`), with Streamlit's id of the session.
+    """
     return _visit, getattr(get_script_run_ctx(), "session_id", "")
 
 
 def close_session(name: str) -> None:
     """Close a session if its visitor has not returned.
 
-    Memory is returned to the system once, six seconds after the last of several sessions closed.
+    `name` is Streamlit's id of the session. Memory is returned to the operating system once, six
+    seconds after the last of several sessions closed.
     """
     server, loop = runtime.get_instance(), asyncio.get_running_loop()
     if not server.is_active_session(name):
@@ -157,7 +165,8 @@ def call_glibc(name: str, *values: int) -> None:
 def uploader(label: str, *, key: str, **style: Any) -> Any:
     """Draw an uploader for one file; return the file, or None. The previous file is deleted.
 
-    If this server accepts no uploads, a caption says so in its place.
+    If this server accepts no uploads, a caption says so in its place. `style` has further arguments
+    of `st.file_uploader`.
     """
     if not hosting.accepts_uploads():
         caption("{label}: not available, as this server accepts no uploads.", label=label)
@@ -171,7 +180,10 @@ def uploader(label: str, *, key: str, **style: Any) -> Any:
 
 
 def forget_uploads(*names: str) -> None:
-    """Delete these uploads of the session from memory, or all uploads if no name is given."""
+    """Delete uploads of the session from memory; the others stay.
+
+    `names` are Streamlit's ids of the uploads. If none is given, all uploads are deleted.
+    """
     context = get_script_run_ctx()
     uploads = getattr(context, "uploaded_file_mgr", None)
     if context is not None and isinstance(uploads, MemoryUploadedFileManager):

@@ -62,14 +62,14 @@ SOURCES = {
 OWN = {"upload": hosting.accepts_uploads, "folder": hosting.is_own_computer}
 # Options that are not chosen follow from the header and rules, never from rows (`delimited`).
 DELIMITERS = {"": phrase("as found in the header"), ",": phrase("comma"), ";": phrase("semicolon")}
-DELIMITERS |= {"\t": phrase("tab"), "|": phrase("bar")}
+DELIMITERS |= {"\t": phrase("tab"), "|": phrase("vertical bar")}
 UTF = ("utf-8", "utf-16", "utf-16-le", "utf-16-be")
-ENCODINGS = {"": phrase("UTF-8, or as marked")}
+ENCODINGS = {"": phrase("UTF-8, or by the byte order mark")}
 ENCODINGS |= {name: name for name in (*UTF, *WESTERN, *SCRIPTS, *ESCAPED)}
 DECIMALS = {"": phrase("comma if semicolons separate cells"), ".": phrase("point"), ",": phrase("comma")}
 READING = {
     "delimiter": (phrase("Columns are separated by"), DELIMITERS),
-    "encoding": (phrase("Encoding"), ENCODINGS),
+    "encoding": (phrase("Text encoding"), ENCODINGS),
     "decimal": (phrase("Decimal mark"), DECIMALS),
 }
 USE, ENCODE = "data", "data.encode"  # names of runs: for rows in memory, and for larger tables
@@ -122,13 +122,21 @@ class Intake:
         self.rules = cache(self.find_rules)
 
     def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, tuple[str, float]]:
-        """Return a column's values of few rows, or few persons, as {text: (value, share)}."""
+        """Return a column's values of few rows, or few persons, as {text: (value, share)}.
+
+        With a privacy `unit`, the persons of each value are counted, otherwise its rows. The share
+        is relative to the sum of the counts of all values of the column `name`.
+        """
         held = count_values(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
         every = max(sum(held.values()), 1)
         return {canonical(one): (one, held[one] / every) for one in sorted(held) if one and held[one] < RARE}
 
     def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the orders and impossible pairs that no row violates, as proposals."""
+        """Return the orders and impossible pairs that no row violates, as proposals.
+
+        Orders are texts such as "a <= b", and impossible pairs such as "a = x, never b = y". Both
+        are of the given `columns`.
+        """
         flags = {name for one in self.column_types for name in one.flags}  # to become one column
         pairs = propose_pairs(self.frame, [one for one in columns if one.name not in flags])
         return propose_orders(self.frame, columns), pairs
@@ -187,7 +195,9 @@ class Intake:
     def count_rows(self, unit: PrivacyUnit | None, share: float) -> tuple[int, int]:
         """Return the number of training rows, and of their persons (0 without a privacy unit).
 
-        Both are 0 for a table that is larger than memory: they are known once it is encoded.
+        `share` is the share of test rows. Of each person, at most the unit's `max_contributions`
+        rows are counted. Both numbers are 0 for a table that is larger than memory, before it is
+        encoded.
         """
         if self.dataset is not None:
             return self.dataset.sizes[0], 0
@@ -239,9 +249,10 @@ def load_bundled(name: str, *, download: bool = False) -> Intake:
 
 
 def choose_table(bar: Any) -> None:
-    """Draw the choice of another table, in a popover in `bar` once there is one, and read it.
+    """Draw the choice of another table, and read the chosen one.
 
-    A failure is shown with its remedy, and the previous table stays.
+    The choice is in a popover in the container `bar`, or on the page while the user's own table is
+    chosen but not read yet. A failure is shown with its remedy, and the previous table stays.
     """
     offers = {name: OWN.get(name, partial(hosting.is_offered, name)) for name in SOURCES}
     sources = {name: words for name, words in SOURCES.items() if offers[name]()}
@@ -287,7 +298,11 @@ def read_bundled(name: str) -> None:
 
 
 def read_own(source: str, file: Any, path: str) -> None:
-    """Read an uploaded file, or a table on this computer, unless it was read already."""
+    """Read an uploaded file, or a table on this computer, unless it was read already.
+
+    `source` is "upload" or "folder". `file` is Streamlit's uploaded file, or None, and `path` is
+    the path of a table as typed.
+    """
     options = {name: mark for name in READING if (mark := st.session_state.get(f"data.{name}"))}
     token, name, raw = st.session_state.get(HANDED) or ("", "", b"")
     if file is not None:
@@ -319,16 +334,17 @@ def skip_row(end: str | None) -> None:
 
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
-    """Return the first rows of a table on this computer.
+    """Return the first rows of a table on this computer, at the typed path `text`.
 
-    They have the schema of the table's encoded rows, if there are any.
+    `options` are the user's choices of how the file is read. If there are encoded rows of the
+    table, their schema is taken.
     """
     with path_errors():
         path = hosting.absolute_path(text.strip().strip("\"'"))
         name = f"{path.name}{'/' * path.is_dir()}"  # unlike all names of data sets
         if (known := read_codes(path)) is not None:
             frame = read_first_rows(path / next(iter(known.parts)), known.schema, 1_000)
-            words = say("Encoded rows: values are known only up to bins and categories.")
+            words = say("Encoded rows: values are known only as bins and categories.")
             return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
         (_, known), schema = find_codes(path), None
         if known is not None:
@@ -343,6 +359,7 @@ def make_intake(name: str, frame: pd.DataFrame, schema: Schema | None = None, **
     """Return an `Intake` of rows, with a proposed schema if none is given.
 
     The bounds of a proposed schema are rounded outward, so that none is the value of a single row.
+    `more` has further fields of the `Intake`.
     """
     seems = recognize(frame)
     if schema is None:
@@ -358,7 +375,11 @@ def make_intake(name: str, frame: pd.DataFrame, schema: Schema | None = None, **
 
 
 def is_mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
-    """Return whether at most half of a column's non-empty cells have one of its listed values."""
+    """Return whether less than half of a column's non-empty cells have one of its listed values.
+
+    Then most cells have rare values. It is False for numeric columns, and for columns that refuse
+    values outside their list.
+    """
     if column.numeric or column.outside != "clip":
         return False
     held, listed = count_values(cells), {*map(canonical, column.categories)}
@@ -417,7 +438,10 @@ def find_codes(source: Path) -> tuple[Path, FolderStatus | None]:
 
 
 def choose_reading(page: str) -> dict[str, Any]:
-    """Draw the choices for reading a text file; return them as arguments of `read_frame`."""
+    """Draw the choices for reading a text file; return them as arguments of `read_frame`.
+
+    They are the delimiter, the encoding and the decimal mark; None leaves one to `read_frame`.
+    """
     slots, chosen = st.columns(len(READING)), {}
     for slot, (name, (label, marks)) in zip(slots, READING.items(), strict=True):
         chosen[name] = choice(slot.selectbox, say(label), f"{page}.{name}", marks) or None

@@ -111,8 +111,8 @@ def waiting_run(name: str) -> str:
 def request_button(label: str, name: str, what: str, **style: Any) -> None:
     """Draw a button that requests one run; its key changes with every run that starts.
 
-    A press that the browser sent before it showed the run therefore never starts a second run.
-    `what` distinguishes several buttons of the same work.
+    A press on a page that does not show a started run yet therefore never starts a second run.
+    `name` is the name of the work, and `what` distinguishes several buttons of the same work.
     """
     ticket = session.tickets().get(name, 0)
     style |= {"on_click": session.request, "args": (name, what, ticket)}
@@ -123,7 +123,8 @@ def request_button(label: str, name: str, what: str, **style: Any) -> None:
 def run_button(label: str, name: str, what: str, container: Container = None, **style: Any) -> None:
     """Draw a button that requests the work of this name; disabled while the work waits or runs.
 
-    The error of the last run is drawn below in the whole width.
+    `what` distinguishes several buttons of the same work. The button is in `container`; the error
+    of the last run is drawn below it, in the page's whole width.
     """
     with container or nullcontext():
         request_button(label, name, what, **style)
@@ -132,9 +133,10 @@ def run_button(label: str, name: str, what: str, container: Container = None, **
 
 
 def show_start(container: Any, name: str, title: str) -> None:
-    """Draw a disabled button, in place of the pressed one: the requested work starts.
+    """Draw a disabled button, in place of the pressed one, while requested work starts.
 
-    A progress bar would appear later, as a browser has to fetch its script first.
+    It has this `title`, and is drawn in `container`. A progress bar would appear later, as a
+    browser has to fetch its script first.
     """
     if name in session.waiting_runs():
         style: Any = {"icon": ":material/hourglass_top:", "width": "stretch", "disabled": True}
@@ -144,8 +146,8 @@ def show_start(container: Any, name: str, title: str) -> None:
 def run(title: str, name: str, work: Work, *, now: bool = False, area: Any = st) -> bool:
     """Start background work that was requested, or is wanted `now`; return whether it runs.
 
-    The work's progress is drawn in `area`. The page reruns after the start by a press and at the
-    end, so that its button is disabled or enabled again.
+    The work's progress is drawn in `area`, with its `title`. The page reruns when a requested run
+    has started, and when work has ended, so that its button is disabled or enabled again.
     """
     jobs, request, visit = session.jobs(), session.waiting_runs(), housekeeping.presence()
     begun, finished = session.tickets(), session.finished_runs()
@@ -227,7 +229,8 @@ def watch(name: str, job: Job) -> None:
 def late_value(page: str, shown: ShownRelease, key: str, title: str, make: Callable[[Progress], Value]) -> Value | None:
     """Compute a value of a release in the background when its tab is first open; return it.
 
-    Returns None while the work runs. Work that was canceled is offered again by a button.
+    `make` computes the value, which is stored with the release under `key`. Returns None while the
+    work runs. Work that was canceled is offered again by a button.
     """
     name, begun = f"{page}.{key}", f"{key}, begun"
 
@@ -241,7 +244,7 @@ def late_value(page: str, shown: ShownRelease, key: str, title: str, make: Calla
     finish(name)
     if key not in shown.memory:
         st.info(say("The computation was stopped before it was finished."))
-        request_button(say("Go on"), name, "go", icon=":material/play_arrow:")
+        request_button(say("Compute again"), name, "go", icon=":material/play_arrow:")
     found: Value | None = shown.memory.get(key)
     return found
 
@@ -249,8 +252,9 @@ def late_value(page: str, shown: ShownRelease, key: str, title: str, make: Calla
 def read_upload(key: str, request: Any, title: str, work: Callable[[], Value], *, last: bool = False) -> Value | None:
     """Read an upload in the background, once per `request`, which identifies it; return the result.
 
-    Returns None if `request` is None, while the work runs, and if it failed; the error stays on the
-    screen. With `last`, the previous result is returned in these cases.
+    `work` reads the upload, and `key` is the name of this work. Returns None if `request` is None,
+    while the work runs, and if it failed; the error stays on the screen. With `last`, the previous
+    result is returned in these cases.
     """
     memory: dict[str, Any] = st.session_state.setdefault(key, {"request": None, "error": None, "value": None})
 
@@ -277,7 +281,10 @@ def read_upload(key: str, request: Any, title: str, work: Callable[[], Value], *
 
 
 def read_file(key: str, file: Any, work: Callable[[bytes], Value], *, last: bool = False) -> Value | None:
-    """Read the bytes of an uploaded file in the background, like `read_upload`."""
+    """Read the bytes of an uploaded file in the background, like `read_upload`.
+
+    `file` is Streamlit's uploaded file, or None. `work` makes the result from its bytes.
+    """
     request = None if file is None else file.file_id
     return read_upload(key, request, phrase("Reading the file"), lambda: work(file.getvalue()), last=last)
 
@@ -285,7 +292,8 @@ def read_file(key: str, file: Any, work: Callable[[bytes], Value], *, last: bool
 def count_rows(page: str, shown: ShownRelease, key: str, compute: Callable[[], Value]) -> Value | None:
     """Compute a value from all real rows of a release: at once, or in the background for a folder.
 
-    Returns None while the background work runs.
+    Rows in a folder are those of a table larger than memory. `compute` makes the value, which is
+    stored with the release under `key`. Returns None while the background work runs.
     """
     if shown.data.in_memory:
         return remember(shown, key, compute)

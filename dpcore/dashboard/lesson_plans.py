@@ -10,7 +10,11 @@ from dpcore.text import read_toml
 
 @dataclass(frozen=True)
 class Action:
-    """The main button of a lesson step: its label, and the run that it requests."""
+    """The main button of a lesson step: its label, and the run that it requests.
+
+    `job` names the work: it is put after the name of the page. `request` names the button of the
+    page that would request the same run.
+    """
 
     label: str
     job: str = ""  # relative to the page
@@ -20,7 +24,11 @@ class Action:
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One step of a lesson: a page, its control settings, its tab, its button and its texts."""
+    """One step of a lesson: a page, its control settings, its tab, its button and its texts.
+
+    `text` is shown before the step's run, and `result` after it. `selector` is the CSS selector of
+    what the result is about.
+    """
 
     page: str
     text: str

@@ -25,7 +25,11 @@ TO_TOP = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behav
 
 @dataclass
 class LessonProgress:
-    """A lesson under way: its name, its current step, and the runs counted before that step."""
+    """A lesson under way: its name, its current step, and the runs counted before that step.
+
+    Steps have a `number` from 0. A step's run is done once more runs of its work have finished than
+    `runs_before`, the number that had finished when the step began.
+    """
 
     name: str
     number: int
@@ -45,7 +49,10 @@ def begin_lesson(name: str) -> None:
 
 
 def go_to_step(name: str, number: int) -> None:
-    """Open the page of step `number` with that step's settings only. The page keeps its release."""
+    """Open the page of step `number` with that step's settings only. The page keeps its release.
+
+    Steps are numbered from 0.
+    """
     step = LESSONS[name].steps[number]
     session.keep(PROGRESS, LessonProgress(name, number, step, session.finished_runs().get(step.job, 0)))
     session.drop(f"{step.page}.")
@@ -62,7 +69,11 @@ def apply_settings(step: LessonStep) -> None:
 
 
 def request_run(job: str, what: str) -> None:
-    """Request the run of the current lesson step, as its page's button would. A callback."""
+    """Request the run of the current lesson step, as its page's button would. A callback.
+
+    `job` names the work, and `what` the button. If the step draws more runs of a release, and its
+    page has no release, the run of the page is requested instead.
+    """
     step: LessonStep = st.session_state[PROGRESS].step
     if job != step.page:  # a tab's own job: the tab must be open
         apply_settings(step)
@@ -143,7 +154,11 @@ def draw_buttons(progress: LessonProgress, here: bool) -> None:
 
 
 def draw_button(label: str, key: str, icon: str, call: Any, *given: Any, **style: Any) -> None:
-    """Draw one button of the lesson card; on a phone only the main button shows its label."""
+    """Draw one button of the lesson card; on a phone only the main button shows its label.
+
+    A press calls `call` with the arguments `given`. `style` has further arguments of Streamlit's
+    button.
+    """
     style = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | style
     st.button(label, on_click=call, args=given, **style)
 
@@ -151,7 +166,9 @@ def draw_button(label: str, key: str, icon: str, call: Any, *given: Any, **style
 def guide_script(progress: LessonProgress, here: bool) -> str:
     """Return the HTML script that scrolls the page to what the lesson step is about.
 
-    The script's first line differs for each state, because a browser runs each script only once.
+    That is the top of the page before the step's run, and the element of the step's selector after
+    it. `here` says whether the step's page is shown; other pages are not scrolled. The script's
+    first line differs for each state, because a browser runs each script only once.
     """
     step, done = progress.step, progress.is_done
     top, seek = here and (step.action is None or not done), here and done and bool(step.selector)
@@ -160,7 +177,7 @@ def guide_script(progress: LessonProgress, here: bool) -> str:
 
 
 def target_expression(step: LessonStep) -> str:
-    """Return the JavaScript expression that finds the first visible element named by a step."""
+    """Return the JavaScript expression for the first visible element of a step's selector."""
     return f"[...document.querySelectorAll(`{step.selector}`)].find(e => e.offsetParent)"
 
 

@@ -61,7 +61,8 @@ def drawing() -> SettingsDrawing:
 def draw_settings(page: str, data: Dataset, part: str = "") -> Iterator[None]:
     """Draw a page's settings, or a `part` of them, in this block, with values from a link or file.
 
-    A warning names the values that no control of the page could have.
+    `data` is the data set that the settings are for. A warning names the values that no control of
+    the page could have.
     """
     settings = pending_settings(page)
     settings |= settings_of_link()
@@ -87,12 +88,18 @@ def draw_settings(page: str, data: Dataset, part: str = "") -> Iterator[None]:
 
 
 def control_key(page: str, name: str, data: Dataset) -> str:
-    """Return the key of a control from its name in links."""
+    """Return the key of a control from its name in links.
+
+    For a control that belongs to one data set, the key ends in the token of `data`.
+    """
     return f"{page}.{name.removesuffix(OF_DATA)}:{data.token}" if name.endswith(OF_DATA) else f"{page}.{name}"
 
 
 def control_name(page: str, key: str, data: Dataset) -> str:
-    """Return a control's name in links and files from its key."""
+    """Return a control's name in links and files from its key.
+
+    The name has ":data" in place of the token of `data`.
+    """
     name, end = key.removeprefix(f"{page}."), f":{data.token}"
     return name.removesuffix(end) + OF_DATA if name.endswith(end) else name
 

@@ -17,8 +17,9 @@ from dpcore.language import retold, say
 def record_run(spending: Spending, parts: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
     """Copy a finished run's charge into the session's ledger, unless the run failed.
 
-    The worker process has charged the ledger store before it drew noise. `parts` holds the parts of
-    the session's ledger that earlier runs opened.
+    `frame` has the lines of the run, with its relation and its error, if any. The worker process
+    has charged the ledger store before it drew noise. `parts` holds the parts of the session's
+    ledger that earlier runs opened.
     """
     run = frame.iloc[0]
     if run["error"]:

@@ -70,7 +70,10 @@ def keep(key: str, value: Value) -> Value:
 
 
 def keys_of_kind(kind: str) -> set[str]:
-    """Return the keys of all stored values, or of all controls whose values last."""
+    """Return the keys of all stored values, or of all controls whose values last.
+
+    `kind` is `THINGS` for stored values, or `CONTROLS`.
+    """
     if kind not in st.session_state:
         st.session_state[kind] = set()
     found: set[str] = st.session_state[kind]
@@ -132,7 +135,7 @@ def rewrite_controls() -> None:
 def pop_kind(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
     """Remove and return all values, or all controls, whose keys begin with one of `begins`.
 
-    The visit and the finished lessons stay.
+    `kind` is `THINGS` for values, or `CONTROLS`. The visit and the finished lessons stay.
     """
     state = st.session_state
     keys = [key for key in keys_of_kind(kind) - STAYS if key in state and key.startswith(begins)]
@@ -260,7 +263,10 @@ def compute_once(memory: dict[Any, Any], key: Any, compute: Callable[[], Value],
 
 
 def remember(release: ShownRelease, key: str, compute: Callable[[], Value]) -> Value:
-    """Return a value that is computed once per release."""
+    """Return a value that is computed once per release.
+
+    `compute` makes the value, which is stored with the release under `key`.
+    """
     return compute_once(release.memory, key, compute)
 
 
@@ -303,7 +309,8 @@ class Spending:
     def open_ledger(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """Return a new ledger part for one run.
 
-        Every charge is written to the ledger store before it counts.
+        `purpose` names the run in the ledger. Every charge is written to the ledger store before it
+        counts.
         """
         run = self.open_run(data, relation, purpose, delta)
         return self.session_ledger(data, relation, delta).attach(run.ledger())

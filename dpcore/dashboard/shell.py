@@ -92,7 +92,10 @@ def is_class_size() -> bool:
 
 
 def class_button(label: str, on: bool, **style: Any) -> None:
-    """Draw a button that turns class size on or off."""
+    """Draw a button that turns class size on or off.
+
+    Class size is larger letters, wide charts and no side bar; a press sets it to `on`.
+    """
 
     def turn() -> None:
         st.session_state[CLASS] = on
@@ -173,9 +176,9 @@ def drop_waiting_runs(left: str) -> None:
 def draw_frame(title: str, lead: str = "") -> Any:
     """Draw the side bar and the title; return the container for the page's main button.
 
-    Every page calls this first. A deep link into a new server can run a page without app.py. Then
-    the menu is set up here, and the page reruns at once: app.py takes over from the next run on,
-    and widgets get other identities there.
+    Every page calls this first. `lead` is a short text beside the title. A deep link into a new
+    server can run a page without app.py. Then the menu is set up here, and the page reruns at once:
+    app.py takes over from the next run on, and widgets get other identities there.
     """
     hosting.refuse_login()  # `streamlit run app.py` has not called this
     if not _inside_app.get():
@@ -297,7 +300,7 @@ def draw_spending() -> None:
         key = session.ledger_store().key(data)
         accounts = [line for line in session.ledger_store().accounts() if line.dataset_key == dataset_key(key)]
     except LedgerError:
-        caption(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
+        caption(":red[:material/error: The ledger cannot be read: no noise will be drawn. See the page Ledger.]")
         return
     used = [line for line in accounts if line.looks or line.cap is not None]
     totals = []
@@ -324,7 +327,8 @@ def draw_spending() -> None:
 def person_clause(line: StoredTotals, unit: PrivacyUnit | None) -> str:
     """Return a phrase: the epsilon of a person who has the most rows, if runs protect single rows.
 
-    Returns "" if it is not needed.
+    `line` has the totals of one account of the ledger. Returns "" if the account protects persons,
+    or if no bound is known.
     """
     if unit is None or unit.id_column is not None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""  # with an id column, no bound on a person's rows is known
@@ -334,7 +338,10 @@ def person_clause(line: StoredTotals, unit: PrivacyUnit | None) -> str:
 
 
 def format_spent(line: StoredTotals, epsilon: float | None = None) -> str:
-    """Return a ledger line's epsilon, or the given one, as text with its delta."""
+    """Return a ledger line's epsilon, or the given one, as text with its delta.
+
+    `line` has the totals of one account of the ledger.
+    """
     shown = say("epsilon {epsilon}", epsilon=limit(line.epsilon_bound if epsilon is None else epsilon))
     return say("{epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}") if line.delta else shown
 

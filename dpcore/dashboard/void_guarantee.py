@@ -23,7 +23,11 @@ NO_GUARANTEE = phrase(
 
 
 def record_agreement(name: str, what: str, data: Dataset) -> None:
-    """Record that a user requested work on these data although no guarantee can hold."""
+    """Record that a user requested work on these data although no guarantee can hold.
+
+    `name` is the name of the work, and `what` the button that requests it. Nothing is recorded if
+    the schema is declared, or if that button's request is not waiting.
+    """
     if jobs.waiting_run(name) == what and data.schema.source != "declared":
         session.keep_once("dpcore.agreed", set[str]).add(data.token)
 
@@ -31,8 +35,9 @@ def record_agreement(name: str, what: str, data: Dataset) -> None:
 def run_button(
     label: str, name: str, what: str, data: Dataset, container: jobs.Container = None, charge: str = "", **style: Any
 ) -> None:
-    """Draw a button of `jobs` for work on these data; without a declared schema, it asks first.
+    """Draw a button that requests work on these data; without a declared schema, it asks first.
 
+    `name` is the name of the work, and `what` distinguishes several buttons of the same work.
     `charge` is what the run can cost, in words. With a charge, every press asks for confirmation.
     """
     declared, agreed = data.schema.source == "declared", session.keep_once("dpcore.agreed", set[str])

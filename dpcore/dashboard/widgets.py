@@ -24,12 +24,18 @@ OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  
 
 
 def markdown(message: str, /, **values: Any) -> None:
-    """Draw a message as Markdown, translated by `say`."""
+    """Draw a message as Markdown, translated by `say`.
+
+    `values` are put in place of the names in its braces.
+    """
     st.markdown(say(message, **values))
 
 
 def caption(message: str, /, **values: Any) -> None:
-    """Draw a message in small letters, translated by `say`."""
+    """Draw a message in small letters, translated by `say`.
+
+    `values` are put in place of the names in its braces.
+    """
     st.caption(say(message, **values))
 
 
@@ -78,7 +84,8 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual:
 def is_allowed(value: Any, bounds: Sequence[Any], *, several: bool = False, typed: bool = False) -> bool:
     """Return whether a control could have this value: an option, a text, or a number in its range.
 
-    `several` allows a list of options, and `typed` options that the user typed.
+    `bounds` are the control's list of options, or its lowest, highest and initial value. `several`
+    allows a list of options, and `typed` options that the user typed.
     """
     first, *rest = bounds or (False,)
     if isinstance(first, list | tuple | range):
@@ -93,12 +100,19 @@ def is_allowed(value: Any, bounds: Sequence[Any], *, several: bool = False, type
 
 
 def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **style: Any) -> Any:
-    """Draw a control with options whose names are translated; return the chosen option."""
+    """Draw a control with options whose names are translated; return the chosen option.
+
+    `draw` is Streamlit's function, and `names` maps each option to its text. `at` is the index of
+    the option that is chosen at first, if given.
+    """
     return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **style)
 
 
 def segmented_choice(label: str, key: str, names: Mapping[Any, str], area: Any = st, **style: Any) -> Any:
-    """Draw a row of options and return the chosen one; a single option needs no control."""
+    """Draw a row of options and return the chosen one; a single option needs no control.
+
+    `names` maps each option to its text; the first is chosen at first. The row is in `area`.
+    """
     usual = next(iter(names))
     if len(names) == 1:
         return usual
@@ -106,7 +120,10 @@ def segmented_choice(label: str, key: str, names: Mapping[Any, str], area: Any =
 
 
 def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **style: Any) -> Any:
-    """Draw a control with numbers as options, and return the chosen number."""
+    """Draw a control with numbers as options, and return the chosen number.
+
+    `draw` is Streamlit's function.
+    """
     return lasting(draw, label, key, options, format_func="{:g}".format, **style)
 
 
@@ -129,7 +146,10 @@ def settings_drawer() -> Any:
 
 
 def focus(key: str) -> None:
-    """Move the keyboard focus to the container with this key."""
+    """Move the keyboard focus to the container with this key.
+
+    The focus is what the next key press acts on.
+    """
     found = f"document.querySelector('.st-key-{key}')"
     step = f"const found = {found}; if (found) {{found.tabIndex = -1; found.focus({{preventScroll: true}})}}"
     # The time makes the script a new one: a browser does not run the same one twice.
@@ -140,12 +160,15 @@ def focus(key: str) -> None:
 def note_outdated() -> None:
     """Draw a note that the release below, in the container `MADE`, was made with other settings."""
     with st.container(key=OUTDATED):
-        text = say("**The release below was made with other settings.** Press Run to use these.")
+        text = say("**The release below was made with other settings.** Press Run to use the present ones.")
         st.markdown(f":orange[:material/update:] {text}")
 
 
 def figures(shown: Mapping[str, str], *, horizontal: bool = True, **style: Any) -> None:
-    """Draw numbers in frames with their labels, in a row or in a column."""
+    """Draw numbers in frames with their labels, in a row or in a column.
+
+    `shown` maps the labels to the numbers as text.
+    """
     cells: Sequence[Any] = st.columns(len(shown)) if horizontal else [st] * len(shown)
     style |= {"height": "stretch"} if horizontal else {}
     for cell, (label, value) in zip(cells, shown.items(), strict=True):

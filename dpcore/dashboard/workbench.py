@@ -192,7 +192,9 @@ class Workbench:
     def draw_controls(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int | None]:
         """Draw the method's controls; return the chosen parameters and the number of rows.
 
-        The values are also set on `method`.
+        The control of the noise's strength is in the container `area`, all others are in
+        `advanced`. The values are also set on `method`. The number of synthetic rows is None if the
+        method makes none, or if the user leaves it open.
         """
         asks = method.control_map()
         strength = next((name for name in STRENGTHS if name in asks and asks[name].applies_to(method)), "")
@@ -218,9 +220,9 @@ class Workbench:
 
 
 def default_rows(method: Synthesizer, schema: Schema) -> int:
-    """Return the release's own number of rows, at most as many as can be made.
+    """Return the number of rows that the release estimates, at most as many as can be made.
 
-    A larger number is no error, so that the charged release is not lost.
+    A larger estimate is no error, so that the charged release is not lost.
     """
     return min(method.estimated_rows(), controls.MOST_ROWS, max_rows_in_memory(schema))
 
@@ -261,7 +263,7 @@ def describe_spent(ledger: Ledger) -> str:
     if not ledger.epsilon_bound:
         return phrase("The run was stopped before its first query: **nothing was charged.**")
     if math.isinf(ledger.epsilon_bound):
-        return phrase("The run was stopped. Its queries until then **stay charged: without a bound.**")
+        return phrase("The run was stopped. Its queries until then **stay charged, with no bound on epsilon.**")
     text = phrase("The run was stopped. Its queries until then **stay charged: epsilon {loss}.**")
     return text.format(loss=protection.headline(None, ledger.epsilon_bound, ledger.delta))
 

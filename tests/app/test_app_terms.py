@@ -56,4 +56,4 @@ def test_as_many_rows_are_made_as_the_release_says(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(controls, "MOST_ROWS", 7)
     point = shown(released(at)).release
     assert (len(point.synthetic), point.config()["rows"]) == (7, 7)
-    assert "7 were made" in said(at)
+    assert "7 rows were made" in said(at)

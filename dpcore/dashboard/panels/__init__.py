@@ -31,7 +31,10 @@ MOST_PAIRS = 1_800  # the pairs of 60 columns; of more, a random sample
 
 
 def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
-    """Draw panels as tabs, and compute only the open one."""
+    """Draw panels as tabs, and compute only the open one.
+
+    `panels` maps the title of each tab to the function that draws it.
+    """
     tab_key = f"{page}.tab"  # by its English name, as in links and lessons
     names = {say(name): name for name in panels}
     label = f"{tab_key}.{current_language()}"
@@ -49,14 +52,20 @@ def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
 
 
 def draw_part(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
-    """Draw a choice among parts of a tab, and the chosen part; a single part needs no choice."""
+    """Draw a choice among parts of a tab, and the chosen part; a single part needs no choice.
+
+    `parts` maps the title of each part to the function that draws it.
+    """
     names = {name: name for name in parts}
     chosen = segmented_choice(say("What to show"), f"{key}.part", names, label_visibility="collapsed")
     parts[chosen]()
 
 
 def draw_release_chart(shown: ShownRelease, picture: Any, *, data: pd.DataFrame | None = None) -> None:
-    """Draw a chart of a release, marked as real data if the release is noiseless."""
+    """Draw a chart of a release, marked as real data if the release is noiseless.
+
+    `picture` is the chart, and `data` its numbers for a table below it.
+    """
     chart(charts.mark_real(picture) if shown.release.noiseless else picture, data=data)
 
 
@@ -102,11 +111,11 @@ def compared_row_indices(shown: ShownRelease) -> Ints:
 
 
 def describe_person_sample(shown: ShownRelease) -> str:
-    """Return a sentence on the rows in `compared_row_indices` of each person; "" for all rows."""
+    """Return a sentence: how many rows of each person count in comparisons; "" if all rows do."""
     unit = shown.release.schema.persons
     if unit is None:
         return ""
-    text = phrase(" At most {n:,} rows of each person count, at random; real rows are drawn anew.")
+    text = phrase(" At most {n:,} random rows of each person count; those of the real rows are drawn anew.")
     return say(text, n=unit.max_contributions)
 
 
@@ -118,7 +127,10 @@ def column_shares(shown: ShownRelease, name: str) -> Statistics:
 
 
 def draw_column(shown: ShownRelease, name: str, **style: Any) -> None:
-    """Draw a column's real and synthetic shares, with those of the previous run as a pale mark."""
+    """Draw a column's real and synthetic shares, with those of the previous run as a pale mark.
+
+    `style` has further arguments of `charts.marginal`.
+    """
     if (before := shown.previous) is not None:
         epsilon = claim(before.release.ledger.epsilon_claimed)
         text = say("previous run, epsilon {epsilon}", epsilon=epsilon)
@@ -132,9 +144,11 @@ def column_centers(shown: ShownRelease) -> tuple[Center, ...]:
 
 
 def marginal_distances(shown: ShownRelease, degree: int) -> pd.DataFrame:
-    """Return the mean total variation distances (AVD) and sampling-noise floors of marginals.
+    """Return the total variation distances and sampling-noise floors of marginals.
 
-    One row per column (`attributes`), or per pair of columns (also `a` and `b`) for degree 2.
+    `degree` is 1 for columns, or 2 for pairs of columns. There is one line for each column or pair,
+    with its name (`attributes`), distance (`avd`) and floor (`floor`); lines of pairs also name
+    both columns (`a` and `b`).
     """
     return evaluator(shown).distances_with_floors(shown.release.synthetic, degree, MOST_PAIRS)
 

@@ -38,9 +38,10 @@ RARE_CLASS = 0.1  # share of rows below which balanced accuracy is shown
 
 
 def draw_rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
-    """Draw the number of rows of a rare class and the noise on it; reads rows.
+    """Draw the number of rows of the rarest class and the noise on it; this reads rows.
 
-    Nothing is drawn if the rarest class has at least a tenth of the rows.
+    `rows` is the public number of rows; if it is None, the noise is that for the number of rows
+    that the user expects. Nothing is drawn if the rarest class has at least a tenth of the rows.
     """
     target, schema = getattr(method, "target", None) or data.schema.target, data.schema
     if target is None or schema[target].numeric or not data.in_memory:
@@ -55,7 +56,7 @@ def draw_rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> 
     with suppress(DPCoreError):
         noise = before_run.expected_errors(method, schema, rows or before_run.forecast_rows(page, schema)).class_noise
         if noise is not None and math.isfinite(noise):
-            words = phrase("**{column} = {value}:** about {n:,.0f} rows, noise about ± {noise:,.0f}. :orange[{mark}]")
+            words = phrase("**{column} = {value}:** about {n:,.0f} rows, noise ± {noise:,.0f} rows. :orange[{mark}]")
             about = {"column": escape(target), "value": escape(schema[target].labels[rarest]), "mark": say(REAL_DATA)}
             st.markdown(say(words, n=float(f"{counts[rarest]:.2g}"), noise=float(f"{noise:.2g}"), **about))
 
@@ -95,7 +96,7 @@ def draw_learners(page: str, shown: ShownRelease, target: str) -> None:
     metric = "accuracy"
     if column_shares(shown, target)["real"].min() < RARE_CLASS:
         metric = "balanced_accuracy"
-        markdown("One class has below 10 % of rows, so accuracy is balanced: the mean share found of each class.")
+        markdown("One class has below 10 % of rows, so accuracy is balanced: the mean share predicted right per class.")
     known = frame["model"] != MAJORITY
     majority = float(frame.loc[~known, metric].iloc[0])
     real(charts.accuracy, frame, of=known, majority=majority, metric=metric)

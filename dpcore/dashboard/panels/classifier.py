@@ -40,7 +40,7 @@ def draw_scores(page: str, shown: ShownRelease) -> None:
 
 def compared_classifiers(page: str, shown: ShownRelease) -> ComparisonFrames | None:
     """Compare the classifiers once per release, in the background; None until that is finished."""
-    return jobs.late_value(page, shown, "compared", phrase("Comparing"), partial(compare_classifiers, shown))
+    return jobs.late_value(page, shown, "compared", phrase("Testing classifiers"), partial(compare_classifiers, shown))
 
 
 def accuracy_charts(page: str, shown: ShownRelease) -> list[tuple[Any, pd.DataFrame]] | None:
@@ -59,7 +59,7 @@ def draw_redraws(page: str, shown: ShownRelease) -> None:
     if len(shown.data.test_sample):
         redraw.draw_redraws(page, shown)
     else:
-        st.info(say("Runs are compared by accuracy, which needs test rows: choose them on Data."))
+        st.info(say("Runs are compared by accuracy, which needs test rows. Choose their share on Data."))
 
 
 def compare_classifiers(shown: ShownRelease, progress: Progress) -> ComparisonFrames:

@@ -87,12 +87,15 @@ def describe_limit(release: Release) -> str:
 
 
 def limit_points(epsilon: float) -> str:
-    """Return the most that an attack can gain, in percentage points, rounded up."""
+    """Return the most that an attack can gain at this epsilon, in percentage points, rounded up."""
     return f"{math.ceil(1000 * math.tanh(epsilon / 2) - 1e-9) / 10:g}"
 
 
 def draw_result(found: pd.Series) -> None:
-    """Draw how often the attack guessed right, and its gain beside the limit."""
+    """Draw how often the attack guessed right, and its gain beside the limit.
+
+    `found` is the line of `disclosure.try_in_out` for this attack.
+    """
     bound = found["epsilon_bound"]
     texts = {
         say("Guessed right if the row took part"): f"{found['correct_in']:.1%}",

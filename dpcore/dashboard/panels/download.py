@@ -37,11 +37,11 @@ def draw_download(page: str, shown: ShownRelease) -> None:
     reports = artifact.reports
     if reports is not None and reports.truthful_questions:
         names = escape(", ".join(name for family in reports.truthful_questions for name in family))
-        markdown("The model holds noiseless figures of true answers of {names}.", names=names)
+        markdown("The model holds noiseless figures of true answers about {names}.", names=names)
     elif not isinstance(artifact, Model):
         markdown("No real row is copied, though a synthetic row may coincide with a real one.")
     if reports is not None and release.table_of_reports is None:
-        markdown("The zip lacks the table of randomized reports, which reveals true answers with its rules or seed.")
+        markdown("The zip lacks the randomized reports: with the randomizers or seed, they reveal true answers.")
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
     with others:
@@ -78,7 +78,10 @@ def draw_download(page: str, shown: ShownRelease) -> None:
 
 
 def make_html_report(page: str, shown: ShownRelease, *, real: bool) -> Report | None:
-    """Return the HTML report, made once per release and choice; None until it is computed."""
+    """Return the HTML report, made once per release and choice; None until it is computed.
+
+    `real` is the user's choice: whether the report has comparisons with real rows.
+    """
     if real:
         html_report = phrase("{mark}. The report and its zip now have comparisons with real rows.")
         st.error(say(html_report, mark=say(REAL_DATA)), icon=WARNING)
@@ -94,14 +97,17 @@ def make_html_report(page: str, shown: ShownRelease, *, real: bool) -> Report | 
 
 
 def file_button(key: str, label: str, data: str | bytes, file: str, **style: Any) -> None:
-    """Draw a download button for one file, which does not rerun the page."""
+    """Draw a download button for one file, which does not rerun the page.
+
+    `data` are the contents of the file, and `file` is its name.
+    """
     style |= {"on_click": "ignore", "icon": ":material/download:", "key": key}
     mime = guess_type(file)[0] or "application/octet-stream"  # as text, a browser may rename it
     st.download_button(label, data, file, mime, **style)
 
 
 def draw_card(shown: ShownRelease) -> None:
-    """Draw the release card: lists of what was released, its guarantee, limits and open ends.
+    """Draw the release card: what was released, its guarantee, its limits, what is not protected.
 
     The zip holds the same card in English.
     """

@@ -7,7 +7,7 @@ from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import phrase, say
 from dpcore.text import TENTHS, number, odds, percent
 
-PERSON, DAY = phrase("a person; homes have 2.47 more"), phrase("what a user does on one day")
+PERSON, DAY = phrase("a person; epsilon 2.47 more for homes"), phrase("what a user does on one day")
 # Who, what for, epsilon, what it protects.
 IN_USE = (
     (phrase("US Census Bureau"), phrase("Counts for drawing districts, 2020"), "17.14", PERSON),
@@ -19,13 +19,16 @@ IN_USE = (
 
 
 def draw_answers(epsilon: float) -> None:
-    """Draw both questions with their answers, in expanders."""
+    """Draw two questions with their answers: what a good epsilon is, and persons with two rows.
+
+    `epsilon` is that of one row, for the second answer.
+    """
     with st.expander(say("Is 1 a good epsilon? What do others use?")):
         markdown(
             "No number is good for every purpose: ask how sure someone can become. Dwork (2008) "
             "thought of **0.01, 0.1, or in some cases 0.7 or 1.1**. Ponomareva and others (2023) "
             "call **up to 1 strong** and up to 10 reasonable. **What is protected differs**: "
-            "thirty days can cost up to thirty times one."
+            "thirty days can cost up to thirty times the epsilon of one day."
         )
         names = [say("who"), say("what for"), say("epsilon"), say("what it protects")]
         found = pd.DataFrame([[say(cell) for cell in row] for row in IN_USE], columns=names)

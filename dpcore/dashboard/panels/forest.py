@@ -56,13 +56,19 @@ def draw_tree(page: str, shown: ShownRelease) -> None:
 
 
 def draw_largest_groups(groups: pd.DataFrame) -> None:
-    """Draw a table of the generalized rows with the largest counts."""
+    """Draw a table of the generalized rows with the largest counts.
+
+    `groups` has one line for each generalized row; its last column is the count.
+    """
     title = say("The largest of {groups:,} groups that are not empty", groups=len(groups))
     panels.draw_table(groups.nlargest(LARGEST, groups.columns[-1]), title)
 
 
 def draw_budget(shown: ShownRelease, found: Forest) -> None:
-    """Draw the epsilon of levels and purposes, and how the trees' losses compose to the run's."""
+    """Draw the epsilon of levels and purposes, and how the trees' losses compose to the run's.
+
+    `found` is the released forest.
+    """
     ledger, parameters = shown.release.ledger, shown.release.parameters
     if math.isinf(ledger.epsilon_claimed):
         st.info(say("No query was answered with noise, so no epsilon can be proved."))
@@ -93,10 +99,14 @@ def draw_budget(shown: ShownRelease, found: Forest) -> None:
 
 
 def epsilon_table(ledger: Ledger) -> pd.DataFrame:
-    """Return the epsilons of the whole run and of its nested parts, down to one tree."""
+    """Return the epsilons of the whole run and of its nested parts, down to one tree.
+
+    Each line has a part's name, its claimed epsilon, and its bound, or the nominal epsilon if the
+    guarantee is void.
+    """
     way = forest_frames.path_to_entries(ledger)
     names = [say("all trees together"), *(part.name for part in way[1:])]
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
     rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]
     text = say("nominal (noise only)") if ledger.guarantee_void else say("can cost up to")
-    return pd.DataFrame(rows, columns=[say("account"), say("claimed"), text])
+    return pd.DataFrame(rows, columns=[say("part of the run"), say("claimed"), text])

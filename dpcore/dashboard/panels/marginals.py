@@ -32,14 +32,21 @@ def draw_marginals(page: str, shown: ShownRelease) -> None:
 
 
 def choose_worst_first(label: str, key: str, frame: pd.DataFrame) -> str:
-    """Draw a choice among columns or pairs, the worst first; return its name."""
+    """Draw a choice among columns or pairs, the worst first; return its name.
+
+    `frame` has the names (`attributes`) and their total variation distances (`avd`).
+    """
     names = list(frame.sort_values("avd", ascending=False)["attributes"])
     style: Any = {"usual": names[0], "label_visibility": "collapsed"}
     return str(lasting(st.selectbox, label, key, names, **style))
 
 
 def draw_mean_distance(frame: pd.DataFrame, of: str) -> None:
-    """Draw the mean total variation distance of marginals, beside that of a fresh real sample."""
+    """Draw the mean total variation distance of marginals, beside that of a fresh real sample.
+
+    `frame` has a line for each marginal, with the distance of the release (`avd`) and of a sample
+    (`floor`). `of` says in words which marginals they are.
+    """
     markdown(
         "Mean total variation distance of {of}: **{mean:.3f}**; of a fresh real sample: {floor:.3f} ({mark}).",
         of=of,
@@ -80,7 +87,10 @@ def classifier_marginals(page: str, shown: ShownRelease) -> tuple[Statistics, pd
 
 
 def draw_counts(frame: Statistics, name: str) -> None:
-    """Draw one column's shares in a classifier's released counts, beside those in the real rows."""
+    """Draw one column's shares in a classifier's released counts, beside those in the real rows.
+
+    `frame` has the shares of all columns, and `name` is the column.
+    """
     chosen = frame[frame["attributes"] == name].drop(columns="attributes")
     real(charts.marginal, chosen, column=name, released=say("released"))
 

@@ -46,7 +46,7 @@ class FigureRuns:
 def draw_figures(page: str, data: Dataset, paper: str) -> None:
     """Draw the figures of one paper, on one of its data sets or on the data in use.
 
-    `page` is the beginning of all widgets' keys.
+    `paper` is the number of the paper, such as "000". `page` is the beginning of all widgets' keys.
     """
     own = {data.name: data} if data.in_memory else {}
     sets = own | read_published(paper) | own
@@ -104,7 +104,10 @@ def run_figure(runs: FigureRuns, spending: Spending, figure: Figure, data: Datas
 
 
 def draw_figure(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
-    """Draw a figure's charts, the choices among them, and the verdicts on the paper's claims."""
+    """Draw a figure's charts, the choices among them, and the verdicts on the paper's claims.
+
+    `frame` has the measures of all finished runs.
+    """
     areas = st.columns(max(len(figure.choices), 1))
     chosen = {
         name: segmented_choice(say(one["label"]), f"{name}.{paper}", one["options"], area)

@@ -69,7 +69,7 @@ def predict_rows(page: str, model: Model) -> None:
     markdown("**All rows of a file**")
     needed = [(one.name, describe_allowed(one)) for one in model.schema if one.name != model.target]
     with st.expander(say("What the file must hold: {n:,} columns", n=len(needed))):
-        st.dataframe(pd.DataFrame(needed, columns=[say("column"), say("allowed")]), hide_index=True)
+        st.dataframe(pd.DataFrame(needed, columns=[say("column"), say("allowed values")]), hide_index=True)
     label = say("Rows to predict: {kinds}, also compressed", kinds=", ".join(TABLE_FORMATS))
     note = say("The file is read into the memory of this server, and written nowhere.")
     file = housekeeping.uploader(label, key=f"{page}.rows", help=note)
@@ -94,7 +94,10 @@ def describe_allowed(column: Column) -> str:
 
 
 def draw_answers(page: str, found: FilePredictions) -> None:
-    """Draw the counts of predicted classes, the first rows, and a download of all predictions."""
+    """Draw the counts of predicted classes, the first rows, and a download of all predictions.
+
+    `found` has the predictions for one file.
+    """
     rows, model = found.rows, found.model
     name, target = rows.columns[-2], model.target
     markdown(
@@ -119,7 +122,7 @@ def draw_answers(page: str, found: FilePredictions) -> None:
     file_button(key, say("Download the predictions"), table, "predictions.csv", type="primary")
     if escapes := spreadsheet_safe(rows)[1]:
         caption(
-            "{cells:,} cells that a spreadsheet would run begin with an apostrophe in the CSV.",
+            "{cells:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.",
             cells=escapes,
         )
     first = rows.head(FIRST)
@@ -127,6 +130,6 @@ def draw_answers(page: str, found: FilePredictions) -> None:
     st.dataframe(first, hide_index=True, key=f"{page}.predicted_rows")
     caption(
         "The first {n:,} rows. Probabilities are the model's own: naive Bayes is often far too "
-        "sure, and among trees that vote, the winning class may have a small one.",
+        "sure, and among trees that vote, the winning class may have a small probability.",
         n=len(first),
     )

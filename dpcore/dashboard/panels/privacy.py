@@ -56,7 +56,7 @@ def draw_epsilon(shown: ShownRelease) -> None:
         caption("The source claims more than is proven: some queries can cost less than it charges.")
     if ledger.guarantee_void:
         nominal = limit(ledger.epsilon_nominal)
-        caption("Nominal (noise only): {epsilon}. Its shares below are no bound.", epsilon=nominal)
+        caption("Nominal epsilon (noise only): {epsilon}. The shares below are no bound.", epsilon=nominal)
     if ledger.delta:
         rho = say("Privacy losses add up in rho (zCDP): {rho} in all.", rho=number(round_up(ledger.totals.nominal)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")

@@ -77,9 +77,10 @@ def draw_redraws(
 
 @dataclass
 class RedrawStudy(Study):
-    """Repeated runs of a release's method, measured by `read` and `measure`.
+    """Repeated runs of a release's method. The first failure ends all runs.
 
-    The first failure ends all runs.
+    `read` measures the synthetic rows or the fitted classifier of each run. `measure`, if given,
+    computes further measures of the fitted method, which are collected in `frames`.
     """
 
     read: Callable[[Any], pd.DataFrame] = pd.DataFrame
@@ -105,8 +106,8 @@ def run_redraws(
 ) -> None:
     """Run the release's method 20 more times, and store all measures with the release.
 
-    Every run is charged. After a cancellation, the finished runs are stored unless earlier ones are
-    more.
+    Every run is charged. `measure` computes further measures of each fitted method. After a
+    cancellation, the finished runs are stored unless an earlier call finished more runs.
     """
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
@@ -138,8 +139,9 @@ def class_column(release: Release) -> str | None:
 def release_measures(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
     """Return the measures of a release: a model's accuracies, or the distances of synthetic rows.
 
-    Rows also have the accuracy of a classifier that learns from them. The columns are `metric` and
-    `value`.
+    `made` is what one run of the release's method made: a classifier, or synthetic rows. `real`
+    evaluates it on the real rows. Rows also have the accuracy of a classifier that learns from
+    them. The columns are `metric` and `value`.
     """
     target, found = class_column(release), {}
     if isinstance(release.artifact, Model):

@@ -28,7 +28,7 @@ from dpcore.text import limit
 MOST_VALUES = 8  # values of the drawn column; all other values are one
 FIRST = 8  # rows
 FEWER = phrase(
-    "This release estimates {rows:,.0f} rows; {made:,} were made. If your data have far fewer, "
+    "This release estimates {rows:,.0f} rows; {made:,} rows were made. If your data have far fewer, "
     "the release is mostly noise: raise epsilon, or declare the most rows that there may be."
 )
 
@@ -106,7 +106,8 @@ def epsilon_tile(shown: ShownRelease) -> Tile:
 def draw_worst_column(shown: ShownRelease, worst: pd.DataFrame) -> None:
     """Draw the column that is furthest off, released beside real.
 
-    After another run, the column of the previous run is drawn, to be compared.
+    `worst` has the total variation distances of all columns. After another run, the column of the
+    previous run is drawn, to be compared.
     """
     off = worst.set_index("attributes")["avd"] * 100
     name = last = str(off.idxmax())

@@ -17,7 +17,11 @@ Tile = tuple[str, str, str]  # label, value, and what it means
 
 
 def verdict_tiles(found: Fidelity) -> list[Tile]:
-    """Return tiles for close columns, kept relations, and the group that is served worst."""
+    """Return tiles for close columns, kept relations, and the group that is served worst.
+
+    A relation is the dependence of two columns. A group is the rows with one value of a column; it
+    is served worst if its other columns are furthest from the real ones.
+    """
     held = f"{found.ties - len(found.lost_ties):,}/{found.ties:,}" if found.ties else say("no related pairs")
     tiles = [
         close_columns_tile(found.close_columns, found.columns),
@@ -25,14 +29,17 @@ def verdict_tiles(found: Fidelity) -> list[Tile]:
     ]
     if found.worst is not None and found.largest is not None and found.worst.distance >= LEAST:
         group = f"{escape(found.worst.column)} = {escape(str(found.worst.value))}"
-        tiles.append((say("⚠ Served worst"), group, describe_served_worst(found.worst, found.largest)))
+        tiles.append((say("⚠ Worst-served group"), group, describe_served_worst(found.worst, found.largest)))
     return tiles
 
 
 def close_columns_tile(close: int, columns: int) -> Tile:
-    """Return a tile for the number of columns that are close to the real ones."""
-    text = say("Columns within {points:.0f} points of the real shares, and no median far off.", points=100 * CLOSE)
-    return say("⚠ Columns close"), f"{close:,}/{columns:,}", text
+    """Return a tile for the number of columns that are close to the real ones.
+
+    `close` of all `columns` are close.
+    """
+    text = say("Columns off by at most {points:.0f} percentage points, and no median far off.", points=100 * CLOSE)
+    return say("⚠ Close columns"), f"{close:,}/{columns:,}", text
 
 
 def column_names(found: Sequence[Center]) -> str:
@@ -58,12 +65,16 @@ def describe_lost_relations(found: Fidelity) -> str:
 
 
 def describe_served_worst(worst: Group, largest: Group) -> str:
-    """Return sentences: how far off the worst group's rows are, and those of the largest group."""
+    """Return sentences: how far off the worst group's rows are, and those of the largest group.
+
+    A group is the rows with one value of a column. Off are the shares of values in its other
+    columns.
+    """
     text = phrase(
         "Rows with this value ({share:.1%} of all): their shares in other columns are off by "
         "{points:.0f} points on average. The largest group, {largest}: by {others:.0f}."
     )
     if worst.distance == 1:
-        text = phrase("Rows with this value ({share:.1%} of all) are missing.")
+        text = phrase("Rows with this value ({share:.1%} of all) are missing from the release.")
     of = {"largest": escape(largest.value), "others": 100 * largest.distance}
     return say(text, share=worst.share, points=100 * worst.distance, **of)
