@@ -66,9 +66,9 @@ class Channel(ABC):
     mechanism: str
     """Name of the mechanism in the ledger."""
     epsilon: Epsilon
-    """The local epsilon; infinite if the ratio of two answers' report probabilities has no bound."""
+    """The local epsilon; infinite if two answers' report probabilities have no bounded ratio."""
     arguments: dict[str, Any]
-    """Arguments that make the channel again, besides its size: JSON-ready, epsilon as a fraction."""
+    """Arguments that make the channel again, without its size: JSON-ready, epsilon as fraction."""
 
     @property
     def rule(self) -> dict[str, Any]:

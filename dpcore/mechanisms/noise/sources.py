@@ -112,7 +112,7 @@ class Noise(ABC):
         return add_noise(tables, drawn)
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
-        """Return the approximate standard deviations of K-norm noise, by number of histogram cells."""
+        """Return approximate standard deviations of K-norm noise, by number of histogram cells."""
         return histograms.spreads(sizes, factor, public_total=public_total)
 
     def _randbelow(self, bound: int) -> int:
@@ -412,7 +412,7 @@ class NoiselessLimit(Noiseless, NumpyNoise):
 
 
 class NoNoise(Noiseless):
-    """Noiseless answers, and the first of the best candidates: for the non-private baseline only."""
+    """Noiseless answers, and the first of the best candidates; for the non-private baseline."""
 
     def select(self, scores: Floats, factor: float) -> Ints:
         """Return the index of the largest score along the last axis; the first of equal ones."""
