@@ -243,7 +243,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         self.released_codes_ = self._assemble(schema, queries, labels)
 
     def _noiseless_scores(self, table: PrivateTable, queries: Codes, reason: str, claimed: float) -> Floats:
-        """Return the scores q of uniform rows by noiseless counts, shape (S, n_classes). Not private.
+        """Return scores q of uniform rows by noiseless counts, shape (S, n_classes). Not private.
 
         Minus infinity is replaced by a finite number that is low enough.
         """
