@@ -141,8 +141,7 @@ def make_case(estimator: PrivateEstimator, chosen: OwnRow, data: Dataset) -> Cas
 
 def draw_values(data: Dataset, chosen: OwnRow) -> None:
     """Draw a table of the chosen person's values in world A and in world B; it has no download."""
-    rows = data.train_sample[list(data.schema.names)]
-    people = rows.iloc[[chosen.row - 1, chosen.replacement - 1]]
+    people = data.train_sample[list(data.schema.names)].iloc[[chosen.row - 1, chosen.replacement - 1]]
     shown = people.map(lambda value: escape(str(value))).T
     shown.columns = [say("World A"), say("World B")]
     if chosen.relation == "add_remove":
