@@ -67,7 +67,7 @@ def bootstrap_loss(epsilon: Epsilon, relation: Relation, rows: int) -> Epsilon:
         return exact(float(-1 + np.logaddexp(x, log_expm1 - x)))
     if x > LARGEST:
         return exact(max(rows, 1) * x)
-    from scipy.special import logsumexp  # imported late: ledgers rarely need them, and they load slowly
+    from scipy.special import logsumexp  # imported late: rarely needed, and slow to load
     from scipy.stats import binom
 
     k = np.arange(min(max(rows, 1), 40 * math.ceil(math.exp(x)) + 200) + 1)

@@ -153,7 +153,7 @@ class PrivacyMeasure:
 
     @property
     def allocation_power(self) -> float:
-        """Power for dividing a budget: shares in proportion to error^power minimize the total error.
+        """Power to divide a budget: shares in proportion to error^power minimize the total error.
 
         The errors are those under equal shares.
         """

@@ -40,7 +40,7 @@ class Case:
 
     key: str  # stable and unique: method, mode and attacked release
     name: str  # title in a menu
-    # Sentences about the two data sets, the attacker's statistic, and why it separates them or cannot
+    # Sentences about the two data sets, the attacker's statistic, and why it separates them or not
     tale: tuple[str, ...]
     schema: Schema
     pair: tuple[pd.DataFrame, pd.DataFrame]  # neighbors under the estimator's relation
@@ -98,7 +98,7 @@ class PairRuns:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether the claimed epsilon fails or stays open; None without a finite claimed epsilon."""
+        """Whether the claimed epsilon fails or stays open; None without a finite claim."""
         if not np.isfinite(self.result.epsilon_claimed):
             return None
         return Verdict.FAILS if self.result.refutes_claim else Verdict.OPEN

@@ -201,7 +201,7 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
 
 
 def _asides(data: pd.DataFrame) -> pd.Series:
-    """Return the horizontal offset of each line in pixels, so that marks at one x do not overlap."""
+    """Return each line's horizontal offset in pixels, so that marks at one x do not overlap."""
     position = data.groupby(["series", "mode"], sort=False).ngroup()
     gap = min(6.0, (12 if _banded(data) else 20) / max(1, position.max())) if len(data) else 0.0
     return gap * (position - position.max() / 2)

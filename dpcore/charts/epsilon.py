@@ -294,11 +294,8 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
         _onward(plot(ends[ends["endless"]], "stop", "row", lanes)),
     ]
     sums = {name: limit(frame[column].fillna(math.inf).sum()) for column, name in called.items()}
-    said = (
-        say("epsilon {epsilon}", epsilon=sums[say(CLAIM)])
-        if same
-        else ", ".join(starmap(_labeled_epsilon, sums.items()))
-    )
+    each = ", ".join(starmap(_labeled_epsilon, sums.items()))
+    said = say("epsilon {epsilon}", epsilon=sums[say(CLAIM)]) if same else each
     height = alt.Step(22 if len(which) > 1 else 34)
     return present(layers, "forest_budget", {"endless": endless.any()}, title=title, sums=said, height=height)
 

@@ -71,7 +71,7 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
 
 
 def _parent_of_all(count: int, links: Links) -> list[int]:
-    """Return the nodes that are parents of all others, if there are several others; mostly a class."""
+    """Return the nodes that are parents of all others, if there are several; mostly a class."""
     below = [parent for parent, _ in links]
     return [node for node in dict.fromkeys(below) if below.count(node) == count - 1 >= FEWEST]
 
@@ -214,7 +214,7 @@ def _upright(path: Sequence[Point], rise: float) -> list[Point]:
 
 
 def _heads(plot: Plot, paths: list[tuple[int, Any]], radius: Any, area: int, **look: Any) -> Any:
-    """Draw an arrow head at the end of each path, just outside the node, in the path's direction."""
+    """Draw an arrow head at each path's end, just outside the node, in the path's direction."""
     rows = [(node, *way[-1], way[-2][1] < way[-1][1], radius[node] + area**0.5 / 2) for node, way in paths]
     data = pd.DataFrame(rows, columns=["node", "x", "y", "down", "gap"])
     turn: Any = {"angle": alt.ExprRef("datum.down ? 180 : 0")}

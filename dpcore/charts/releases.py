@@ -498,9 +498,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     nothing = pd.DataFrame(columns=["metric", "label", "value"])
     known = tidy(nothing if references is None else references, [], ["value"], said=["metric", "label"]).dropna()
     known = known[known["metric"].isin(metrics)].reset_index(drop=True)
-    known["text"] = [
-        f"{label} {format_value(value)}" for label, value in zip(known["label"], known["value"], strict=True)
-    ]
+    known["text"] = [*map("{} {}".format, known["label"], map(format_value, known["value"]))]
     names = pd.DataFrame({"metric": metrics, "text": [_spread(data, metric, format_value) for metric in metrics]})
     look: Any = {"align": "left", "dy": 14 - ROW / 2, "fontWeight": "bold"}
     look["fontSize"] = alt.ExprRef("width < 400 ? 11 : 15")  # whole in a phone's chart
@@ -516,7 +514,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
 
 
 def _spread(data: pd.DataFrame, metric: str, shown: Callable[[float], str]) -> str:
-    """Return a text: a metric, its value in the release shown, and the range of the repeated runs."""
+    """Return a text: a metric, its value in the release shown, and the range of repeated runs."""
     own = data[data["metric"] == metric].set_index("which")["value"]
     here, rest = own[own.index == say(HERE)].map(shown), own[own.index == say(OTHERS)]
     others = say("no others")

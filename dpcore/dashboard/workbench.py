@@ -85,8 +85,7 @@ class Workbench:
             st.fragment(self.settings)(data)
         jobs.finish_in_page(self.page)
         void_guarantee.record_agreement(self.page, "run", data)
-        working = jobs.run(title, self.page, self.release(data), area=area)
-        if not working:
+        if not jobs.run(title, self.page, self.release(data), area=area):
             with area.container():
                 controls.run_button(self.page, data)
         shown: ShownRelease | None = session.current_release(self.page)

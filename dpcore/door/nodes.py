@@ -158,7 +158,7 @@ class PrivateNodes:
         share = exact(epsilon) / len(positions)
         for position in positions:
             column = self._records.attributes[position].column
-            # With `one_by_one`, a column's share is divided evenly among the cells of both marginals.
+            # With `one_by_one`, a column's share is split evenly among the cells of both marginals.
             cells = (column.size, column.size * self._records.classes) if one_by_one else (1, 1)
             spent = [share * part / sum(cells) for part in cells]
             label, table = f"{name}: {column.name}", self._rows.tables

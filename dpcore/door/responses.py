@@ -98,7 +98,7 @@ def describe_clique(clique: Item) -> str:
 def draw_reports(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) -> Reports:
     """Return the randomized reports of all rows.
 
-    Each row answers `questions.n_optional` of the optional queries, chosen at random, and all others.
+    Each row answers `questions.n_optional` optional queries, chosen at random, and all others.
     """
     people, optional = len(rows), questions.optional
     chosen: dict[Item, Ints] = {}

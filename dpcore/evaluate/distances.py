@@ -523,11 +523,9 @@ def fidelity(
     wrong = {center.column for center in distant}
     alone = [total_variation(p / n[0], q / n[1]) for p, q in tables(columns, *rows)]
     alone = [1.0 if names[j] in wrong else far for (j,), far in zip(columns, alone, strict=True)]
-    pairs: list[float] = []
-    ties: list[Tie] = []
-    within: dict[int, list[Floats]] = {}
+    pairs, ties = list[float](), list[Tie]()
+    within, shares = dict[int, list[Floats]](), dict[int, Floats]()
     grouped = {j for j, column in enumerate(schema) if not column.numeric and 1 < column.size <= GROUPS}
-    shares: dict[int, Floats] = {}
     for (a, b), counted_pair in zip(chosen, tables(chosen, *rows), strict=True):
         p, q = (each / many for each, many in zip(counted_pair, n, strict=True))
         pairs.append(total_variation(p, q))

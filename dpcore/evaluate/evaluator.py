@@ -194,10 +194,8 @@ class Evaluator:
 
     def assess_model(self, model: PredictFunction, target: str) -> Assessment:
         """Score a model's predicted classes of the test rows."""
-        schema = self.data.schema
-        return assess_probabilities(
-            model(self.data.test_sample), self.test[:, schema.index(target)], schema[target].size
-        )
+        schema, found = self.data.schema, model(self.data.test_sample)
+        return assess_probabilities(found, self.test[:, schema.index(target)], schema[target].size)
 
     def fit_true_naive_bayes(self, target: str, schema: Schema, *, normal: bool) -> NonPrivateNaiveBayes:
         """Fit naive Bayes to the true rows; numbers are normally distributed, or binned."""
@@ -269,7 +267,7 @@ class Evaluator:
         return fidelity(self.rows, released, self.data.schema, distant=distant)
 
     def centers(self, released: TableLike) -> tuple[Center, ...]:
-        """Compare means and medians of released and training rows; empty if only codes are given."""
+        """Compare means and medians of released and training rows; empty if given only codes."""
         rows, schema = self.data.train_sample, self.data.schema
         return centers(rows, released, schema) if isinstance(released, pd.DataFrame) else ()
 

@@ -66,7 +66,7 @@ def range_answers(release: Synthesizer | pd.DataFrame, queries: Sequence[RangeQu
 
 
 def true_answers(rows: Rows, schema: Schema, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
-    """Count the rows that each query matches, shape (len(queries),); rows are read block by block."""
+    """Count the rows that each query matches, shape (len(queries),); rows are read in blocks."""
     truth = np.zeros(len(queries), dtype=np.int64)
     for block in rows.blocks(range(len(schema))):
         truth += count_matches(np.column_stack(block), schema, queries)

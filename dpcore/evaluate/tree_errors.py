@@ -148,7 +148,7 @@ def column_shares(model: Bayes, data: Dataset) -> ColumnShares:
 
 
 def bin_shares(model: Bayes, name: str) -> Floats:
-    """Return the probabilities of a column's bins by class, from the model's means and variances."""
+    """Return the probabilities of a column's bins by class, from a model's means and variances."""
     column, moments = model.schema[name], model.normals[name]
     edges = np.array([-np.inf, *column.edges[1:-1], np.inf])
     shares = np.zeros((len(moments), column.size))

@@ -300,7 +300,7 @@ def parameters_of(method: Method) -> dict[str, Any]:
 
 
 def method_of(raw: Any) -> Method:
-    """Return the unfitted method that `parameters_of` wrote; it checks its parameters when fitted."""
+    """Return the unfitted method that `parameters_of` wrote; it checks parameters when fitted."""
     kind: Any = METHODS.get(LABELS.get(raw["method"], raw["method"]))
     if kind is None:
         raise ParameterError(

@@ -397,8 +397,5 @@ def values_of(document: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError
     if not (values["epsilon_claimed"] >= 0 and values["epsilon_bound"] >= 0):
         raise ValueError
-    now = {
-        "mode": VALUES["mode"].get(values["mode"], values["mode"]),
-        "method": LABELS.get(values["method"], values["method"]),
-    }
-    return values | now
+    mode, method = values["mode"], values["method"]
+    return values | {"mode": VALUES["mode"].get(mode, mode), "method": LABELS.get(method, method)}

@@ -243,8 +243,7 @@ def read_reports(table: str | PathLike[str] | bytes, name: str, header: Sequence
 
 def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
     """Return the questionnaire's reports from a table with a row per person."""
-    values: dict[Item, NDArray[Any]] = {}
-    chosen: dict[Item, Ints] = {}
+    values, chosen = dict[Item, NDArray[Any]](), dict[Item, Ints]()
     for question, (family, channel) in enumerate(questionnaire.channels.items(), 1):
         cells = frame.iloc[:, question]
         said = cells.dropna().map(as_text)
@@ -259,9 +258,7 @@ def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
             else:
                 values[family] = numbers(said, channel)
         except (ValueError, LookupError):
-            raise DataError(
-                f"A cell of {frame.columns[question]!r} is no report that its rule can make.", MEND
-            ) from None
+            raise DataError(f"A cell of {cells.name!r} is no report that its rule can make.", MEND) from None
     return replace(questionnaire, people=len(frame), values=values, respondents=chosen)
 
 

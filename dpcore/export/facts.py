@@ -293,7 +293,7 @@ class NoisyTable(NamedTuple):
     noise: Spread
 
     def variance(self, column: str, declared: Mapping[str, int]) -> float:
-        """The variance of the noise on a value of a column; infinite if values are not told apart."""
+        """The variance of the noise on a value of a column; infinite if values are alike."""
         if column not in self.strata and self.sizes.get(column, 0) < declared[column]:
             return math.inf
         size, parts = self.sizes.get(column, 1), math.prod(declared[name] for name in self.strata if name != column)

@@ -84,14 +84,13 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
     begins = costs if known.void else columns if isinstance(artifact, SyntheticRows) else [*released, *columns]
     rows = artifact.synthetic.iloc[:FIRST, :MOST_COLUMNS] if isinstance(artifact, SyntheticRows) else pd.DataFrame()
     entries = entries_of(release)
+    missing = missing_package("vl_convert", "Tables stand here in place of charts: drawing them")
     html = render(
         "report.html",
         title=known.title,
         facts=known,
         mark=REAL_DATA,
-        undrawn=""
-        if drawn
-        else " ".join(missing_package("vl_convert", "Tables stand here in place of charts: drawing them")),
+        undrawn="" if drawn else " ".join(missing),
         first=begins[0],
         released=[one for one in released if one is not begins[0]],
         columns=[one for one in columns if one is not begins[0]],
@@ -170,7 +169,7 @@ def tables_of(bayes: Bayes) -> list[str]:
         else:
             frame = pd.DataFrame(bayes.normals[name], columns=["mean", "variance"])
             frame.insert(0, bayes.target, classes)
-            shown = table(frame, epsilons=())  # a column has the name of the class, which may be any
+            shown = table(frame, epsilons=())  # a column has the class's name, which may be any
             found.append(part("figure", part("caption", f"{name}: normal by class") + shown))
     return found
 

@@ -66,9 +66,9 @@ class Channel(ABC):
     mechanism: str
     """Name of the mechanism in the ledger."""
     epsilon: Epsilon
-    """The local epsilon; infinite if the ratio of two answers' report probabilities has no bound."""
+    """The local epsilon; infinite if two answers' report probabilities have no bounded ratio."""
     arguments: dict[str, Any]
-    """Arguments that make the channel again, besides its size: JSON-ready, epsilon as a fraction."""
+    """Arguments that make the channel again, without its size: JSON-ready, epsilon as fraction."""
 
     @property
     def rule(self) -> dict[str, Any]:
@@ -299,8 +299,8 @@ class ERRPH(KeepOrDraw):
         epsilon: Epsilon | None = None,
     ) -> None:
         self.size = check_size(size)
-        if epsilon is not None:
-            if p0 is not None or others is not None:
+        if p0 is None or epsilon is not None:
+            if epsilon is None or p0 is not None or others is not None:
                 raise ParameterError(*P0_OR_EPSILON)
             self.epsilon = exact(epsilon)
             self.arguments = {"epsilon": str(self.epsilon)}
@@ -308,8 +308,6 @@ class ERRPH(KeepOrDraw):
             self.p0 = max(1 - size * lie, 0.0)
             self.base = np.full(size, lie if self.p0 else 1 / size)
             return
-        if p0 is None:
-            raise ParameterError(*P0_OR_EPSILON)
         self.p0 = check_probability("p0", p0)
         self.arguments = {"p0": self.p0} | ({} if others is None else {"others": [*map(float, others)]})
         self.base = np.full(size, (1 - p0) / size) if others is None else np.array(others, float)
@@ -517,9 +515,8 @@ class OLH(CategoryChannel):
 
     def report(self, codes: NDArray[Any], uniforms: UniformDraws) -> NDArray[Any]:
         """Randomize codes to reports of shape (n, 3): a, b and the reported hash."""
-        n = len(codes)
-        a = 1 + np.floor(uniforms(n) * (PRIME - 1)).astype(np.int64)
-        b = np.floor(uniforms(n) * PRIME).astype(np.int64)
+        a = 1 + np.floor(uniforms(len(codes)) * (PRIME - 1)).astype(np.int64)
+        b = np.floor(uniforms(len(codes)) * PRIME).astype(np.int64)
         hashed = (a * codes + b) % PRIME % self.buckets
         return np.stack([a, b, self.inner.report(hashed, uniforms)], axis=1)
 
@@ -547,8 +544,7 @@ class OLH(CategoryChannel):
 
 def best_channel(size: int, epsilon: Epsilon) -> CategoryChannel:
     """Return ERRPH or OUE, whichever estimates rare values with the lower variance."""
-    few = size < 3 * exp(min(float(epsilon), 50.0)) + 2
-    return (ERRPH if few else OUE)(size, epsilon=epsilon)
+    return (ERRPH if size < 3 * exp(min(float(epsilon), 50.0)) + 2 else OUE)(size, epsilon=epsilon)
 
 
 def check_probability(name: str, value: float) -> float:
@@ -777,8 +773,7 @@ class AdditiveNoise(TRR):
         if kind not in ("uniform", "normal") or not 0 <= scale < inf:
             raise ParameterError("`kind` must be uniform or normal; `scale` finite and 0 or more.", "Correct them.")
         self.lower, self.upper, self.kind, self.scale = lower, upper, kind, float(scale)
-        self.epsilon, self.mechanism, self.sets = inf, f"{kind} noise", None
-        self.arguments = {}
+        self.epsilon, self.mechanism, self.sets, self.arguments = inf, f"{kind} noise", None, {}
         self.moments = 1.0, 0.0, 0.0, self.scale**2 / (3 if kind == "uniform" else 1)
 
     def report(self, numbers: Floats, uniforms: UniformDraws, laplace: Callable[..., Floats]) -> Floats:

@@ -446,7 +446,7 @@ class DistanceFromMarginals(Score):
             merges = () if self.merges is None else self.merges[i]
             same = id(expected), *candidates[i], *map(id, merges)
             if same not in found:
-                counts = table if self.merges is None else merged_counts(table, merges, known)
+                counts = merged_counts(table, merges, known)
                 found[same] = float(np.abs(counts.reshape(expected.shape) - expected).sum() / 2)
             distances[i] = found[same]
         scores: Floats = distances - np.multiply(self.penalty, [table.size for table in tables])
@@ -751,10 +751,8 @@ class Specialization(SplitChoice):
         pairs = zip(tables, self.splits, strict=True)
         scores = [score.score_table(sum_by_group(t, groups), relation) for t, (_, groups) in pairs]
         how: dict[str, Any] = {"target": self.target, "classes": self.classes, "table_score": score}
-        for name, low, high in self.intervals or ():
-            split = IntervalSplit(**how, column=name, low=low, high=high)
-            scores += split.values(count, candidates, relation).tolist()
-        return np.array(scores)
+        splits = (IntervalSplit(**how, column=name, low=i, high=j) for name, i, j in self.intervals or ())
+        return np.concatenate([scores, *(split.values(count, candidates, relation) for split in splits)])
 
 
 def sum_by_group(table: Counts, groups: NDArray[np.integer[Any]]) -> Counts:

@@ -247,7 +247,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         self.released_codes_ = self._assemble(schema, queries, labels)
 
     def _noiseless_scores(self, table: PrivateTable, queries: Codes, reason: str, claimed: float) -> Floats:
-        """Return the scores of uniform rows by noiseless counts, shape (S, n_classes). Not private.
+        """Return scores of uniform rows by noiseless counts, shape (S, n_classes). Not private.
 
         A score is the log of the joint probability of a class and the row's other values, up to a
         constant. `queries` are the S rows. The ledger gets `reason` and the `claimed` epsilon.

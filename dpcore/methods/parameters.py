@@ -157,7 +157,7 @@ class Whole(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Parameter):
-    """A number from `minimum` to `maximum`; `open` contains "(" or ")" if that bound is excluded."""
+    """A number from `minimum` to `maximum`; `open` has "(" or ")" if that bound is excluded."""
 
     minimum: float = 0.0
     maximum: float = inf
@@ -460,9 +460,7 @@ def void_reason(method: Any, schema: Schema) -> str:
         return phrase("no guarantee: the schema was inferred from the private rows.")
     if method.random_state is not None:
         return phrase("no guarantee: anyone who knows the seed can subtract the noise.")
-    if method.mode == "published" and not any(
-        one.proof_holds and matches_preset(method, one) for one in method.presets
-    ):
+    if method.mode == "published" and not any(p.proof_holds and matches_preset(method, p) for p in method.presets):
         return phrase("no proof of the published epsilon: the ledger will show what can be proven.")
     return ""
 

@@ -1,4 +1,4 @@
-"""The methods by name, each imported when it is first used, and advice on names that do not exist."""
+"""The methods by name, each imported when it is first used, and advice on unknown names."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches

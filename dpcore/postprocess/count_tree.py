@@ -212,8 +212,7 @@ def node_table(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 
     if most < 1:
         raise ParameterError(f"`most` must be 1 or more; got {most}.", "Allow more nodes.")
     leaves = [sums.astype(int) for sums in tree.tree.sums(np.ones(tree.leaves.size))]
-    shown, above = np.array([top]), np.array([-1])
-    left = np.zeros(1, dtype=int)
+    shown, above, left = np.array([top]), np.array([-1]), np.zeros(1, dtype=int)
     divides, drawn = level_names(tree), 0
     frames: list[pd.DataFrame] = []
     while drawn + len(shown) <= most or not frames:

@@ -41,8 +41,7 @@ def node_table(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame
     kept = every[np.isin(every, top_nodes(every, forest.level, forest.counts, most))]
     shares = forest.probabilities[kept]
     best = shares.argmax(axis=1)
-    labels = forest.schema[forest.target].labels
-    names = forest.schema.names
+    labels, names = forest.schema[forest.target].labels, forest.schema.names
     sides = [branch_texts(forest, index) for index in kept.tolist()]
     return pd.DataFrame(
         {

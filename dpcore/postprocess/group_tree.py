@@ -133,8 +133,8 @@ def fit_group_tree(leaves: Partition, counts: Floats, target: str, *, deviation:
             attribute, classes, tree.threshold, tree.children_left, tree.children_right, strict=True
         )
     ]
-    names = {name for name, _ in attribute}
-    groups = {name: axis.blocks for name, axis in axes.items() if name in names}
+    used = dict(attribute)
+    groups = {name: axis.blocks for name, axis in axes.items() if name in used}
     return GroupTree.from_nodes(schema, target, groups, nodes)
 
 

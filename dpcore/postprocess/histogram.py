@@ -51,16 +51,14 @@ def likely_histogram(
         if len(ends) * len(noisy) <= MOST_CELLS:
             noise = scale * (sqrt(2) if distribution == "laplace" else 1)
             share = max(noise / (noise + total / len(noisy)), 0.5)
-            nearest = (1 - share) * nearest
-            nearest += share * _quantile_counts(noisy, ends, scale, total, n_ordered, distribution)
+            quantiles = _quantiles(noisy, ends, scale, total, n_ordered, distribution)
+            nearest = (1 - share) * nearest + share * quantiles
     found: Floats = nearest + TRACE
     found *= total / found.sum()
     return found
 
 
-def _quantile_counts(
-    noisy: Floats, ends: Floats, scale: float, total: float, n_ordered: int, distribution: NoiseKind = "laplace"
-) -> Floats:
+def _quantiles(noisy: Floats, ends: Floats, scale: float, total: float, n_ordered: int, noise: NoiseKind) -> Floats:
     """Return posterior counts that sum to `total`, shape (values,).
 
     They are one and the same quantile of every count's posterior distribution.
@@ -68,7 +66,7 @@ def _quantile_counts(
     counts = (ends[1:] + ends[:-1]) / 2
     groups = [*_nested_halves(0, n_ordered), *((j, j + 1) for j in range(n_ordered, len(noisy)))]
     off = np.abs(noisy[:, None] - counts) / scale
-    logs_of_noise = -off if distribution == "laplace" else -(off**2) / 2
+    logs_of_noise = -off if noise == "laplace" else -(off**2) / 2
     likelihood = np.cumsum(np.vstack([np.zeros(len(counts)), logs_of_noise]), axis=0)
     beliefs = []
     for shape in SHAPES:
@@ -77,8 +75,8 @@ def _quantile_counts(
         beliefs.append(_Posterior(groups, counts, logs, total, scale))
     evidence = np.array([belief.evidence for belief in beliefs])
     weights = np.exp(evidence - evidence.max())
-    distributions = np.tensordot(weights / weights.sum(), [own.distributions(len(noisy)) for own in beliefs], axes=1)
-    below = np.cumsum(distributions, axis=1)
+    each = [belief.distributions(len(noisy)) for belief in beliefs]
+    below = np.cumsum(np.tensordot(weights / weights.sum(), each, axes=1), axis=1)
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -152,8 +150,7 @@ class _Posterior:
         middle, first, one = self._set_weights(position + 1, logs, means)
         behind, second, other = self._set_weights(middle, logs, means)
         evidence = float(np.logaddexp(whole, first + second))
-        share = float(np.exp(whole - evidence))
-        self._weights[position] = share
+        self._weights[position] = share = float(np.exp(whole - evidence))
         self._weights[position + 1 : behind] *= 1 - share
         return behind, evidence - np.log(2), share * mean + (1 - share) * (one + other)
 

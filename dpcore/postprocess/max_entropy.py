@@ -43,10 +43,10 @@ tuple of positions. Tables of a distribution are shares, which sum to 1.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import gt
 from typing import Any
 
 import numpy as np
@@ -105,12 +105,8 @@ class MaximalEntropy:
         """
         edges = junction_tree.pairs_within(self.cliques) | set(combinations(clique, 2))
         cliques = junction_tree.triangulate(edges, self.sizes)
-        self.targets = [
-            other
-            for other in self.targets
-            if other.clique != clique or any(map(operator.gt, other.table.shape, table.shape))
-        ]
-        self.targets.append(TargetMarginal(clique, list(merges), table))
+        kept = [t for t in self.targets if t.clique != clique or any(map(gt, t.table.shape, table.shape))]
+        self.targets = [*kept, TargetMarginal(clique, list(merges), table)]
         self._set_cliques(cliques, [self.marginal(clique) for clique in cliques])
 
     def refine(self, column: int, within: Floats) -> None:
@@ -166,9 +162,8 @@ class MaximalEntropy:
             if own := (wanted & self._subtree_columns[child]).difference(shared):
                 if (child, own) not in known:
                     table, clique = self._subtree_marginal(child, own.union(shared), known)
-                    separator = marginal_of(self.beliefs[i], self.cliques[i], shared)
-                    given = np.maximum(_align_axes(separator, shared, clique), LEAST)
-                    known[child, own] = table / given, clique
+                    given = _align_axes(marginal_of(*operands[0], shared), shared, clique)
+                    known[child, own] = table / np.maximum(given, LEAST), clique
                 operands.append(known[child, own])
         kept = tuple(dict.fromkeys(j for _, clique in operands for j in clique if j in wanted))
         return _sum_product(operands, kept), kept
@@ -276,8 +271,7 @@ class NoisyTables:
     """Noisy marginals, and the number of rows if it is public."""
 
     def __init__(self, public: float | None) -> None:
-        self.public = public
-        self.rows = float(public or 1)
+        self.public, self.rows = public, float(public or 1)
         self._cells: dict[Clique, Floats] = {}
         self._precision: dict[Clique, Floats] = {}  # of every cell
 
@@ -311,7 +305,7 @@ class NoisyTables:
         agreed = {clique: counts / self.rows for clique, counts in self.consistent_tables().items()}
         tables = {clique: marginal_from(agreed, clique) for clique in cliques or agreed}
         if not hasattr(self, "model"):
-            columns = range(1 + max(max(clique) for clique in agreed))
+            columns = range(1 + max(map(max, agreed)))
             self.model = MaximalEntropy([marginal_from(agreed, (j,)) for j in columns])
         for target in self.model.targets:
             target.table = tables.pop(target.clique)

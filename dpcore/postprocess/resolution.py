@@ -42,7 +42,7 @@ class Resolution:
             self.levels.append(merge_more(self.levels[-1], marginal, least * scale, column))
         self.levels = self.levels[1:]
         finest = self.levels[0]
-        self.sums = np.bincount(finest, weights=marginal).astype(float)  # counts of the finest groups
+        self.sums = np.bincount(finest, weights=marginal).astype(float)  # counts of finest groups
         self.coarser = [level[np.unique(finest, return_index=True)[1]] for level in self.levels]
         self.ones = [one_hot(own) for own in self.coarser]
         self.sizes = [int(own.max()) + 1 for own in self.levels]
@@ -136,8 +136,7 @@ def affordable_bins(people: float, epsilon: float, classes: int) -> int:
     squared bias of 1 / b^2, up to the square of the slope. The sum is least where b^4 = 1 / (s
     classes)^2.
     """
-    wanted = sqrt(sqrt(people) * sinh(min(epsilon, MOST_EPSILON) / 2) / classes)
-    return max(FEWEST_BINS, round(wanted))
+    return max(FEWEST_BINS, round(sqrt(sqrt(people) * sinh(min(epsilon, MOST_EPSILON) / 2) / classes)))
 
 
 def make_merge_rule(column: Column, bins: int) -> MergeRule:

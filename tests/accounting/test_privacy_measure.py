@@ -13,16 +13,10 @@ from scipy.optimize import linprog
 from scipy.special import logsumexp
 from scipy.stats import binom, poisson
 
+from dpcore.accounting import privacy_measure
 from dpcore.accounting.amplification import LARGEST, bootstrap_loss, poisson_inside
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.privacy_measure import (
-    PURE,
-    PrivacyMeasure,
-    epsilon_from_rho,
-    rho_from_epsilon,
-    rho_from_pure,
-    round_up,
-)
+from dpcore.accounting.privacy_measure import PURE, PrivacyMeasure, epsilon_from_rho, rho_from_epsilon, rho_from_pure
 from dpcore.accounting.relation import Relation
 from dpcore.errors import BudgetError, ParameterError
 
@@ -66,7 +60,7 @@ def test_epsilon_is_the_least_of_all_orders_and_its_rho_never_too_large(rho, del
     assert epsilon_from_rho(rho * 1.01, delta) >= found
     if found > 1e-3:
         back = rho_from_epsilon(found, delta)
-        assert epsilon_from_rho(round_up(back), delta) <= found
+        assert epsilon_from_rho(privacy_measure.round_up(back), delta) <= found
         assert float(back) == pytest.approx(rho, rel=1e-6)
 
 
@@ -128,7 +122,7 @@ def test_rho_adds_up_exactly_and_the_totals_are_its_epsilons():
     for _ in range(3):
         asked(Fraction(1, 300), ledger)
     assert ledger.totals.bound == Fraction(1, 100)
-    assert ledger.epsilon_bound == epsilon_from_rho(round_up(Fraction(1, 100)), DELTA)
+    assert ledger.epsilon_bound == epsilon_from_rho(privacy_measure.round_up(Fraction(1, 100)), DELTA)
     assert (ledger.delta, Ledger("replace").delta) == (DELTA, 0.0)
     frame = ledger.to_frame()
     assert frame["rho_nominal"].tolist() == [1 / 300] * 3

@@ -83,11 +83,8 @@ class World(Noise):
     label = "the auditor's"
 
     def __init__(self, side, people, *, exact, each_paid, coins=(), distribution="laplace"):
-        self.on_counts, self.exactly_sampled, self.distribution = (
-            f"discrete {distribution}" if exact else distribution,
-            exact,
-            distribution,
-        )
+        self.on_counts = f"discrete {distribution}" if exact else distribution
+        self.exactly_sampled, self.distribution = exact, distribution
         self.side, self.people = side, people
         self.coins, self.samples = coins, 0
         self.each_paid, self.paid = each_paid, deque()

@@ -288,10 +288,8 @@ def averaged():
 
 
 def far():
-    both = (
-        (PUBLISHED, report_privacy_numbers.linear_randomizer((1, 1), (0, 1))),
-        (CORRECTED, TRR(lower=0, upper=10, epsilon=1.0)),
-    )
+    linear = report_privacy_numbers.linear_randomizer((1, 1), (0, 1))
+    both = ((PUBLISHED, linear), (CORRECTED, TRR(lower=0, upper=10, epsilon=1.0)))
     found = [report_privacy_numbers.tail_ratios(one, 0, 10, [0, 5, 10]).assign(series=name) for name, one in both]
     return pd.concat(found, ignore_index=True)
 

@@ -117,9 +117,8 @@ def test_no_checksum_leaves_a_data_set_and_rows_without_a_file_are_hashed():
     assert data.content.keyed_hash(b"a secret") != data.content.keyed_hash(b"another")
     frame = pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "y"]})
     one, two = frame.head(1), frame.tail(2)
-    keys = [
-        datasets.Content.from_rows(*tables).keyed_hash(b"") for tables in ((one, two), (two, one), (frame,), (one, two))
-    ]
+    many = (one, two), (two, one), (frame,), (one, two)
+    keys = [datasets.Content.from_rows(*tables).keyed_hash(b"") for tables in many]
     assert (len({*keys}), keys[0]) == (3, keys[3])
 
 

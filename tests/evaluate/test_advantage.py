@@ -24,7 +24,7 @@ class Copies(Synthesizer):
     mode: str = choice(default="published", options=("published", "corrected"))
     relation: str = text(default="replace")
     noise: str = text(default="laplace")
-    keep: float = number(default=1.0, most=1)
+    keep: float = number(default=1.0, maximum=1)
 
     def _fit(self, table, progress):
         self.codes_ = table.read_unprotected("a test", claimed_epsilon=self.epsilon)

@@ -97,9 +97,7 @@ def test_what_is_so_is_told_from_as_many_repeats_as_are_usual():
         assert share(answer, "hardly_rises", lambda rng, two=two: drawn(rng, two, two / 10), factor=2) >= 0.95
 
     def both(distance):
-        return lambda rng: pd.concat(
-            [drawn(rng, [0] * 6, [1.0] * 6), drawn(rng, [distance] * 6, [1.0] * 6, series="b")]
-        )
+        return lambda rng: pd.concat([drawn(rng, [x] * 6, [1.0] * 6, series=s) for x, s in ((0, "a"), (distance, "b"))])
 
     two = {"own": "a", "other": "b", "each": "", "within": 1.0}
     assert share(HOLDS, "alike", both(0.0), **two) >= 0.9

@@ -19,15 +19,7 @@ from dpcore.evaluate import marginal_avd
 from dpcore.evaluate.distances import CLOSE, TIED, dependence, fidelity
 from dpcore.experiment import forecast as front
 from dpcore.experiment import forecasts
-from dpcore.experiment.forecasts import (
-    Band,
-    Expectation,
-    ExpectedUtility,
-    Forecast,
-    expect_errors,
-    made_up,
-    public_table,
-)
+from dpcore.experiment.forecasts import Band, Expectation, ExpectedUtility, Forecast, expect_errors, public_table
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 
@@ -174,16 +166,13 @@ def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
         return ExpectedUtility(epsilon, Band(0.01, end / 2, end), None, group, {("a", "b"): kept})
 
     found = Forecast(9, (step(0.1, 0.4, None, 0), step(1, 0.1, 0.5, 0), step(10, 0.025, 0.125, 1)), step(1e9, 0, 0, 1))
-    assert found.expected_at(10**0.5).columns.high == pytest.approx(0.05)
-    assert found.expected_at(10**0.5).group == pytest.approx(0.25)
-    assert found.expected_at(0.2).group is None
-    assert found.expected_at(0.5).group == 0.5
-    assert (found.expected_at(0.0001), found.expected_at(1e6)) == (found.steps[0], found.steps[-1])
-    assert (found.expected_at(2).lost_ties, found.expected_at(5).lost_ties, found.expected_at(2).pairs) == (
-        (("a", "b"),),
-        (),
-        None,
-    )
+    at = found.expected_at
+    assert at(10**0.5).columns.high == pytest.approx(0.05)
+    assert at(10**0.5).group == pytest.approx(0.25)
+    assert at(0.2).group is None
+    assert at(0.5).group == 0.5
+    assert (at(0.0001), at(1e6)) == (found.steps[0], found.steps[-1])
+    assert (at(2).lost_ties, at(5).lost_ties, at(2).pairs) == ((("a", "b"),), (), None)
 
 
 def test_the_pair_that_cannot_be_measured_is_named_before_and_after_the_run() -> None:
@@ -226,7 +215,7 @@ def test_made_up_tables_are_inside_the_schema_and_functions_are_tied() -> None:
     met = [pair for round in forecasts.matchings(5) for pair in round]
     assert sorted(met) == list(combinations(range(5), 2))
     rng = np.random.default_rng(0)
-    for codes in (made_up(SMALL, 2_000, 0.9, rng), forecasts.functions(SMALL, 2_000, [(0, 1)], rng)):
+    for codes in (forecasts.made_up(SMALL, 2_000, 0.9, rng), forecasts.functions(SMALL, 2_000, [(0, 1)], rng)):
         assert codes.shape == (2_000, len(SMALL))
         assert (codes.max(axis=0) < np.array(SMALL.sizes)).all()
     shares = np.zeros(SMALL.sizes[:2])

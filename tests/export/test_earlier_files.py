@@ -206,10 +206,8 @@ def test_the_ledger_opens_and_takes_new_charges(folder):
     connection.close()
     path.with_name("ledger.sqlite.witness").write_text(kept["witness"])
     path.with_name("dpcore.secret").write_bytes(bytes.fromhex(kept["secret"]))
-    assert [(one.epsilon_claimed, one.protects) for one in LedgerStore(path).accounts()] == [
-        (0.75, "row"),
-        (0.5, "person"),
-    ]
+    accounts = LedgerStore(path).accounts()
+    assert [(one.epsilon_claimed, one.protects) for one in accounts] == [(0.75, "row"), (0.5, "person")]
     schema = dp.Schema.from_json(FORMER["schema.json"])
     data = dp.datasets.read(folder / "people.csv", schema=schema, test_share=0.0)
     method = dp.IndependentMarginals(epsilon=0.25, relation="replace")

@@ -85,12 +85,7 @@ LOCAL = {"relation": "replace", "target": "ill"}
         ({"schema": INFERRED}, EXACT, f"inferred; {LINES}. Bounds, bins and categories were", "one row."),
         ({"schema": PROPOSED}, EXACT, f"declared by the user; {LINES}. Bounds", "one row."),
         ({"schema": SEVERAL}, EXACT, "declared", "one row. Rows of one person, as declared: 3"),
-        (
-            UNPROVED,
-            "exactly sampled noise, except where the published algorithm draws its own.",
-            "declared",
-            "one row.",
-        ),
+        (UNPROVED, f"{EXACT[:-1]}, except where the published algorithm draws its own.", "declared", "one row."),
     ],
 )
 def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(given, noise, schema, unit):

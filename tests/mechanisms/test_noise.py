@@ -40,9 +40,8 @@ def test_noise_on_counts_has_its_distribution_and_its_variance(kind, distributio
         assert stats.kstest(noisy, "laplace" if distribution == "laplace" else "norm", args=(0, scale)).pvalue > RARE
         assert noise.variance(scale) == (2 if distribution == "laplace" else 1) * scale**2
         return
-    assert noise.on_counts == (
-        "geometric" if (kind, distribution) == ("geometric", "laplace") else f"discrete {distribution}"
-    )
+    discrete = "geometric" if (kind, distribution) == ("geometric", "laplace") else f"discrete {distribution}"
+    assert noise.on_counts == discrete
     assert (noisy == np.round(noisy)).all()
     shares = np.exp(-np.abs(many) / scale if distribution == "laplace" else -(many**2) / (2 * scale**2))
     shares /= shares.sum()

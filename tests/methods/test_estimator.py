@@ -178,10 +178,8 @@ def test_a_method_without_words_for_screens_runs_and_a_registered_one_has_them()
     assert type("Untitled", (Marginals,), {"__module__": __name__}).title == "Untitled"
     for name, kind in METHODS.items():
         for words in ("reference", "best_for", "page", "presets"):
-            message = (
-                f"{name} does not say its {words}: an attribute of the class, as reference = phrase('Warner 1965')."
-            )
-            assert getattr(kind, words), message
+            text = f"{name} does not say its {words}: an attribute of the class, as reference = phrase('Warner 1965')."
+            assert getattr(kind, words), text
 
 
 FOREST = DiffPRFs(epsilon=30.0, n_trees=2, max_depth=3, random_state=1)

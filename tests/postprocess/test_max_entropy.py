@@ -124,9 +124,8 @@ def test_refined_values_follow_the_given_shares_and_targets_still_hold():
     np.testing.assert_allclose(model.marginal((1,)), margin(joint, (1,)), atol=1e-9)
     model.add_target((1, 2), keep((1, 2)), margin(joint, (1, 2)))
     model.fit(200)
-    np.testing.assert_allclose(
-        merge_values(model.marginal((0, 1)), [np.arange(2), merge]), margin(coarse, (0, 1)), atol=1e-5
-    )
+    pair = merge_values(model.marginal((0, 1)), [np.arange(2), merge])
+    np.testing.assert_allclose(pair, margin(coarse, (0, 1)), atol=1e-5)
     compared(model, joint, [(1, 2)])
 
 

@@ -246,12 +246,8 @@ def test_a_step_is_the_printed_formula_for_each_group_by_itself():
 
 def test_the_kernel_is_the_density_at_the_distance_of_midpoints():
     distance = np.linspace(-3, 3, 13)
-    assert estimates.density("normal", 0.7, distance) == pytest.approx(
-        norm.pdf(distance, scale=0.7) / norm.pdf(0, scale=0.7)
-    )
-    assert estimates.density("laplace", 0.7, distance) == pytest.approx(
-        laplace.pdf(distance, scale=0.7) / laplace.pdf(0, scale=0.7)
-    )
+    for kind, noise in (("normal", norm(scale=0.7)), ("laplace", laplace(scale=0.7))):
+        assert estimates.density(kind, 0.7, distance) == pytest.approx(noise.pdf(distance) / noise.pdf(0))
     assert estimates.density("uniform", 1.0, distance) == pytest.approx((np.abs(distance) <= 1).astype(float))
     cells = Cells(0.0, 4.0, 4, "uniform", 1.2)
     # Cells at -1.5 to 5.5, of which none but those at -0.5 to 4.5 are within 1.2 of a midpoint.
@@ -300,12 +296,12 @@ def test_without_noise_the_distribution_is_the_reports_and_noise_alone_tells_not
 
 def test_sorted_reports_go_to_intervals_by_their_shares():
     reports = np.array([5.0, -1.0, 9.0, 3.0, 4.0, 100.0, 2.0, 8.0, 7.0, 6.0])
-    found = estimates.assign_intervals(reports, np.array([0.2, 0.0, 0.5, 0.3]))
-    assert found.tolist() == [2, 0, 3, 2, 2, 3, 0, 3, 2, 2]
-    assert estimates.assign_intervals(reports, np.array([0.0, 1.0, 0.0])).tolist() == [1] * 10
-    assert estimates.assign_intervals(np.zeros(0), np.array([0.5, 0.5])).tolist() == []
+    assign = estimates.assign_intervals
+    assert assign(reports, np.array([0.2, 0.0, 0.5, 0.3])).tolist() == [2, 0, 3, 2, 2, 3, 0, 3, 2, 2]
+    assert assign(reports, np.array([0.0, 1.0, 0.0])).tolist() == [1] * 10
+    assert assign(np.zeros(0), np.array([0.5, 0.5])).tolist() == []
     shares = np.random.default_rng(9).dirichlet(np.ones(7))
-    counts = np.bincount(estimates.assign_intervals(np.random.default_rng(10).normal(size=1000), shares), minlength=7)
+    counts = np.bincount(assign(np.random.default_rng(10).normal(size=1000), shares), minlength=7)
     assert np.abs(counts - 1000 * shares).max() <= 1
 
 
@@ -350,13 +346,13 @@ def test_a_merged_column_encodes_as_the_rule_says():
 def test_shrinking_keeps_what_is_known_for_sure_and_nothing_of_noise_alone():
     joint = np.array([[0.30, 0.10, 0.0], [0.06, 0.24, 0.30]])
     prior, values = joint.sum(axis=1), joint.sum(axis=0)
-    noiseless = resolution.shrink_conditionals(joint, np.zeros((2, 3)), prior, 1.0)
-    np.testing.assert_allclose(noiseless, joint / prior[:, None], atol=2e-6)
+    shrink = resolution.shrink_conditionals
+    np.testing.assert_allclose(shrink(joint, np.zeros((2, 3)), prior, 1.0), joint / prior[:, None], atol=2e-6)
     for variance in (1e6, np.inf):
-        found = resolution.shrink_conditionals(joint, np.full((2, 3), variance), prior, 1.0)
+        found = shrink(joint, np.full((2, 3), variance), prior, 1.0)
         np.testing.assert_allclose(found, np.tile(values, (2, 1)), atol=1e-5)
     # Noise as large as what is expected of a class, q (1 - q) / (3 alpha + 1), keeps half of the difference.
-    half = resolution.shrink_conditionals(joint, np.tile(values * (1 - values) / 7, (2, 1)), prior, 2.0)
+    half = shrink(joint, np.tile(values * (1 - values) / 7, (2, 1)), prior, 2.0)
     np.testing.assert_allclose(half, (values + joint / prior[:, None]) / 2, atol=2e-6)
 
 
@@ -396,10 +392,8 @@ def test_the_noise_of_a_difference_is_what_is_measured(make, pairs):
 def test_noisy_cells_are_moved_by_the_likely_noise():
     before = np.array([10.0, 10, 10, 10])
     noisy = before + np.array([3.0, -1, 1, 5])  # a squared length of 36
-    np.testing.assert_allclose(resolution.shrink_towards(noisy, before, 0.0), noisy)
-    np.testing.assert_allclose(
-        resolution.shrink_towards(noisy, before, 3.0), before + np.array([2.0, -2 / 3, 2 / 3, 10 / 3])
-    )
-    for variance in (9.0, 1e20):
-        assert resolution.shrink_towards(noisy, before, variance).tolist() == before.tolist()
-    assert resolution.shrink_towards(before, before, 3.0).tolist() == before.tolist()
+    shrink = resolution.shrink_towards
+    np.testing.assert_allclose(shrink(noisy, before, 0.0), noisy)
+    np.testing.assert_allclose(shrink(noisy, before, 3.0), before + np.array([2.0, -2 / 3, 2 / 3, 10 / 3]))
+    assert shrink(noisy, before, 9.0).tolist() == shrink(noisy, before, 1e20).tolist() == before.tolist()
+    assert shrink(before, before, 3.0).tolist() == before.tolist()

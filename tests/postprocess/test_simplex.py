@@ -12,7 +12,7 @@ from scipy.special import gammainc
 
 from dpcore.postprocess import histogram, simplex
 from dpcore.postprocess.exchanges import EASE, MOST, exchange, is_worthwhile
-from dpcore.postprocess.histogram import SHAPES, _grid, _quantile_counts, likely_histogram
+from dpcore.postprocess.histogram import SHAPES, _grid, _quantiles, likely_histogram
 
 TABLE = arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 9)), elements=st.floats(-50, 50))
 
@@ -170,7 +170,7 @@ def test_the_estimate_is_the_counts_without_noise_and_nearly_even_with_much():
         np.testing.assert_allclose(likely_histogram(counts, 1e-3, 400, n_ordered=n_ordered), counts, atol=0.01)
     noisy = counts + np.random.default_rng(1).laplace(0, 2_000, 6)
     ends = _grid(noisy, 2_000.0)
-    likely = _quantile_counts(noisy, ends, 2_000.0, 400.0, 6)
+    likely = _quantiles(noisy, ends, 2_000.0, 400.0, 6, "laplace")
     assert likely.max() / likely.min() < 1.3
     assert np.ptp(simplex.project(noisy, 400.0)) > 200  # what is nearest believes all of it
 
@@ -180,7 +180,7 @@ def test_the_estimate_is_the_counts_without_noise_and_nearly_even_with_much():
 )
 def test_half_is_the_nearest_or_less_where_noise_is_larger_than_the_mean_count(scale, distribution, share):
     noisy, total = np.array([4.0, -9.0, 8.0, 3.0]), 8.0
-    likely = _quantile_counts(noisy, _grid(noisy, scale), scale, total, 0, distribution)
+    likely = _quantiles(noisy, _grid(noisy, scale), scale, total, 0, distribution)
     expected = share * likely + (1 - share) * simplex.project(noisy, total)
     np.testing.assert_allclose(likely_histogram(noisy, scale, total, distribution=distribution), expected, rtol=0.01)
 
@@ -195,7 +195,7 @@ def divisions(first, last):
 
 
 def by_hand(noisy, ends, scale, total, n_ordered):
-    """`_quantile_counts` by its definition: every division, every shape, a factor for each shape by a root finder."""
+    """`_quantiles` by its definition: every division, every shape, a factor for each shape by a root finder."""
     counts = (ends[1:] + ends[:-1]) / 2
     ways = divisions(0, n_ordered) if n_ordered else [([], 1.0)]
     ways = [([*groups, *((j, j + 1) for j in range(n_ordered, len(noisy)))], chance) for groups, chance in ways]
@@ -236,7 +236,7 @@ def by_hand(noisy, ends, scale, total, n_ordered):
 def test_the_posterior_is_the_sum_over_all_partitions(noisy, n_ordered, scale):
     noisy = np.array(noisy)
     ends = _grid(noisy, scale)
-    found = _quantile_counts(noisy, ends, scale, 14.0, n_ordered)
+    found = _quantiles(noisy, ends, scale, 14.0, n_ordered, "laplace")
     np.testing.assert_allclose(found, by_hand(noisy, ends, scale, 14.0, n_ordered), atol=1e-3)
 
 
@@ -250,5 +250,5 @@ def test_very_many_values_are_affordable(monkeypatch):
     assert np.abs(found - counts).sum() < np.abs(simplex.project(noisy, counts.sum()) - counts).sum()
     counts = np.tile(counts, 3)
     fine = counts + rng.laplace(0, 1e-6, 1_800)
-    monkeypatch.setattr(histogram, "_quantile_counts", None)  # not to be called
+    monkeypatch.setattr(histogram, "_quantiles", None)  # not to be called
     np.testing.assert_allclose(likely_histogram(fine, 1e-6, counts.sum(), n_ordered=1_800), counts, atol=1e-3)

@@ -54,8 +54,7 @@ def test_marginals_and_blocks_of_rows_and_views(tmp_path_factory, data):
         patch.setattr(exact_counts, "WORTH_PACKING", data.draw(st.sampled_from([2, 99])))
         assert alike(held.marginals(families), streamed.marginals(families))
         np.testing.assert_array_equal(held.flat_indices([2, 0]), streamed.flat_indices([2, 0]))
-        blocks = (rows.blocks(every, held.number_columns) for rows in (held, streamed))
-        for mine, other in zip(*blocks, strict=True):
+        for mine, other in zip(*(x.blocks(every, held.number_columns) for x in (held, streamed)), strict=True):
             assert len(mine[0]) == len(other[0]) <= 64
             for values, same in zip(mine, other, strict=True):
                 np.testing.assert_array_equal(values, same)

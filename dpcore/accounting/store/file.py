@@ -240,7 +240,7 @@ class LedgerFile:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self.path.exists():
             self._refuse_lost("is gone, with {:,} recorded changes", trusted=trusted)
-            # Opening an existing file other than by SQLite would release the locks of other threads.
+            # Opening an existing file other than by SQLite would release other threads' locks.
             with suppress(FileExistsError):
                 self.path.touch(0o600, exist_ok=False)
 

@@ -51,8 +51,7 @@ def draw_tree(page: str, shown: ShownRelease) -> None:
         panels.draw_release_chart(shown, charts.importance(weights), data=weights)
     if "tree" in released:
         counts: ReleasedTree = released["tree"]
-        groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
-        draw_largest_groups(groups)
+        draw_largest_groups(remember(shown, "groups", lambda: counts.rows(released["leaf_counts"])))
 
 
 def draw_largest_groups(groups: pd.DataFrame) -> None:

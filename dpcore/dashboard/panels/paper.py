@@ -93,8 +93,7 @@ def run_figure(runs: FigureRuns, spending: Spending, figure: Figure, data: Datas
         progress(part, f"{len(frames):,} done{text and '; '}{text}")
 
     ledgers = ledgers_in_file(spending.store, data, figure.title)
-    stream = figure.stream(data, n, ledgers=ledgers, n_jobs=-1, progress=within)
-    with closing(stream) as found:
+    with closing(figure.stream(data, n, ledgers=ledgers, n_jobs=-1, progress=within)) as found:
         for part, frame in found:
             frames.append(frame)
             runs.frames, runs.share = frames, part

@@ -335,8 +335,7 @@ class GroupedSelection:
         chosen = np.empty(len(groups), dtype=np.intp)
         open_ = np.arange(len(groups))
         while len(open_):
-            found, taken = self.propose(groups[open_])
-            chosen[open_] = found
+            chosen[open_], taken = self.propose(groups[open_])
             open_ = open_[~taken]
         return chosen
 

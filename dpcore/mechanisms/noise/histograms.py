@@ -320,8 +320,7 @@ def _limit_moments(size: int, *, public: bool) -> tuple[Floats, Floats]:
     """
     u = np.array([0.5]) if public else GRID
     free, i = size - 1, np.arange(size)
-    steps = np.arange(1, size)
-    which = np.append(0.0, np.cumsum(np.log((free + 1 - steps) / steps)))
+    which = np.append(0.0, np.cumsum(np.log((free + 1 - i[1:]) / i[1:])))
     logs = 2 * which + np.outer(np.log(u), i) + np.outer(np.log1p(-u), free - i)
     largest = logs.max(axis=1, keepdims=True)
     weights = np.exp(logs - largest)

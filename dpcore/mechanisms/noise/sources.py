@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpcore.accounting.privacy_measure import WIDEST, NoiseKind
@@ -111,7 +112,7 @@ class Noise(ABC):
         return add_noise(tables, drawn)
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
-        """Return the approximate standard deviations of K-norm noise, by number of histogram cells."""
+        """Return approximate standard deviations of K-norm noise, by number of histogram cells."""
         return histograms.spreads(sizes, factor, public_total=public_total)
 
     def _randbelow(self, bound: int) -> int:
@@ -245,10 +246,9 @@ class ExactNoise(Noise):
         W(r), which is 2^bits exp(factor score(r)).
         """
         inner = [self._block_selection(block, factor) for block in blocks]
-        totals = np.array([int(own.totals[0]) for own in inner])
-        best = np.array([float(own.best[0]) for own in inner])
+        totals = np.concatenate([own.totals for own in inner])
         weights = Weights(totals, np.full(len(totals), 1 << 62))
-        outer = make_selection(best, np.zeros(1, np.intp), factor, weights)
+        outer = make_selection(np.concatenate([own.best for own in inner]), np.zeros(1, np.intp), factor, weights)
         while True:
             block = int(outer.draw()[0])
             indices, taken = inner[block].propose(np.zeros(1, np.intp))
@@ -267,12 +267,8 @@ class ExactNoise(Noise):
 class NumpyNoise(Noise):
     """Seedable noise from NumPy's generators, for teaching."""
 
-    def __init__(
-        self, rng: np.random.Generator, *, discrete: bool, seeded: bool, distribution: NoiseKind = "laplace"
-    ) -> None:
-        self._rng = rng
-        self._discrete = discrete
-        self.distribution = distribution
+    def __init__(self, rng: Generator, *, discrete: bool, seeded: bool, distribution: NoiseKind = "laplace") -> None:
+        self._rng, self._discrete, self.distribution = rng, discrete, distribution
         whole = {"laplace": "geometric", "gaussian": "discrete gaussian"}
         self.on_counts = whole[distribution] if discrete else distribution
         self.label = (SEEDED if seeded else UNSEEDED).format(kind=self.on_counts)
@@ -388,7 +384,7 @@ class NoiselessLimit(Noiseless, NumpyNoise):
     It draws as many random numbers as `NumpyNoise`, so that the same seed breaks ties alike.
     """
 
-    def __init__(self, rng: np.random.Generator, **how: Any) -> None:
+    def __init__(self, rng: Generator, **how: Any) -> None:
         super().__init__(rng, **how)
         self.on_counts, self.label = Noiseless.on_counts, Noiseless.label
 
@@ -416,7 +412,7 @@ class NoiselessLimit(Noiseless, NumpyNoise):
 
 
 class NoNoise(Noiseless):
-    """Noiseless answers, and the first of the best candidates: for the non-private baseline only."""
+    """Noiseless answers, and the first of the best candidates; for the non-private baseline."""
 
     def select(self, scores: Floats, factor: float) -> Ints:
         """Return the index of the largest score along the last axis; the first of equal ones."""

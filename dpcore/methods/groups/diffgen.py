@@ -88,12 +88,11 @@ class TopDownSpecializer(Specializer):
         `descent` takes the two halves of each interval. The split point is chosen even if the
         interval is never specialized.
         """
-        numeric = descent.numeric_columns
+        numeric, frontier = descent.numeric_columns, descent.frontier
         share = exact(self.epsilon) / (2 * (len(numeric) + 2 * self.rounds))
         progress(0.0, phrase("Choosing split points"))
         for name in numeric:
-            values = [choose_halves(descent, descent.table, name, value, share) for value in descent.frontier[name]]
-            descent.frontier[name] = tuple(values)
+            frontier[name] = tuple(choose_halves(descent, descent.table, name, v, share) for v in frontier[name])
             descent.spent += share
         return share
 

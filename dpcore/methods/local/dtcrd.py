@@ -197,7 +197,7 @@ class IntervalTreeBuilder:
         schema = reports.schema
         self.schema, self.target, self.variant, self.people = schema, target, variant, reports.people
         self.label, self.channel = reports.values[(target,)].astype(np.intp), reports.category((target,))
-        # randomizing two classes adds (1 - gain^2) / (4 n gain^2) to a share's variance, of n people
+        # randomizing two classes adds (1 - gain^2) / (4 n gain^2) to the variance of a share of n people
         added = 1 / max(self.channel.gain, LEAST) ** 2 - 1
         self.step, self.fewest = SHORT_STEP if added else NOTICED, max(added / 4 / STANDARD_ERROR**2, 1.0)
         self.groups = 1 if variant == "global" else self.channel.size

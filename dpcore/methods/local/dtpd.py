@@ -130,14 +130,12 @@ class DTPD(LocalTree):
 
     def _survey(self, table: PrivateTable) -> Survey:
         """Return one question to people per bit, and the rules that turn columns into bits."""
-        schema = table.schema
-        encoding = BitEncoding(schema, self._target(schema, self.target))
+        encoding = BitEncoding(table.schema, self._target(table.schema, self.target))
         items, paper = families(encoding.schema.names), self._published
         channel = Warner(p=float(self.theta)) if paper else Warner(epsilon=exact(self.epsilon) / len(items))
         together = [items] if paper and self.groups == "one" else []
         questions = Questionnaire(dict.fromkeys(items, channel), together=together)
-        reasons = dict.fromkeys(items, REASONS[self.groups])
-        return questions, reasons, encoding.schema, encoding.rules
+        return questions, dict.fromkeys(items, REASONS[self.groups]), encoding.schema, encoding.rules
 
     def incompatibility(self, reports: Reports) -> str:
         """Return why DTPD cannot learn from `reports`, or an empty text if it can."""
@@ -212,13 +210,11 @@ class ConjunctionShares:
         """Count distinct records of `bits`; `groups` were kept with probability `theta`."""
         packed = np.packbits(bits.astype(bool), axis=1)
         _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
-        self.people = len(bits)
-        self.counts = counts.astype(float)
+        self.people, self.counts = len(bits), counts.astype(float)
         self.bits = np.ascontiguousarray(bits[first].T.astype(np.uint8))  # shape (bits, distinct records)
         self.group = {bit: index for index, group in enumerate(groups) for bit in group}
         gain = 2 * theta - 1
-        informative = abs(gain) > LEAST_GAIN
-        self.kept, self.flipped = (theta / gain, (theta - 1) / gain) if informative else (0.5, 0.5)
+        self.kept, self.flipped = (theta / gain, (theta - 1) / gain) if abs(gain) > LEAST_GAIN else (0.5, 0.5)
 
     def weights(self, literals: Mapping[int, int]) -> Floats:
         """Return each distinct record's weight for a conjunction, shape (distinct records,).

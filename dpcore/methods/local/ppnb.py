@@ -235,8 +235,7 @@ class PPNB(LocalClassifier):
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
         rules = self._merge_rules(table, target, names)
-        merged = merged_schema(schema, rules) if rules else schema
-        paper = self._published
+        merged, paper = merged_schema(schema, rules) if rules else schema, self._published
         questions = self._published_questions(schema, target) if paper else self._questions(merged, target, names)
         numeric: list[Item] = [(name,) for name in names if schema[name].numeric]
         reasons = dict.fromkeys(numeric, REASONS["transformed"]) | {(target,): REASONS["clear"]}

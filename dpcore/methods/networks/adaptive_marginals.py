@@ -76,7 +76,7 @@ from dpcore.domain.column import Codes, Column
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.histograms import spreads
-from dpcore.mechanisms.scores import DistanceFromMarginals
+from dpcore.mechanisms.scores import DistanceFromMarginals, Shape
 from dpcore.methods.base import MOST_DELTA, Measurement, clique_measurement, count_rows, public_total
 from dpcore.methods.networks.base import MOST_SCALE, PAGES
 from dpcore.methods.networks.clique_synthesizers import MaxEntropySynthesizer, column_names, recode_groups
@@ -120,13 +120,7 @@ class MarginalPlan:
 
     @classmethod
     def for_budget(
-        cls,
-        rows: float,
-        budget: PrivacyLoss,
-        measure: PrivacyMeasure,
-        relation: Relation,
-        sizes: tuple[int, ...],
-        classes: int,
+        cls, rows: float, budget: PrivacyLoss, measure: PrivacyMeasure, relation: Relation, sizes: Shape, classes: int
     ) -> MarginalPlan:
         """Return the plan for a number of rows, a budget and the sizes of the columns.
 
@@ -241,15 +235,14 @@ class _MeasurementRounds:
         # expected counts of pairs that are independent in the model
         self.independent: dict[Candidate, Floats] = {}
         self.share = left * Fraction(1, max(rounds, 1))
-        noise = self._noise(self.share)
-        schema = table.schema
+        noise, schema = self._noise(self.share), table.schema
         self.resolutions = [
             Resolution(column, marginal, noise, variance)
             for column, marginal, variance in zip(schema, columns.marginals, columns.variances, strict=True)
         ]
         self.model = MaximalEntropy([own.model_counts / columns.rows for own in self.resolutions])
         self.finest = recode_groups(table, {j: own.levels[0] for j, own in enumerate(self.resolutions)})
-        # resolutions of each pair of columns, by the shape of the marginal: the finest of each shape
+        # resolutions of each pair of columns, by shape of the marginal: the finest of each shape
         self.shapes: dict[Edge, dict[tuple[int, int], Levels]] = {}
         for a, b in combinations(range(len(schema)), 2):
             shapes = dict[tuple[int, int], Levels]()
@@ -285,8 +278,7 @@ class _MeasurementRounds:
         choosing = self.share * Fraction(round(100 * wrong / (wrong + costs)), 100)
         measuring = [self.share * rounds - choosing for rounds in range(1, many[-1] + 1)]
         penalties = [PENALTY * self._noise(measuring[rounds - 1]) for rounds in many]
-        factors = [1 / rounds for rounds in many]
-        score = DistanceFromMarginals(expected, penalties, merges, factors)
+        score = DistanceFromMarginals(expected, penalties, merges, [1 / rounds for rounds in many])
         cliques = column_names(self.table.schema, [pair for pair, _ in candidates])
         chosen = int(self.finest.choose(score, cliques, epsilon=choosing))
         (pair, levels), share = candidates[chosen], measuring[many[chosen] - 1]
@@ -415,8 +407,7 @@ class ColumnCounts:
             both = [(tables[i], float(n)) for tables, n in zip(answers, classes, strict=True)]
             levels = [(cells + (n - cells.sum()) / cells.size, n) for cells, n in both]
             likely = partial(likely_histogram, n_ordered=count_ordered_values(column), distribution=distribution)
-            found = [likely(level, scale, n) for level, n in levels]
-            joint = np.column_stack(found)
+            joint = np.column_stack([likely(level, scale, n) for level, n in levels])
             self.losses.append((tuple(sorted({j, at} - {-1})), float(share) * float(loss / own) if own else 0.0))
             self.marginals[j], self.variances[j] = joint.sum(axis=1), sum([variance] * len(parts))
             if at >= 0:

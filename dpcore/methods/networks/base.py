@@ -393,7 +393,7 @@ def list_families(
 
 
 def pair_matrix(values: Floats, d: int) -> Floats:
-    """Return the values of all pairs i < j as a symmetric matrix, shape (d, d), with a diagonal of 0.
+    """Return the values of pairs i < j as a symmetric matrix, shape (d, d), with a diagonal of 0.
 
     `values` are in lexicographic order of the pairs.
     """

@@ -44,8 +44,7 @@ class CliqueSynthesizer(Synthesizer):
         """
         names = [", ".join(clique) for clique in self.cliques_]
         edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
-        families = list_families(self, self.cliques_, clusters, losses)
-        return {"families": families, "edges": edges}
+        return {"families": list_families(self, self.cliques_, clusters, losses), "edges": edges}
 
     @property
     def _cliques(self) -> list[Clique]:

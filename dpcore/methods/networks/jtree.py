@@ -258,8 +258,7 @@ class JTree(CliqueSynthesizer):
             return []
         rate, scale = sampling_rate(len(codes), float(structure), sorted({(sizes[a], sizes[b]) for a, b in pairs}))
         sample = codes[rng.choice(len(codes), round(rate * len(codes)), replace=False)]
-        score = MutualInformation()
-        tables = joint_counts(sample, sizes, pairs)
+        score, tables = MutualInformation(), joint_counts(sample, sizes, pairs)
         information = np.array([score.score_table(counts, Relation.REPLACE) for counts in tables]) * math.log(2)
         thresholds = self.threshold**2 * (np.array([min(counts.shape) for counts in tables]) - 1) / 2
         leads = noisy_excess(information, thresholds, scale, rng)[0]

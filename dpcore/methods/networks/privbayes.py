@@ -235,8 +235,7 @@ class PrivBayes(NetworkSynthesizer):
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / len(left)))
         first = left.pop(int(generator(self.random_state, 1).integers(len(left))))
         self.families_ = [(first,)]
-        score = ALL_SCORES[self._score]
-        rows = table.public_rows or 0
+        score, rows = ALL_SCORES[self._score], table.public_rows or 0
         claimed = 3 / rows + 2 / rows**2 if self._published and self._score == "R" and rows else None
         share = for_network * Fraction(1, max(len(left), 1))
         while left:

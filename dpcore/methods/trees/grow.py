@@ -350,8 +350,7 @@ def draw_columns(usable: Flags, per_node: int | None, rng: np.random.Generator) 
     if per_node is None:
         return usable
     keys = np.where(usable, rng.random(usable.shape), np.inf)
-    rank = np.argsort(np.argsort(keys, axis=1), axis=1)
-    return usable & (rank < per_node)
+    return usable & (np.argsort(np.argsort(keys, axis=1), axis=1) < per_node)
 
 
 def nodes_to_split(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags:
@@ -394,8 +393,7 @@ def consistent_counts(levels: Sequence[GrownLevel]) -> tuple[Floats, Floats]:
     Both have the shape (all nodes, classes), and are 0 for nodes that are split. The least-squares
     tree has every node, and below each leaf its classes.
     """
-    root = levels[0]
-    classes = root.class_counts.shape[1]
+    root, classes = levels[0], levels[0].class_counts.shape[1]
     measured, variances, parents = [root.noisy], [np.full(len(root.parent), root.noisy_variance)], []
     leaves = [np.flatnonzero(level.column < 0) for level in levels]
     for i, level in enumerate(levels):

@@ -111,8 +111,7 @@ def person_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
         answers: dict[str, Any] = {}
         for one in found:
             label = escape(one.name) if found[1:] else say("Yes")
-            unit = replace(ONE_ROW, id_column=one.name)
-            answers[label] = partial(rows.changes.update, unit=unit)
+            answers[label] = partial(rows.changes.update, unit=replace(ONE_ROW, id_column=one.name))
         answers[say("No")] = partial(deny_persons, rows, parts)
         words = say(IS_PERSON, names=names, rows=max(one.most_rows for one in found))
         yield TableQuestion(words, parts, answers)

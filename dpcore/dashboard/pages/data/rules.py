@@ -39,8 +39,7 @@ def rule_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     One question is about orders of two columns, and one about pairs of values that never occur.
     """
     # Of a file in a folder, only the first rows were read.
-    read = rows.dataset is None and rows.path is None
-    found = rows.rules(schema.columns) if read else ()
+    found = rows.rules(schema.columns) if rows.dataset is None and rows.path is None else ()
     for words, rules in zip((ALWAYS, NEVER), found, strict=False):
         new = tuple(rule for rule in rules if rule not in schema.rules and rule not in rows.answers)
         with suppress(SchemaError):  # column names may contain a rule's symbols
