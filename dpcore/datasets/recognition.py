@@ -131,11 +131,12 @@ def recognize(frame: pd.DataFrame) -> tuple[RecognizedColumn, ...]:
 
 
 def flag_groups(frame: pd.DataFrame, found: Sequence[RecognizedColumn]) -> Iterator[tuple[list[int], tuple[str, str]]]:
-    """Yield groups of columns that look like one-hot flags of one column, with a phrase for each.
+    """Yield groups of columns that look like one-hot flags of one column, with two phrases each.
 
-    A group is a list of positions. Flags are neighboring columns of 0 and 1 with a single 1 in
-    every row. If their headers begin alike, at most one 1 is enough: one flag was left out. Rows in
-    which all of them are missing do not count.
+    A group is a list of positions; its phrases are an observation and a proposal. `found` has the
+    recognized columns. Flags are neighboring columns of 0 and 1 with a single 1 in every row. If
+    their headers begin alike, at most one 1 is enough: one flag was left out. Rows in which all of
+    them are missing do not count.
     """
     likely = {j: as_flags(frame.iloc[:, j]) for j, one in enumerate(found) if one.keep and one.values == 2}
     flags = {j: cells for j, cells in likely.items() if {*cells[~np.isnan(cells)].tolist()} == {0.0, 1.0}}
@@ -206,7 +207,11 @@ def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
 
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """Distinct values of a column, and the number of rows with each of them."""
+    """Distinct values of a column, and the number of rows with each of them.
+
+    The values are in one of `words`, `numbers` and `days`. `hints` are the kinds of column that the
+    header suggests.
+    """
 
     name: str
     hints: set[str]
@@ -255,11 +260,17 @@ class ColumnSummary:
 
     @property
     def is_diverse(self) -> bool:
-        """Whether there are more values than a category has, or, in a small table, one per row."""
+        """Whether there are many distinct values.
+
+        These are more than `SOME`, or, in a small table, at least `FEW`, nearly one per row.
+        """
         return self.different > SOME or (self.different >= FEW and self.share >= 0.9)
 
     def classify_as(self, role: Role, reason: str, **more: Any) -> RecognizedColumn:
-        """Return the column as recognized, with a role and the reason for it."""
+        """Return the column as recognized, with a role and the reason for it.
+
+        `more` are other fields of `RecognizedColumn`.
+        """
         more["fields"] = {**(ALLOW_MISSING if self.blank else {}), **more.get("fields", {})}
         more |= {"values": self.different, "most_rows": int(self.counts.max())}
         return RecognizedColumn(name=self.name, role=role, reason=reason, **more)
@@ -267,8 +278,9 @@ class ColumnSummary:
     def classify_as_numbers(self, role: Role, by: NumberSpread, at: Flags, form: str, *words: str) -> RecognizedColumn:
         """Return the column as recognized: numbers, dates, or a category of few levels.
 
-        `at` says for each distinct value whether it is a number, `by` how they spread, `form` how
-        they are written; `words` are warnings.
+        `role` is "integer", "continuous" or "date". `at` marks the distinct values that are numbers
+        or dates, `by` says how those spread, and `form` how they are written. `words` are warnings,
+        the one about the form first.
         """
         days, written = role == "date", NumberFormat.from_example(form)
         if not days and written is not None and not written.is_plain:
@@ -296,7 +308,11 @@ class ColumnSummary:
         return self.classify_as(role, reason, **more)
 
     def classify_as_identifier(self, why: str = "", **more: Any) -> RecognizedColumn:
-        """Return the column as recognized: an identifier, which is left out of a schema."""
+        """Return the column as recognized: an identifier, which is left out of a schema.
+
+        `why` says what the values are, such as "addresses", and `more` are other fields of
+        `RecognizedColumn`.
+        """
         values = f"{self.different:,} different values in {self.rows:,} rows"
         if self.different == self.rows:
             return self.classify_as("identifier", f"{values}: {why or 'an identifier'}", keep=False, **more)
@@ -349,7 +365,7 @@ def _days_from_digits(seen: ColumnSummary) -> Floats:
 def _days_from_texts(seen: ColumnSummary, words: pa.Array) -> tuple[Floats, str, str]:
     """Return the days of texts (NaN where a text is no day), their form, and a warning.
 
-    The array is empty if too few of the texts are days.
+    `words` are the distinct texts of the column. The array is empty if too few of them are days.
     """
     none = np.empty(0)
     if np.isnan(np.fmax(parse_days(words[:FEW], "d/m/y"), parse_days(words[:FEW], "m/d/y"))).sum() > 1:
@@ -462,9 +478,9 @@ def _numbers_from_texts(seen: ColumnSummary) -> tuple[Floats | None, NumberForma
 
 
 def _nearly_all(seen: ColumnSummary, there: Flags, most: int = MOST_ODD) -> bool:
-    """Return whether the values marked in `there` make up 90% of a column's cells.
+    """Return whether the distinct values marked in `there` fill 90% of a column's cells.
 
-    At most `most` other distinct values may remain.
+    At most `most` distinct values may remain. `seen` is the summary of the column.
     """
     return bool(there.all()) or bool(seen.counts[there].sum() >= MOSTLY * seen.rows and (~there).sum() <= most)
 
@@ -479,7 +495,7 @@ def _identifier_warning(seen: ColumnSummary) -> str:
 
 
 def _decimal_form(found: Floats) -> NumberFormat | None:
-    """Return the form with the number of decimals of all numbers; None if they have many."""
+    """Return the form with as many decimals as the numbers need; None if these are too many."""
     for decimals in range(1, MOST_DECIMALS + 1):
         steps = 10.0**decimals
         if np.abs(found).max() * steps < MOST_EXACT and (np.rint(found * steps) / steps == found).all():
@@ -522,7 +538,10 @@ def _detect_texts(seen: ColumnSummary) -> RecognizedColumn:
 
 
 def _detect_categories(seen: ColumnSummary, why: str = "") -> RecognizedColumn:
-    """Recognize a column as a category; it is left out of a schema if it has too many values."""
+    """Recognize a column as a category; it is left out of a schema if it has too many values.
+
+    `why` is added to the reason that is given.
+    """
     reason = f"{seen.different:,} different values" + (f": {why}" if why else "")
     if seen.different <= MAX_CATEGORIES:
         return seen.classify_as("category", reason)

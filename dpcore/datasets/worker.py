@@ -58,8 +58,8 @@ SMALLER = "Leave out columns or rows, or save it as plain CSV."
 def parse_in_worker(raw: bytes, name: str, options: Mapping[str, Any]) -> tuple[pa.Table, dict[str, str]]:
     """Run `formats.parse_table` in a separate process, with limits of time and memory.
 
-    DataError if the file is refused, or if the process exceeded a limit or crashed. `options` are
-    the other arguments of `parse_table`.
+    `raw` are the bytes and `name` is the name of the file; `options` are the other arguments of
+    `parse_table`. DataError if the file is refused, or if the process exceeded a limit or crashed.
     """
     order = json.dumps([MEMORY, SECONDS, WALL_SECONDS, {"name": name, **options}]).encode() + b"\n"
     inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}

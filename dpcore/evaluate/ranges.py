@@ -198,7 +198,11 @@ def range_queries(
 
 
 def one_answer(answers: Sequence[tuple[str, float, float]], true: int) -> Statistics:
-    """Return each release's answer to one query, half its interval's width, and the truth."""
+    """Return each release's answer to one query with its interval, and the truth.
+
+    `answers` has name, estimate and half of the interval's width for each release. The frame has
+    the columns `release`, `estimate`, `low`, `high` and `true`.
+    """
     frame = pd.DataFrame(answers, columns=["release", "estimate", "item_marginal"])
     low, high = frame["estimate"] - frame["item_marginal"], frame["estimate"] + frame["item_marginal"]
     return statistics(frame.drop(columns="item_marginal").assign(low=low, high=high, true=true))
