@@ -137,7 +137,7 @@ def encoding_error(raw: bytes, declared: str | None = None) -> DataError:
     heads = {name: re.split("[\r\n]", _decode_start(raw, name).lstrip("\r\n"), maxsplit=1)[0][:SHOWN] for name in named}
     text = "; ".join(name if head.isascii() else f"{name}, with the header {head!r}" for name, head in heads.items())
     lead = "Likeliest first, it may be" if len(named) > 1 else "It seems to be"
-    return DataError(f"{cause}. {lead} {text}.", "Declare the encoding that reads well, or save as UTF-8.")
+    return DataError(f"{cause}. {lead} {text}.", "Declare the encoding with correct text, or save as UTF-8.")
 
 
 def _decode_start(raw: bytes, encoding: str) -> str:

@@ -100,7 +100,7 @@ def parse_table(
     read = READERS.get(kind)
     table, read_as = read(raw, missing, limit) if read else text_table(raw, missing, **written)
     if table.num_rows > max_shape[0] or table.num_columns > max_shape[1]:
-        most = f"this server takes {max_shape[0]:,} and {max_shape[1]:,} at most."
+        most = f"this server takes {max_shape[0]:,} rows and {max_shape[1]:,} columns at most."
         raise DataError(
             f"The table has too many rows or columns; {most}",
             "Upload fewer rows or columns, or run dpcore on your own computer.",
@@ -109,7 +109,7 @@ def parse_table(
     first, last = skip
     table = table.slice(first, max(table.num_rows - first - last, 0)).combine_chunks()
     if first or last:
-        read_as["skipped"] = f"{first + last:,} rows at the ends left out"
+        read_as["skipped"] = f"{first + last:,} rows at the start or the end left out"
     if seen := list(doubts_of_ends(table)):
         read_as["doubts"] = "\n".join(filter(None, [read_as.get("doubts", ""), *seen]))
     return store_texts(table, limit), {"format": kind, **{key: text for key, text in read_as.items() if text}}

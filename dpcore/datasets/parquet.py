@@ -136,7 +136,7 @@ def check_plain(header: str, kind: pa.DataType) -> None:
     `kind` is the column's Arrow type.
     """
     if not is_plain(kind):
-        raise DataError(f"Column {header!r} holds lists, records or bytes.", "Leave it out, or make it text.")
+        raise DataError(f"Column {header!r} holds lists, records or bytes.", "Leave the column out, or make it text.")
 
 
 def is_text(kind: pa.DataType) -> bool:

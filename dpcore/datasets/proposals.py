@@ -81,7 +81,7 @@ def propose_schema(
 def exclusion_note(one: RecognizedColumn) -> str:
     """Return a note that a recognized column is left out of a proposed schema, and why."""
     if not is_writable(one.name):
-        return "A column is left out: its name has a control character, or half of a character."
+        return "A column is left out: its name has a control character, or an incomplete character."
     return f"{one.name!r} is left out: {one.reason}. {one.doubt}".rstrip()
 
 

@@ -51,11 +51,11 @@ ALLOW_MISSING = {"missing": True, "outside": "clip"}  # fields of a column with 
 BY_CHANCE = 10  # expected rows with two flags of 1, if flags were independent, that are enough
 ONE_HOT = (
     phrase("The {n:,} columns {first} to {last} have one 1 in every row"),
-    phrase("they encode one column."),
+    phrase("together these columns encode one column."),
 )
 ONE_LEFT_OUT = (
     phrase("The {n:,} columns {first} to {last} have at most one 1 in every row"),
-    phrase("they may encode one column, which is missing where all are 0."),
+    phrase("together these columns may encode one, whose cells are missing where all are 0."),
 )
 STARTS = re.compile(r".*[ _.:=(-]"), re.compile(r".*?[ _.:=(-]")  # of headers of flags
 MOSTLY, MOST_ODD, SHOWN = 0.9, 100, 5  # least share of numbers; most other texts; texts shown
@@ -317,7 +317,7 @@ class ColumnSummary:
         if self.different == self.rows:
             return self.classify_as("identifier", f"{values}: {why or 'an identifier'}", keep=False, **more)
         values += f", up to {int(self.counts.max()):,} rows with one value: {why or 'an identifier'} that repeats"
-        doubt = "If its values are persons, one person has several rows, and can lose as many times epsilon."
+        doubt = "If these values identify persons, a person with k rows can lose up to k times epsilon."
         return self.classify_as("identifier", values, keep=False, repeats=True, doubt=doubt, **more)
 
     def looks_like_identifier(self) -> bool:
@@ -411,7 +411,7 @@ def _detect_unsupported(seen: ColumnSummary) -> RecognizedColumn | None:
         fits = np.asarray(pc.match_substring_regex(words, one["pattern"]))
         likely = words.filter(pa.array(fits))
         if _nearly_all(seen, fits, MANY) and pc.any(pc.match_substring_regex(likely, one.get("some", ""))).as_py():
-            reason = "{:,} values that look like {what}, which are not read: write {write}"
+            reason = "{:,} values look like {what}, a form that dpcore does not read: write {write}"
             return seen.classify_as("text", reason.format(seen.different, **one), keep=False)
     return None
 
@@ -452,7 +452,7 @@ def _detect_numbers(seen: ColumnSummary) -> RecognizedColumn | None:
     spread = number_spread(found, counts, known and known[:2], whole=whole and form is None, per_unit=per_unit)
     warning = _identifier_warning(seen) if whole and valid.all() and not spread.levels else ""
     if whole and "moment" in seen.hints and any(a <= low and high <= b for a, b in EPOCHS):
-        warning = phrase("If these count seconds since 1970, write them as dates, such as 2019-12-31.")
+        warning = phrase("If these numbers count seconds since 1970, write dates instead, such as 2019-12-31.")
     role: Role = "integer" if whole else "continuous"
     return seen.classify_as_numbers(role, spread, valid, str(form or ""), doubt, warning)
 
@@ -488,9 +488,9 @@ def _nearly_all(seen: ColumnSummary, there: Flags, most: int = MOST_ODD) -> bool
 def _identifier_warning(seen: ColumnSummary) -> str:
     """Return a warning if whole numbers may be numbers of persons, else ""."""
     if seen.different == seen.rows > MANY:
-        return "Each row has its own number: if it identifies persons, it belongs in no release."
+        return "Each row has its own number: if these numbers identify persons, they belong in no release."
     if seen.different > MANY and seen.rows >= 1.5 * seen.different and seen.counts.var() < seen.counts.mean() / 4:
-        return "Many numbers, each in about as many rows: they may identify persons."
+        return "Many numbers, each in about equally many rows: these numbers may identify persons."
     return ""
 
 
@@ -533,7 +533,7 @@ def _detect_texts(seen: ColumnSummary) -> RecognizedColumn:
         some = f"{seen.rows - texts:,} rows hold numbers, and all others text"
         if 2 * texts <= seen.rows:
             some = f"{texts:,} rows hold text, and all others numbers"
-        return replace(found, doubt=f"{some}: it is read as categories.")
+        return replace(found, doubt=f"{some}: the column is read as categories.")
     return found
 
 
@@ -545,5 +545,5 @@ def _detect_categories(seen: ColumnSummary, why: str = "") -> RecognizedColumn:
     reason = f"{seen.different:,} different values" + (f": {why}" if why else "")
     if seen.different <= MAX_CATEGORIES:
         return seen.classify_as("category", reason)
-    reason += f"; at most {MAX_CATEGORIES:,} categories are allowed. Group its values before uploading if you need it"
+    reason += f"; at most {MAX_CATEGORIES:,} categories are allowed. Group values before uploading to keep the column"
     return seen.classify_as("category", reason, keep=False)

@@ -319,7 +319,7 @@ def read_frictionless(found: dict[str, Any]) -> PartialSchema:
     for raw in fields:
         field = require_object(raw, "a field")
         if not isinstance(name := field.get("name"), str):
-            raise SchemaError("A field of the Table Schema has no name.", "Give every field one.")
+            raise SchemaError("A field of the Table Schema has no name.", "Give every field a name.")
         if keys in (name, [name]):  # a key of one column identifies rows
             remarks.append(f"Column {name!r} is the key of rows, and is left out.")
         else:
@@ -376,7 +376,7 @@ def read_sdv(found: dict[str, Any]) -> PartialSchema:
         )
     tables = require_object(found.get("tables"), "the list of tables")
     if len(tables) != 1:
-        raise SchemaError(f"SDV metadata must describe one table; got {len(tables):,}.", "Keep your data set's table.")
+        raise SchemaError(f"SDV metadata must describe one table; got {len(tables):,}.", "Keep only your table.")
     found = require_object(next(iter(tables.values())), "the table")
     columns, remarks = list[Fields](), list[str]()
     check_width(listed := require_object(found.get("columns"), "the list of columns"))

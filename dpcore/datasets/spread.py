@@ -33,7 +33,7 @@ BY_CHANCE = np.log(10_000)  # log odds against a common divisor by chance
 ZEROS = 0.05  # share of rows from which on 0 has a bin of its own
 GAP = 0.2  # of the range of other numbers; its inverse is a multiple of their usual gap
 SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
-CLOCK = phrase("If these are times of day, such as 1345, released values may have 60 minutes or more.")
+CLOCK = phrase("If these numbers are times of day, such as 1345, released ones may have 60 minutes or more.")
 CALENDAR, MOST_MONTHS = (185001, 210012), 80_00  # year and month; a range of at most 80 years
 BinEnds = tuple[float, ...]
 Span = tuple[float, float] | None
@@ -84,7 +84,7 @@ def number_spread(values: Floats, counts: Ints, within: Span, whole: bool, per_u
     different numbers can be written per length of 1 (100 with two decimals), 0 for any.
     """
     if whole and (months := months_of(values)):
-        remark = "read as year and month."
+        remark = "The numbers are read as years and months."
         return NumberSpread(values[0], values[-1], levels=months, remarks=(remark,))
     numbers, counts, found = trim_numbers(values, counts, within)
     if whole and look_like_clock_times(numbers):
@@ -99,7 +99,7 @@ def number_spread(values: Floats, counts: Ints, within: Span, whole: bool, per_u
         unit = step or 1 / per_unit
         ends = (0.0, unit, *ends[1:]) if unit < ends[1] else ends
     elif many_zeros and within is None and (not whole or numbers[-1] > 3 * MOST_ROUND):
-        remark = f"0 ({zeros:,}×): {phrase('released zeros may become small numbers.')}"
+        remark = f"0 ({zeros:,}×): {phrase('zeros may become small numbers in a release.')}"
         found = replace(found, remarks=(*found.remarks, remark))
     return replace(found, step=step, bin_ends=ends)
 

@@ -179,8 +179,8 @@ def read_stream(work: Callable[[], T]) -> T:
     except Exception as error:  # each library has error types of its own, without a common base
         kind = type(error).__name__
     raise DataError(  # outside the handler, so that the first error is not even the context
-        f"The stream of rows stopped with {kind}; its text is not shown, as it may quote cells.",
-        "Read the stream without dpcore to see the text.",
+        f"The stream of rows stopped with {kind}; the text of this error may quote cells, so it is not shown.",
+        "Read the stream without dpcore to see the error.",
     )
 
 

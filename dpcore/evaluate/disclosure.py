@@ -88,7 +88,7 @@ def cap(
         If there are no rows, or they do not fit the schema.
     """
     if not 0 < tau <= 1:
-        raise ParameterError("The 'tau' parameter is not a share above 0.", "Try tau=0.8.")
+        raise ParameterError("`tau` must be a number in (0, 1].", "Try tau=0.8.")
     targets_coded, known, _ = _encoded((targets, synthetic), schema, sensitive, quasi_identifiers)
     matches = _frequencies(*row_numbers(targets_coded[:, :-1], known[:, :-1]))
     agreeing = _frequencies(*row_numbers(targets_coded, known))
@@ -327,7 +327,7 @@ def split_targets(frame: pd.DataFrame, schema: Schema, most: int) -> tuple[pd.Da
     people, first = np.unique(persons, return_index=True)
     count = min(most, len(people) // 4) // 2 * 2
     if count < 2:
-        raise ParameterError("There are too few rows to leave some out.", "Use data of eight people or more.")
+        raise ParameterError("There are too few persons to leave some out.", "Use data of eight persons or more.")
     chosen = np.random.default_rng(0).choice(len(people), count, replace=False)
     return frame[~np.isin(persons, people[chosen])], frame.iloc[first[chosen]]
 
@@ -402,7 +402,7 @@ def pad_rows(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Gene
     """
     schema.encode(frame)
     if rows < len(frame):
-        raise ParameterError("The frame has more rows than it is to be padded to.", "Raise rows.")
+        raise ParameterError("`rows` is below the number of rows in the frame.", "Raise `rows`.")
     codes = rng.integers(0, schema.sizes, size=(rows - len(frame), len(schema)), dtype=np.uint32)
     real, random = frame[list(schema.names)], schema.decode(codes, rng)
     if (unit := schema.persons) is not None:

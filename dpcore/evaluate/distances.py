@@ -111,7 +111,7 @@ def _columns_or_bits(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[S
     `on` is "columns" or "bits".
     """
     if on not in ("columns", "bits"):
-        raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
+        raise ParameterError(f'`on` must be "columns" or "bits"; got {on!r}.', 'Try on="columns".')
     if on == "columns":
         return tables, schema
     binary = Binarization(schema)
@@ -167,7 +167,7 @@ def noise_floor(
     known = as_rows(real, schema)
     rows = len(known) if rows is None else rows
     if not is_whole(rows, 1) or not is_whole(repeats, 1):
-        raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
+        raise ParameterError("`rows` and `repeats` must be 1 or more.", "Give positive whole numbers.")
     if not isinstance(known, HeldRows):
         ((known,), schema) = _columns_or_bits(on, [known], schema)
         chosen = cliques(len(schema), degree, max_cliques, seed)

@@ -121,14 +121,14 @@ def check_measures(
         raise ParameterError(f"{method.title} has none of these measures.", f"Add one of {', '.join(known)}.")
     target = getattr(method, "target", None) if classifies else None
     if set(pairs) & set(SCORES) and (not data.sizes[1] or (target or data.schema.target) is None):
-        raise ParameterError("Accuracy needs a class column and test rows.", "Choose both with the data.")
+        raise ParameterError("Accuracy needs a class column and test rows.", "Choose a class and a test share.")
     if label is None and set(pairs) & set(PROTOCOLS):
         raise ParameterError("The SVM needs a label to predict.", "Pass label=Label(column=..., equals=...).")
     if not data.sizes[1] and "tstr" in (PROTOCOLS.get(measure) for measure in pairs):
-        raise ParameterError("The SVM's error on real rows needs test rows.", "Set some aside with the data.")
+        raise ParameterError("The SVM's error on real rows needs test rows.", "Choose a test share.")
     degree = max((AVDS[measure][0] for measure in pairs if measure in AVDS and "bits" not in measure), default=0)
     if degree > len(data.schema):
-        raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Measure fewer ways.")
+        raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Choose a smaller degree.")
     trained = [""] if classifies else list(models)
     if set(pairs) & set(SCORES) and not (trained and {*trained} <= {"", *MODELS}):
         raise ParameterError("A model is not known.", f"Choose from {', '.join(MODELS)}.")
@@ -397,7 +397,7 @@ def baselines(
         If there are no training or no test rows.
     """
     if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise ParameterError(f"The reference {unknown[0]!r} is not known.", f"Choose from {', '.join(KINDS)}.")
+        raise ParameterError(f"The baseline {unknown[0]!r} is not known.", f"Choose from {', '.join(KINDS)}.")
     evaluator, schema, target = Evaluator(data), data.schema, target or data.schema.target
     rows: list[tuple[str, str, str, float]] = []
     if FLOOR in kinds:

@@ -50,8 +50,8 @@ LINEAR: dict[str, Callable[[], Any]] = {
 BAYES_NET = phrase("Bayes net")
 MODELS = (*LINEAR, BAYES_NET)
 MAJORITY = phrase("majority class")
-SAMPLED = phrase("Learned from {some:,} rows, a uniform sample of {all:,}.")
-TESTED_ON = phrase("All are asked about {some:,} test rows, a uniform sample of {all:,}.")
+SAMPLED = phrase("Trained on {some:,} rows, a uniform sample of {all:,}.")
+TESTED_ON = phrase("All models are tested on {some:,} rows, a uniform sample of {all:,} test rows.")
 TableLike = pd.DataFrame | Codes | Folder
 """Rows of a schema; or their codes, for callers who encode once; or a folder of these, larger than memory."""
 PredictFunction = Callable[[pd.DataFrame], Floats]
@@ -299,7 +299,7 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
     if not attributes:
         raise DataError("There is no column to predict the target from.", "Keep more columns in the schema.")
     if (labels == labels[0]).all():
-        return np.full(len(test), labels[0]), "The training rows hold one class; it is predicted for every row."
+        return np.full(len(test), labels[0]), "The training rows have one class, which is predicted for every row."
     if model in LINEAR and sizes[target] > MOST_CLASSES:
         raise DataError(f"Linear models take at most {MOST_CLASSES} classes.", "Use a Bayes net, or another class.")
     widths = [sizes[j] for j in attributes]
@@ -384,7 +384,7 @@ class Label:
 
     def __post_init__(self) -> None:
         if (self.equals is None) == (self.below is None):
-            raise ParameterError("A label needs one rule.", "Give either equals= or below=.")
+            raise ParameterError("A label needs either `equals` or `below`, not both.", "Give one of the two.")
         if isinstance(self.below, date | str | np.datetime64):
             if (day := as_day(self.below)) is None:
                 raise ParameterError("The label's threshold is not a day.", 'Write it as "2021-03-05".')
@@ -419,7 +419,7 @@ class Label:
                 raise ParameterError(f"The column {column.name!r} has no numbers.", "Use equals= with a category.")
             if isinstance(self.below, str) != (dated := column.kind == "date"):
                 has, way = ("dates", 'day, such as "2021-03-05"') if dated else ("numbers", "number")
-                raise ParameterError(f"The column {column.name!r} has {has}, the threshold is none.", f"Use a {way}.")
+                raise ParameterError(f"{column.name!r} has {has}; the threshold is of another kind.", f"Use a {way}.")
             if column.lower is None or column.upper is None or not column.lower < self.threshold <= column.upper:
                 raise ParameterError(
                     f"The threshold gives every row of {column.name!r} the same label.",
@@ -515,7 +515,7 @@ def misclassification(
     """
     label.check(schema)
     if protocol not in PROTOCOLS:
-        raise ParameterError("The 'protocol' parameter is not known.", f"Choose one of {', '.join(PROTOCOLS)}.")
+        raise ParameterError(f"The protocol {protocol!r} is not known.", f"Choose one of {', '.join(PROTOCOLS)}.")
     if repeats < 1 or not 0 < test_share < 1:
         raise ParameterError("There are no rows to learn from, or none to test on.", "Try repeats=50, test_share=0.2.")
     require_rows(synthetic, *([] if protocol == "published" else [test]))

@@ -49,5 +49,5 @@ def statistics(frame: pd.DataFrame) -> Statistics:
         else:
             sound = name in ERRORS | RELEASED | PUBLIC
         if not sound:
-            raise TypeError(f"The column {name!r} holds no counts or means of rows: it is not for pictures.")
+            raise TypeError(f"The column {name!r} has no counts or means of rows, so no chart may show it.")
     return Statistics(frame)

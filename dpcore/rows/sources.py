@@ -208,7 +208,7 @@ class FolderRows(Rows):
                 sums = [total + table for total, table in zip(sums, marginals, strict=True)]
                 del left[0]
         except TerminatedWorkerError:
-            warnings.warn("A process that counted rows was killed; its parts are counted here.", stacklevel=2)
+            warnings.warn("A process that counted rows was killed; this process counts its parts.", stacklevel=2)
             marginals = Rows._count_in_blocks(self._view(source=replace(self.source, parts=tuple(left))), cliques)
             sums = [total + table for total, table in zip(sums, marginals, strict=True)]
         self.source.check()
@@ -279,7 +279,7 @@ def rows_of(source: RowSource, schema: Schema, numbers: Mapping[int, NumberRule]
         )
     indices = [folder.schema.index(name) for name in schema.names]
     if not all(f"n{indices[j]}" in part.columns for j in numbers for part in folder.parts):
-        raise DataError("The folder has no numbers, but the method needs them.", "Encode with numbers=True.")
+        raise DataError("The folder lacks numbers, which the method needs.", "Encode again with numbers=True.")
     return FolderRows(folder, numbers, sizes=schema.sizes, columns=indices)
 
 

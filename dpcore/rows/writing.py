@@ -138,7 +138,7 @@ def encode_folder(
     if schema.persons is not None:
         raise DataError(
             f"The column {schema.persons.id_column!r} identifies persons, and rows of persons cannot be encoded block "
-            "by block: which rows count depends on all rows of a person.",
+            "by block: which rows are kept depends on all rows of a person.",
             "Fit on a DataFrame in memory. Or keep at most that many rows of each person in the file, and declare a "
             "privacy unit without a column: epsilon then protects a row, and as many times epsilon a person.",
         )

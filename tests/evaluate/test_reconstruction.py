@@ -70,7 +70,7 @@ def test_the_class_is_told_by_all_pairs():
     reports = reports_of(n_questions=1)
     assert reconstruction.families_of(reports, "ill") == [("ill", "town"), ("ill", "age")]
     frame = reconstruction.shares_of_column(reports, PEOPLE, "ill")
-    *_, variance = reconstruction.margin(reports, ("ill", "town"), "ill")
+    *_, variance = reconstruction.item_marginal(reports, ("ill", "town"), "ill")
     alone = 2 * reconstruction.SURE * np.sqrt(variance)
     assert ((frame["high"] - frame["low"]) < alone).all()
     assert frame["real"].between(frame["low"], frame["high"]).all()
